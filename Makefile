@@ -1,0 +1,56 @@
+# The project's commands. On a machine with nothing but Rust, `make demo` and
+# `make test` set up what they need, build and do their job.
+
+CARGO ?= cargo
+LLVM_SYS_191_PREFIX ?= /usr/lib/llvm-19
+PYTHON ?= python3
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+export LLVM_SYS_191_PREFIX
+
+# Debian and Ubuntu packages: LLVM 19, what its static libraries refer to, a
+# linker with the C and C++ libraries' development files.
+PACKAGES := llvm-19-dev libpolly-19-dev zlib1g-dev libzstd-dev gcc g++
+RUST_PARTS := rustfmt clippy
+
+.PHONY: help setup build test demo bench determinism clean
+
+help:
+	@echo "make demo         set up, build, compile and run three examples"
+	@echo "make test         set up, check format and lints, run all tests"
+	@echo "make build        set up, make build/bindrune with LLVM inside"
+	@echo "make bench        build, run the benchmarks"
+	@echo "make determinism  build, compile every program twice, compare the bytes"
+	@echo "make setup        install the packages that are missing"
+	@echo "make clean        remove all that was built"
+
+setup:
+	@xtask/setup.sh "$(LLVM_SYS_191_PREFIX)" "$(PACKAGES)" "$(RUST_PARTS)"
+
+build: setup
+	$(CARGO) build --release --locked --package bindrune --features static-llvm
+	@mkdir -p build
+	cp $(TARGET)/release/bindrune build/bindrune
+
+# Lints are checked in the profile of the tests, so that build scripts run once.
+test: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --profile test --locked --workspace --all-targets -- -D warnings
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+	  echo "$(CARGO) nextest run"; \
+	  $(CARGO) nextest run --locked --workspace --no-fail-fast; \
+	else \
+	  echo "$(CARGO) test"; \
+	  $(CARGO) test --locked --workspace --no-fail-fast --lib --bins --tests; \
+	fi
+
+demo: build
+	$(CARGO) run --release --quiet --locked --package xtask -- demo
+
+determinism: build
+	$(CARGO) run --release --quiet --locked --package xtask -- determinism
+
+bench: build
+	$(PYTHON) bench/run.py
+
+clean:
+	rm -rf $(TARGET) build

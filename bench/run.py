@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Measures Bindrune against hand-written C and the reference compiler.
+
+    python3 bench/run.py                       everything
+    python3 bench/run.py mini --only mssp      one figure, one benchmark
+    python3 bench/run.py mini --rounds 9
+
+Figures: mini, small, basis, check, build, startup, memory (README.md says what each
+means).  Contestants that are not there are left out and named.  Needs gcc with
+OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
+(default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
+
+Writes results.json and results.md beside this file; exits 1 if contestants
+disagree on a result.
+"""
+
+import argparse
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from values import agree, parse, random_i32s, scalar
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+WORK = ROOT / "build" / "bench"
+MINI = HERE / "programs" / "mini.fut"
+BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
+# Entry points of the minimal basis and how many arrays each takes.
+BASIS_ENTRIES = {
+    "sum_builtin": 1, "sum_tree": 1, "sum_strided": 1, "sum_chunked": 1,
+    "scan_builtin": 2, "scan_ours": 2, "filter_builtin": 1, "filter_ours": 1,
+    "stream_map_builtin": 1, "stream_map_ours": 1, "stream_red_builtin": 1, "stream_red_ours": 1,
+    "dotprod_builtin": 2, "dotprod_ours": 2,
+}
+CFLAGS = "-O3 -march=native"
+BENCHMARKS = [
+    "reduce_plus", "reduce_max", "index_of_max", "index_of_max_pack", "reduce_2x2mm",
+    "mssp", "scan_plus", "redomap_nt", "black_scholes",
+]
+FIGURES = ["mini", "small", "basis", "check", "build", "startup", "memory"]
+TRIVIAL = "entry main (x: i32) : i32 = x + 1\n"
+
+
+class Contestant:
+    """One way to run a benchmark: `command` yields the executable's arguments."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.command = command
+
+
+def tool(variable, default):
+    """Path of a program named by an environment variable, or None."""
+    return shutil.which(os.environ.get(variable, default))
+
+
+def shell(command, **options):
+    """Runs a command that has to succeed."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, **options)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+def build_futhark(program, label, notes):
+    """Executables of a program by all Futhark compilers there are, by name."""
+    made = {}
+    bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
+    if bindrune:
+        made["bindrune"] = WORK / f"{label}-bindrune"
+        shell([bindrune, "build", program, "-o", made["bindrune"]])
+    else:
+        notes.add("bindrune is not built")
+    if futhark:
+        for backend in ["c", "multicore"]:
+            out = made[f"futhark {backend}"] = WORK / f"{label}-{backend}"
+            shell([futhark, backend, program, "-o", out], env={**os.environ, "CFLAGS": CFLAGS})
+    else:
+        notes.add("the reference compiler is not installed")
+    return made
+
+
+def build_peer(name):
+    out = WORK / f"peer-{name}"
+    flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L"]
+    source = HERE / "peers" / f"{name}.c"
+    shell([os.environ.get("CC", "gcc"), *flags, source, "-o", out, "-lm"])
+    return out
+
+
+def contestants(name, futhark):
+    """The hand-written C first, then the Futhark executables."""
+    peer = build_peer(name)
+    found = [Contestant("C", [peer])]
+    return found + [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
+
+
+def data_file(name, n):
+    """A file with a benchmark's inputs at size n, made on first use."""
+    path = WORK / f"{name}-{n}.in"
+    if not path.exists():
+        if name == "redomap_nt":
+            data = scalar("f32", 0.001) + scalar("f32", 3.5) + scalar("i64", n)
+        elif name == "black_scholes":
+            data = scalar("i64", n)
+        else:
+            data = random_i32s(n, name, small=name == "mssp")
+        path.write_bytes(data)
+    return path
+
+
+def timed_runs(contestant, data, runs):
+    """Microseconds of each of `runs` runs in one process, after a warm-up."""
+    times = WORK / "times"
+    times.unlink(missing_ok=True)
+    with open(data, "rb") as source:
+        shell([*contestant.command, "-b", "-r", runs, "-t", times], stdin=source)
+    return [float(line) for line in times.read_text().split()]
+
+
+def check_results(name, entrants, data, notes):
+    """Compares everybody's result with that of the C; False on a difference."""
+    results = []
+    for contestant in entrants:
+        with open(data, "rb") as source:
+            results.append(parse(shell([*contestant.command, "-b"], stdin=source)))
+    good = True
+    for contestant, result in zip(entrants[1:], results[1:]):
+        # Sums of 10^7 f32 depend on the order by more than a unit in the last place.
+        if not agree(results[0], result, 1e-3):
+            notes.add(f"{name}: {contestant.name} and C disagree")
+            good = False
+    return good
+
+
+def figure_mini(options, notes):
+    """Median run times at 10^7 elements, contestants taking turns."""
+    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
+    least = {}
+    for name in options.only:
+        entrants, data = contestants(name, futhark), data_file(name, options.size)
+        good &= check_results(name, entrants, data, notes)
+        samples = {c.name: [] for c in entrants}
+        for i in range(options.rounds):
+            turn = entrants[i % len(entrants):] + entrants[:i % len(entrants)]
+            for contestant in turn:
+                samples[contestant.name] += timed_runs(contestant, data, options.runs)
+        rows[name] = {k: statistics.median(v) for k, v in samples.items()}
+        least[name] = {k: min(v) for k, v in samples.items()}
+        print(name, rows[name], flush=True)
+    return {"elements": options.size, "microseconds": rows, "least": least, "agree": good}
+
+
+def figure_small(options, notes):
+    """Microseconds a call at 10^4 elements: 10,000 calls in one process, less
+    the time of a process with one call."""
+    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
+    futhark = {k: v for k, v in futhark.items() if k == "bindrune"}
+    for name in options.only:
+        entrants, data = contestants(name, futhark), data_file(name, 10_000)
+        good &= check_results(name, entrants, data, notes)
+        samples = {c.name: [] for c in entrants}
+        for i in range(options.rounds):
+            for contestant in entrants if i % 2 else entrants[::-1]:
+                walls = []
+                for runs in [1, options.calls]:
+                    with open(data, "rb") as source:
+                        start = time.perf_counter()
+                        shell([*contestant.command, "-b", "-r", runs], stdin=source)
+                        walls.append(time.perf_counter() - start)
+                samples[contestant.name].append((walls[1] - walls[0]) / options.calls * 1e6)
+        rows[name] = {k: statistics.median(v) for k, v in samples.items()}
+        print(name, rows[name], flush=True)
+    return {"elements": 10_000, "calls": options.calls, "microseconds": rows, "agree": good}
+
+
+def figure_basis(options, notes):
+    """Library functions in Futhark itself beside the built-in ones, 10^6 elements."""
+    futhark, rows = build_futhark(BASIS, "basis", notes), {}
+    for name, arrays in BASIS_ENTRIES.items():
+        data = WORK / f"basis-{arrays}.in"
+        data.write_bytes(b"".join(random_i32s(1_000_000, i) for i in range(arrays)))
+        entrants = [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
+        rows[name] = {
+            c.name: statistics.median(timed_runs(c, data, options.runs)) for c in entrants
+        }
+        print(name, rows[name], flush=True)
+    return {"elements": 1_000_000, "microseconds": rows}
+
+
+def wall(command, repeats, **options):
+    """Median seconds of a command over several processes."""
+    samples = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        shell(command, **options)
+        samples.append(time.perf_counter() - start)
+    return statistics.median(samples)
+
+
+def program_of_300_lines():
+    """A file of 300 lines of code: the mini-benchmarks and test programs in one."""
+    sources = [MINI] + [
+        ROOT / "tests" / "programs" / "classic" / f"{name}.fut"
+        for name in ["simulation", "linear_algebra", "sorting", "stencils"]
+    ]
+    lines = [
+        line for path in sources for line in path.read_text().splitlines()
+        if line.strip() and not line.startswith("--")
+    ]
+    starts = [
+        i for i, line in enumerate(lines)
+        if line.startswith(("def ", "entry ", "type "))
+    ]
+    cut = next((i for i in starts if i >= 300), len(lines))
+    path = WORK / "lines.fut"
+    path.write_text("\n".join(lines[:cut]) + "\n")
+    return path, cut
+
+
+def figure_check(_options, notes):
+    path, lines = program_of_300_lines()
+    bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
+    row = {}
+    if bindrune:
+        row["bindrune"] = wall([bindrune, "check", path], 20)
+    if futhark:
+        row["futhark"] = wall([futhark, "check", path], 3)
+    return {"lines": lines, "seconds": row}
+
+
+def figure_build(_options, notes):
+    bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
+    row, out = {}, WORK / "timed"
+    if bindrune:
+        row["bindrune"] = wall([bindrune, "build", MINI, "-o", out], 5)
+    if futhark:
+        env = {**os.environ, "CFLAGS": CFLAGS}
+        for backend in ["c", "multicore"]:
+            row[f"futhark {backend}"] = wall([futhark, backend, MINI, "-o", out], 1, env=env)
+    return {"seconds": row}
+
+
+def figure_startup(_options, notes):
+    """Whole life of a process that adds 1 to a number."""
+    path = WORK / "trivial.fut"
+    path.write_text(TRIVIAL)
+    made = build_futhark(path, "trivial", notes)
+    return {"seconds": {k: wall([exe], 50, input=b"41") for k, exe in made.items()}}
+
+
+def figure_memory(options, notes):
+    """Peak memory of reduce_plus over 10^8 integers, against the file's size."""
+    data = WORK / f"memory-{options.memory_size}.in"
+    data.write_bytes(random_i32s(options.memory_size, "memory"))
+    size, row = data.stat().st_size, {}
+    for contestant in contestants("reduce_plus", build_futhark(MINI, "mini", notes)):
+        command = [sys.executable, HERE / "peak.py", data, *contestant.command, "-b"]
+        row[contestant.name] = int(shell(command)) / size
+    data.unlink()
+    return {"file_bytes": size, "peak_to_file": row}
+
+
+def machine():
+    model = ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [li for li in cpuinfo.read_text().splitlines() if li.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else ""
+    cores = len(os.sched_getaffinity(0))
+    compiler = shell([os.environ.get("CC", "gcc"), "--version"]).decode().splitlines()[0]
+    futhark = tool("FUTHARK", "futhark")
+    reference = shell([futhark, "--version"]).decode().splitlines()[0] if futhark else "none"
+    return {
+        "processor": model or platform.processor(), "cores": cores, "gcc": compiler,
+        "futhark": reference, "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0],
+    }
+
+
+def ratios(rows, peers):
+    """Best of `peers` over Bindrune's time, for the rows that have both."""
+    found = {}
+    for name, row in rows.items():
+        others = [row[p] for p in peers if p in row]
+        if "bindrune" in row and others:
+            found[name] = min(others) / row["bindrune"]
+    return found
+
+
+def time_table(figure, peers, title):
+    """A table of run times with the ratio to the best of `peers`."""
+    rows = figure["microseconds"]
+    names = list(next(iter(rows.values()), {}))
+    factor = ratios(rows, peers)
+    lines = [f"## {title}", "", "| µs | " + " | ".join(names) + " | ratio |"]
+    lines.append("|---|" + "---:|" * (len(names) + 1))
+    for name, row in rows.items():
+        ratio = f"{factor[name]:.2f}" if name in factor else ""
+        lines.append(f"| {name} | " + " | ".join(f"{row[n]:.1f}" for n in names) + f" | {ratio} |")
+    if factor:
+        mean = math.exp(statistics.fmean(math.log(r) for r in factor.values()))
+        lines.append(f"\nRatio: {' or '.join(peers)} (the faster) to bindrune.  Geometric mean "
+                     f"{mean:.2f}, least {min(factor.values()):.2f}.")
+    return lines + [""]
+
+
+def report(results):
+    where = results["machine"]
+    lines = [
+        "# Results", "",
+        f"{where['processor']}, {where['cores']} cores, {where['gcc']}, {where['futhark']}; "
+        f"{where['date']}, load {where['load']:.1f} at the start.", "",
+    ]
+    if "mini" in results:
+        title = f"Mini-benchmarks, {results['mini']['elements']} elements"
+        lines += time_table(results["mini"], ["futhark c", "futhark multicore"], title)
+    if "small" in results:
+        title = f"{results['small']['calls']} calls, 10000 elements each"
+        lines += time_table(results["small"], ["C"], title)
+    if "basis" in results:
+        lines += time_table(results["basis"], [], "Minimal basis, 1000000 elements")
+    for name, key, unit, scale in [
+        ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
+        ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
+    ]:
+        if name in results:
+            row = results[name][key]
+            values = ", ".join(f"{k} {v * scale:.2f} {unit}" for k, v in row.items())
+            lines += [f"**{name}**: {values}", ""]
+    lines += [f"- {note}" for note in results["notes"]]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("figures", nargs="*", default=FIGURES, help=" ".join(FIGURES))
+    parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
+    parser.add_argument("--runs", type=int, default=10, help="runs a turn")
+    parser.add_argument("--size", type=int, default=10_000_000, help="elements in `mini`")
+    parser.add_argument("--calls", type=int, default=10_000, help="calls in `small`")
+    parser.add_argument("--memory-size", type=int, default=100_000_000, help="elements in `memory`")
+    options = parser.parse_args()
+    options.only = options.only or BENCHMARKS
+    unknown = set(options.figures) - set(FIGURES)
+    if unknown:
+        parser.error(f"no such figure: {' '.join(sorted(unknown))}")
+    WORK.mkdir(parents=True, exist_ok=True)
+    notes, results = set(), {"machine": machine()}
+    for name in options.figures:
+        results[name] = globals()[f"figure_{name}"](options, notes)
+    results["notes"] = sorted(notes)
+    (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    text = report(results)
+    (HERE / "results.md").write_text(text)
+    print(text)
+    return 0 if all(r.get("agree", True) for r in results.values() if isinstance(r, dict)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

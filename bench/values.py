@@ -1,0 +1,66 @@
+"""Futhark's binary data format, as far as the benchmarks need it."""
+
+import array
+import math
+import random
+import struct
+
+CODES = {" i32": "i", " i64": "q", " f32": "f", " f64": "d"}
+TYPES = {"i32": " i32", "i64": " i64", "f32": " f32", "f64": " f64"}
+
+
+def scalar(elem, value):
+    """The bytes of one number."""
+    code = CODES[TYPES[elem]]
+    return b"b" + bytes([2, 0]) + TYPES[elem].encode() + struct.pack("<" + code, value)
+
+
+def vector(elem, data):
+    """The bytes of a one-dimensional array, from bytes or an `array`."""
+    data = bytes(data)
+    count = len(data) // struct.calcsize("<" + CODES[TYPES[elem]])
+    return b"b" + bytes([2, 1]) + TYPES[elem].encode() + struct.pack("<q", count) + data
+
+
+def random_i32s(n, seed, small=False):
+    """n integers of the whole range, or (`small`) from -128 to 127."""
+    source = random.Random(seed)
+    if not small:
+        return vector("i32", source.randbytes(4 * n))
+    return vector("i32", array.array("i", (b - 128 for b in source.randbytes(n))).tobytes())
+
+
+def parse(data):
+    """All values in `data`, each a list of numbers; separators are skipped."""
+    values, pos = [], 0
+    while pos < len(data):
+        if data[pos:pos + 1] in (b" ", b"\n"):
+            pos += 1
+            continue
+        magic, version, rank, elem = struct.unpack_from("<cBB4s", data, pos)
+        if magic != b"b" or version != 2:
+            raise ValueError("not a binary value")
+        pos += 7
+        shape = struct.unpack_from(f"<{rank}q", data, pos)
+        pos += 8 * rank
+        items = array.array(CODES[elem.decode()])
+        size = math.prod(shape) * items.itemsize
+        items.frombytes(data[pos:pos + size])
+        values.append(items)
+        pos += size
+    return values
+
+
+def agree(left, right, tolerance):
+    """Equal integers; floats equal up to a relative tolerance."""
+    if len(left) != len(right):
+        return False
+    for a, b in zip(left, right):
+        if a.typecode != b.typecode or len(a) != len(b):
+            return False
+        if a.typecode in "iq":
+            if a != b:
+                return False
+        elif not all(math.isclose(x, y, rel_tol=tolerance) for x, y in zip(a, b)):
+            return False
+    return True

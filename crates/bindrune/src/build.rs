@@ -1,0 +1,41 @@
+//! `bindrune build`: compile to an executable.
+
+use crate::common::{self, Compiler};
+use crate::link;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `build`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    compiler: Compiler,
+    /// The program.
+    file: PathBuf,
+    /// The executable; the program's name without `.fut` if not given.
+    #[arg(short = 'o', long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// What the code runs on.
+    #[arg(long, default_value = "cpu", value_parser = ["cpu"])]
+    backend: String,
+}
+
+/// Builds the executable.
+pub fn run(args: Args) -> ExitCode {
+    let output = args.output.unwrap_or_else(|| args.file.with_extension(""));
+    if output == args.file {
+        return common::fail("the executable would overwrite the program; name it with -o");
+    }
+    let (session, ir) = common::open(&args.file, args.compiler.options(true));
+    let object = ir
+        .and_then(|ir| session.compile(ir, &mut ()))
+        .and_then(|m| Ok(m.to_object()?));
+    let object = match common::report(&session, object) {
+        Ok(object) => object,
+        Err(code) => return code,
+    };
+    match link::executable(&object, &output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => common::fail(message),
+    }
+}

@@ -1,0 +1,115 @@
+//! What subcommands share: options of the compiler, reading sources, showing errors.
+
+use clap::Args;
+use driver::{Failure, Ir, Options, Session};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use syntax::diag::Diagnostic;
+use syntax::render;
+
+/// Options of every command that compiles.
+#[derive(Args, Clone)]
+pub struct Compiler {
+    /// The processor: native, generic, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM name.
+    #[arg(long, default_value = "native", value_name = "CPU")]
+    pub cpu: String,
+    /// Floating point: `fused` lets `a * b + c` round once, `strict` never.
+    #[arg(long, default_value = "fused", value_parser = ["fused", "strict"])]
+    pub fp: String,
+    /// How many rewrites the optimiser may make, to find a wrong one by bisection.
+    #[arg(long, value_name = "N")]
+    pub fuel: Option<u64>,
+    /// Check the compiler's own invariants after every pass.
+    #[arg(long)]
+    pub verify: bool,
+}
+
+impl Compiler {
+    /// The session's options.
+    pub fn options(&self, executable: bool) -> Options {
+        let defaults = Options::default();
+        Options {
+            cpu: self.cpu.clone(),
+            strict_floats: self.fp == "strict",
+            fuel: self.fuel,
+            verify: self.verify || defaults.verify,
+            executable,
+        }
+    }
+}
+
+/// Reads imported files from the file system.
+pub struct Files;
+
+impl check::Loader for Files {
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+}
+
+/// A session for a program, and its core IR.
+pub fn open(file: &Path, options: Options) -> (Session, Result<Ir, Failure>) {
+    let name = file.to_string_lossy();
+    let mut session = Session::new(name.as_ref(), options);
+    if file.extension().is_none_or(|ext| ext != "fut") {
+        let failure = Failure::message(
+            "no-source-file",
+            format!("{name} is no Futhark program: its name does not end in `.fut`"),
+        );
+        return (session, Err(failure));
+    }
+    let ir = session
+        .check(&mut Files)
+        .and_then(|program| session.lower(&program));
+    (session, ir)
+}
+
+/// Shows warnings and, if there is one, a failure; the exit code.
+pub fn report<T>(session: &Session, result: Result<T, Failure>) -> Result<T, ExitCode> {
+    show(session, &session.warnings);
+    result.map_err(|Failure(errors)| {
+        show(session, &errors);
+        ExitCode::FAILURE
+    })
+}
+
+fn show(session: &Session, diagnostics: &[Diagnostic]) {
+    let stderr = std::io::stderr();
+    let colour = stderr.is_terminal();
+    let mut stderr = stderr.lock();
+    for diagnostic in diagnostics {
+        let text = render::render(diagnostic, &session.sources, colour);
+        // Where nobody can read the message, the exit code has to say it.
+        let _ = writeln!(stderr, "{}", text.trim_end());
+    }
+}
+
+/// Shows a failure that has nothing to do with the program's text.
+pub fn fail(message: impl std::fmt::Display) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "bindrune: {message}");
+    ExitCode::FAILURE
+}
+
+/// Writes text to standard output; a closed pipe ends quietly.
+pub fn put(text: &str) -> Result<(), ExitCode> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(ExitCode::FAILURE),
+        Err(error) => Err(fail(format_args!(
+            "cannot write to standard output: {error}"
+        ))),
+    }
+}
+
+/// Reads a file as text.
+pub fn read_text(file: &PathBuf) -> Result<String, ExitCode> {
+    let bytes = std::fs::read(file)
+        .map_err(|error| fail(format_args!("cannot read {}: {error}", file.display())))?;
+    String::from_utf8(bytes)
+        .map_err(|_| fail(format_args!("{} is not valid UTF-8 text", file.display())))
+}

@@ -1,0 +1,132 @@
+//! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
+
+use crate::common::{self, Compiler, Files};
+use driver::{Failure, Ir, Observer, PassInfo, Session, Stage};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Arguments of `dev`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    compiler: Compiler,
+    /// A program (`.fut`) or IR text (anything else).
+    file: PathBuf,
+    /// Where to stop: the name of a stage or pass; `--stage list` lists them.
+    #[arg(long, default_value = "imp", value_name = "STAGE")]
+    stage: String,
+    /// Evaluate the entry point at that stage instead of printing it: arguments
+    /// from standard input, results on standard output.
+    #[arg(long)]
+    run: bool,
+    /// The entry point to evaluate.
+    #[arg(short = 'e', long, default_value = "main", requires = "run")]
+    entry: String,
+    /// Print the time that each pass took, to standard error.
+    #[arg(long)]
+    times: bool,
+}
+
+/// Prints the stage.
+pub fn run(args: Args) -> ExitCode {
+    match go(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => code,
+    }
+}
+
+fn go(args: Args) -> Result<(), ExitCode> {
+    if args.stage == "list" {
+        let mut text = String::new();
+        let passes = driver::passes();
+        for name in Stage::names() {
+            let description = passes
+                .iter()
+                .find(|pass| pass.name == name)
+                .map_or("", |pass| pass.description);
+            let line = format!("{name:<24}{description}");
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        return common::put(&text);
+    }
+    let stage = Stage::from_name(&args.stage).ok_or_else(|| {
+        common::fail(format_args!(
+            "no stage is named `{}`; --stage list lists them",
+            args.stage
+        ))
+    })?;
+    let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
+    let name = args.file.to_string_lossy();
+    let mut session = Session::new(name.as_ref(), args.compiler.options(false));
+    if is_source && stage == Stage::Ast {
+        let bytes = std::fs::read(&args.file)
+            .map_err(|e| common::fail(format_args!("cannot read {name}: {e}")))?;
+        let text = session.ast(bytes);
+        return common::put(&common::report(&session, text)?);
+    }
+    let mut times = Times(String::new());
+    let result = if is_source {
+        from_source(&mut session, stage, &mut times)
+    } else {
+        let text = common::read_text(&args.file)?;
+        session
+            .read_ir(&text)
+            .and_then(|ir| finish(&session, ir, stage, &mut times))
+    };
+    let output = common::report(&session, result)?;
+    if args.times {
+        eprint!("{}", times.0);
+    }
+    match output {
+        Output::Text(_) if args.run => Err(common::fail(
+            "only stages between `lower` and `mem` can be evaluated",
+        )),
+        Output::Text(text) => common::put(&text),
+        Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry),
+        Output::Ir(ir) => common::put(&ir.print()),
+    }
+}
+
+/// What a stage gives.
+enum Output {
+    Text(String),
+    Ir(Ir),
+}
+
+struct Times(String);
+
+impl Observer for Times {
+    fn pass(&mut self, pass: &PassInfo, time: Duration, _: &Ir) {
+        let written = writeln!(
+            self.0,
+            "{:<24}{:>10.3} ms",
+            pass.name,
+            time.as_secs_f64() * 1e3
+        );
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
+    }
+}
+
+fn from_source(session: &mut Session, stage: Stage, times: &mut Times) -> Result<Output, Failure> {
+    let program = session.check(&mut Files)?;
+    if stage == Stage::Typed {
+        return Ok(Output::Text(format!("{program:#?}\n")));
+    }
+    let ir = session.lower(&program)?;
+    finish(session, ir, stage, times)
+}
+
+fn finish(session: &Session, ir: Ir, stage: Stage, times: &mut Times) -> Result<Output, Failure> {
+    match stage {
+        Stage::Llvm => Ok(Output::Text(session.compile(ir, times)?.to_ir_text())),
+        Stage::Asm => Ok(Output::Text(session.compile(ir, times)?.to_assembly()?)),
+        Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
+            Ok(Output::Ir(session.advance(ir, stage, times)?))
+        }
+    }
+}
+
+mod evaluate;

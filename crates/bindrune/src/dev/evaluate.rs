@@ -1,0 +1,100 @@
+//! Evaluating an entry point of IR at any level that has a meaning: `dev --run`.
+//! Arguments come from standard input and results go to standard output, as an
+//! executable has them.
+
+use crate::common;
+use driver::Ir;
+use ir::eval::EvalValue;
+use ir::syntax::{EntryPoint, EntryType, EntryValue};
+use std::process::ExitCode;
+use value::{Reader, Value, ValueType};
+
+/// Evaluates the entry point.
+pub fn run(ir: &Ir, entry: &str) -> Result<(), ExitCode> {
+    match ir {
+        Ir::Soacs(program) => level(program, entry),
+        Ir::Segs(program) => level(program, entry),
+        Ir::Mems(program) => level(program, entry),
+        Ir::Imp(_) => Err(common::fail(
+            "the imperative IR is not evaluated; `bindrune run` runs the code",
+        )),
+    }
+}
+
+fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), ExitCode> {
+    let point = program
+        .entries
+        .iter()
+        .find(|point| &*point.name == entry)
+        .ok_or_else(|| {
+            let names: Vec<&str> = program.entries.iter().map(|point| &*point.name).collect();
+            common::fail(format_args!(
+                "there is no entry point `{entry}`; there are: {}",
+                names.join(", ")
+            ))
+        })?;
+    let args = read_args(point)?;
+    let results = ir::eval::eval_entry(program, entry, args)
+        .map_err(|error| common::fail(error.render(&program.files)))?;
+    let mut types = Vec::new();
+    spread(&point.results, &mut types);
+    let mut text = String::new();
+    for (result, ty) in results.iter().zip(types) {
+        let value = to_value(result, ty)
+            .ok_or_else(|| common::fail("a result has another type than the entry point says"))?;
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    common::put(&text)
+}
+
+/// The scalars and arrays that entry values consist of, in order.
+fn spread(values: &[EntryValue], types: &mut Vec<ValueType>) {
+    fn go(ty: &EntryType, types: &mut Vec<ValueType>) {
+        match ty {
+            EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
+            EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
+            EntryType::Opaque { name: _, parts } => parts.iter().for_each(|p| go(p, types)),
+        }
+    }
+    values.iter().for_each(|value| go(&value.ty, types));
+}
+
+fn read_args(point: &EntryPoint) -> Result<Vec<EvalValue>, ExitCode> {
+    let mut types = Vec::new();
+    spread(&point.params, &mut types);
+    let mut reader = Reader::stdin()
+        .map_err(|error| common::fail(format_args!("cannot read standard input: {error}")))?;
+    let mut args = Vec::with_capacity(types.len());
+    for ty in types {
+        let value = reader
+            .read(ty)
+            .map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+        args.push(from_value(&value).ok_or_else(|| {
+            common::fail(format_args!(
+                "an argument of type {ty} is too large to evaluate"
+            ))
+        })?);
+    }
+    reader
+        .finish()
+        .map_err(|error| common::fail(format_args!("standard input: {error}")))?;
+    Ok(args)
+}
+
+fn from_value(value: &Value) -> Option<EvalValue> {
+    if let Some(scalar) = value.as_scalar() {
+        return Some(EvalValue::Scalar(scalar));
+    }
+    let elem = value.value_type().scalar.prim();
+    ir::eval::Array::from_bytes(elem, value.shape(), value.bytes()).map(EvalValue::Array)
+}
+
+fn to_value(value: &EvalValue, ty: ValueType) -> Option<Value> {
+    match value {
+        EvalValue::Scalar(scalar) => Value::from_scalar(ty.scalar, *scalar),
+        EvalValue::Array(array) => {
+            Value::from_bytes(ty.scalar, array.shape().to_vec(), &array.to_bytes()).ok()
+        }
+    }
+}

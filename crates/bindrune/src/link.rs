@@ -1,0 +1,54 @@
+//! Linking: the object, the runtime that this binary carries, the system's linker.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// The runtime as a static library.
+static RUNTIME: &[u8] = include_bytes!(env!("BINDRUNE_RUNTIME_LIB"));
+
+/// Links an object into an executable at `output`. The error says what to do.
+pub fn executable(object: &[u8], output: &Path) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
+    let object_file = folder.path().join("program.o");
+    let library = folder.path().join("libruntime.a");
+    let linked = folder.path().join("program");
+    write(&object_file, object)?;
+    write(&library, RUNTIME)?;
+    let linker = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let result = Command::new(&linker)
+        .arg("-o")
+        .arg(&linked)
+        .arg(&object_file)
+        .arg(&library)
+        .args(["-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
+        .output();
+    let name = linker.to_string_lossy();
+    let run = result.map_err(|e| {
+        format!(
+            "cannot start the linker `{name}`: {e}; install a C compiler (for example the \
+             package gcc), or name one in the environment variable CC"
+        )
+    })?;
+    if !run.status.success() {
+        let said = String::from_utf8_lossy(&run.stderr);
+        return Err(format!(
+            "the linker `{name}` failed ({}):\n{}",
+            run.status,
+            said.trim_end()
+        ));
+    }
+    // The old executable, if there is one, stays until the new one is whole.
+    let beside = output.with_extension("bindrune-new");
+    let placed = std::fs::copy(&linked, &beside).and_then(|_| std::fs::rename(&beside, output));
+    placed.map_err(|e| {
+        let _ = std::fs::remove_file(&beside);
+        format!("cannot write {}: {e}", output.display())
+    })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::File::create(path)
+        .and_then(|mut file| file.write_all(bytes))
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))
+}

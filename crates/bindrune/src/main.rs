@@ -1,0 +1,52 @@
+//! The command line: one module a subcommand; files, terminals, exit codes.
+
+mod build;
+mod check_command;
+mod common;
+mod dev;
+mod link;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// An optimising compiler for the array language Futhark.
+#[derive(Parser)]
+#[command(name = "bindrune", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile a program and run it in this process: arguments from standard
+    /// input, results on standard output.
+    Run(run::Args),
+    /// Compile a program to an executable.
+    Build(build::Args),
+    /// Check a program for errors.
+    Check(check_command::Args),
+    /// Look into the compiler: print any stage, go on from IR text.
+    Dev(dev::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output and are no failure.
+            let code = u8::from(error.use_stderr());
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::FAILURE,
+            };
+        }
+    };
+    match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Build(args) => build::run(args),
+        Command::Check(args) => check_command::run(args),
+        Command::Dev(args) => dev::run(args),
+    }
+}

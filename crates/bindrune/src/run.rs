@@ -1,0 +1,49 @@
+//! `bindrune run`: compile and run in this process.
+
+use crate::common::{self, Compiler};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `run`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    compiler: Compiler,
+    /// The program.
+    file: PathBuf,
+    /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
+    /// `-r RUNS`, `-b`, `-n`, `-D`, `--num-threads N`, `--help`, ...
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
+    program_args: Vec<OsString>,
+}
+
+/// Runs the program.
+pub fn run(args: Args) -> ExitCode {
+    let (session, ir) = common::open(&args.file, args.compiler.options(false));
+    let image = ir.and_then(|ir| session.image(ir, &mut ()));
+    let image = match common::report(&session, image) {
+        Ok(image) => image,
+        Err(code) => return code,
+    };
+    let stdin = match value::Reader::stdin() {
+        Ok(stdin) => stdin,
+        Err(error) => return common::fail(format_args!("cannot read standard input: {error}")),
+    };
+    let name = args.file.as_os_str().to_owned();
+    let streams = runtime::exe::Streams {
+        stdin,
+        stdout: &mut std::io::stdout(),
+        stderr: &mut std::io::stderr(),
+    };
+    let code = runtime::exe::run(
+        image,
+        std::iter::once(name).chain(args.program_args),
+        streams,
+    );
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

@@ -1,0 +1,119 @@
+//! `check`, `run`, `build` and `dev` on programs that are as they should be.
+
+use crate::process::{Folder, SAMPLE, bindrune, finish};
+use std::process::{Command, Stdio};
+
+#[test]
+fn check_says_nothing_of_a_good_program() {
+    let folder = Folder::new();
+    let program = folder.file("good.fut", SAMPLE);
+    assert_eq!(bindrune(&["check", &program], "").quiet().text(), "");
+}
+
+#[test]
+fn run_compiles_and_runs() {
+    let folder = Folder::new();
+    folder.file("library.fut", "def twice (x: i32) : i32 = 2 * x\n");
+    let program = folder.file(
+        "user.fut",
+        "import \"library\"\nentry main (xs: []i32) = map twice xs\nentry one (x: i32) = twice x\n",
+    );
+    let run = |args: &[&str], stdin: &str| {
+        let args: Vec<&str> = ["run", &program].iter().chain(args).copied().collect();
+        bindrune(&args, stdin)
+    };
+    assert_eq!(run(&[], "[1, -2]").quiet().text(), "[2i32, -4i32]\n");
+    assert_eq!(
+        run(&["-e", "one"], "21 -- the argument\n").quiet().text(),
+        "42i32\n"
+    );
+    assert_eq!(run(&["-e", "one", "-n"], "21").quiet().text(), "");
+    run(&["-e", "two"], "21").fails(&["no entry point `two`", "main, one"]);
+}
+
+#[test]
+fn build_names_the_executable_after_the_program_or_as_told() {
+    let folder = Folder::new();
+    let program = folder.file("p.fut", "entry main (x: i32) = x + 1\n");
+    bindrune(&["build", &program], "").quiet();
+    bindrune(
+        &[
+            "build",
+            &program,
+            "-o",
+            &folder.path("q"),
+            "--cpu",
+            "generic",
+        ],
+        "",
+    )
+    .quiet();
+    for name in ["p", "q"] {
+        let mut command = Command::new(folder.path(name));
+        let finished = finish(command.stdout(Stdio::piped()), b"41");
+        assert_eq!(finished.quiet().text(), "42i32\n");
+    }
+    bindrune(&["build", &program, "-o", &program], "").fails(&["would overwrite"]);
+}
+
+#[test]
+fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "p.fut",
+        "entry main (xs: []i32) = reduce (+) 1 (map (* 2) xs)\n",
+    );
+    let list = bindrune(&["dev", "--stage", "list", &program], "").quiet();
+    let stages: Vec<&str> = list
+        .text()
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    for wanted in [
+        "ast", "typed", "lower", "flatten", "mem", "imp", "llvm", "asm",
+    ] {
+        assert!(stages.contains(&wanted), "{wanted} is no stage: {stages:?}");
+    }
+    for stage in stages {
+        let text = bindrune(&["dev", "--stage", stage, &program], "")
+            .quiet()
+            .text()
+            .to_owned();
+        assert!(text.contains("main"), "{stage}: {text}");
+        if ["ast", "typed", "imp", "llvm", "asm"].contains(&stage) {
+            continue;
+        }
+        let value = bindrune(&["dev", "--stage", stage, &program, "--run"], "[1, 2, 3]");
+        assert_eq!(value.quiet().text(), "13i32\n", "{stage}");
+        // The text form stands for the program: everything after it is the same.
+        let saved = folder.file("saved.ir", &text);
+        let on = bindrune(&["dev", "--stage", "imp", &saved], "").quiet();
+        let whole = bindrune(&["dev", "--stage", "imp", &program], "").quiet();
+        // The first line names the file.
+        let body = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
+        assert_eq!(body(on.text()), body(whole.text()), "{stage}");
+    }
+    bindrune(&["dev", "--stage", "nonsense", &program], "").fails(&["nonsense", "--stage list"]);
+    let broken = folder.file("broken.ir", "soacs\nfun main(");
+    bindrune(&["dev", &broken], "").fails(&["2:"]);
+    let timed = bindrune(&["dev", "--stage", "imp", "--times", &program], "");
+    assert!(
+        timed.stderr.contains("flatten") && timed.stderr.contains(" ms"),
+        "{}",
+        timed.stderr
+    );
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    for (args, part) in [
+        (&["--help"][..], "check"),
+        (&["--version"], "bindrune 0."),
+        (&["build", "--help"], "--cpu"),
+    ] {
+        let finished = bindrune(args, "").quiet();
+        assert!(finished.text().contains(part), "{}", finished.text());
+    }
+    bindrune(&["compose"], "").fails(&["compose"]);
+    bindrune::<&str>(&[], "").fails(&["Usage"]);
+}

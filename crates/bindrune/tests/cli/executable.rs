@@ -1,0 +1,121 @@
+//! Built executables: their options, arguments and results.
+
+use crate::process::{Folder, sample};
+use value::Reader;
+
+#[test]
+fn values_in_values_out() {
+    assert_eq!(sample(&[], "[1, 2, 3]").quiet().text(), "6i32\n");
+    assert_eq!(
+        sample(&["-e", "dot"], "[1f64, 2f64] [0.5, 4]")
+            .quiet()
+            .text(),
+        "8.5f64\n"
+    );
+    assert_eq!(
+        sample(&["--entry-point=both"], "1 3").quiet().text(),
+        "2i32\n1.5f32\n"
+    );
+    assert_eq!(
+        sample(&["-e", "squares"], "0i64").quiet().text(),
+        "empty([0]i64)\n"
+    );
+    assert_eq!(
+        sample(&["-e", "flags"], "[true, false]").quiet().text(),
+        "[false, true]\n"
+    );
+    assert_eq!(sample(&["-e", "nothing"], "1").quiet().text(), "()\n");
+}
+
+#[test]
+fn binary_values_in_both_directions() {
+    let out = sample(&["-e", "squares", "-b"], "5").quiet();
+    let mut reader = Reader::from_slice(&out.stdout);
+    let value = reader.read_any().expect("a value").expect("a value");
+    assert_eq!(value.elements::<i64>(), Some(&[0, 1, 4, 9, 16][..]));
+    let more = sample(
+        &["-e", "gather"],
+        [&b"[7, 8, 9] "[..], &{
+            let mut bytes = Vec::new();
+            let indexes = value::Value::from_slice(&[2], &[2i64, 0]).expect("a value");
+            value::write_binary(&mut bytes, &indexes).expect("memory takes everything");
+            bytes
+        }]
+        .concat(),
+    );
+    assert_eq!(more.quiet().text(), "[9i32, 7i32]\n");
+}
+
+#[test]
+fn runs_are_counted_and_timed() {
+    let folder = Folder::new();
+    let times = folder.path("times");
+    let args = ["-e", "consume", "-r", "7", "-t", &times];
+    // Every run gets its argument as it was.
+    assert_eq!(sample(&args, "[1, 2]").quiet().text(), "[2i32, 2i32]\n");
+    let written = std::fs::read_to_string(&times).expect("the times were written");
+    let lines: Vec<&str> = written.lines().collect();
+    assert_eq!(lines.len(), 7);
+    assert!(
+        lines.iter().all(|line| line.parse::<u64>().is_ok()),
+        "{written}"
+    );
+    assert_eq!(sample(&["-n", "-t", &times], "[1]").quiet().text(), "");
+    let written = std::fs::read_to_string(&times).expect("the times were written");
+    assert_eq!(written.lines().count(), 1);
+}
+
+#[test]
+fn debugging_reports_counters_and_no_leak() {
+    let finished = sample(&["-D", "-e", "squares", "--num-threads=2"], "1000");
+    assert_eq!(finished.code, 0);
+    for part in ["2 threads", "took", "peak memory"] {
+        assert!(finished.stderr.contains(part), "{}", finished.stderr);
+    }
+    assert!(!finished.stderr.contains("behind"), "{}", finished.stderr);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let input: String = (0..200_000).fold("[0.1f64".to_owned(), |mut text, i| {
+        text.push_str(if i % 3 == 0 { ", 1e-3" } else { ", 7.77" });
+        text
+    }) + "]";
+    let run = |threads: &str| {
+        sample(
+            &["-e", "dot", "--num-threads", threads],
+            format!("{input}{input}"),
+        )
+        .quiet()
+        .text()
+        .to_owned()
+    };
+    let one = run("1");
+    assert_eq!(
+        (run("2"), run("4"), run("3")),
+        (one.clone(), one.clone(), one)
+    );
+}
+
+#[test]
+fn options_are_explained_and_wrong_ones_named() {
+    let help = sample(&["--help"], "").quiet();
+    for option in [
+        "-e",
+        "-t",
+        "-r",
+        "-b",
+        "-n",
+        "-D",
+        "--num-threads",
+        "--memory-limit",
+    ] {
+        assert!(help.text().contains(option), "{}", help.text());
+    }
+    assert_eq!(sample(&["--print-params"], "").quiet().text(), "");
+    sample(&["--frobnicate"], "").fails(&["--frobnicate", "--help"]);
+    sample(&["-r", "0"], "").fails(&["positive"]);
+    sample(&["-e", "none"], "").fails(&["no entry point `none`", "dot", "gather"]);
+    sample(&["--param", "x=1"], "[1]").fails(&["no tuning parameter `x`"]);
+    sample(&["-t", "/does/not/exist"], "[1]").fails(&["/does/not/exist"]);
+}

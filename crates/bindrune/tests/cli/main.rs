@@ -1,0 +1,9 @@
+//! The command line and the executables that it builds, as their users meet
+//! them: processes with arguments, streams and exit codes.
+
+mod bad_data;
+mod bad_programs;
+mod compile;
+mod executable;
+mod process;
+mod surroundings;

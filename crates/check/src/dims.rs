@@ -1,0 +1,415 @@
+//! Sizes: construction, normal form, comparison.
+//!
+//! A size is a polynomial with integer coefficients over atoms: variables and
+//! expressions that are not sums, differences or products. Two sizes whose
+//! difference is the zero polynomial are equal; whether others differ is
+//! decided by [`compare`], which says [`Cmp::Unknown`] where an atom is an
+//! expression of a form that it does not compare.
+
+use crate::intrinsics::Intrinsic;
+use crate::tast::{Dim, Exp, ExpKind, Index, SourceOp, Ty, VarId};
+use prim::{BinOp, Scalar, ScalarType};
+use std::sync::Arc;
+
+/// Sizes that nest deeper than this are unknown.
+const MAX_DEPTH: usize = 64;
+
+/// Products that would have more terms are not multiplied out.
+const MAX_TERMS: usize = 1000;
+
+/// The outcome of comparing two sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cmp {
+    /// The same number in every run.
+    Equal,
+    /// Not known to be the same.
+    Different,
+    /// Not comparable.
+    Unknown,
+}
+
+/// `a op b`, as it stands: the form counts where sizes are inferred, `[n * m]`
+/// from `[3 * 3]`.
+pub(crate) fn op(op: BinOp, a: Dim, b: Dim) -> Dim {
+    match (&a, &b) {
+        (Dim::Any, _) | (_, Dim::Any) => Dim::Any,
+        _ => Dim::Op(op, Arc::new((a, b))),
+    }
+}
+
+/// `a op b`, simplified where an operand is a suitable constant.
+pub(crate) fn simple_op(bin: BinOp, a: Dim, b: Dim) -> Dim {
+    match (bin, &a, &b) {
+        (BinOp::Add, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_add(*y)),
+        (BinOp::Sub, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_sub(*y)),
+        (BinOp::Mul, Dim::Const(x), Dim::Const(y)) => Dim::Const(x.wrapping_mul(*y)),
+        (BinOp::Add | BinOp::Sub, _, Dim::Const(0)) | (BinOp::Mul, _, Dim::Const(1)) => a,
+        (BinOp::Add, Dim::Const(0), _) | (BinOp::Mul, Dim::Const(1), _) => b,
+        _ => op(bin, a, b),
+    }
+}
+
+/// The size that an expression of type `i64` stands for; `None` if the
+/// expression cannot be repeated in a type (it holds a loop, binding, update...
+/// or nests deeply).
+pub(crate) fn from_exp(exp: &Exp) -> Option<Dim> {
+    from_exp_at(exp, MAX_DEPTH)
+}
+
+fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
+    let depth = depth.checked_sub(1)?;
+    match &exp.kind {
+        ExpKind::Lit(Scalar::I64(n), _) => Some(Dim::Const(*n)),
+        ExpKind::Var {
+            id,
+            ty_args,
+            size_args,
+        } if ty_args.is_empty() && size_args.is_empty() => Some(Dim::Var(*id)),
+        ExpKind::Apply { fun, args } => {
+            if let (Some(bin), [a, b]) = (size_operator(fun), args.as_slice()) {
+                return Some(op(bin, from_exp_at(a, depth)?, from_exp_at(b, depth)?));
+            }
+            is_size_exp(exp, depth).then(|| Dim::Exp(Arc::new(exp.clone())))
+        }
+        ExpKind::Attr(_, inner) | ExpKind::Assert { exp: inner, .. } => from_exp_at(inner, depth),
+        _ => is_size_exp(exp, depth).then(|| Dim::Exp(Arc::new(exp.clone()))),
+    }
+}
+
+/// Whether a size nests less deeply than the limit.
+pub(crate) fn is_shallow(dim: &Dim) -> bool {
+    fn within(dim: &Dim, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        match dim {
+            Dim::Any | Dim::Const(_) | Dim::Var(_) => true,
+            Dim::Op(_, args) => within(&args.0, depth) && within(&args.1, depth),
+            Dim::Exp(exp) => is_size_exp(exp, depth),
+        }
+    }
+    within(dim, MAX_DEPTH)
+}
+
+/// As [`from_exp`] for an expression that is known to stand for a size.
+pub(crate) fn simplify(exp: Exp) -> Dim {
+    from_exp(&exp).unwrap_or_else(|| Dim::Exp(Arc::new(exp)))
+}
+
+fn size_operator(fun: &Exp) -> Option<BinOp> {
+    match &fun.kind {
+        ExpKind::Operator(SourceOp::Add) => Some(BinOp::Add),
+        ExpKind::Operator(SourceOp::Sub) => Some(BinOp::Sub),
+        ExpKind::Operator(SourceOp::Mul) => Some(BinOp::Mul),
+        ExpKind::Intrinsic {
+            fun: Intrinsic::Binary(op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), ScalarType::I64),
+            ..
+        } => Some(*op),
+        _ => None,
+    }
+}
+
+/// Whether an expression may stand in a type: it binds nothing and changes nothing.
+fn is_size_exp(exp: &Exp, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let one = |exp: &Exp| is_size_exp(exp, depth);
+    let all = |exps: &[Exp]| exps.iter().all(one);
+    match &exp.kind {
+        ExpKind::Lit(..)
+        | ExpKind::String(_)
+        | ExpKind::Var { .. }
+        | ExpKind::Intrinsic { .. }
+        | ExpKind::Operator(_) => true,
+        ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => all(parts),
+        ExpKind::Record(fields) => fields.iter().all(|(_, e)| one(e)),
+        ExpKind::Project(e, _) | ExpKind::Attr(_, e) => one(e),
+        ExpKind::Index { array, indices } => {
+            one(array)
+                && indices.iter().all(|index| match index {
+                    Index::At(e) => one(e),
+                    Index::Slice { from, to, step } => {
+                        [from, to, step].into_iter().flatten().all(one)
+                    }
+                })
+        }
+        ExpKind::Apply { fun, args } => {
+            let consuming = matches!(&fun.ty, Ty::Arrow(arrow) if arrow.consumes);
+            !consuming && one(fun) && all(args)
+        }
+        ExpKind::If {
+            cond,
+            then,
+            otherwise,
+        } => one(cond) && one(then) && one(otherwise),
+        ExpKind::And(a, b) | ExpKind::Or(a, b) => one(a) && one(b),
+        ExpKind::Lambda(_)
+        | ExpKind::RecordUpdate { .. }
+        | ExpKind::Range { .. }
+        | ExpKind::Update { .. }
+        | ExpKind::Let { .. }
+        | ExpKind::Loop { .. }
+        | ExpKind::Match { .. }
+        | ExpKind::Coerce(_)
+        | ExpKind::Assert { .. }
+        | ExpKind::Hole => false,
+    }
+}
+
+/// A product of atoms with a coefficient.
+#[derive(Clone, Debug)]
+struct Term {
+    factors: Vec<Atom>,
+    coefficient: i64,
+}
+
+#[derive(Clone, Debug)]
+enum Atom {
+    Var(VarId),
+    Exp(Arc<Exp>),
+}
+
+/// A size in normal form: terms with coefficients other than 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Poly {
+    terms: Vec<Term>,
+}
+
+impl Poly {
+    /// The normal form of a size; `None` for one that is not known.
+    pub(crate) fn of(dim: &Dim) -> Option<Self> {
+        let term = |factors, coefficient| Self {
+            terms: vec![Term {
+                factors,
+                coefficient,
+            }],
+        };
+        Some(match dim {
+            Dim::Any => return None,
+            Dim::Const(0) => Self { terms: Vec::new() },
+            Dim::Const(n) => term(Vec::new(), *n),
+            Dim::Var(var) => term(vec![Atom::Var(*var)], 1),
+            Dim::Exp(exp) => term(vec![Atom::Exp(Arc::clone(exp))], 1),
+            Dim::Op(op, args) => {
+                let (a, b) = (Self::of(&args.0)?, Self::of(&args.1)?);
+                match op {
+                    BinOp::Add => a.add(b, 1),
+                    BinOp::Sub => a.add(b, -1),
+                    BinOp::Mul if a.terms.len() * b.terms.len() > MAX_TERMS => return None,
+                    BinOp::Mul => a.mul(&b),
+                    _ => return None,
+                }
+            }
+        })
+    }
+
+    fn add(mut self, other: Self, sign: i64) -> Self {
+        for term in other.terms {
+            self.push(Term {
+                coefficient: term.coefficient.wrapping_mul(sign),
+                ..term
+            });
+        }
+        self
+    }
+
+    fn mul(&self, other: &Self) -> Self {
+        let mut out = Self { terms: Vec::new() };
+        for a in &self.terms {
+            for b in &other.terms {
+                let factors = a.factors.iter().chain(&b.factors).cloned().collect();
+                let coefficient = a.coefficient.wrapping_mul(b.coefficient);
+                out.push(Term {
+                    factors,
+                    coefficient,
+                });
+            }
+        }
+        out
+    }
+
+    fn push(&mut self, term: Term) {
+        let same = self
+            .terms
+            .iter_mut()
+            .find(|t| same_factors(&t.factors, &term.factors));
+        if let Some(old) = same {
+            old.coefficient = old.coefficient.wrapping_add(term.coefficient);
+            self.terms.retain(|t| t.coefficient != 0);
+        } else if term.coefficient != 0 {
+            self.terms.push(term);
+        }
+    }
+
+    /// If this is `±var + rest` with `var` nowhere in `rest`: the size that `var`
+    /// must have for this to be zero.
+    pub(crate) fn solve(&self, var: VarId) -> Option<Dim> {
+        let mentions = |t: &Term| {
+            t.factors
+                .iter()
+                .any(|f| matches!(f, Atom::Var(v) if *v == var))
+        };
+        let mut with = self.terms.iter().filter(|t| mentions(t));
+        let found = with.next()?;
+        if with.next().is_some() || found.factors.len() != 1 || found.coefficient.abs() != 1 {
+            return None;
+        }
+        let sign = -found.coefficient;
+        let rest = self.terms.iter().filter(|t| !mentions(t));
+        // Positive terms first, so that `k - n` does not come out as `-n + k`.
+        let (plus, minus): (Vec<&Term>, Vec<&Term>) =
+            rest.partition(|t| t.coefficient.wrapping_mul(sign) > 0);
+        let sum = plus
+            .into_iter()
+            .fold(Dim::Const(0), |acc, t| simple_op(BinOp::Add, acc, t.dim()));
+        Some(
+            minus
+                .into_iter()
+                .fold(sum, |acc, t| simple_op(BinOp::Sub, acc, t.dim())),
+        )
+    }
+}
+
+impl Term {
+    /// The term as a size, its coefficient made positive.
+    fn dim(&self) -> Dim {
+        let factors = self.factors.iter().map(|f| match f {
+            Atom::Var(v) => Dim::Var(*v),
+            Atom::Exp(e) => Dim::Exp(Arc::clone(e)),
+        });
+        factors.fold(Dim::Const(self.coefficient.wrapping_abs()), |acc, f| {
+            simple_op(BinOp::Mul, acc, f)
+        })
+    }
+}
+
+fn same_factors(a: &[Atom], b: &[Atom]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut left: Vec<&Atom> = b.iter().collect();
+    a.iter().all(|x| {
+        let at = left.iter().position(|y| match (x, y) {
+            (Atom::Var(v), Atom::Var(w)) => v == w,
+            (Atom::Exp(e), Atom::Exp(f)) => compare_exps(e, f) == Cmp::Equal,
+            _ => false,
+        });
+        at.map(|at| left.swap_remove(at)).is_some()
+    })
+}
+
+/// Compares two sizes without variables that may still be solved for.
+pub(crate) fn compare(a: &Dim, b: &Dim) -> Cmp {
+    if let (Dim::Exp(x), Dim::Exp(y)) = (a, b) {
+        return compare_exps(x, y);
+    }
+    let (Some(x), Some(y)) = (Poly::of(a), Poly::of(b)) else {
+        return Cmp::Unknown;
+    };
+    let difference = x.add(y, -1);
+    if difference.terms.is_empty() {
+        return Cmp::Equal;
+    }
+    let opaque = difference
+        .terms
+        .iter()
+        .flat_map(|t| &t.factors)
+        .any(|f| match f {
+            Atom::Var(_) => false,
+            Atom::Exp(e) => !comparable(e),
+        });
+    if opaque { Cmp::Unknown } else { Cmp::Different }
+}
+
+fn comparable(exp: &Exp) -> bool {
+    compare_exps(exp, exp) == Cmp::Equal
+}
+
+/// Whether the intrinsic is the operator at a scalar type.
+fn is_at_some_type(op: SourceOp, fun: Intrinsic) -> bool {
+    ScalarType::ALL
+        .iter()
+        .any(|ty| crate::zonk::operator(op, *ty) == Some(fun))
+}
+
+/// Whether two expressions are the same but for places and types.
+pub(crate) fn compare_exps(a: &Exp, b: &Exp) -> Cmp {
+    let all = |xs: &[Exp], ys: &[Exp]| {
+        if xs.len() != ys.len() {
+            return Cmp::Different;
+        }
+        xs.iter()
+            .zip(ys)
+            .map(|(x, y)| compare_exps(x, y))
+            .fold(Cmp::Equal, both)
+    };
+    let same = |same: bool| if same { Cmp::Equal } else { Cmp::Different };
+    match (&a.kind, &b.kind) {
+        (ExpKind::Attr(_, a), _) => compare_exps(a, b),
+        (_, ExpKind::Attr(_, b)) => compare_exps(a, b),
+        (ExpKind::Lit(x, _), ExpKind::Lit(y, _)) => match (x.as_i64(), y.as_i64()) {
+            (Some(m), Some(n)) => same(m == n),
+            _ => same(x == y),
+        },
+        (ExpKind::String(x), ExpKind::String(y)) => same(x == y),
+        (ExpKind::Var { id: x, .. }, ExpKind::Var { id: y, .. }) => same(x == y),
+        (ExpKind::Intrinsic { fun: x, .. }, ExpKind::Intrinsic { fun: y, .. }) => same(x == y),
+        (ExpKind::Operator(x), ExpKind::Operator(y)) => same(x == y),
+        (ExpKind::Operator(op), ExpKind::Intrinsic { fun, .. })
+        | (ExpKind::Intrinsic { fun, .. }, ExpKind::Operator(op)) => {
+            same(is_at_some_type(*op, *fun))
+        }
+        (ExpKind::Tuple(x), ExpKind::Tuple(y)) | (ExpKind::Array(x), ExpKind::Array(y)) => {
+            all(x, y)
+        }
+        (ExpKind::Project(x, l), ExpKind::Project(y, m)) => both(same(l == m), compare_exps(x, y)),
+        (ExpKind::Apply { fun: f, args: x }, ExpKind::Apply { fun: g, args: y }) => {
+            both(compare_exps(f, g), all(x, y))
+        }
+        (
+            ExpKind::Index {
+                array: x,
+                indices: i,
+            },
+            ExpKind::Index {
+                array: y,
+                indices: j,
+            },
+        ) => {
+            if i.len() != j.len() {
+                return Cmp::Different;
+            }
+            let indices = i.iter().zip(j).map(|(i, j)| match (i, j) {
+                (Index::At(i), Index::At(j)) => compare_exps(i, j),
+                _ => Cmp::Unknown,
+            });
+            indices.fold(compare_exps(x, y), both)
+        }
+        (
+            ExpKind::If {
+                cond: c,
+                then: t,
+                otherwise: e,
+            },
+            ExpKind::If {
+                cond: d,
+                then: u,
+                otherwise: f,
+            },
+        ) => both(
+            compare_exps(c, d),
+            both(compare_exps(t, u), compare_exps(e, f)),
+        ),
+        (x, y) if std::mem::discriminant(x) != std::mem::discriminant(y) => Cmp::Different,
+        _ => Cmp::Unknown,
+    }
+}
+
+const fn both(a: Cmp, b: Cmp) -> Cmp {
+    match (a, b) {
+        (Cmp::Different, _) | (_, Cmp::Different) => Cmp::Different,
+        (Cmp::Unknown, _) | (_, Cmp::Unknown) => Cmp::Unknown,
+        (Cmp::Equal, Cmp::Equal) => Cmp::Equal,
+    }
+}

@@ -1,0 +1,388 @@
+//! What names mean: values, types, modules, module types, and scopes of them.
+//!
+//! A scope is a chain of frames; only the innermost is written to, and closures
+//! of parametric modules keep the chain they saw. Local bindings are entered in
+//! the innermost frame and taken back through an undo log.
+
+use crate::intrinsics::Intrinsic;
+use crate::subst::Subst;
+use crate::tast::{Dim, SourceOp, Ty, TyVarId, TypeId, VarId};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{Liftedness, ModExp, ModParam, ModTypeExp};
+use syntax::span::Span;
+use syntax::symbol::Symbol;
+
+/// A map in order of insertion.
+pub(crate) type Ordered<V> = IndexMap<Symbol, V, FxBuildHasher>;
+
+/// A parameter of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TypeParam {
+    /// `'t`
+    Type(TyVarId, Liftedness),
+    /// `[n]`
+    Size(VarId),
+}
+
+/// A type name: parameters and what it stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeAbbr {
+    pub(crate) params: Vec<TypeParam>,
+    /// Existential sizes in `ty`.
+    pub(crate) ext: Vec<VarId>,
+    pub(crate) ty: Ty,
+    pub(crate) lifted: Liftedness,
+}
+
+impl TypeAbbr {
+    /// A type without parameters.
+    pub(crate) const fn plain(ty: Ty) -> Self {
+        Self {
+            params: Vec::new(),
+            ext: Vec::new(),
+            ty,
+            lifted: Liftedness::Unlifted,
+        }
+    }
+
+    /// The type with its parameters replaced; existential sizes become unknown.
+    pub(crate) fn apply(&self, types: &[Ty], dims: &[Dim]) -> Ty {
+        let mut subst = self.subst(types, dims);
+        subst
+            .dims
+            .extend(self.ext.iter().map(|var| (*var, Dim::Any)));
+        subst.ty(&self.ty)
+    }
+
+    /// The substitution of the parameters.
+    pub(crate) fn subst(&self, types: &[Ty], dims: &[Dim]) -> Subst {
+        let (mut types, mut dims) = (types.iter(), dims.iter());
+        let mut subst = Subst::default();
+        for param in &self.params {
+            match param {
+                TypeParam::Type(var, _) => {
+                    subst
+                        .types
+                        .extend(types.next().map(|ty| (*var, ty.clone())));
+                }
+                TypeParam::Size(var) => {
+                    subst
+                        .dims
+                        .extend(dims.next().map(|dim| (*var, dim.clone())));
+                }
+            }
+        }
+        subst
+    }
+}
+
+/// The type of a value, for all its parameters.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheme {
+    pub(crate) ty_params: Vec<TyVarId>,
+    pub(crate) size_params: Vec<VarId>,
+    pub(crate) ty: Ty,
+}
+
+impl Scheme {
+    /// A type without parameters.
+    pub(crate) const fn mono(ty: Ty) -> Self {
+        Self {
+            ty_params: Vec::new(),
+            size_params: Vec::new(),
+            ty,
+        }
+    }
+}
+
+/// What a value name refers to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    Var(VarId),
+    Intrinsic(Intrinsic),
+}
+
+/// A value name.
+#[derive(Clone, Debug)]
+pub(crate) struct ValueEntry {
+    pub(crate) target: Target,
+    /// The type through which it is seen.
+    pub(crate) scheme: Arc<Scheme>,
+    /// What the target's own parameters are, in terms of the parameters of
+    /// `scheme`, where an ascription came between.
+    pub(crate) via: Option<Arc<Subst>>,
+    pub(crate) span: Option<Span>,
+}
+
+/// A name of the term name space.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry<'a> {
+    Value(Rc<ValueEntry>),
+    Module(Module<'a>),
+    /// A built-in overloaded operator, from module `intrinsics`.
+    Operator(SourceOp),
+    /// `==` or `!=`.
+    Equality {
+        negate: bool,
+    },
+    /// `&&` or `||`.
+    Logical {
+        and: bool,
+    },
+}
+
+/// A module.
+#[derive(Clone, Debug)]
+pub(crate) enum Module<'a> {
+    Struct(Rc<Struct<'a>>),
+    Functor(Rc<Functor<'a>>),
+    /// The built-in module.
+    Intrinsics,
+}
+
+/// The names that a module makes visible.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Struct<'a> {
+    pub(crate) terms: Ordered<Entry<'a>>,
+    pub(crate) types: Ordered<Rc<TypeAbbr>>,
+    pub(crate) sigs: Ordered<Sig<'a>>,
+}
+
+/// A parametric module.
+#[derive(Clone, Debug)]
+pub(crate) struct Functor<'a> {
+    pub(crate) body: FunctorBody<'a>,
+    pub(crate) env: Env<'a>,
+}
+
+/// What a parametric module does when it is applied.
+#[derive(Clone, Debug)]
+pub(crate) enum FunctorBody<'a> {
+    /// `\(p: S): T -> e`, also with several parameters.
+    Source {
+        params: &'a [ModParam],
+        ret: Option<&'a ModTypeExp>,
+        body: &'a ModExp,
+    },
+    /// A parameter that is itself parametric: known by its type only.
+    Known {
+        param: Rc<Sig<'a>>,
+        ret: Rc<Sig<'a>>,
+    },
+}
+
+/// A module type.
+#[derive(Clone, Debug)]
+pub(crate) enum Sig<'a> {
+    Struct(Rc<StructSig<'a>>),
+    Functor {
+        param: Rc<Sig<'a>>,
+        ret: Rc<Sig<'a>>,
+    },
+}
+
+/// A module type with specifications. Its abstract types are placeholders of
+/// its own, replaced at every use.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StructSig<'a> {
+    /// Abstract types with the path of names that leads to them.
+    pub(crate) holes: Vec<Hole>,
+    /// What it specifies; the values have placeholders as targets.
+    pub(crate) body: Struct<'a>,
+}
+
+/// An abstract type of a module type.
+#[derive(Clone, Debug)]
+pub(crate) struct Hole {
+    pub(crate) path: Vec<Symbol>,
+    pub(crate) id: TypeId,
+    pub(crate) lifted: Liftedness,
+    pub(crate) params: Vec<TypeParam>,
+}
+
+/// One frame of a scope.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame<'a> {
+    pub(crate) terms: FxHashMap<Symbol, Entry<'a>>,
+    pub(crate) types: FxHashMap<Symbol, Rc<TypeAbbr>>,
+    pub(crate) sigs: FxHashMap<Symbol, Sig<'a>>,
+}
+
+impl Frame<'_> {
+    /// Adds everything of an inner frame.
+    fn extend(&mut self, inner: &Self) {
+        let Frame { terms, types, sigs } = inner;
+        self.terms
+            .extend(terms.iter().map(|(n, e)| (*n, e.clone())));
+        self.types
+            .extend(types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+        self.sigs.extend(sigs.iter().map(|(n, s)| (*n, s.clone())));
+    }
+}
+
+#[derive(Debug)]
+struct Link<'a> {
+    frame: Frame<'a>,
+    outer: Option<Rc<Link<'a>>>,
+    /// Number of links from here on.
+    length: usize,
+}
+
+/// Longer chains of frames are merged into one.
+const MAX_LINKS: usize = 16;
+
+enum Undo<'a> {
+    Term(Symbol, Option<Entry<'a>>),
+    Type(Symbol, Option<Rc<TypeAbbr>>),
+}
+
+impl std::fmt::Debug for Undo<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("undo")
+    }
+}
+
+/// A scope.
+#[derive(Debug, Default)]
+pub(crate) struct Env<'a> {
+    top: Frame<'a>,
+    outer: Option<Rc<Link<'a>>>,
+    log: Vec<Undo<'a>>,
+}
+
+impl Clone for Env<'_> {
+    fn clone(&self) -> Self {
+        Self {
+            top: self.top.clone(),
+            outer: self.outer.clone(),
+            log: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Env<'a> {
+    /// Closes the innermost frame, so that copies of the scope are cheap.
+    pub(crate) fn freeze(&mut self) {
+        if self.top.terms.is_empty() && self.top.types.is_empty() && self.top.sigs.is_empty() {
+            return;
+        }
+        let mut frame = std::mem::take(&mut self.top);
+        let mut length = self.outer.as_ref().map_or(0, |link| link.length) + 1;
+        if length > MAX_LINKS {
+            let mut merged = Frame::default();
+            let links = std::iter::successors(self.outer.as_deref(), |l| l.outer.as_deref());
+            let frames: Vec<&Frame<'a>> = links.map(|link| &link.frame).collect();
+            for frame in frames.into_iter().rev().chain([&frame]) {
+                merged.extend(frame);
+            }
+            frame = merged;
+            length = 1;
+            self.outer = None;
+        }
+        let outer = self.outer.take();
+        self.outer = Some(Rc::new(Link {
+            frame,
+            outer,
+            length,
+        }));
+        self.log.clear();
+    }
+
+    fn frames(&self) -> impl Iterator<Item = &Frame<'a>> {
+        let outer = std::iter::successors(self.outer.as_deref(), |link| link.outer.as_deref());
+        std::iter::once(&self.top).chain(outer.map(|link| &link.frame))
+    }
+
+    pub(crate) fn term(&self, name: Symbol) -> Option<&Entry<'a>> {
+        self.frames().find_map(|frame| frame.terms.get(&name))
+    }
+
+    pub(crate) fn ty(&self, name: Symbol) -> Option<&Rc<TypeAbbr>> {
+        self.frames().find_map(|frame| frame.types.get(&name))
+    }
+
+    pub(crate) fn sig(&self, name: Symbol) -> Option<&Sig<'a>> {
+        self.frames().find_map(|frame| frame.sigs.get(&name))
+    }
+
+    /// Every name of the term name space in scope, for suggestions, in no
+    /// particular order and with repetitions.
+    pub(crate) fn term_names(&self) -> Vec<Symbol> {
+        let mut names = Vec::new();
+        for frame in self.frames() {
+            #[allow(clippy::iter_over_hash_type, reason = "the caller orders them")]
+            for name in frame.terms.keys() {
+                names.push(*name);
+            }
+        }
+        names
+    }
+
+    /// Every type name in scope, likewise.
+    pub(crate) fn type_names(&self) -> Vec<Symbol> {
+        let mut names = Vec::new();
+        for frame in self.frames() {
+            #[allow(clippy::iter_over_hash_type, reason = "the caller orders them")]
+            for name in frame.types.keys() {
+                names.push(*name);
+            }
+        }
+        names
+    }
+
+    pub(crate) fn bind_term(&mut self, name: Symbol, entry: Entry<'a>) {
+        let old = self.top.terms.insert(name, entry);
+        self.log.push(Undo::Term(name, old));
+    }
+
+    pub(crate) fn bind_type(&mut self, name: Symbol, ty: Rc<TypeAbbr>) {
+        let old = self.top.types.insert(name, ty);
+        self.log.push(Undo::Type(name, old));
+    }
+
+    pub(crate) fn bind_sig(&mut self, name: Symbol, sig: Sig<'a>) {
+        self.top.sigs.insert(name, sig);
+    }
+
+    /// A point to which [`Env::leave`] returns.
+    pub(crate) fn enter(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Takes back all bindings of terms and types since `mark`.
+    pub(crate) fn leave(&mut self, mark: usize) {
+        while self.log.len() > mark {
+            match self.log.pop() {
+                Some(Undo::Term(name, Some(old))) => {
+                    self.top.terms.insert(name, old);
+                }
+                Some(Undo::Term(name, None)) => {
+                    self.top.terms.remove(&name);
+                }
+                Some(Undo::Type(name, Some(old))) => {
+                    self.top.types.insert(name, old);
+                }
+                Some(Undo::Type(name, None)) => {
+                    self.top.types.remove(&name);
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// Makes everything that a module has visible.
+    pub(crate) fn open(&mut self, module: &Struct<'a>) {
+        for (name, entry) in &module.terms {
+            self.bind_term(*name, entry.clone());
+        }
+        for (name, ty) in &module.types {
+            self.bind_type(*name, Rc::clone(ty));
+        }
+        for (name, sig) in &module.sigs {
+            self.bind_sig(*name, sig.clone());
+        }
+    }
+}

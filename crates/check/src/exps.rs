@@ -1,0 +1,327 @@
+//! Expressions.
+//!
+//! Each form gives its typed node. Sizes that a node's type mentions and that
+//! came into being inside it are listed in its `ext` ([`Checker::exp`]).
+
+use crate::checker::{Checker, Known};
+use crate::env::Entry;
+use crate::tast::{Case, Dim, Exp, ExpKind, SourceOp, Ty, VarId};
+use crate::types::Anonymous;
+use crate::unify::Sizes;
+use prim::ScalarType;
+use std::sync::Arc;
+use syntax::ast::{self, Liftedness, Lit};
+use syntax::span::Span;
+
+impl<'a> Checker<'a> {
+    /// Checks an expression.
+    pub(crate) fn exp(&mut self, exp: &'a ast::Exp) -> Exp {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            let (mark, unknowns) = (self.tables.vars.len(), self.tables.unknowns);
+            let mut out = self.exp_inner(exp);
+            if self.tables.unknowns != unknowns {
+                out.ext = self.unknowns_since(&out.ty, mark);
+            }
+            out
+        })
+    }
+
+    fn exp_inner(&mut self, exp: &'a ast::Exp) -> Exp {
+        let span = exp.span;
+        match &exp.kind {
+            ast::ExpKind::Lit(Lit::String(text)) => {
+                let len = Dim::Const(text.len() as i64);
+                let ty = Ty::array(len, Ty::Scalar(ScalarType::U8));
+                node(ExpKind::String(Arc::from(text.as_bytes())), ty, span)
+            }
+            ast::ExpKind::Lit(lit) => {
+                let (value, ty) = self.literal(lit, span);
+                node(ExpKind::Lit(value, ScalarType::I64), ty, span)
+            }
+            ast::ExpKind::Var(name) => self.variable(name, span),
+            ast::ExpKind::Hole => {
+                let ty = self.fresh(span);
+                node(ExpKind::Hole, ty, span)
+            }
+            ast::ExpKind::Error => {
+                let ty = self.fresh(span);
+                node(ExpKind::Hole, ty, span)
+            }
+            ast::ExpKind::Parens(inner) => self.exp(inner),
+            ast::ExpKind::QualParens(name, inner) => self.local_open(name, inner),
+            ast::ExpKind::Tuple(parts) => {
+                let parts: Vec<Exp> = parts.iter().map(|e| self.exp(e)).collect();
+                let ty = Ty::Tuple(parts.iter().map(|e| e.ty.clone()).collect());
+                node(ExpKind::Tuple(parts), ty, span)
+            }
+            ast::ExpKind::Record(fields) => self.record_exp(fields, span),
+            ast::ExpKind::Array(elems) => self.array(elems, span),
+            ast::ExpKind::Project(inner, label) => {
+                let inner = self.exp(inner);
+                self.project(inner, label)
+            }
+            ast::ExpKind::Index(array, indices) => {
+                let array = self.exp(array);
+                self.index(array, indices, span)
+            }
+            ast::ExpKind::Update(base, path, value) => self.update_exp(base, path, value, span),
+            ast::ExpKind::Apply(fun, args) => {
+                let fun = self.exp(fun);
+                let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
+                self.apply(fun, args, span)
+            }
+            ast::ExpKind::Constr(label, args) => {
+                let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
+                let name = self.name(label.name);
+                let tys = args.iter().map(|e| e.ty.clone()).collect();
+                let ty = self.constr_ty(Arc::clone(&name), tys, span);
+                node(ExpKind::Constr(name, args), ty, span)
+            }
+            ast::ExpKind::BinOp(first, rest) => {
+                let mut acc = self.exp(first);
+                for (op, operand) in rest {
+                    let whole = acc.span.to(operand.span);
+                    let operand = self.exp(operand);
+                    acc = self.binary(op, acc, operand, whole);
+                }
+                acc
+            }
+            ast::ExpKind::Negate(op, inner) => self.prefix(SourceOp::Neg, *op, inner, span),
+            ast::ExpKind::Not(op, inner) => self.prefix(SourceOp::Not, *op, inner, span),
+            ast::ExpKind::OpSection(op) => self.operator(op),
+            ast::ExpKind::OpSectionLeft(operand, op) => {
+                let operand = self.exp(operand);
+                let entry = self.find_term(&op.name).map(|(entry, _)| entry);
+                if let Some(Entry::Logical { and }) = entry {
+                    return self.logical_section(and, Some(operand), None, span);
+                }
+                let fun = self.operator(op);
+                self.apply(fun, vec![operand], span)
+            }
+            ast::ExpKind::OpSectionRight(op, operand) => self.right_section(op, operand, span),
+            ast::ExpKind::PathSection(path) => self.path_section(path, span),
+            ast::ExpKind::Ascript(inner, te) => {
+                let inner = self.exp(inner);
+                let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
+                self.unify(
+                    &ty,
+                    &inner.ty,
+                    span,
+                    "the expression does not have the type ascribed",
+                );
+                inner
+            }
+            ast::ExpKind::Coerce(inner, te) => {
+                let inner = self.exp(inner);
+                let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
+                let result = self.unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
+                if let Err(mismatch) = result {
+                    let what = "the expression cannot be coerced to this type";
+                    self.mismatch(&ty, &inner.ty, &mismatch, span, what);
+                }
+                self.keep_anonymous(&ty, &inner.ty);
+                node(ExpKind::Coerce(Box::new(inner)), ty, span)
+            }
+            ast::ExpKind::Range(start, second, kind, end) => {
+                self.range(start, second.as_deref(), *kind, end, span)
+            }
+            ast::ExpKind::If(cond, then, otherwise) => {
+                let cond = self.exp(cond);
+                self.unify(
+                    &Ty::BOOL,
+                    &cond.ty,
+                    cond.span,
+                    "the condition is not of type `bool`",
+                );
+                let since = self.tables.next_var();
+                let then = self.exp(then);
+                let otherwise = self.exp(otherwise);
+                let what = "the branches of this `if` have different types";
+                let ty = self.join((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
+                self.require_lifted(
+                    &ty,
+                    Liftedness::SizeLifted,
+                    span,
+                    "an `if` cannot give a function",
+                );
+                let (then, otherwise) = (Box::new(then), Box::new(otherwise));
+                node(
+                    ExpKind::If {
+                        cond: Box::new(cond),
+                        then,
+                        otherwise,
+                    },
+                    ty,
+                    span,
+                )
+            }
+            ast::ExpKind::Let(binds, body) => self.let_exp(binds, body, span),
+            ast::ExpKind::Lambda(params, ret, body) => {
+                self.lambda(params, ret.as_deref(), body, span)
+            }
+            ast::ExpKind::Loop(source) => self.loop_exp(source, span),
+            ast::ExpKind::Match(scrutinee, cases) => self.match_exp(scrutinee, cases, span),
+            ast::ExpKind::Assert(cond, inner) => {
+                let text = Arc::from(self.sources.snippet(cond.span));
+                let cond = self.exp(cond);
+                self.unify(
+                    &Ty::BOOL,
+                    &cond.ty,
+                    cond.span,
+                    "an assertion must be of type `bool`",
+                );
+                let inner = self.exp(inner);
+                let ty = inner.ty.clone();
+                let (cond, exp) = (Box::new(cond), Box::new(inner));
+                node(ExpKind::Assert { cond, text, exp }, ty, span)
+            }
+            ast::ExpKind::Attr(attr, inner) => {
+                let attr = self.attr(attr);
+                let mut inner = self.exp(inner);
+                if let ExpKind::Attr(attrs, _) = &mut inner.kind {
+                    attrs.insert(0, attr);
+                    return inner;
+                }
+                let ty = inner.ty.clone();
+                node(ExpKind::Attr(vec![attr], Box::new(inner)), ty, span)
+            }
+        }
+    }
+
+    // --------------------------------------------------------------- branches
+
+    /// The type of either of two values: where sizes differ, an unknown one.
+    /// Sizes from before `since` are not made equal for it.
+    pub(crate) fn join(
+        &mut self,
+        (a, b): (&Ty, &Ty),
+        since: VarId,
+        at: Span,
+        span: Span,
+        what: &str,
+    ) -> Ty {
+        let before = self.deferred.len();
+        let result = self.unifying(Sizes::Join(since), at, |u| u.unify(a, b));
+        if let Err(mismatch) = result {
+            self.mismatch(a, b, &mismatch, at, what);
+            return a.clone();
+        }
+        self.deferred.truncate(before);
+        let (a, b) = (self.tables.resolve(a), self.tables.resolve(b));
+        self.merge(&a, &b, span, &mut Vec::new())
+    }
+
+    /// One type for two that differ in sizes at most; `seen` has pairs of sizes
+    /// that differ with the unknown size for both.
+    fn merge(&mut self, a: &Ty, b: &Ty, span: Span, seen: &mut Vec<(Dim, Dim, Dim)>) -> Ty {
+        match (a, b) {
+            (Ty::Array(x), Ty::Array(y)) => {
+                let equal = crate::dims::compare(&x.dim, &y.dim) == crate::dims::Cmp::Equal;
+                let known = seen.iter().find(|(p, q, _)| *p == x.dim && *q == y.dim);
+                let dim = match known {
+                    _ if equal => x.dim.clone(),
+                    Some((_, _, dim)) => dim.clone(),
+                    None => {
+                        let dim = self.unknown(Arc::from("k"), span);
+                        seen.push((x.dim.clone(), y.dim.clone(), dim.clone()));
+                        dim
+                    }
+                };
+                Ty::array(dim, self.merge(&x.elem, &y.elem, span, seen))
+            }
+            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => Ty::Tuple(
+                x.iter()
+                    .zip(y.iter())
+                    .map(|(x, y)| self.merge(x, y, span, seen))
+                    .collect(),
+            ),
+            (Ty::Record(x), Ty::Record(y)) if x.len() == y.len() => Ty::Record(
+                x.iter()
+                    .zip(y.iter())
+                    .map(|(x, y)| (Arc::clone(&x.0), self.merge(&x.1, &y.1, span, seen)))
+                    .collect(),
+            ),
+            (Ty::Sum(x), Ty::Sum(y)) if x.len() == y.len() => Ty::Sum(
+                x.iter()
+                    .zip(y.iter())
+                    .map(|(x, y)| {
+                        let payload = x.1.iter().zip(y.1.iter());
+                        let payload = payload.map(|(x, y)| self.merge(x, y, span, seen)).collect();
+                        (Arc::clone(&x.0), payload)
+                    })
+                    .collect(),
+            ),
+            _ => a.clone(),
+        }
+    }
+
+    fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
+        let scrutinee = self.exp(scrutinee);
+        let since = self.tables.next_var();
+        let mut ty: Option<Ty> = None;
+        let mut out = Vec::new();
+        for case in cases {
+            let (pat, body) = self.scoped(|c| {
+                let pat = c.pattern(&case.pat);
+                let what = "the pattern does not fit the value";
+                c.unify(&scrutinee.ty, &pat.ty, pat.span, what);
+                let body = c.exp(&case.body);
+                (pat, body)
+            });
+            let body_ty = self.leave_ty(&body.ty, &mut Known::default(), body.span);
+            ty = Some(match ty {
+                None => body_ty,
+                Some(ty) => {
+                    let what = "the cases of this `match` have different types";
+                    self.join((&ty, &body_ty), since, body.span, span, what)
+                }
+            });
+            out.push(Case { pat, body });
+        }
+        let ty = match ty {
+            Some(ty) => ty,
+            None => self.fresh(span),
+        };
+        let what = "a `match` cannot give a function";
+        self.require_lifted(&ty, Liftedness::SizeLifted, span, what);
+        node(
+            ExpKind::Match {
+                scrutinee: Box::new(scrutinee),
+                cases: out,
+            },
+            ty,
+            span,
+        )
+    }
+
+    /// In `e :> t`, an anonymous size of `t` is that of `e`.
+    fn keep_anonymous(&mut self, target: &Ty, source: &Ty) {
+        let (target, source) = (self.tables.resolve(target), self.tables.resolve(source));
+        let (mut t, mut s) = (&target, &source);
+        while let (Ty::Array(x), Ty::Array(y)) = (t, s) {
+            if let Dim::Var(var) = &x.dim
+                && self.tables.is_open(*var)
+            {
+                let result = self.unifying(
+                    Sizes::Strict,
+                    Span::new(syntax::span::FileId(0), 0, 0),
+                    |u| u.unify_dims(&x.dim, &y.dim),
+                );
+                // An open size that cannot be that of the value stays open.
+                drop(result);
+            }
+            t = &x.elem;
+            s = &y.elem;
+        }
+    }
+}
+
+/// A node whose type has no new unknown sizes.
+pub(crate) const fn node(kind: ExpKind, ty: Ty, span: Span) -> Exp {
+    Exp {
+        kind,
+        ty,
+        ext: Vec::new(),
+        span,
+    }
+}

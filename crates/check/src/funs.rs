@@ -1,0 +1,576 @@
+//! Functions and local bindings: lambdas, `let`, definitions, generalisation.
+
+use crate::checker::{Checker, Known};
+use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
+use crate::exps::node;
+use crate::infer::{Constraint, Mentions, TyState, VarState};
+use crate::ops::arrow;
+use crate::subst::Subst;
+use crate::tast::{
+    Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, TyVarId, Uniq, VarId,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Ident, LetKind, TypeExp};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// The parts of a function definition, local or not.
+pub(crate) struct FunSource<'a> {
+    pub(crate) name: &'a Ident,
+    pub(crate) type_params: &'a [ast::TypeParam],
+    pub(crate) params: &'a [ast::Pat],
+    pub(crate) ret: Option<&'a TypeExp>,
+    pub(crate) body: &'a ast::Exp,
+    pub(crate) attrs: &'a [ast::Attr],
+    pub(crate) top: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// `\params: ret -> body`.
+    pub(crate) fn lambda(
+        &mut self,
+        params: &'a [ast::Pat],
+        ret: Option<&'a TypeExp>,
+        body: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let mark = self.tables.vars.len();
+        let (params, body, ret) = self.scoped(|c| {
+            let mut bound = Vec::new();
+            let params: Vec<Pat> = params.iter().map(|p| c.pat(p, &mut bound)).collect();
+            let ret = ret.map(|te| c.declared_ret(te));
+            let body = c.exp(body);
+            let ret = c.finish_ret(ret, &body, mark);
+            (params, body, ret)
+        });
+        let (ret, ty) = self.function_ty(&params, ret, mark, span);
+        node(
+            ExpKind::Lambda(Arc::new(Lambda { params, ret, body })),
+            ty,
+            span,
+        )
+    }
+
+    /// Holds the body against the declared result, or makes the result from it.
+    fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
+        if let Some(mut ret) = ret {
+            let mut open = Subst::default();
+            for ext in &ret.ext {
+                let name = Arc::clone(&self.tables.var(*ext).name);
+                let var = self.tables.new_var(name, VarState::Open, self.depth);
+                open.dims.push((*ext, Dim::Var(var)));
+            }
+            let expected = open.ty(&ret.ty);
+            self.unify(
+                &expected,
+                &body.ty,
+                tail_span(body),
+                "the body does not have the declared result type",
+            );
+            ret.ty = self.tables.resolve(&ret.ty);
+            let unknown = self.unknowns_since(&ret.ty, mark);
+            ret.ext.extend(unknown);
+            ret
+        } else {
+            let ty = self.tables.resolve(&body.ty);
+            let ext = self.unknowns_since(&ty, mark);
+            RetType {
+                ext,
+                ty,
+                unique: Uniq::None,
+            }
+        }
+    }
+
+    /// The type of a function seen from outside, and its result: what the result
+    /// mentions of the inside becomes existential.
+    fn function_ty(
+        &mut self,
+        params: &[Pat],
+        mut ret: RetType,
+        mark: usize,
+        span: Span,
+    ) -> (RetType, Ty) {
+        let named: Vec<(Option<VarId>, Ty, bool)> = params
+            .iter()
+            .map(|p| (simple_name(p), self.tables.resolve(&p.ty), p.consumes))
+            .collect();
+        ret.ty = self.tables.resolve(&ret.ty);
+        // A component of a parameter has no name outside.
+        let mut inner = Vec::new();
+        for (pat, (simple, ..)) in params.iter().zip(&named) {
+            if simple.is_none() {
+                crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
+            }
+        }
+        let mentioned = Mentions::of(&ret.ty).dims;
+        if mentioned.iter().any(|v| inner.contains(v)) {
+            let mut subst = Subst::default();
+            for var in mentioned.iter().filter(|v| inner.contains(v)) {
+                let name = Arc::clone(&self.tables.var(*var).name);
+                let unknown = self.unknown(name, span);
+                if let Dim::Var(new) = unknown {
+                    ret.ext.push(new);
+                }
+                subst.dims.push((*var, unknown));
+            }
+            ret.ty = subst.ty(&ret.ty);
+        }
+        let _ = mark;
+        let ty = arrow(&named, ret.clone());
+        (ret, ty)
+    }
+
+    // -------------------------------------------------------------------- let
+
+    /// `let ... in body`.
+    pub(crate) fn let_exp(
+        &mut self,
+        binds: &'a [ast::LetBind],
+        body: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let outer = self.depth;
+        let mark = self.env.enter();
+        let mut known = Known::default();
+        let mut out = Vec::with_capacity(binds.len());
+        for bind in binds {
+            match &bind.kind {
+                LetKind::Pat(sizes, pat, rhs) => {
+                    let rhs = self.exp(rhs);
+                    self.depth += 1;
+                    out.push(self.let_pat(sizes, pat, rhs, &mut known));
+                }
+                LetKind::Fun(fun) => {
+                    let (def, scheme) = self.function(&FunSource {
+                        name: &fun.name,
+                        type_params: &fun.type_params,
+                        params: &fun.params,
+                        ret: fun.ret.as_ref(),
+                        body: &fun.body,
+                        attrs: &[],
+                        top: false,
+                    });
+                    self.depth += 1;
+                    let entry = ValueEntry {
+                        target: Target::Var(def.var),
+                        scheme: Arc::new(scheme),
+                        via: None,
+                        span: Some(def.span),
+                    };
+                    self.env
+                        .bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
+                    out.push(Bind::Fun(Arc::new(def)));
+                }
+                LetKind::Update(name, path, value) => {
+                    out.push(self.let_update(name, path, value, bind.span));
+                    self.depth += 1;
+                }
+            }
+        }
+        let body = self.exp(body);
+        self.depth = outer;
+        self.env.leave(mark);
+        let ty = self.leave_ty(&body.ty, &mut known, span);
+        node(
+            ExpKind::Let {
+                binds: out,
+                body: Box::new(body),
+            },
+            ty,
+            span,
+        )
+    }
+
+    fn let_pat(
+        &mut self,
+        sizes: &'a [Ident],
+        pat: &'a ast::Pat,
+        rhs: Exp,
+        known: &mut Known,
+    ) -> Bind {
+        let mut vars = Vec::new();
+        let mut open = Subst::default();
+        for ident in sizes {
+            let name = self.name(ident.name);
+            let var = self.new_value(Arc::clone(&name), ident.span);
+            self.bind_mono(ident.name, var, Ty::I64, ident.span);
+            let dim = self.tables.new_var(name, VarState::Open, self.depth);
+            open.dims.push((var, Dim::Var(dim)));
+            vars.push(var);
+        }
+        let pat = self.pattern(pat);
+        let pat_ty = self.tables.resolve(&pat.ty);
+        let expected = open.ty(&pat_ty);
+        self.unify(
+            &expected,
+            &rhs.ty,
+            rhs.span,
+            "the value does not have the type of the pattern",
+        );
+        for ((var, dim), ident) in open.dims.iter().zip(sizes) {
+            if !crate::types::mentions(&pat_ty, *var) {
+                let name = self.name(ident.name);
+                self.error(
+                    "unused-size-parameter",
+                    ident.span,
+                    format!("the size `{name}` does not occur in the pattern's type"),
+                );
+            }
+            known.insert(*var, &self.tables.resolve_dim(dim));
+        }
+        // The value of a single `i64` variable is what it was bound to.
+        if let PatKind::Var(id) = pat.kind
+            && self.tables.shallow(&pat.ty) == Ty::I64
+            && let Some(dim) = crate::dims::from_exp(&rhs)
+        {
+            known.insert(id, &self.tables.resolve_dim(&dim));
+        }
+        Bind::Pat {
+            sizes: vars,
+            pat,
+            rhs,
+        }
+    }
+
+    /// `let a[i] = v`, which binds a new `a`.
+    fn let_update(
+        &mut self,
+        name: &'a Ident,
+        path: &'a [ast::PathStep],
+        value: &'a ast::Exp,
+        span: Span,
+    ) -> Bind {
+        let text = self.name(name.name);
+        let base = if let Some(Entry::Value(entry)) = self.env.term(name.name).cloned() {
+            self.instantiate(&entry, name.span)
+        } else {
+            let mut diag =
+                Diagnostic::error("unknown-variable", format!("unknown variable `{text}`"))
+                    .at(name.span, "");
+            let names = self.env.term_names();
+            if let Some(other) = self.suggest(&text, &names) {
+                diag = diag.hint(format!("did you mean `{other}`?"));
+            }
+            self.report(diag);
+            let ty = self.fresh(name.span);
+            node(ExpKind::Hole, ty, name.span)
+        };
+        let rhs = self.update(base, path, value, span);
+        let id = self.tables.new_var(text, VarState::Value, self.depth + 1);
+        self.bind_mono(name.name, id, rhs.ty.clone(), name.span);
+        let pat = Pat {
+            kind: PatKind::Var(id),
+            ty: rhs.ty.clone(),
+            consumes: false,
+            span: name.span,
+        };
+        Bind::Pat {
+            sizes: Vec::new(),
+            pat,
+            rhs,
+        }
+    }
+
+    // ------------------------------------------------------------ definitions
+
+    /// A function or constant and its type, generalised.
+    pub(crate) fn function(&mut self, source: &FunSource<'a>) -> (Def, Scheme) {
+        let mark = self.tables.vars.len();
+        let ty_mark = self.tables.ty_vars.len();
+        let deferred = self.deferred.len();
+        let errors = self.diags.len();
+        let name = self.name(source.name.name);
+        let var = self.new_value(Arc::clone(&name), source.name.span);
+        let (type_params, params, mut ret, body) = self.scoped(|c| {
+            let type_params = c.type_params(source.type_params);
+            let mut bound = Vec::new();
+            let params: Vec<Pat> = source.params.iter().map(|p| c.pat(p, &mut bound)).collect();
+            let declared = source.ret.map(|te| c.declared_ret(te));
+            let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
+            if source.top && !params.is_empty() && !shadowed {
+                c.bind_self(source.name, var, &type_params, &params, declared.as_ref());
+            }
+            let body = c.exp(source.body);
+            if source.top
+                && !params.is_empty()
+                && declared.is_none()
+                && let Some(Entry::Value(entry)) = c.env.term(source.name.name).cloned()
+                && matches!(entry.target, Target::Var(v) if v == var)
+            {
+                c.tie_self(&entry.scheme.ty, params.len(), &body);
+            }
+            let ret = c.finish_ret(declared, &body, mark);
+            c.settle(deferred, source.top);
+            (type_params, params, ret, body)
+        });
+        if source.top {
+            self.default_types(ty_mark, errors);
+        }
+        if params.is_empty() {
+            // The unknown sizes of a constant are constants too.
+            for ext in &ret.ext {
+                self.tables.var_mut(*ext).depth = self.depth;
+                self.tables.var_mut(*ext).state = VarState::Unknown;
+            }
+        }
+        let (new_ret, mut ty) = self.function_ty(&params, ret, mark, source.name.span);
+        ret = new_ret;
+        if params.is_empty() {
+            ty = ret.ty.clone();
+        }
+        self.check_size_params(&type_params, source, &params);
+        let scheme = self.generalise(&type_params, &ty, source.top);
+        let def = Def {
+            var,
+            span: source.name.span,
+            attrs: self.attrs(source.attrs),
+            ty_params: scheme.ty_params.clone(),
+            size_params: scheme.size_params.clone(),
+            params,
+            ret,
+            body,
+            entry: false,
+            is_prelude: self.in_prelude,
+        };
+        (def, scheme)
+    }
+
+    /// Puts a function in scope of itself: with its size parameters, at the types
+    /// of its parameters.
+    fn bind_self(
+        &mut self,
+        name: &Ident,
+        var: VarId,
+        type_params: &[TypeParam],
+        params: &[Pat],
+        ret: Option<&RetType>,
+    ) {
+        let ret = match ret {
+            Some(ret) => ret.clone(),
+            None => RetType::plain(self.fresh(name.span)),
+        };
+        let named: Vec<(Option<VarId>, Ty, bool)> = params
+            .iter()
+            .map(|p| (simple_name(p), self.tables.resolve(&p.ty), p.consumes))
+            .collect();
+        let scheme = Scheme {
+            ty_params: Vec::new(),
+            size_params: sizes_of(type_params),
+            ty: arrow(&named, ret),
+        };
+        let entry = ValueEntry {
+            target: Target::Var(var),
+            scheme: Arc::new(scheme),
+            via: None,
+            span: Some(name.span),
+        };
+        self.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
+    }
+
+    /// The result that recursive calls were given is that of the body.
+    fn tie_self(&mut self, ty: &Ty, arity: usize, body: &Exp) {
+        let mut ty = ty.clone();
+        for _ in 0..arity {
+            match ty {
+                Ty::Arrow(arrow) => ty = arrow.ret.ty.clone(),
+                _ => return,
+            }
+        }
+        self.unify(
+            &ty,
+            &body.ty,
+            body.span,
+            "the body does not have the type of recursive calls",
+        );
+    }
+
+    /// Every explicit size parameter must be the size of something.
+    fn check_size_params(
+        &mut self,
+        params: &[TypeParam],
+        source: &FunSource<'a>,
+        patterns: &[Pat],
+    ) {
+        let mut found = Mentions::default();
+        for pat in patterns {
+            let ty = self.tables.resolve(&pat.ty);
+            crate::subst::map_ty(&ty, &mut found);
+        }
+        for (param, ident) in params.iter().zip(source.type_params) {
+            if let TypeParam::Size(var) = param
+                && !found.dims.contains(var)
+                && source.ret.is_none()
+            {
+                let name = self.name(ident.name.name);
+                self.report(
+                    Diagnostic::error(
+                        "unused-size-parameter",
+                        format!("the size parameter `{name}` is not the size of any parameter"),
+                    )
+                    .at(ident.span, "")
+                    .hint("a size parameter gets its value from the shapes of arguments"),
+                );
+            }
+        }
+    }
+
+    /// Scalar types that nothing determines get their defaults; other open types
+    /// that a whole definition leaves open are reported.
+    fn default_types(&mut self, from: usize, errors: usize) {
+        for i in from..self.tables.ty_vars.len() {
+            let id = TyVarId(i as u32);
+            let data = self.tables.ty_var(id);
+            if !matches!(data.state, TyState::Open) {
+                continue;
+            }
+            let span = data.span;
+            match data.constraint.clone() {
+                Constraint::None => {}
+                Constraint::Scalars(set) => {
+                    if let Some(ty) = set.default_type() {
+                        self.tables.ty_var_mut(id).state = TyState::Solved(Ty::Scalar(ty));
+                    }
+                }
+                Constraint::Fields(fields) => {
+                    if let (Some(span), true) = (span, self.diags.len() == errors) {
+                        let labels: Vec<String> =
+                            fields.iter().map(|(l, _)| format!("`{l}`")).collect();
+                        self.report(
+                            Diagnostic::error(
+                                "ambiguous-record",
+                                format!(
+                                    "cannot tell the type of this record from its field{} {}",
+                                    if labels.len() == 1 { "" } else { "s" },
+                                    labels.join(", ")
+                                ),
+                            )
+                            .at(span, "")
+                            .hint("give the parameter a type"),
+                        );
+                    }
+                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
+                }
+                Constraint::Constrs(constrs) => {
+                    if let (Some(span), true) = (span, self.diags.len() == errors) {
+                        let labels: Vec<String> =
+                            constrs.iter().map(|(l, _)| format!("`#{l}`")).collect();
+                        self.report(
+                            Diagnostic::error(
+                                "ambiguous-sum",
+                                format!(
+                                    "cannot tell the sum type from its constructor{} {}",
+                                    if labels.len() == 1 { "" } else { "s" },
+                                    labels.join(", ")
+                                ),
+                            )
+                            .at(span, "")
+                            .hint("ascribe the type: `(#x : t)`"),
+                        );
+                    }
+                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
+                }
+            }
+        }
+    }
+
+    /// Makes what is open in a type of a finished definition parameters.
+    fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool) -> Scheme {
+        let ty = self.tables.resolve(ty);
+        let mut ty_params: Vec<TyVarId> = explicit
+            .iter()
+            .filter_map(|p| match p {
+                TypeParam::Type(var, _) => Some(*var),
+                TypeParam::Size(_) => None,
+            })
+            .collect();
+        let mut size_params = sizes_of(explicit);
+        let mentions = Mentions::of(&ty);
+        if !top {
+            // Overloading of a local function is resolved by its uses.
+            let mut fixed: Vec<TyVarId> = mentions.types.clone();
+            fixed.retain(|v| {
+                let data = self.tables.ty_var(*v);
+                !matches!(data.constraint, Constraint::None) && data.depth > self.depth
+            });
+            while let Some(var) = fixed.pop() {
+                if !self.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {
+                    continue;
+                }
+                let depth = self.depth;
+                let data = self.tables.ty_var_mut(var);
+                data.depth = depth;
+                let parts: Vec<Ty> = match &data.constraint {
+                    Constraint::None | Constraint::Scalars(_) => Vec::new(),
+                    Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),
+                    Constraint::Constrs(all) => all.iter().flat_map(|(_, p)| p.clone()).collect(),
+                };
+                for part in parts {
+                    fixed.extend(Mentions::of(&self.tables.resolve(&part)).types);
+                }
+            }
+        }
+        for var in mentions.types {
+            let data = self.tables.ty_var(var);
+            if !matches!(data.state, TyState::Open) || data.depth <= self.depth {
+                continue;
+            }
+            let name = type_name(ty_params.len());
+            let data = self.tables.ty_var_mut(var);
+            data.state = TyState::Rigid;
+            data.name = name;
+            ty_params.push(var);
+        }
+        for var in mentions.dims {
+            let data = self.tables.var(var);
+            if matches!(data.state, VarState::Open) && data.depth > self.depth {
+                self.tables.var_mut(var).state = VarState::Value;
+                size_params.push(var);
+            }
+        }
+        Scheme {
+            ty_params,
+            size_params,
+            ty,
+        }
+    }
+}
+
+/// A name for an inferred type parameter.
+fn type_name(i: usize) -> Arc<str> {
+    let letter = char::from(b'a' + (i % 26) as u8);
+    if i < 26 {
+        Arc::from(format!("{letter}"))
+    } else {
+        Arc::from(format!("{letter}{}", i / 26))
+    }
+}
+
+fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
+    params
+        .iter()
+        .filter_map(|p| match p {
+            TypeParam::Size(var) => Some(*var),
+            TypeParam::Type(..) => None,
+        })
+        .collect()
+}
+
+/// Where the value of an expression comes from, past its bindings.
+fn tail_span(exp: &Exp) -> Span {
+    let mut exp = exp;
+    while let ExpKind::Let { body, .. } | ExpKind::Attr(_, body) = &exp.kind {
+        exp = body;
+    }
+    exp.span
+}
+
+/// The variable of a pattern that is just a name.
+pub(crate) fn simple_name(pat: &Pat) -> Option<VarId> {
+    match &pat.kind {
+        PatKind::Var(id) => Some(*id),
+        PatKind::Attr(_, inner) => simple_name(inner),
+        _ => None,
+    }
+}

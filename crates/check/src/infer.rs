@@ -1,0 +1,335 @@
+//! The tables of inference: type variables, values and sizes, and their solutions.
+//!
+//! A type variable is *open* (still to be inferred), *solved* or *rigid* (a
+//! parameter). A size variable likewise: open sizes are solved by unification;
+//! values, size parameters and unknown sizes are rigid. Every variable knows the
+//! *depth* of the scope it belongs to: an open variable may be solved only by
+//! what its scope can see, and those deeper than a definition are what the
+//! definition is generalised over. All changes go through a trail, so that a
+//! loop body can be checked again under other assumptions.
+
+use crate::subst::{TyMap, map_dim, map_ty};
+use crate::tast::{Dim, Exp, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use prim::ScalarType;
+use std::sync::Arc;
+use syntax::ast::Liftedness;
+use syntax::span::Span;
+
+/// A set of scalar types, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Scalars(pub(crate) u16);
+
+impl Scalars {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const INTS: Self = Self(0x0ff);
+    pub(crate) const FLOATS: Self = Self(0x700);
+    pub(crate) const NUMBERS: Self = Self(0x7ff);
+    pub(crate) const BITS: Self = Self(0x8ff);
+    pub(crate) const ALL: Self = Self(0xfff);
+
+    pub(crate) fn contains(self, ty: ScalarType) -> bool {
+        self.0 & (1 << ty as u16) != 0
+    }
+
+    /// What a literal or operator becomes that nothing else determines.
+    pub(crate) fn default_type(self) -> Option<ScalarType> {
+        let order = [
+            ScalarType::I32,
+            ScalarType::F64,
+            ScalarType::I64,
+            ScalarType::Bool,
+        ];
+        let other = ScalarType::ALL.iter().copied();
+        order.into_iter().chain(other).find(|ty| self.contains(*ty))
+    }
+}
+
+/// What is known of an open type variable.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Constraint {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is one of these scalar types.
+    Scalars(Scalars),
+    /// It is a record with at least these fields.
+    Fields(Vec<(Name, Ty)>),
+    /// It is a sum with at least these constructors.
+    Constrs(Vec<(Name, Vec<Ty>)>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TyState {
+    Open,
+    Solved(Ty),
+    Rigid,
+}
+
+/// A type variable.
+#[derive(Clone, Debug)]
+pub(crate) struct TyVarData {
+    pub(crate) name: Name,
+    pub(crate) state: TyState,
+    pub(crate) depth: u32,
+    pub(crate) lifted: Liftedness,
+    pub(crate) constraint: Constraint,
+    pub(crate) span: Option<Span>,
+    /// Bounds the length of chains of variables that stand for each other.
+    pub(crate) rank: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum VarState {
+    /// A value, size parameter: itself.
+    Value,
+    /// A size that only the running program knows.
+    Unknown,
+    /// A size to be inferred.
+    Open,
+    /// A size that was inferred.
+    Solved(Dim),
+}
+
+/// A value or size.
+#[derive(Clone, Debug)]
+pub(crate) struct VarData {
+    pub(crate) name: Name,
+    pub(crate) state: VarState,
+    pub(crate) depth: u32,
+    pub(crate) span: Option<Span>,
+}
+
+/// An abstract type.
+#[derive(Clone, Debug)]
+pub(crate) struct AbstractData {
+    pub(crate) name: Name,
+    /// Its representation, where the module behind it is known.
+    pub(crate) repr: Option<Arc<crate::env::TypeAbbr>>,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Ty(TyVarId, Box<TyVarData>),
+    Var(VarId, Box<VarData>),
+}
+
+/// The tables.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) ty_vars: Vec<TyVarData>,
+    pub(crate) vars: Vec<VarData>,
+    pub(crate) abstracts: Vec<AbstractData>,
+    trail: Vec<Undo>,
+    /// How many loops are being checked that may go back on the trail.
+    pub(crate) speculating: u32,
+    /// Unknown sizes that unification made since they were last collected.
+    pub(crate) pending: Vec<VarId>,
+    /// Number of unknown sizes made so far.
+    pub(crate) unknowns: u32,
+}
+
+impl Tables {
+    /// A new type variable.
+    pub(crate) fn new_ty_var(
+        &mut self,
+        name: Name,
+        rigid: bool,
+        lifted: Liftedness,
+        depth: u32,
+    ) -> TyVarId {
+        let id = TyVarId(self.ty_vars.len() as u32);
+        let state = if rigid { TyState::Rigid } else { TyState::Open };
+        let constraint = Constraint::None;
+        self.ty_vars.push(TyVarData {
+            name,
+            state,
+            depth,
+            lifted,
+            constraint,
+            span: None,
+            rank: 0,
+        });
+        id
+    }
+
+    /// The next value or size to be made.
+    pub(crate) fn next_var(&self) -> VarId {
+        VarId(self.vars.len() as u32)
+    }
+
+    /// A new value or size.
+    pub(crate) fn new_var(&mut self, name: Name, state: VarState, depth: u32) -> VarId {
+        let id = VarId(self.vars.len() as u32);
+        self.vars.push(VarData {
+            name,
+            state,
+            depth,
+            span: None,
+        });
+        id
+    }
+
+    /// A size unknown until run time.
+    pub(crate) fn new_unknown(&mut self, name: Name, depth: u32, span: Option<Span>) -> VarId {
+        self.unknowns += 1;
+        let id = self.new_var(name, VarState::Unknown, depth);
+        self.var_mut(id).span = span;
+        id
+    }
+
+    pub(crate) fn ty_var(&self, id: TyVarId) -> &TyVarData {
+        &self.ty_vars[id.0 as usize]
+    }
+
+    pub(crate) fn var(&self, id: VarId) -> &VarData {
+        &self.vars[id.0 as usize]
+    }
+
+    pub(crate) fn ty_var_mut(&mut self, id: TyVarId) -> &mut TyVarData {
+        let data = &mut self.ty_vars[id.0 as usize];
+        if self.speculating > 0 {
+            self.trail.push(Undo::Ty(id, Box::new(data.clone())));
+        }
+        data
+    }
+
+    pub(crate) fn var_mut(&mut self, id: VarId) -> &mut VarData {
+        let data = &mut self.vars[id.0 as usize];
+        if self.speculating > 0 {
+            self.trail.push(Undo::Var(id, Box::new(data.clone())));
+        }
+        data
+    }
+
+    /// A point to which [`Tables::rollback`] can return.
+    pub(crate) fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Takes back every change to a variable since the mark.
+    pub(crate) fn rollback(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            match self.trail.pop() {
+                Some(Undo::Ty(id, data)) => self.ty_vars[id.0 as usize] = *data,
+                Some(Undo::Var(id, data)) => self.vars[id.0 as usize] = *data,
+                None => break,
+            }
+        }
+    }
+
+    /// Forgets the trail where nothing can go back any more.
+    pub(crate) fn commit(&mut self) {
+        if self.speculating == 0 {
+            self.trail.clear();
+        }
+    }
+
+    /// The type with its outermost variable, if solved, replaced.
+    pub(crate) fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty;
+        while let Ty::Var(var) = ty {
+            match &self.ty_var(*var).state {
+                TyState::Solved(next) => ty = next,
+                TyState::Open | TyState::Rigid => break,
+            }
+        }
+        ty.clone()
+    }
+
+    /// The type with all solved variables replaced.
+    pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
+        map_ty(ty, &mut Resolve(self)).unwrap_or_else(|| ty.clone())
+    }
+
+    /// The size with all solved variables replaced.
+    pub(crate) fn resolve_dim(&self, dim: &Dim) -> Dim {
+        map_dim(dim, &mut Resolve(self)).unwrap_or_else(|| dim.clone())
+    }
+
+    /// Whether the size variable is still open.
+    pub(crate) fn is_open(&self, var: VarId) -> bool {
+        matches!(self.var(var).state, VarState::Open)
+    }
+}
+
+/// Replaces solved variables.
+struct Resolve<'t>(&'t Tables);
+
+impl TyMap for Resolve<'_> {
+    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+        match &self.0.ty_var(var).state {
+            TyState::Solved(ty) => Some(map_ty(ty, self).unwrap_or_else(|| ty.clone())),
+            TyState::Open | TyState::Rigid => None,
+        }
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        match &self.0.var(var).state {
+            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
+            VarState::Open | VarState::Value | VarState::Unknown => None,
+        }
+    }
+}
+
+/// Replaces solved variables, and abstract types by what they stand for.
+pub(crate) struct Reveal<'t>(pub(crate) &'t Tables);
+
+impl TyMap for Reveal<'_> {
+    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+        match &self.0.ty_var(var).state {
+            TyState::Solved(ty) => Some(map_ty(ty, self).unwrap_or_else(|| ty.clone())),
+            TyState::Open | TyState::Rigid => None,
+        }
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        match &self.0.var(var).state {
+            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
+            // Nothing determined it: whoever needs it reads it off a value.
+            VarState::Open => Some(Dim::Any),
+            VarState::Value | VarState::Unknown => None,
+        }
+    }
+
+    fn node(&mut self, exp: &mut Exp) -> bool {
+        crate::zonk::finish_node(exp)
+    }
+
+    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
+        let repr = self.0.abstracts.get(id.0 as usize)?.repr.clone()?;
+        let ty = repr.apply(&args.types, &args.dims);
+        Some(map_ty(&ty, self).unwrap_or(ty))
+    }
+}
+
+/// What a type mentions.
+#[derive(Default)]
+pub(crate) struct Mentions {
+    pub(crate) types: Vec<TyVarId>,
+    pub(crate) dims: Vec<VarId>,
+}
+
+impl TyMap for Mentions {
+    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+        if !self.types.contains(&var) {
+            self.types.push(var);
+        }
+        None
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        if !self.dims.contains(&var) {
+            self.dims.push(var);
+        }
+        None
+    }
+}
+
+impl Mentions {
+    /// The variables of a resolved type, in order of appearance.
+    pub(crate) fn of(ty: &Ty) -> Self {
+        let mut found = Self::default();
+        map_ty(ty, &mut found);
+        found
+    }
+}

@@ -1,0 +1,323 @@
+//! Modules, module types, declarations.
+//!
+//! A parametric module is checked once where it is defined, its parameters
+//! abstract, and again at each application with the actual arguments: so its
+//! definitions come out once per application, with types that are known.
+
+use crate::checker::Checker;
+use crate::env::{Entry, Env, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::funs::FunSource;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Decl, DeclKind, Import, ModBind, ModExp, ModExpKind};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+use syntax::symbol::Symbol;
+
+/// Parametric modules that apply others twice can ask for exponentially many.
+const MAX_APPLICATIONS: u32 = 50_000;
+
+impl<'a> Checker<'a> {
+    // ----------------------------------------------------------- declarations
+
+    /// Checks declarations in order; gives what they make visible.
+    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
+        let mut exports = Struct::default();
+        let mut seen = FxHashMap::default();
+        for decl in decls {
+            self.check_duplicate(decl, &mut seen);
+            self.decl(decl, Some(&mut exports));
+        }
+        exports
+    }
+
+    fn check_duplicate(&mut self, decl: &'a Decl, seen: &mut FxHashMap<(Symbol, u8), Span>) {
+        let (ident, space) = match &decl.kind {
+            DeclKind::Val(bind) => (bind.name, 0),
+            DeclKind::Mod(bind) => (bind.name, 0),
+            DeclKind::Type(bind) => (bind.name, 1),
+            DeclKind::ModType(bind) => (bind.name, 2),
+            DeclKind::Local(inner) => return self.check_duplicate(inner, seen),
+            DeclKind::Open(_) | DeclKind::Import(_) => return,
+        };
+        if let Some(first) = seen.get(&(ident.name, space)).copied() {
+            let name = self.name(ident.name);
+            self.report(
+                Diagnostic::error(
+                    "duplicate-definition",
+                    format!("Duplicate definition: `{name}` is defined twice"),
+                )
+                .at(ident.span, "")
+                .also(first, "defined here first"),
+            );
+        } else {
+            seen.insert((ident.name, space), ident.span);
+        }
+    }
+
+    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut Struct<'a>>) {
+        match &decl.kind {
+            DeclKind::Local(inner) => self.decl(inner, None),
+            DeclKind::Val(bind) => {
+                let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
+                if let Some(exports) = exports {
+                    exports.terms.insert(bind.name.name, entry.clone());
+                }
+                self.env.bind_term(bind.name.name, entry);
+            }
+            DeclKind::Type(bind) => {
+                let abbr = Rc::new(self.type_bind(bind));
+                if let Some(exports) = exports {
+                    exports.types.insert(bind.name.name, Rc::clone(&abbr));
+                }
+                self.env.bind_type(bind.name.name, abbr);
+            }
+            DeclKind::Mod(bind) => {
+                let module = Entry::Module(self.mod_bind(bind));
+                if let Some(exports) = exports {
+                    exports.terms.insert(bind.name.name, module.clone());
+                }
+                self.env.bind_term(bind.name.name, module);
+            }
+            DeclKind::ModType(bind) => {
+                let sig = self.sig_exp(&bind.body);
+                if let Some(exports) = exports {
+                    exports.sigs.insert(bind.name.name, sig.clone());
+                }
+                self.env.bind_sig(bind.name.name, sig);
+            }
+            DeclKind::Open(me) => {
+                let module = self.mod_exp(me);
+                self.open(&module, me.span, exports);
+            }
+            DeclKind::Import(import) => {
+                let module = self.import(import);
+                self.open(&module, import.path_span, None);
+            }
+        }
+    }
+
+    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
+        let Module::Struct(module) = module else {
+            self.error("not-a-struct", span, "a parametric module cannot be opened");
+            return;
+        };
+        self.env.open(module);
+        if let Some(exports) = exports {
+            exports
+                .terms
+                .extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
+            exports
+                .types
+                .extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+            exports
+                .sigs
+                .extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
+        }
+    }
+
+    fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
+        let text = self.name(bind.name.name);
+        if matches!(&*text, "&&" | "||") {
+            self.error(
+                "reserved-operator",
+                bind.name.span,
+                format!("the operator `{text}` cannot be defined"),
+            );
+        }
+        let source = FunSource {
+            name: &bind.name,
+            type_params: &bind.type_params,
+            params: &bind.params,
+            ret: bind.ret.as_ref(),
+            body: &bind.body,
+            attrs,
+            top: true,
+        };
+        let (mut def, scheme) = self.function(&source);
+        let keyword = bind.keyword == ast::ValKeyword::Entry || &*text == "main";
+        def.entry = self.in_root && keyword;
+        self.finish_def(&mut def);
+        let ty = self.settled_ty(&scheme.ty);
+        let scheme = Arc::new(Scheme { ty, ..scheme });
+        let def = Arc::new(def);
+        if def.entry {
+            self.entry_point(bind, &def, &scheme);
+        }
+        let entry = ValueEntry {
+            target: Target::Var(def.var),
+            scheme,
+            via: None,
+            span: Some(bind.name.span),
+        };
+        self.defs.push(def);
+        self.tables.commit();
+        entry
+    }
+
+    // ---------------------------------------------------------------- modules
+
+    /// A copy of the scope for later, or to come back to.
+    pub(crate) fn snapshot(&mut self) -> Env<'a> {
+        self.env.freeze();
+        self.env.clone()
+    }
+
+    fn mod_bind(&mut self, bind: &'a ModBind) -> Module<'a> {
+        if bind.params.is_empty() {
+            let module = self.mod_exp(&bind.body);
+            return match &bind.ty {
+                Some(ty) => {
+                    let sig = self.sig_exp(ty);
+                    self.ascribe(&module, &sig, bind.body.span)
+                }
+                None => module,
+            };
+        }
+        let body = FunctorBody::Source {
+            params: &bind.params,
+            ret: bind.ty.as_ref(),
+            body: &bind.body,
+        };
+        self.functor(body)
+    }
+
+    /// Makes a parametric module and checks it with abstract parameters.
+    fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
+        let env = self.snapshot();
+        if let FunctorBody::Source { params, ret, body } = &body {
+            let (defs, in_root) = (self.defs.len(), self.in_root);
+            self.in_root = false;
+            for param in *params {
+                let sig = self.sig_exp(&param.ty);
+                let module = self.skeleton(&sig);
+                self.env.bind_term(param.name.name, Entry::Module(module));
+            }
+            let module = self.mod_exp(body);
+            if let Some(ret) = ret {
+                let sig = self.sig_exp(ret);
+                self.ascribe(&module, &sig, body.span);
+            }
+            self.defs.truncate(defs);
+            self.in_root = in_root;
+            self.env = env.clone();
+        }
+        Module::Functor(Rc::new(Functor { body, env }))
+    }
+
+    /// A module expression.
+    pub(crate) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.mod_exp_inner(me)
+        })
+    }
+
+    fn mod_exp_inner(&mut self, me: &'a ModExp) -> Module<'a> {
+        match &me.kind {
+            ModExpKind::Var(name) => {
+                let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
+                self.find_module(&path).unwrap_or_else(empty_module)
+            }
+            ModExpKind::Parens(inner) => self.mod_exp(inner),
+            ModExpKind::Import(import) => self.import(import),
+            ModExpKind::Decls(decls) => {
+                let saved = self.snapshot();
+                let in_root = std::mem::replace(&mut self.in_root, false);
+                let exports = self.decls(decls);
+                self.in_root = in_root;
+                self.env = saved;
+                Module::Struct(Rc::new(exports))
+            }
+            ModExpKind::Ascript(inner, sig) => {
+                let module = self.mod_exp(inner);
+                let sig = self.sig_exp(sig);
+                self.ascribe(&module, &sig, inner.span)
+            }
+            ModExpKind::Lambda(param, ret, body) => {
+                let params = std::slice::from_ref(&**param);
+                self.functor(FunctorBody::Source {
+                    params,
+                    ret: ret.as_deref(),
+                    body,
+                })
+            }
+            ModExpKind::Apply(fun, arg) => {
+                let functor = self.mod_exp(fun);
+                let arg_module = self.mod_exp(arg);
+                match functor {
+                    Module::Functor(functor) => self.apply_functor(&functor, &arg_module, arg.span),
+                    Module::Struct(_) | Module::Intrinsics => {
+                        let message = "this module has no parameter to apply it to";
+                        self.error("not-a-functor", fun.span, message);
+                        empty_module()
+                    }
+                }
+            }
+        }
+    }
+
+    fn import(&mut self, import: &'a Import) -> Module<'a> {
+        let key = (import.path_span.file, import.path.clone());
+        let file = self.imports.get(&key).and_then(|path| self.files.get(path));
+        // A file that could not be read was reported when it was looked for.
+        file.map_or_else(empty_module, |module| Module::Struct(Rc::clone(module)))
+    }
+
+    fn apply_functor(&mut self, functor: &Functor<'a>, arg: &Module<'a>, span: Span) -> Module<'a> {
+        match &functor.body {
+            FunctorBody::Known { param, ret } => {
+                let mut map = self.actual_types(arg, param, span);
+                let ret = self.map_sig(ret, &mut map);
+                self.skeleton(&ret)
+            }
+            FunctorBody::Source { params, ret, body } => {
+                self.applications += 1;
+                if self.applications > MAX_APPLICATIONS {
+                    if self.applications == MAX_APPLICATIONS + 1 {
+                        let message = "the program applies parametric modules too many times";
+                        self.error("too-many-applications", span, message);
+                    }
+                    return empty_module();
+                }
+                let Some((param, rest)) = params.split_first() else {
+                    return empty_module();
+                };
+                let caller = self.snapshot();
+                self.env = functor.env.clone();
+                let in_root = std::mem::replace(&mut self.in_root, false);
+                let sig = self.sig_exp(&param.ty);
+                let view = self.match_sig(arg, &sig, span, false);
+                self.env.bind_term(param.name.name, Entry::Module(view));
+                let result = if rest.is_empty() {
+                    let module = self.mod_exp(body);
+                    match ret {
+                        Some(ret) => {
+                            let sig = self.sig_exp(ret);
+                            self.ascribe(&module, &sig, body.span)
+                        }
+                        None => module,
+                    }
+                } else {
+                    let body = FunctorBody::Source {
+                        params: rest,
+                        ret: *ret,
+                        body,
+                    };
+                    let env = self.snapshot();
+                    Module::Functor(Rc::new(Functor { body, env }))
+                };
+                self.in_root = in_root;
+                self.env = caller;
+                result
+            }
+        }
+    }
+
+    // ----------------------------------------------------------- module types
+}
+
+/// A module without anything in it, where there was an error.
+pub(crate) fn empty_module<'a>() -> Module<'a> {
+    Module::Struct(Rc::default())
+}

@@ -1,0 +1,323 @@
+//! Operators, sections and application.
+
+use crate::checker::Checker;
+use crate::env::Entry;
+use crate::exps::node;
+use crate::infer::Scalars;
+use crate::intrinsics::Intrinsic;
+use crate::subst::Subst;
+use crate::tast::{
+    ArrowTy, Bind, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, VarId,
+};
+use crate::types::mentions;
+use std::sync::Arc;
+use syntax::ast;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+impl<'a> Checker<'a> {
+    /// A built-in operator as a value, at a type to be inferred.
+    pub(crate) fn overloaded(&mut self, op: SourceOp, span: Span) -> Exp {
+        let set = match op {
+            SourceOp::Add
+            | SourceOp::Sub
+            | SourceOp::Mul
+            | SourceOp::Div
+            | SourceOp::Mod
+            | SourceOp::Pow
+            | SourceOp::Neg => Scalars::NUMBERS,
+            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => Scalars::ALL,
+            SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => {
+                Scalars::INTS
+            }
+            SourceOp::And | SourceOp::Or | SourceOp::Xor | SourceOp::Not => Scalars::BITS,
+        };
+        let ty = self.fresh_scalar(set, span);
+        let fun = match op {
+            SourceOp::Neg | SourceOp::Not => Ty::arrow(ty.clone(), ty),
+            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => {
+                Ty::arrow(ty.clone(), Ty::arrow(ty, Ty::BOOL))
+            }
+            _ => Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), ty)),
+        };
+        node(ExpKind::Operator(op), fun, span)
+    }
+
+    pub(crate) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
+        self.variable(&op.name, op.span)
+    }
+
+    pub(crate) fn binary(
+        &mut self,
+        op: &'a ast::Operator,
+        left: Exp,
+        right: Exp,
+        span: Span,
+    ) -> Exp {
+        let Some((entry, labels)) = self.find_term(&op.name) else {
+            let ty = self.fresh(span);
+            return node(ExpKind::Hole, ty, span);
+        };
+        if let (Entry::Logical { and }, []) = (&entry, labels.as_slice()) {
+            let what = "an operand of a logical operator must be of type `bool`";
+            self.unify(&Ty::BOOL, &left.ty, left.span, what);
+            self.unify(&Ty::BOOL, &right.ty, right.span, what);
+            let (left, right) = (Box::new(left), Box::new(right));
+            let kind = if *and {
+                ExpKind::And(left, right)
+            } else {
+                ExpKind::Or(left, right)
+            };
+            return node(kind, Ty::BOOL, span);
+        }
+        let mut fun = self.reference(&entry, op.span);
+        for label in labels {
+            fun = self.project(fun, label);
+        }
+        self.apply(fun, vec![left, right], span)
+    }
+
+    pub(crate) fn prefix(
+        &mut self,
+        op: SourceOp,
+        at: Span,
+        operand: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let operand = self.exp(operand);
+        let fun = self.overloaded(op, at);
+        self.apply(fun, vec![operand], span)
+    }
+
+    /// A parameter that the source does not name.
+    pub(crate) fn hidden_param(&mut self, ty: Ty, span: Span) -> (Pat, Exp) {
+        let id = self.new_value(Arc::from("x"), span);
+        let pat = Pat {
+            kind: PatKind::Var(id),
+            ty: ty.clone(),
+            consumes: false,
+            span,
+        };
+        let kind = ExpKind::Var {
+            id,
+            ty_args: Vec::new(),
+            size_args: Vec::new(),
+        };
+        (pat, node(kind, ty, span))
+    }
+
+    /// `&&` or `||` as a function, perhaps with one operand.
+    pub(crate) fn logical_section(
+        &mut self,
+        and: bool,
+        left: Option<Exp>,
+        right: Option<Exp>,
+        span: Span,
+    ) -> Exp {
+        for operand in [&left, &right].into_iter().flatten() {
+            let what = "an operand of a logical operator must be of type `bool`";
+            self.unify(&Ty::BOOL, &operand.ty, operand.span, what);
+        }
+        let mut params = Vec::new();
+        let mut operand = |c: &mut Self, given: Option<Exp>| {
+            given.unwrap_or_else(|| {
+                let (pat, exp) = c.hidden_param(Ty::BOOL, span);
+                params.push(pat);
+                exp
+            })
+        };
+        let left = Box::new(operand(self, left));
+        let right = Box::new(operand(self, right));
+        let kind = if and {
+            ExpKind::And(left, right)
+        } else {
+            ExpKind::Or(left, right)
+        };
+        function(params, node(kind, Ty::BOOL, span), span)
+    }
+
+    /// `(op e)`: the operand is evaluated once.
+    pub(crate) fn right_section(
+        &mut self,
+        op: &'a ast::Operator,
+        operand: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let operand = self.exp(operand);
+        let entry = self.find_term(&op.name).map(|(entry, _)| entry);
+        if let Some(Entry::Logical { and }) = entry {
+            return self.logical_section(and, None, Some(operand), span);
+        }
+        let fun = self.operator(op);
+        let simple = matches!(operand.kind, ExpKind::Lit(..) | ExpKind::Var { .. });
+        let (bind, operand) = if simple {
+            (None, operand)
+        } else {
+            let (pat, var) = self.hidden_param(operand.ty.clone(), operand.span);
+            (
+                Some(Bind::Pat {
+                    sizes: Vec::new(),
+                    pat,
+                    rhs: operand,
+                }),
+                var,
+            )
+        };
+        let param_ty = match self.tables.shallow(&fun.ty) {
+            Ty::Arrow(arrow) => arrow.param.clone(),
+            _ => self.fresh(span),
+        };
+        let (pat, var) = self.hidden_param(param_ty, span);
+        let body = self.apply(fun, vec![var, operand], span);
+        let section = function(vec![pat], body, span);
+        match bind {
+            None => section,
+            Some(bind) => {
+                let ty = section.ty.clone();
+                node(
+                    ExpKind::Let {
+                        binds: vec![bind],
+                        body: Box::new(section),
+                    },
+                    ty,
+                    span,
+                )
+            }
+        }
+    }
+
+    pub(crate) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
+        let ty = self.fresh(span);
+        let (pat, var) = self.hidden_param(ty, span);
+        let mut body = var;
+        for step in path {
+            body = match step {
+                ast::PathStep::Field(label) => self.project(body, label),
+                ast::PathStep::Index(indices, at) => {
+                    // The rank must be known: open types get just enough dimensions.
+                    let depth = indices.len();
+                    self.ensure_rank(&body.ty, depth, *at);
+                    self.index(body, indices, *at)
+                }
+            };
+        }
+        function(vec![pat], body, span)
+    }
+
+    // ------------------------------------------------------------ application
+
+    /// Applies a function to arguments that are checked already.
+    pub(crate) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
+        let mark = self.tables.vars.len();
+        let mut ty = fun.ty.clone();
+        for (i, arg) in args.iter().enumerate() {
+            if let Some(ret) = self.apply_ty(&ty, arg, &fun, i) {
+                ty = ret;
+            } else {
+                ty = self.fresh(span);
+                break;
+            }
+        }
+        self.tables.pending.clear();
+        let ext = self.unknowns_since(&ty, mark);
+        Exp {
+            kind: ExpKind::Apply {
+                fun: Box::new(fun),
+                args,
+            },
+            ty,
+            ext,
+            span,
+        }
+    }
+
+    /// The type of applying something of type `ty` to `arg`; the `i`-th argument
+    /// of `fun`.
+    pub(crate) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
+        match self.tables.shallow(ty) {
+            Ty::Arrow(arrow) => {
+                let what = self.argument_message(fun, i);
+                if !self.unify(&arrow.param, &arg.ty, arg.span, &what) {
+                    // Go on as if it had fitted.
+                }
+                let mut subst = Subst::default();
+                if let Some(name) = arrow.name {
+                    let dim = if let Some(dim) = crate::dims::from_exp(arg) {
+                        dim
+                    } else {
+                        let text = Arc::clone(&self.tables.var(name).name);
+                        self.unknown(text, arg.span)
+                    };
+                    subst.dims.push((name, dim));
+                }
+                for ext in &arrow.ret.ext {
+                    let text = Arc::clone(&self.tables.var(*ext).name);
+                    let unknown = self.unknown(text, fun.span);
+                    subst.dims.push((*ext, unknown));
+                }
+                Some(subst.ty(&arrow.ret.ty))
+            }
+            Ty::Var(var) if self.is_open_ty(var) => {
+                let ret = self.fresh(arg.span);
+                let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
+                let what = "this is applied to an argument but not a function";
+                self.unify(&Ty::Var(var), &arrow, fun.span, what)
+                    .then_some(ret)
+            }
+            other => {
+                let text = self.tables.show(&other);
+                let message = if i == 0 {
+                    "this is applied to an argument but not a function".to_owned()
+                } else {
+                    format!("too many arguments: the function takes {i}")
+                };
+                self.report(
+                    Diagnostic::error("not-a-function", message)
+                        .at(if i == 0 { fun.span } else { arg.span }, "")
+                        .note(format!("its type is `{text}`")),
+                );
+                None
+            }
+        }
+    }
+
+    pub(crate) fn argument_message(&self, fun: &Exp, i: usize) -> String {
+        let name = match &fun.kind {
+            ExpKind::Var { id, .. } => Some(self.tables.var(*id).name.to_string()),
+            ExpKind::Operator(op) => Some(op.spelling().to_owned()),
+            ExpKind::Intrinsic {
+                fun: Intrinsic::Equal { negate },
+                ..
+            } => Some(if *negate { "!=" } else { "==" }.to_owned()),
+            _ => None,
+        };
+        match name {
+            Some(name) => format!("argument {} of `{name}` has the wrong type", i + 1),
+            None => format!("argument {} has the wrong type", i + 1),
+        }
+    }
+}
+
+/// A function whose parameters no size depends on.
+fn function(params: Vec<Pat>, body: Exp, span: Span) -> Exp {
+    let ret = RetType::plain(body.ty.clone());
+    let ty = params.iter().rev().fold(body.ty.clone(), |ret, param| {
+        Ty::arrow(param.ty.clone(), ret)
+    });
+    let lambda = Lambda { params, ret, body };
+    node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
+}
+/// The type of a function with these parameters. `resolve`d types only.
+pub(crate) fn arrow(params: &[(Option<VarId>, Ty, bool)], ret: RetType) -> Ty {
+    let mut ret = ret;
+    for (name, param, consumes) in params.iter().rev() {
+        let used = name.filter(|v| mentions(&ret.ty, *v));
+        ret = RetType::plain(Ty::Arrow(Arc::new(ArrowTy {
+            name: used,
+            param: param.clone(),
+            consumes: *consumes,
+            ret,
+        })));
+    }
+    ret.ty
+}

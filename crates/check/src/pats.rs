@@ -1,0 +1,194 @@
+//! Patterns: types of what they match, names that they bind.
+
+use crate::checker::Checker;
+use crate::infer::{Constraint, Scalars};
+use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
+use crate::types::{Anonymous, record, sort_labels};
+use prim::{Scalar, ScalarType};
+use std::sync::Arc;
+use syntax::ast::{self, Liftedness, Lit};
+use syntax::span::Span;
+use syntax::symbol::Symbol;
+
+/// The names that a pattern has bound so far, each with its place.
+pub(crate) type Bound = Vec<(Symbol, Span)>;
+
+impl<'a> Checker<'a> {
+    /// A pattern that stands alone; binds its names in the current scope.
+    pub(crate) fn pattern(&mut self, pat: &'a ast::Pat) -> Pat {
+        self.pat(pat, &mut Vec::new())
+    }
+
+    /// A pattern; names already in `bound` may not be bound again.
+    pub(crate) fn pat(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.pat_inner(pat, bound)
+        })
+    }
+
+    fn pat_inner(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
+        let span = pat.span;
+        let make = |kind, ty| Pat {
+            kind,
+            ty,
+            consumes: false,
+            span,
+        };
+        match &pat.kind {
+            ast::PatKind::Id(ident) => {
+                let ty = self.fresh(span);
+                self.bind_pattern_var(ident, ty, bound)
+            }
+            ast::PatKind::Wild => {
+                let ty = self.fresh(span);
+                make(PatKind::Wildcard, ty)
+            }
+            ast::PatKind::Parens(inner) => self.pat(inner, bound),
+            ast::PatKind::Tuple(parts) => {
+                let parts: Vec<Pat> = parts.iter().map(|p| self.pat(p, bound)).collect();
+                let ty = Ty::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
+                let consumes = parts.iter().any(|p| p.consumes);
+                Pat {
+                    consumes,
+                    ..make(PatKind::Tuple(parts), ty)
+                }
+            }
+            ast::PatKind::Record(fields) => {
+                let mut parts: Vec<(Name, Pat)> = Vec::new();
+                for field in fields {
+                    let name = self.name(field.name.name);
+                    let inner = self.pat(&field.pat, bound);
+                    if parts.iter().any(|(l, _)| *l == name) {
+                        self.error(
+                            "duplicate-field",
+                            field.name.span,
+                            format!("the field `{name}` stands twice in this pattern"),
+                        );
+                    } else {
+                        parts.push((name, inner));
+                    }
+                }
+                let mut fields: Vec<(Name, Ty)> = parts
+                    .iter()
+                    .map(|(l, p)| (Arc::clone(l), p.ty.clone()))
+                    .collect();
+                sort_labels(&mut fields, |f| &f.0);
+                let consumes = parts.iter().any(|(_, p)| p.consumes);
+                Pat {
+                    consumes,
+                    ..make(PatKind::Record(parts), record(fields))
+                }
+            }
+            ast::PatKind::Ascript(inner, te) => {
+                let (ty, unique) = self.type_exp(te, &mut Anonymous::Infer);
+                let mut inner = match &inner.kind {
+                    ast::PatKind::Id(ident) => self.bind_pattern_var(ident, ty.clone(), bound),
+                    _ => self.pat(inner, bound),
+                };
+                self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
+                inner.consumes |= unique != Uniq::None;
+                Pat { ty, ..inner }
+            }
+            ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
+            ast::PatKind::Constr(name, payload) => {
+                let payload: Vec<Pat> = payload.iter().map(|p| self.pat(p, bound)).collect();
+                let label = self.name(name.name);
+                let tys = payload.iter().map(|p| p.ty.clone()).collect();
+                let ty = self.constr_ty(Arc::clone(&label), tys, span);
+                make(PatKind::Constr(label, payload), ty)
+            }
+            ast::PatKind::Attr(attr, inner) => {
+                let attr = self.attr(attr);
+                let inner = self.pat(inner, bound);
+                let ty = inner.ty.clone();
+                let consumes = inner.consumes;
+                Pat {
+                    consumes,
+                    ..make(PatKind::Attr(vec![attr], Box::new(inner)), ty)
+                }
+            }
+        }
+    }
+
+    fn bind_pattern_var(&mut self, ident: &ast::Ident, ty: Ty, bound: &mut Bound) -> Pat {
+        let name = self.name(ident.name);
+        if let Some((_, first)) = bound.iter().find(|(symbol, _)| *symbol == ident.name) {
+            let first = *first;
+            self.report(
+                syntax::diag::Diagnostic::error(
+                    "duplicate-name",
+                    format!("the name `{name}` is bound twice"),
+                )
+                .at(ident.span, "")
+                .also(first, "bound here first"),
+            );
+        }
+        bound.push((ident.name, ident.span));
+        let id = self.new_value(name, ident.span);
+        self.bind_mono(ident.name, id, ty.clone(), ident.span);
+        Pat {
+            kind: PatKind::Var(id),
+            ty,
+            consumes: false,
+            span: ident.span,
+        }
+    }
+
+    fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
+        let (value, ty) = self.literal(lit, span);
+        let value = match value {
+            Scalar::I64(n) if negative => Scalar::I64(n.wrapping_neg()),
+            Scalar::F64(x) if negative => Scalar::F64(-x),
+            other => other,
+        };
+        Pat {
+            kind: PatKind::Lit(value, ScalarType::I64),
+            ty,
+            consumes: false,
+            span,
+        }
+    }
+
+    /// The value and type of a scalar literal. The value is an `i64`, `f64` or
+    /// `bool` until the type is known.
+    pub(crate) fn literal(&mut self, lit: &Lit, span: Span) -> (Scalar, Ty) {
+        match lit {
+            Lit::Int(n, suffix) => {
+                let ty = match suffix {
+                    Some(ty) => Ty::Scalar(*ty),
+                    None => self.fresh_scalar(Scalars::NUMBERS, span),
+                };
+                // An integer too large for 64 bits can only become a float.
+                let value = match u64::try_from(*n) {
+                    Ok(n) => Scalar::I64(n as i64),
+                    Err(_) => Scalar::F64(*n as f64),
+                };
+                (value, ty)
+            }
+            Lit::Float(x, suffix) => {
+                let ty = match suffix {
+                    Some(ty) => Ty::Scalar(*ty),
+                    None => self.fresh_scalar(Scalars::FLOATS, span),
+                };
+                (Scalar::F64(*x), ty)
+            }
+            Lit::Bool(b) => (Scalar::Bool(*b), Ty::BOOL),
+            Lit::Char(c) => {
+                let ty = self.fresh_scalar(Scalars::NUMBERS, span);
+                (Scalar::I64(i64::from(u32::from(*c))), ty)
+            }
+            Lit::String(_) => (Scalar::I64(0), Ty::Scalar(ScalarType::U8)),
+        }
+    }
+
+    /// An open sum type with this constructor.
+    pub(crate) fn constr_ty(&mut self, label: Name, payload: Vec<Ty>, span: Span) -> Ty {
+        let id = self
+            .tables
+            .new_ty_var(Arc::from("sum"), false, Liftedness::Lifted, self.depth);
+        let data = self.tables.ty_var_mut(id);
+        data.constraint = Constraint::Constrs(vec![(label, payload)]);
+        data.span = Some(span);
+        Ty::Var(id)
+    }
+}

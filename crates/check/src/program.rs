@@ -1,0 +1,307 @@
+//! From a root file to a checked program: finding imports, checking files in
+//! order, the prelude first.
+
+use crate::builtin::{SIGNATURES, signatures};
+use crate::checker::Checker;
+use crate::env::Env;
+use crate::tast::{Program, VarInfo};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{Decl, DeclKind, Import, ModExp, ModExpKind, Prog};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+use syntax::span::{FileId, SourceMap};
+use syntax::symbol::Interner;
+
+/// The prelude, as source files under `/prelude/`.
+const PRELUDE: &[(&str, &str)] = &[
+    (
+        "/prelude/prelude",
+        include_str!("../../../prelude/prelude.fut"),
+    ),
+    ("/prelude/ad", include_str!("../../../prelude/ad.fut")),
+    ("/prelude/array", include_str!("../../../prelude/array.fut")),
+    (
+        "/prelude/functional",
+        include_str!("../../../prelude/functional.fut"),
+    ),
+    (
+        "/prelude/libm32",
+        include_str!("../../../prelude/libm32.fut"),
+    ),
+    (
+        "/prelude/libm64",
+        include_str!("../../../prelude/libm64.fut"),
+    ),
+    ("/prelude/math", include_str!("../../../prelude/math.fut")),
+    ("/prelude/soacs", include_str!("../../../prelude/soacs.fut")),
+    ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
+];
+
+/// Where source files come from.
+pub trait Loader {
+    /// The bytes of the file at `path`, which is as in [`check_program`]'s `root`
+    /// or made from an importing file's path and the import's; always with the
+    /// ending `.fut`. The error says why not, without naming the file.
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String>;
+}
+
+/// What comes of checking.
+#[derive(Debug)]
+pub struct Checked {
+    /// The program, if there were no errors.
+    pub program: Option<Program>,
+    /// Errors and warnings of parser and checker, in the order of files and then
+    /// as found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads `root` (a path that ends in `.fut`) with all it imports, and checks it.
+/// The files are added to `sources`, the prelude's too.
+pub fn check_program(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+) -> Checked {
+    let mut files = Files {
+        sources,
+        interner,
+        loader,
+        progs: Vec::new(),
+        state: FxHashMap::default(),
+        imports: FxHashMap::default(),
+        diags: Vec::new(),
+    };
+    files.add_text(SIGNATURES, signatures());
+    files.visit("/prelude/prelude", None);
+    let prelude = files.progs.len();
+    let root = root.strip_suffix(".fut").unwrap_or(root);
+    files.visit(root, None);
+    let Files {
+        progs,
+        imports,
+        diags,
+        ..
+    } = files;
+    check_files(sources, interner, &progs, prelude, &imports, diags)
+}
+
+fn check_files(
+    sources: &SourceMap,
+    interner: &Interner,
+    progs: &[(String, Prog)],
+    prelude: usize,
+    imports: &FxHashMap<(FileId, String), String>,
+    diags: Vec<Diagnostic>,
+) -> Checked {
+    let mut checker = Checker::new(interner, sources, imports);
+    checker.diags = diags;
+    checker.bind_builtins();
+    let mut base = checker.fork_env();
+    for (i, (path, prog)) in progs.iter().enumerate() {
+        if path == SIGNATURES {
+            checker.load_signatures(prog);
+            continue;
+        }
+        checker.in_prelude = i < prelude;
+        checker.in_root = i + 1 == progs.len() && i >= prelude;
+        checker.env = base.clone();
+        let exports = Rc::new(checker.decls(&prog.decls));
+        checker.files.insert(path.clone(), Rc::clone(&exports));
+        if i + 1 == prelude {
+            checker.env = base;
+            checker.env.open(&exports);
+            base = checker.fork_env();
+        }
+    }
+    let mut diagnostics = std::mem::take(&mut checker.diags);
+    // A parametric module's own errors come up at each of its applications.
+    let mut unique: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
+    for diag in diagnostics.drain(..) {
+        if !unique.contains(&diag) {
+            unique.push(diag);
+        }
+    }
+    let failed = unique.iter().any(Diagnostic::is_error);
+    let program = (!failed).then(|| Program {
+        defs: std::mem::take(&mut checker.defs),
+        entries: std::mem::take(&mut checker.entries),
+        vars: checker
+            .tables
+            .vars
+            .drain(..)
+            .map(|v| VarInfo { name: v.name })
+            .collect(),
+        ty_vars: checker.tables.ty_vars.drain(..).map(|v| v.name).collect(),
+    });
+    Checked {
+        program,
+        diagnostics: unique,
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// The current scope, closed, to start several files from.
+    fn fork_env(&mut self) -> Env<'a> {
+        self.env.freeze();
+        self.env.clone()
+    }
+}
+
+/// Whether a file is being read or was read.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Open,
+    Done,
+}
+
+/// Reads files, each once, imported ones before those that import them.
+struct Files<'s> {
+    sources: &'s mut SourceMap,
+    interner: &'s Interner,
+    loader: &'s mut dyn Loader,
+    progs: Vec<(String, Prog)>,
+    state: FxHashMap<String, State>,
+    imports: FxHashMap<(FileId, String), String>,
+    diags: Vec<Diagnostic>,
+}
+
+impl Files<'_> {
+    fn add_text(&mut self, path: &str, text: impl Into<Arc<str>>) -> Option<(FileId, Prog)> {
+        let text: Arc<str> = text.into();
+        match self.sources.add(format!("{path}.fut"), Arc::clone(&text)) {
+            Ok(file) => {
+                let parsed = syntax::parse(&text, file, self.interner);
+                self.diags.extend(parsed.errors);
+                if path == SIGNATURES {
+                    self.progs.push((path.to_owned(), parsed.prog));
+                    return None;
+                }
+                Some((file, parsed.prog))
+            }
+            Err(diag) => {
+                self.diags.push(*diag);
+                None
+            }
+        }
+    }
+
+    fn visit(&mut self, path: &str, from: Option<Span>) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.visit_inner(path, from);
+        });
+    }
+
+    fn visit_inner(&mut self, path: &str, from: Option<Span>) {
+        match self.state.get(path) {
+            Some(State::Done) => return,
+            Some(State::Open) => {
+                let message = format!("the file `{path}.fut` imports itself");
+                let diag = Diagnostic::error("import-cycle", message);
+                self.diags.push(match from {
+                    Some(span) => diag.at(span, "this import closes the circle"),
+                    None => diag,
+                });
+                return;
+            }
+            None => {}
+        }
+        self.state.insert(path.to_owned(), State::Open);
+        let found = if let Some((_, text)) = PRELUDE.iter().find(|(name, _)| *name == path) {
+            self.add_text(path, *text)
+        } else {
+            let name = format!("{path}.fut");
+            match self.loader.load(&name) {
+                Ok(bytes) => match String::from_utf8(bytes) {
+                    Ok(text) => self.add_text(path, text),
+                    Err(error) => {
+                        // Adding the bytes says what is wrong with them.
+                        if let Err(diag) = self.sources.add_bytes(name, error.into_bytes()) {
+                            self.diags.push(*diag);
+                        }
+                        None
+                    }
+                },
+                Err(why) => {
+                    let diag = Diagnostic::error(
+                        "unknown-import",
+                        format!("cannot read the file `{name}`: {why}"),
+                    );
+                    self.diags.push(match from {
+                        Some(span) => diag.at(span, ""),
+                        None => diag,
+                    });
+                    None
+                }
+            }
+        };
+        if let Some((file, prog)) = found {
+            let mut imports = Vec::new();
+            find_imports(&prog.decls, &mut imports);
+            for (target, span) in imports {
+                let resolved = resolve(path, &target);
+                self.imports.insert((file, target), resolved.clone());
+                self.visit(&resolved, Some(span));
+            }
+            self.progs.push((path.to_owned(), prog));
+        }
+        self.state.insert(path.to_owned(), State::Done);
+    }
+}
+
+fn find_imports(decls: &[Decl], out: &mut Vec<(String, Span)>) {
+    for decl in decls {
+        let mut decl = decl;
+        while let DeclKind::Local(inner) = &decl.kind {
+            decl = inner;
+        }
+        match &decl.kind {
+            DeclKind::Import(import) => note_import(import, out),
+            DeclKind::Open(me) => imports_of(me, out),
+            DeclKind::Mod(bind) => imports_of(&bind.body, out),
+            DeclKind::Val(_) | DeclKind::Type(_) | DeclKind::ModType(_) | DeclKind::Local(_) => {}
+        }
+    }
+}
+
+fn imports_of(me: &ModExp, out: &mut Vec<(String, Span)>) {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &me.kind {
+        ModExpKind::Var(_) => {}
+        ModExpKind::Parens(inner)
+        | ModExpKind::Ascript(inner, _)
+        | ModExpKind::Lambda(_, _, inner) => imports_of(inner, out),
+        ModExpKind::Import(import) => note_import(import, out),
+        ModExpKind::Decls(decls) => find_imports(decls, out),
+        ModExpKind::Apply(fun, arg) => {
+            imports_of(fun, out);
+            imports_of(arg, out);
+        }
+    });
+}
+
+fn note_import(import: &Import, out: &mut Vec<(String, Span)>) {
+    out.push((import.path.clone(), import.path_span));
+}
+
+/// The path, without ending, that an import in the file at `from` means.
+fn resolve(from: &str, target: &str) -> String {
+    if target.starts_with('/') {
+        return target.to_owned();
+    }
+    let mut parts: Vec<&str> = match from.rsplit_once('/') {
+        Some((dir, _)) => dir.split('/').collect(),
+        None => Vec::new(),
+    };
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|p| !p.is_empty() && *p != "..") => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    parts.join("/")
+}

@@ -1,0 +1,485 @@
+//! Type expressions to types.
+//!
+//! What an anonymous size `[]` becomes depends on where it stands: something to
+//! infer in patterns and ascriptions, an existential size in results.
+
+use crate::checker::Checker;
+use crate::env::{Entry, Module, TypeAbbr, TypeParam};
+use crate::infer::{Mentions, VarState};
+use crate::subst::Subst;
+use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// What anonymous and existential sizes become.
+pub(crate) enum Anonymous {
+    /// Open sizes.
+    Infer,
+    /// Existential sizes, collected here.
+    Collect(Vec<VarId>),
+    /// In the result of a definition: anonymous ones are open, existential ones
+    /// are collected here.
+    Result(Vec<VarId>),
+    /// An error: they must be named.
+    Forbid,
+}
+
+impl<'a> Checker<'a> {
+    /// A type with its uniqueness.
+    pub(crate) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.type_exp_inner(te, anon)
+        })
+    }
+
+    fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+        match &te.kind {
+            TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
+            TypeExpKind::Unique(inner) => (self.type_exp(inner, anon).0, Uniq::All),
+            TypeExpKind::Var(name) => (self.apply_type(name, &[], te.span, anon), Uniq::None),
+            TypeExpKind::Apply(head, args) => {
+                if let TypeExpKind::Var(name) = &strip(head).kind {
+                    return (self.apply_type(name, args, te.span, anon), Uniq::None);
+                }
+                self.error(
+                    "not-a-type-constructor",
+                    head.span,
+                    "only a named type takes arguments",
+                );
+                (self.type_exp(head, anon).0, Uniq::None)
+            }
+            TypeExpKind::Tuple(parts) => {
+                let (tys, uniqs): (Vec<Ty>, Vec<Uniq>) =
+                    parts.iter().map(|part| self.type_exp(part, anon)).unzip();
+                (Ty::Tuple(Arc::from(tys)), parts_of(uniqs))
+            }
+            TypeExpKind::Record(fields) => {
+                let mut parts: Vec<(Name, Ty, Uniq)> = Vec::new();
+                for (label, field) in fields {
+                    let (ty, uniq) = self.type_exp(field, anon);
+                    let name = self.name(label.name);
+                    if parts.iter().any(|(l, ..)| *l == name) {
+                        self.error(
+                            "duplicate-field",
+                            label.span,
+                            format!("the field `{name}` stands twice in this record type"),
+                        );
+                    } else {
+                        parts.push((name, ty, uniq));
+                    }
+                }
+                sort_labels(&mut parts, |part| &part.0);
+                let uniq = parts_of(parts.iter().map(|(.., u)| u.clone()).collect());
+                (
+                    record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()),
+                    uniq,
+                )
+            }
+            TypeExpKind::Array(size, elem) => {
+                let dim = self.size(size, anon);
+                let (elem, uniq) = self.type_exp(elem, anon);
+                self.require_lifted(
+                    &elem,
+                    Liftedness::Unlifted,
+                    te.span,
+                    "bad array element type",
+                );
+                let uniq = if uniq == Uniq::None {
+                    Uniq::None
+                } else {
+                    Uniq::All
+                };
+                (Ty::array(dim, elem), uniq)
+            }
+            TypeExpKind::Sum(constrs) => {
+                let mut out: Vec<(Name, Arc<[Ty]>)> = Vec::new();
+                for constr in constrs {
+                    let name = self.name(constr.name.name);
+                    let payload: Vec<Ty> = constr
+                        .payload
+                        .iter()
+                        .map(|t| self.type_exp(t, anon).0)
+                        .collect();
+                    if out.iter().any(|(l, _)| *l == name) {
+                        self.error(
+                            "duplicate-constructor",
+                            constr.name.span,
+                            format!("the constructor `#{name}` stands twice in this type"),
+                        );
+                    } else {
+                        out.push((name, Arc::from(payload)));
+                    }
+                }
+                out.sort_by(|a, b| a.0.cmp(&b.0));
+                (Ty::Sum(Arc::from(out)), Uniq::None)
+            }
+            TypeExpKind::Arrow(name, param, ret) => {
+                let mut inner = if self.in_spec {
+                    Anonymous::Forbid
+                } else {
+                    Anonymous::Infer
+                };
+                let (param, uniq) = self.type_exp(param, &mut inner);
+                let (var, ret) = self.scoped(|c| {
+                    let var = name.as_ref().map(|ident| {
+                        let text = c.name(ident.name);
+                        let var = c.new_value(text, ident.span);
+                        c.bind_mono(ident.name, var, param.clone(), ident.span);
+                        var
+                    });
+                    (var, c.ret_type(ret))
+                });
+                let used = var.filter(|v| mentions(&self.tables.resolve(&ret.ty), *v));
+                let consumes = uniq != Uniq::None;
+                (
+                    Ty::Arrow(Arc::new(ArrowTy {
+                        name: used,
+                        param,
+                        consumes,
+                        ret,
+                    })),
+                    Uniq::None,
+                )
+            }
+            TypeExpKind::Exists(names, inner) => {
+                let mark = self.env.enter();
+                for ident in names {
+                    let text = self.name(ident.name);
+                    let var = self.existential(text, anon, ident.span);
+                    self.bind_mono(ident.name, var, Ty::I64, ident.span);
+                }
+                let result = self.type_exp(inner, anon);
+                self.env.leave(mark);
+                result
+            }
+        }
+    }
+
+    /// The type of a result: sizes that nobody names are existential.
+    pub(crate) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
+        let mut anon = Anonymous::Collect(Vec::new());
+        let (ty, unique) = self.type_exp(te, &mut anon);
+        let ext = match anon {
+            Anonymous::Collect(ext) => ext,
+            Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+        };
+        RetType { ext, ty, unique }
+    }
+
+    /// The declared type of the result of a definition or lambda.
+    pub(crate) fn declared_ret(&mut self, te: &'a TypeExp) -> RetType {
+        let mut anon = Anonymous::Result(Vec::new());
+        let (ty, unique) = self.type_exp(te, &mut anon);
+        let ext = match anon {
+            Anonymous::Result(ext) => ext,
+            Anonymous::Collect(_) | Anonymous::Infer | Anonymous::Forbid => Vec::new(),
+        };
+        RetType { ext, ty, unique }
+    }
+
+    fn existential(&mut self, name: Name, anon: &mut Anonymous, span: Span) -> VarId {
+        match anon {
+            Anonymous::Infer | Anonymous::Forbid => {
+                if matches!(anon, Anonymous::Forbid) {
+                    self.error("anonymous-size", span, "this size must be a named one");
+                }
+                self.tables.new_var(name, VarState::Open, self.depth)
+            }
+            Anonymous::Collect(ext) | Anonymous::Result(ext) => {
+                let var = self.tables.new_var(name, VarState::Value, self.depth + 1);
+                ext.push(var);
+                var
+            }
+        }
+    }
+
+    /// `[e]` or `[]` in a type.
+    pub(crate) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
+        let Some(exp) = &size.size else {
+            if let Anonymous::Result(_) = anon {
+                return self.fresh_dim("k");
+            }
+            return Dim::Var(self.existential(Arc::from("k"), anon, size.span));
+        };
+        let exp = self.exp(exp);
+        self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
+        match crate::dims::from_exp(&exp) {
+            Some(dim) => dim,
+            None => Dim::Any,
+        }
+    }
+
+    /// A named type with its arguments.
+    fn apply_type(
+        &mut self,
+        name: &'a QualName,
+        args: &'a [TypeArg],
+        span: Span,
+        anon: &mut Anonymous,
+    ) -> Ty {
+        let Some(abbr) = self.find_type(name) else {
+            for arg in args {
+                if let TypeArg::Type(te) = arg {
+                    self.type_exp(te, anon);
+                }
+            }
+            return self.fresh(span);
+        };
+        if abbr.params.len() != args.len() {
+            let text = self.name(name.name.name);
+            self.error(
+                "type-arguments",
+                span,
+                format!(
+                    "the type `{text}` takes {} argument{}, {} given",
+                    abbr.params.len(),
+                    if abbr.params.len() == 1 { "" } else { "s" },
+                    args.len()
+                ),
+            );
+            return self.fresh(span);
+        }
+        let mut subst = Subst::default();
+        for (param, arg) in abbr.params.iter().zip(args) {
+            match (param, arg) {
+                (TypeParam::Size(var), TypeArg::Size(size)) => {
+                    let dim = self.size(size, anon);
+                    subst.dims.push((*var, dim));
+                }
+                (TypeParam::Type(var, lifted), TypeArg::Type(te)) => {
+                    let (ty, _) = self.type_exp(te, anon);
+                    // The arguments of a lifted abbreviation may be as lifted as it is.
+                    let limit = match (abbr.lifted, *lifted) {
+                        (Liftedness::Unlifted, lifted) => lifted,
+                        (Liftedness::Lifted, _) | (_, Liftedness::Lifted) => Liftedness::Lifted,
+                        (Liftedness::SizeLifted, _) => Liftedness::SizeLifted,
+                    };
+                    self.require_lifted(&ty, limit, te.span, "bad type argument");
+                    subst.types.push((*var, ty));
+                }
+                (TypeParam::Size(var), TypeArg::Type(te)) => {
+                    self.error(
+                        "type-arguments",
+                        te.span,
+                        "a size in brackets is needed here",
+                    );
+                    subst.dims.push((*var, Dim::Any));
+                }
+                (TypeParam::Type(var, _), TypeArg::Size(size)) => {
+                    self.error(
+                        "type-arguments",
+                        size.span,
+                        "a type is needed here, not a size",
+                    );
+                    let ty = self.fresh(size.span);
+                    subst.types.push((*var, ty));
+                }
+            }
+        }
+        for var in &abbr.ext {
+            let name = Arc::clone(&self.tables.var(*var).name);
+            let new = self.existential(name, anon, span);
+            subst.dims.push((*var, Dim::Var(new)));
+        }
+        subst.ty(&abbr.ty)
+    }
+
+    /// Looks up a type name; reports where there is none.
+    pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<TypeAbbr>> {
+        let found = if name.quals.is_empty() {
+            self.env.ty(name.name.name).cloned()
+        } else {
+            match self.find_module(&name.quals)? {
+                Module::Struct(module) => module.types.get(&name.name.name).cloned(),
+                Module::Intrinsics => self.builtin_types.get(&name.name.name).cloned(),
+                Module::Functor(_) => None,
+            }
+        };
+        if found.is_none() {
+            let text = self.name(name.name.name);
+            let mut diag = Diagnostic::error("unknown-type", format!("unknown type `{text}`"))
+                .at(name.span(), "");
+            if name.quals.is_empty() {
+                let names = self.env.type_names();
+                if let Some(other) = self.suggest(&text, &names) {
+                    diag = diag.hint(format!("did you mean `{other}`?"));
+                }
+            }
+            self.report(diag);
+        }
+        found
+    }
+
+    /// Looks up a module by its path; reports where there is none.
+    pub(crate) fn find_module(&mut self, path: &[ast::Ident]) -> Option<Module<'a>> {
+        let (first, rest) = path.split_first()?;
+        let mut module = match self.env.term(first.name).cloned() {
+            Some(Entry::Module(module)) => module,
+            other => {
+                let text = self.name(first.name);
+                let message = if other.is_some() {
+                    format!("`{text}` is a value, not a module")
+                } else {
+                    format!("unknown module `{text}`")
+                };
+                self.error("unknown-module", first.span, message);
+                return None;
+            }
+        };
+        for ident in rest {
+            let next = match &module {
+                Module::Struct(outer) => outer.terms.get(&ident.name).cloned(),
+                Module::Functor(_) | Module::Intrinsics => None,
+            };
+            if let Some(Entry::Module(inner)) = next {
+                module = inner;
+            } else {
+                let text = self.name(ident.name);
+                self.error(
+                    "unknown-module",
+                    ident.span,
+                    format!("the module has no module `{text}` in it"),
+                );
+                return None;
+            }
+        }
+        Some(module)
+    }
+
+    /// Makes size and type parameters, visible from here on.
+    pub(crate) fn type_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
+        let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
+        let mut out = Vec::new();
+        for param in params {
+            let name = self.name(param.name.name);
+            let is_size = param.kind == ast::TypeParamKind::Size;
+            if seen.contains(&(param.name.name, is_size)) {
+                self.error(
+                    "duplicate-name",
+                    param.span,
+                    format!("the parameter `{name}` stands twice"),
+                );
+            }
+            seen.push((param.name.name, is_size));
+            match param.kind {
+                ast::TypeParamKind::Size => {
+                    let var = self.new_value(name, param.name.span);
+                    self.bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    out.push(TypeParam::Size(var));
+                }
+                ast::TypeParamKind::Type(lifted) => {
+                    let var = self.tables.new_ty_var(name, true, lifted, self.depth);
+                    let abbr = TypeAbbr {
+                        lifted,
+                        ..TypeAbbr::plain(Ty::Var(var))
+                    };
+                    self.env.bind_type(param.name.name, Rc::new(abbr));
+                    out.push(TypeParam::Type(var, lifted));
+                }
+            }
+        }
+        out
+    }
+
+    /// `type t [n] 'a = te`.
+    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
+        let abbr = self.scoped(|c| {
+            let params = c.type_params(&bind.params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(&bind.body, &mut anon);
+            let ty = c.tables.resolve(&ty);
+            let ext = match anon {
+                Anonymous::Collect(ext) => ext,
+                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+            };
+            TypeAbbr {
+                params,
+                ext,
+                ty,
+                lifted: bind.lifted,
+            }
+        });
+        let name = self.name(bind.name.name);
+        if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
+            self.report(
+                Diagnostic::error(
+                    "existential-size",
+                    format!("the type `{name}` has sizes that are not parameters"),
+                )
+                .at(bind.body.span, "")
+                .hint(format!(
+                    "declare it with `type~ {name}`, or give it a size parameter"
+                )),
+            );
+        }
+        let limit = bind.lifted;
+        self.require_lifted(
+            &abbr.ty,
+            limit,
+            bind.body.span,
+            "a type that holds functions must be declared with `type^`",
+        );
+        let mentioned = Mentions::of(&abbr.ty);
+        for (param, source) in abbr.params.iter().zip(&bind.params) {
+            if let TypeParam::Size(var) = param
+                && !mentioned.dims.contains(var)
+            {
+                let text = self.name(source.name.name);
+                self.error(
+                    "unused-size-parameter",
+                    source.span,
+                    format!("the size parameter `{text}` does not occur in the type"),
+                );
+            }
+        }
+        abbr
+    }
+}
+
+/// The type expression without parentheses.
+fn strip(te: &TypeExp) -> &TypeExp {
+    let mut te = te;
+    while let TypeExpKind::Parens(inner) = &te.kind {
+        te = inner;
+    }
+    te
+}
+
+/// Whether a resolved type mentions a size.
+pub(crate) fn mentions(ty: &Ty, var: VarId) -> bool {
+    Mentions::of(ty).dims.contains(&var)
+}
+
+/// The uniqueness of a compound from that of its components.
+fn parts_of(parts: Vec<Uniq>) -> Uniq {
+    if parts.iter().all(|u| *u == Uniq::None) {
+        Uniq::None
+    } else {
+        Uniq::Parts(Arc::from(parts))
+    }
+}
+
+/// Orders by label: numbers by value, before names.
+pub(crate) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
+    parts.sort_by(|a, b| {
+        let key = |l: &str| l.parse::<u64>().map_or((1, 0), |n| (0, n));
+        let (a, b) = (label(a), label(b));
+        key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+    });
+}
+
+/// A record type from its sorted fields; a tuple if the labels are `0..n`.
+pub(crate) fn record(fields: Vec<(Name, Ty)>) -> Ty {
+    let numbered = fields
+        .iter()
+        .enumerate()
+        .all(|(i, (l, _))| **l == *i.to_string());
+    if numbered && fields.len() != 1 {
+        Ty::Tuple(fields.into_iter().map(|(_, ty)| ty).collect())
+    } else {
+        Ty::Record(Arc::from(fields))
+    }
+}

@@ -1,0 +1,16 @@
+//! From files to any stage's result: the one place that knows the whole order.
+//!
+//! A [`Session`] holds the sources and options of one compilation. Source text
+//! goes through parser, checker and `lower` ([`Session::lower`]); the core IR
+//! goes down the levels through the passes of [`pipeline`], which lists them in
+//! order; [`Session::compile`] makes a module of machine code, and
+//! [`Session::image`] makes code in this process that the runtime can call.
+//! IR text enters where its level stands ([`Session::read_ir`]).
+
+mod error;
+mod pipeline;
+mod session;
+
+pub use error::Failure;
+pub use pipeline::{Ir, PassInfo, Stage, passes};
+pub use session::{Observer, Options, Session};

@@ -1,0 +1,212 @@
+//! One compilation: sources, options, and the way from one stage to the next.
+
+use crate::error::Failure;
+use crate::pipeline::{Ir, PassInfo, Stage, passes};
+use check::{Checked, Loader};
+use ir::{Mems, Segs, Soacs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use syntax::diag::Diagnostic;
+use syntax::span::SourceMap;
+use syntax::symbol::Interner;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
+    pub cpu: String,
+    /// Whether floats keep every rounding that the source has: no fused multiply-adds.
+    pub strict_floats: bool,
+    /// How many rewrites the optimiser may make; all if `None`.
+    pub fuel: Option<u64>,
+    /// Whether the invariants of the IR are checked after every pass.
+    pub verify: bool,
+    /// Whether objects get a `main`.
+    pub executable: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cpu: "native".to_owned(),
+            strict_floats: false,
+            fuel: None,
+            verify: cfg!(debug_assertions),
+            executable: false,
+        }
+    }
+}
+
+/// Is told of each pass that has run.
+pub trait Observer {
+    /// A pass has run in this time and left this program.
+    fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir);
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
+}
+
+/// One compilation.
+pub struct Session {
+    /// The source files read so far.
+    pub sources: SourceMap,
+    /// The names in them.
+    pub interner: Interner,
+    /// What is asked for.
+    pub options: Options,
+    /// Warnings so far.
+    pub warnings: Vec<Diagnostic>,
+    source_name: String,
+}
+
+impl Session {
+    /// A compilation of the file of this name.
+    pub fn new(source_name: impl Into<String>, options: Options) -> Self {
+        Self {
+            sources: SourceMap::new(),
+            interner: Interner::new(),
+            options,
+            warnings: Vec::new(),
+            source_name: source_name.into(),
+        }
+    }
+
+    /// Reads and checks the file with all that it imports.
+    pub fn check(&mut self, loader: &mut dyn Loader) -> Result<check::tast::Program, Failure> {
+        let Checked {
+            program,
+            diagnostics,
+        } = check::check_program(&mut self.sources, &self.interner, loader, &self.source_name);
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            diagnostics.into_iter().partition(Diagnostic::is_error);
+        self.warnings.extend(warnings);
+        if !errors.is_empty() {
+            return Err(Failure(errors));
+        }
+        program.ok_or_else(|| Failure::bug("checking gave neither a program nor an error"))
+    }
+
+    /// The syntax tree of one file's text.
+    pub fn ast(&mut self, text: Vec<u8>) -> Result<String, Failure> {
+        let file = self
+            .sources
+            .add_bytes(self.source_name.as_str(), text)
+            .map_err(|diagnostic| Failure(vec![*diagnostic]))?;
+        let text = self
+            .sources
+            .get(file)
+            .map(|f| f.text().clone())
+            .unwrap_or_default();
+        let parsed = syntax::parse(&text, file, &self.interner);
+        if parsed.errors.is_empty() {
+            Ok(syntax::dump::prog(&parsed.prog, &self.interner))
+        } else {
+            Err(Failure(parsed.errors))
+        }
+    }
+
+    /// The core IR of a checked program.
+    pub fn lower(&self, program: &check::tast::Program) -> Result<Ir, Failure> {
+        let program = lower::lower(program, &self.sources).map_err(Failure)?;
+        let ir = Ir::Soacs(program);
+        self.verify("lower", &ir)?;
+        Ok(ir)
+    }
+
+    /// IR text of any level that can be read back.
+    pub fn read_ir(&self, text: &str) -> Result<Ir, Failure> {
+        fn level<L: ir::Level>(text: &str) -> Result<ir::Program<L>, Failure> {
+            ir::text::parse(text).map_err(|e| {
+                Failure::message("ir-syntax", format!("{}:{}: {}", e.line, e.col, e.message))
+            })
+        }
+        let ir = match ir::text::level_of(text) {
+            Some("soacs") => Ir::Soacs(level::<Soacs>(text)?),
+            Some("segs") => Ir::Segs(level::<Segs>(text)?),
+            Some("mems") => Ir::Mems(level::<Mems>(text)?),
+            _ => {
+                return Err(Failure::message(
+                    "ir-syntax",
+                    "IR text begins with its level: `soacs`, `segs` or `mems`",
+                ));
+            }
+        };
+        ir.verify()
+            .map_err(|listing| Failure::message("ir-invalid", listing))?;
+        Ok(ir)
+    }
+
+    fn verify(&self, pass: &str, ir: &Ir) -> Result<(), Failure> {
+        if !self.options.verify {
+            return Ok(());
+        }
+        ir.verify().map_err(|listing| {
+            Failure::bug(format!(
+                "the program is invalid after pass {pass}:\n{listing}"
+            ))
+        })
+    }
+
+    /// Runs the passes from where the program stands up to the stage (all of
+    /// them for the stages after the last).
+    pub fn advance(
+        &self,
+        mut ir: Ir,
+        until: Stage,
+        observer: &mut dyn Observer,
+    ) -> Result<Ir, Failure> {
+        let last = match until {
+            Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
+            Stage::Pass(last) => Some(last),
+            Stage::Llvm | Stage::Asm => None,
+        };
+        let mut context = opt::Context::new(self.options.fuel, self.options.strict_floats);
+        for (at, pass) in passes().iter().enumerate() {
+            if last.is_some_and(|last| at > last) {
+                break;
+            }
+            if !pass.run.accepts(&ir) {
+                continue;
+            }
+            let files: Vec<Arc<str>> = ir.files().to_vec();
+            let start = Instant::now();
+            ir = pass
+                .run
+                .apply(ir, &mut context, &self.source_name)
+                .map_err(|error| Failure::from_pass(&error, &pass.name, &files, &self.sources))?;
+            let time = start.elapsed();
+            self.verify(&pass.name, &ir)?;
+            observer.pass(pass, time, &ir);
+        }
+        Ok(ir)
+    }
+
+    /// Machine code of a program.
+    pub fn compile(&self, ir: Ir, observer: &mut dyn Observer) -> Result<llvm::Module, Failure> {
+        let Ir::Imp(program) = self.advance(ir, Stage::Llvm, observer)? else {
+            return Err(Failure::bug("the passes do not lead to the imperative IR"));
+        };
+        let options = llvm::Options {
+            cpu: self.options.cpu.clone(),
+            executable: self.options.executable,
+            ..llvm::Options::default()
+        };
+        Ok(llvm::compile(&program, &options)?)
+    }
+
+    /// A program's code in this process.
+    pub fn image(&self, ir: Ir, observer: &mut dyn Observer) -> Result<runtime::Image, Failure> {
+        let module = self.compile(ir, observer)?;
+        // SAFETY: the symbols are the runtime's own, statics of this process.
+        let jit = unsafe { llvm::Jit::new(&module, &runtime::symbols()) }?;
+        let table = jit.program()?.cast::<runtime::abi::Program>();
+        // SAFETY: `llvm` makes the table as the runtime's interface says, and
+        // it lives as long as the code, which the image keeps.
+        unsafe {
+            let program = *table;
+            Ok(runtime::Image::new(program, Arc::new(jit)))
+        }
+    }
+}

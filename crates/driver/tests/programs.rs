@@ -1,0 +1,244 @@
+//! Every program of the repository through the whole compiler: each stage is
+//! held against the verifier, the text form, the evaluator and the expected
+//! values of the test blocks, and the machine code against all of these.
+
+mod support;
+
+use driver::Ir;
+use harness::evaluate::Failure;
+use harness::{Case, Expected, Spec, compare_all};
+use runtime::{Config, Context, Error, Output};
+use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
+use value::Value;
+
+/// Numbers of threads, whose results must not differ.
+const THREADS: [usize; 3] = [1, 2, 4];
+
+#[test]
+fn stages_accept_what_they_get_and_leave_valid_programs() {
+    every_program(|program| match (program.stages(), &program.spec.rejected) {
+        (Ok(_), None) => Vec::new(),
+        (Ok(_), Some(pattern)) => vec![format!("should be rejected with `{}`", pattern.regex)],
+        (Err(message), Some(pattern)) if pattern.matches(&message) == Ok(true) => Vec::new(),
+        (Err(message), _) => vec![message],
+    });
+}
+
+#[test]
+fn text_forms_are_read_back_equal() {
+    fn back<L: ir::Level>(program: &ir::Program<L>) -> Result<(), String> {
+        let text = ir::text::print(program);
+        match ir::text::parse::<L>(&text) {
+            Err(e) => Err(format!("line {}, column {}: {}", e.line, e.col, e.message)),
+            Ok(read) if read == *program => Ok(()),
+            Ok(read) => {
+                let again = ir::text::print(&read);
+                let pair = text.lines().zip(again.lines()).find(|(a, b)| a != b);
+                Err(format!("something else is read back: {pair:?}"))
+            }
+        }
+    }
+    every_program(|program| {
+        let mut problems = Vec::new();
+        for (stage, ir) in program.stages().unwrap_or_default() {
+            let result = match ir {
+                Ir::Soacs(program) => back(program),
+                Ir::Segs(program) => back(program),
+                Ir::Mems(program) => back(program),
+                Ir::Imp(_) => Ok(()),
+            };
+            problems.extend(result.err().map(|e| format!("after {stage}: {e}")));
+        }
+        problems
+    });
+}
+
+#[test]
+fn passes_keep_the_meaning() {
+    every_program(|program| {
+        let Ok(stages) = program.stages() else {
+            return Vec::new();
+        };
+        let mut problems = Vec::new();
+        let mut before: Option<(&Ir, Vec<Outcome>)> = None;
+        for (stage, ir) in stages.iter().filter(|(_, ir)| !matches!(ir, Ir::Imp(_))) {
+            if before.as_ref().is_some_and(|(before, _)| equal(before, ir)) {
+                continue;
+            }
+            let outcomes = program.outcomes(ir);
+            let mut problem = |case: &Case, entry: &str, what: String| {
+                problems.push(format!(
+                    "line {}, {entry}, after {stage}: {what}",
+                    case.line
+                ));
+            };
+            for (index, ((case, entry), outcome)) in program.calls().zip(&outcomes).enumerate() {
+                if let Err(what) = as_expected(program, case, outcome.as_deref()) {
+                    problem(case, entry, what);
+                    continue;
+                }
+                let earlier = before
+                    .as_ref()
+                    .and_then(|(_, outcomes)| outcomes.get(index));
+                if !may_round_otherwise(stage)
+                    && let (Some(Ok(earlier)), Ok(now)) = (earlier, outcome)
+                    && let Err(what) = all_same_bits(earlier, now)
+                {
+                    problem(case, entry, format!("the values change: {what}"));
+                }
+            }
+            before = Some((ir, outcomes));
+        }
+        problems
+    });
+}
+
+/// Whether two stages left the same program.
+fn equal(x: &Ir, y: &Ir) -> bool {
+    match (x, y) {
+        (Ir::Soacs(x), Ir::Soacs(y)) => x == y,
+        (Ir::Segs(x), Ir::Segs(y)) => x == y,
+        (Ir::Mems(x), Ir::Mems(y)) => x == y,
+        _ => false,
+    }
+}
+
+/// Whether a pass may change the last bits of floats: multiply-adds are fused
+/// before flattening, and flattening fixes how sums are cut into chunks.
+fn may_round_otherwise(stage: &str) -> bool {
+    ["fma", "flatten"]
+        .iter()
+        .any(|name| stage.starts_with(name))
+}
+
+/// Holds the outcome of a call against what the test block says.
+fn as_expected(
+    program: &Program,
+    case: &Case,
+    outcome: Result<&[Value], &Failure>,
+) -> Result<(), String> {
+    match (&case.expected, outcome) {
+        (Expected::Error(_), Ok(results)) => Err(format!("no failure but {results:?}")),
+        (Expected::Error(pattern), Err(Failure::Program(message))) => {
+            match pattern.matches(message) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(format!("`{}` does not fit: {message}", pattern.regex)),
+                Err(e) => Err(e.to_string()),
+            }
+        }
+        (_, Err(failure)) => Err(failure.to_string()),
+        (Expected::Values(data), Ok(results)) => {
+            let expected = data.values(program.folder()).map_err(|e| e.to_string())?;
+            compare_all(&expected, results)
+        }
+        (Expected::Success | Expected::Auto, Ok(_)) => Ok(()),
+    }
+}
+
+#[test]
+fn machine_code_gives_the_expected_values_with_any_number_of_threads() {
+    every_program(|program| {
+        let Ok(evaluated) = program.last_outcomes() else {
+            return Vec::new();
+        };
+        let mut session = program.session();
+        let image = session
+            .check(&mut Files)
+            .and_then(|typed| session.lower(&typed))
+            .and_then(|ir| session.image(ir, &mut ()));
+        let image = match image {
+            Ok(image) => image,
+            Err(failure) => return vec![shown(&session, &failure)],
+        };
+        let mut problems = Vec::new();
+        for threads in THREADS {
+            let config = Config {
+                num_threads: Some(threads),
+                ..Config::default()
+            };
+            let mut context = match Context::new(&config, image.clone()) {
+                Ok(context) => context,
+                Err(e) => {
+                    problems.push(format!("{threads} threads: no context: {e}"));
+                    continue;
+                }
+            };
+            for round in 0..2 {
+                for ((case, entry), evaluated) in program.calls().zip(evaluated) {
+                    let outcome = call(&mut context, program, case, entry);
+                    let result =
+                        as_expected(program, case, outcome.as_deref()).and_then(|()| {
+                            match (evaluated, &outcome) {
+                                (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values)
+                                    .map_err(|what| format!("not as evaluated: {what}")),
+                                (_, Err(failure)) => has_position(program, failure),
+                                (Err(_), Ok(_)) => Ok(()),
+                            }
+                        });
+                    if let Err(what) = result {
+                        problems.push(format!(
+                            "line {}, {entry}, {threads} threads, round {round}: {what}",
+                            case.line
+                        ));
+                    }
+                }
+            }
+            let left = context.finish();
+            if left != 0 {
+                problems.push(format!("{threads} threads: {left} bytes are left"));
+            }
+        }
+        problems
+    });
+}
+
+/// Calls compiled code.
+fn call(context: &mut Context, program: &Program, case: &Case, entry: &str) -> Outcome {
+    let args = case.input.values(program.folder());
+    let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
+    let outputs = context.call(entry, args).map_err(|error| match error {
+        Error::Program(message) => Failure::Program(message),
+        Error::Usage(message) => Failure::Argument(message),
+    })?;
+    let value = |output| match output {
+        Output::Value(value) => Ok(value),
+        other => Err(Failure::Evaluator(format!(
+            "a result that has no values: {other:?}"
+        ))),
+    };
+    outputs.into_iter().map(value).collect()
+}
+
+/// Checks that a failure names a place in the program: file, line, column.
+fn has_position(program: &Program, failure: &Failure) -> Result<(), String> {
+    let message = failure.to_string();
+    let file = program.name.rsplit('/').next().unwrap_or_default();
+    let is_place = |rest: &str| {
+        let mut numbers = rest.split([':', '-']).skip(1).take(2);
+        numbers
+            .by_ref()
+            .filter(|n| n.parse::<u32>().is_ok())
+            .count()
+            == 2
+    };
+    if message.split(file).skip(1).any(is_place) {
+        Ok(())
+    } else {
+        Err(format!("the failure has no position: {message}"))
+    }
+}
+
+#[test]
+fn test_blocks_say_something() {
+    let cases = |spec: &Spec| spec.cases.len();
+    let total: usize = support::programs().iter().map(|p| cases(&p.spec)).sum();
+    assert!(total > 500, "only {total} cases were found");
+    every_program(|program| {
+        let says = program.spec.rejected.is_some() || cases(&program.spec) > 0;
+        if says {
+            Vec::new()
+        } else {
+            vec!["has no test blocks".to_owned()]
+        }
+    });
+}

@@ -1,0 +1,255 @@
+//! The programs of the repository, compiled once for all tests: what every
+//! stage left, and what the evaluator gives for the test blocks at its end.
+
+use driver::{Ir, Observer, Options, PassInfo, Session};
+use harness::evaluate::Failure;
+use harness::{Case, Spec};
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use syntax::render::render;
+use value::{Element, Value};
+
+/// Where programs with test blocks are.
+const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
+/// Programs that are worked on at the same time.
+const WORKERS: usize = 2;
+
+/// A program with test blocks.
+pub struct Program {
+    /// Its path from the repository's root.
+    pub name: String,
+    path: PathBuf,
+    /// What its test blocks say.
+    pub spec: Spec,
+    stages: OnceLock<Result<Vec<(String, Ir)>, String>>,
+    last: OnceLock<Vec<Outcome>>,
+}
+
+/// What calling an entry point gave.
+pub type Outcome = Result<Vec<Value>, Failure>;
+
+/// All programs, in the order of their names.
+pub fn programs() -> &'static [Program] {
+    static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
+    PROGRAMS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = Vec::new();
+        for folder in FOLDERS {
+            find(&root.join(folder), &mut files);
+        }
+        files.sort();
+        files
+            .into_iter()
+            .map(|path| Program::read(&root, path))
+            .collect()
+    })
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            find(&path, files);
+        } else if path.extension().is_some_and(|ext| ext == "fut") {
+            files.push(path);
+        }
+    }
+}
+
+/// Runs `test` on every program, a few at a time, and fails with all problems.
+pub fn every_program(test: impl Fn(&Program) -> Vec<String> + Sync) {
+    let programs = programs();
+    assert!(programs.len() > 30, "programs were not found");
+    let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = catch_unwind(AssertUnwindSafe(|| test(program)))
+                .unwrap_or_else(|_| vec!["the compiler panicked".to_owned()]);
+            let found = found
+                .into_iter()
+                .map(|problem| format!("{}: {problem}", program.name));
+            problems
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend(found);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            // Passes recurse over bodies; debug code uses much stack for that.
+            let builder = std::thread::Builder::new().stack_size(64 << 20);
+            builder.spawn_scoped(scope, work).expect("a thread starts");
+        }
+    });
+    let mut problems = problems
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    problems.sort();
+    assert!(
+        problems.is_empty(),
+        "{} problems:\n{}",
+        problems.len(),
+        problems.join("\n")
+    );
+}
+
+/// Takes note of what each pass leaves.
+struct Recorder(Vec<(String, Ir)>);
+
+impl Observer for Recorder {
+    fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
+        self.0.push((pass.name.clone(), ir.clone()));
+    }
+}
+
+impl Program {
+    fn read(root: &Path, path: PathBuf) -> Self {
+        let name = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        let text = std::fs::read_to_string(&path).expect("the program can be read");
+        let spec = harness::parse_blocks(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        Self {
+            name,
+            path,
+            spec,
+            stages: OnceLock::new(),
+            last: OnceLock::new(),
+        }
+    }
+
+    /// A compilation of this program.
+    pub fn session(&self) -> Session {
+        let options = Options {
+            verify: true,
+            ..Options::default()
+        };
+        Session::new(self.path.to_string_lossy(), options)
+    }
+
+    /// What each stage left, `lower` first. The error is what a user would see,
+    /// or a verifier's listing.
+    pub fn stages(&self) -> Result<&[(String, Ir)], String> {
+        let stages = self.stages.get_or_init(|| {
+            let mut session = self.session();
+            let mut recorder = Recorder(Vec::new());
+            let result = session
+                .check(&mut Files)
+                .and_then(|program| session.lower(&program))
+                .and_then(|ir| {
+                    recorder.0.push(("lower".to_owned(), ir.clone()));
+                    session.advance(ir, driver::Stage::Llvm, &mut recorder)
+                });
+            match result {
+                Ok(_) => Ok(recorder.0),
+                Err(failure) => Err(shown(&session, &failure)),
+            }
+        });
+        stages.as_deref().map_err(Clone::clone)
+    }
+
+    /// The inputs of the test blocks, an entry point at a time.
+    pub fn calls(&self) -> impl Iterator<Item = (&Case, &str)> {
+        self.spec
+            .cases
+            .iter()
+            .flat_map(|case| case.entries.iter().map(move |e| (case, e.as_str())))
+    }
+
+    /// The folder that the test blocks' files are relative to.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// What the evaluator gives for [`Self::calls`] at the last level that it
+    /// knows.
+    pub fn last_outcomes(&self) -> Result<&[Outcome], String> {
+        let stages = self.stages()?;
+        let last = stages
+            .iter()
+            .rev()
+            .find(|(_, ir)| !matches!(ir, Ir::Imp(_)));
+        let (_, ir) = last.ok_or("there is no stage")?;
+        Ok(self.last.get_or_init(|| self.outcomes(ir)))
+    }
+
+    /// What the evaluator gives for [`Self::calls`].
+    pub fn outcomes(&self, ir: &Ir) -> Vec<Outcome> {
+        let call = |(case, entry): (&Case, &str)| {
+            let args = case.input.values(self.folder());
+            let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
+            match ir {
+                Ir::Soacs(program) => harness::evaluate::call(program, entry, &args),
+                Ir::Segs(program) => harness::evaluate::call(program, entry, &args),
+                Ir::Mems(program) => harness::evaluate::call(program, entry, &args),
+                Ir::Imp(_) => Err(Failure::Evaluator("there is no evaluator".to_owned())),
+            }
+        };
+        self.calls().map(call).collect()
+    }
+}
+
+/// Reads imported files from the file system.
+pub struct Files;
+
+impl check::Loader for Files {
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+}
+
+/// What a user sees of a failure.
+pub fn shown(session: &Session, failure: &driver::Failure) -> String {
+    let mut text = String::new();
+    for diagnostic in &failure.0 {
+        let _ = writeln!(
+            text,
+            "{}",
+            render(diagnostic, &session.sources, false).trim_end()
+        );
+    }
+    text
+}
+
+/// Whether two values have the same bits; any NaN is as good as any other.
+pub fn same_bits(x: &Value, y: &Value) -> bool {
+    fn alike<T: Element>(x: &Value, y: &Value, is_nan: impl Fn(T) -> bool) -> bool {
+        let (Some(xs), Some(ys)) = (x.elements::<T>(), y.elements::<T>()) else {
+            return false;
+        };
+        let size = size_of::<T>();
+        let bits = x
+            .bytes()
+            .chunks_exact(size)
+            .zip(y.bytes().chunks_exact(size));
+        let mut pairs = xs.iter().zip(ys).zip(bits);
+        pairs.all(|((&a, &b), (p, q))| p == q || (is_nan(a) && is_nan(b)))
+    }
+    use prim::ScalarType::{F16, F32, F64};
+    x == y
+        || x.shape() == y.shape()
+            && x.scalar_type() == y.scalar_type()
+            && match x.scalar_type() {
+                F16 => alike(x, y, half::f16::is_nan),
+                F32 => alike(x, y, f32::is_nan),
+                F64 => alike(x, y, f64::is_nan),
+                _ => false,
+            }
+}
+
+/// Whether all values have the same bits; the error is the first pair that has not.
+pub fn all_same_bits(xs: &[Value], ys: &[Value]) -> Result<(), String> {
+    if xs.len() != ys.len() {
+        return Err(format!("{} results and {} results", xs.len(), ys.len()));
+    }
+    match xs.iter().zip(ys).find(|(x, y)| !same_bits(x, y)) {
+        Some((x, y)) => Err(format!("{x} and {y}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,190 @@
+//! How a segop falls apart into chunks (design contract 1), from its body alone:
+//! never from the number of workers or the machine.
+
+use ir::exact::{is_exact, plain_operator};
+use ir::seg::{Decomp, SegKind, SegOp};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm};
+use ir::types::Type;
+use ir::{Segs, Soacs};
+use prim::{BinOp, PrimType};
+
+/// Least work of a chunk, in sixteenths of a nanosecond.
+const CHUNK_WORK: i64 = 8_000 * 16;
+/// Most chunks of one segop: enough to keep many cores evenly busy.
+const MAX_CHUNKS: i64 = 512;
+/// Bytes of one partial accumulator over all of its virtual lanes.
+const ACCUMULATOR_BYTES: u64 = 128;
+/// How often a loop of unknown length is taken to run.
+const UNKNOWN_TRIPS: i64 = 64;
+
+/// The decomposition of a segop with this body.
+pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
+    let (mut cost, mut loops) = body_cost(body);
+    let mut width = 1;
+    match kind {
+        SegKind::Map | SegKind::Hist(_) => {}
+        SegKind::Red(operators) => {
+            for operator in operators {
+                let (more, inner) = body_cost(&operator.op.body);
+                cost += more;
+                loops |= inner;
+            }
+            let commute = operators.iter().all(|op| op.comm);
+            // A single exact operator that the code generator knows becomes
+            // vector code without help.
+            let plain = operators.len() == 1
+                && operators
+                    .iter()
+                    .all(|op| is_exact(&op.op) && plain_operator(&op.op).is_some());
+            if commute && !plain {
+                let types = operators.iter().flat_map(|op| &op.op.ret);
+                let widest = types.filter_map(Type::elem).map(PrimType::size).max();
+                width = (ACCUMULATOR_BYTES / widest.unwrap_or(8)) as u32;
+            }
+        }
+        SegKind::Scan(operators, post) => {
+            let operators = operators.iter().map(|op| &op.op);
+            for lambda in operators.chain(post) {
+                let (more, inner) = body_cost(&lambda.body);
+                cost += 2 * more;
+                loops |= inner;
+            }
+        }
+    }
+    let grain = if loops {
+        1
+    } else {
+        (CHUNK_WORK / cost.max(1)).max(1)
+    };
+    Decomp {
+        grain,
+        max_chunks: MAX_CHUNKS,
+        width,
+        cost: cost.max(1),
+    }
+}
+
+/// Whether an operator is known to commute: each result is one commutative
+/// scalar operator applied to the parameters at its own position.
+pub(crate) fn commutes(op: &Lambda<Soacs>) -> bool {
+    let k = op.ret.len();
+    op.params.len() == 2 * k
+        && op.body.stms.len() == k
+        && op.body.result.iter().enumerate().all(|(i, &result)| {
+            let (x, y) = (
+                Atom::Var(op.params[i].name),
+                Atom::Var(op.params[k + i].name),
+            );
+            op.body.stms.iter().any(|stm| {
+                let bound = stm.pat.len() == 1 && Atom::Var(stm.pat[0].name) == result;
+                let Exp::Basic(BasicOp::Binary(op, _, a, b)) = stm.exp else {
+                    return false;
+                };
+                bound && commutative(op) && ((a, b) == (x, y) || (a, b) == (y, x))
+            })
+        })
+}
+
+fn commutative(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::Add
+            | BinOp::Mul
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::SMin
+            | BinOp::SMax
+            | BinOp::UMin
+            | BinOp::UMax
+            | BinOp::FAdd
+            | BinOp::FMul
+            | BinOp::FMin
+            | BinOp::FMax
+    )
+}
+
+/// Estimated cost in sixteenths of a nanosecond, and whether there are loops
+/// or calls inside, whose length is not known here.
+fn body_cost(body: &Body<Segs>) -> (i64, bool) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        let (mut cost, mut loops) = (0i64, false);
+        for stm in &body.stms {
+            let (more, inner) = match &stm.exp {
+                Exp::Basic(op) => (basic_cost(op), false),
+                Exp::If {
+                    cond: _,
+                    then_body,
+                    else_body,
+                } => {
+                    let ((a, la), (b, lb)) = (body_cost(then_body), body_cost(else_body));
+                    (a.max(b) + 8, la || lb)
+                }
+                Exp::Loop {
+                    params: _,
+                    form,
+                    body,
+                } => {
+                    let trips = match form {
+                        LoopForm::For {
+                            bound: Atom::Const(n),
+                            ..
+                        } => n.as_i64().unwrap_or(1),
+                        LoopForm::For { .. } | LoopForm::While { .. } => UNKNOWN_TRIPS,
+                    };
+                    (
+                        body_cost(body)
+                            .0
+                            .saturating_mul(trips.max(0))
+                            .saturating_add(16),
+                        true,
+                    )
+                }
+                Exp::Apply { .. } => (UNKNOWN_TRIPS * 16, true),
+                Exp::Op(SegOp::Seg { .. }) => (UNKNOWN_TRIPS * 16, true),
+                Exp::Op(SegOp::WithAcc { inputs: _, lambda }) => body_cost(&lambda.body),
+            };
+            cost = cost.saturating_add(more);
+            loops |= inner;
+        }
+        (cost, loops)
+    })
+}
+
+fn basic_cost(op: &BasicOp) -> i64 {
+    match op {
+        BasicOp::Atom(_)
+        | BasicOp::Opaque(_)
+        | BasicOp::Rearrange { .. }
+        | BasicOp::Reshape { .. }
+        | BasicOp::ConstArray { .. } => 0,
+        BasicOp::Unary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Assert { .. } => 4,
+        BasicOp::Binary(op, ..) => match op {
+            BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::FDiv
+            | BinOp::FMod
+            | BinOp::Pow => 64,
+            _ => 4,
+        },
+        BasicOp::Math(..) => 320,
+        BasicOp::Index { .. } => 8,
+        BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => 16,
+        BasicOp::Concat { .. }
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. } => 400,
+    }
+}

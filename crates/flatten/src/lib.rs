@@ -1,0 +1,25 @@
+//! Flattening: nested combinators to segmented operations at hardware levels.
+//!
+//! Before: a program of second-order array combinators (level `soacs`), after:
+//! a program of segops (level `segs`). The outermost combinator of each nest
+//! becomes a segop at level 1 (tasks over all workers); combinators inside its
+//! body become sequential loops ([`sequential`]). A function that is called from
+//! inside a segop gets a sequential version of its own, named `f.seq`.
+//!
+//! What a segop cannot express directly is rewritten first: a reduction whose
+//! elements are arrays is interchanged with the map in its operator (rule G4 of
+//! incremental flattening) or becomes a loop over parallel operators; a screma
+//! that both scans and reduces is split. [`decomp`] fixes how each segop falls
+//! apart into chunks.
+//!
+//! Needs: a verified program. Guarantees: no combinator is left; every segop
+//! has one dimension; operators of reductions and scans work on scalars.
+
+mod convert;
+mod decomp;
+mod functions;
+mod parallel;
+mod reduce_arrays;
+mod sequential;
+
+pub use functions::flatten;

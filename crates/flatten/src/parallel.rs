@@ -1,0 +1,392 @@
+//! Combinators on the host, as segops at level 1.
+//!
+//! ```text
+//! map f xs                 segmap (i < w) { let x = xs[i] in <f x> }
+//! redomap op f xs          segred  (i < w) (op) { ... }
+//! scanomap op f xs         segscan (i < w) (op) { ... }
+//! reduce_by_index d op f   seghist (i < w) (op, d) { ... }
+//! ```
+//!
+//! A screma that both scans and reduces becomes a segscan that also maps out
+//! what is reduced, and a segred over that.
+
+use crate::convert::Ctx;
+use crate::decomp;
+use crate::functions::Place;
+use crate::reduce_arrays;
+use crate::sequential::{self, Screma, hist_loop, screma_loop};
+use ir::name::Name;
+use ir::seg::{SegKind, SegOp, SegSpace};
+use ir::soac::{HistOp, Operator, Soac};
+use ir::syntax::{Aux, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{PassError, Segs, Soacs};
+
+/// Appends the parallel form of a combinator.
+pub(crate) fn soac(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    soac: Soac,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    match soac {
+        Soac::Screma {
+            width,
+            inputs,
+            map,
+            scans,
+            reduces,
+            post,
+        } => {
+            let s = Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            };
+            screma(ctx, pat, aux, s, out)
+        }
+        Soac::Hist {
+            width,
+            inputs,
+            map,
+            ops,
+        } => {
+            if ops.iter().all(|op| scalar_operator(&op.op)) {
+                hist(ctx, pat, aux, width, &inputs, map, ops, out)
+            } else {
+                hist_loop(
+                    ctx,
+                    pat,
+                    &aux,
+                    width,
+                    &inputs,
+                    map,
+                    ops,
+                    Place::Outside,
+                    out,
+                )
+            }
+        }
+        Soac::WithAcc { inputs, lambda } => {
+            sequential::with_acc(ctx, pat, aux, inputs, lambda, Place::Outside, out)
+        }
+        Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+            Err(sequential::unsupported(ctx, &aux, &soac))
+        }
+    }
+}
+
+/// Whether an operator works on scalars alone.
+fn scalar_operator(operator: &Operator<Soacs>) -> bool {
+    operator.op.ret.iter().all(Type::is_prim)
+}
+
+fn screma(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    if !s.reduces.iter().chain(&s.scans).all(scalar_operator) {
+        return array_operators(ctx, pat, &aux, s, out);
+    }
+    if !s.scans.is_empty() && !s.reduces.is_empty() {
+        return split(ctx, pat, aux, s, out);
+    }
+    let Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces,
+        post,
+    } = s;
+    let (space, body, ret) = body(ctx, width, &inputs, map, &aux)?;
+    let mut convert = |operators: Vec<Operator<Soacs>>| {
+        operators
+            .into_iter()
+            .map(|Operator { op, neutral, comm }| {
+                let comm = comm || decomp::commutes(&op);
+                Ok(Operator {
+                    op: ctx.lambda_inside(op)?,
+                    neutral,
+                    comm,
+                })
+            })
+            .collect::<Result<Vec<Operator<Segs>>, PassError>>()
+    };
+    let (scans, reduces) = (convert(scans)?, convert(reduces)?);
+    let post = match post {
+        Some(post) => Some(ctx.lambda_inside(post)?),
+        None => None,
+    };
+    let kind = if !scans.is_empty() || post.is_some() {
+        SegKind::Scan(scans, post)
+    } else if !reduces.is_empty() {
+        SegKind::Red(reduces)
+    } else {
+        SegKind::Map
+    };
+    push_seg(ctx, pat, aux, space, kind, body, ret, out);
+    Ok(())
+}
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one segop and where it goes"
+)]
+fn push_seg(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    space: SegSpace,
+    kind: SegKind<Segs>,
+    body: Body<Segs>,
+    ret: Vec<Type>,
+    out: &mut Vec<Stm<Segs>>,
+) {
+    let decomp = decomp::decompose(&body, &kind);
+    let pat = ctx.params(pat);
+    let op = SegOp::Seg {
+        level: 1,
+        space,
+        kind,
+        body,
+        ret,
+        decomp,
+    };
+    out.push(Stm {
+        pat,
+        aux,
+        exp: Exp::Op(op),
+    });
+}
+
+/// The space and body of a segop over one dimension.
+fn body(
+    ctx: &mut Ctx<'_>,
+    width: Dim,
+    inputs: &[Name],
+    map: Lambda<Soacs>,
+    aux: &Aux,
+) -> Result<(SegSpace, Body<Segs>, Vec<Type>), PassError> {
+    let index = ctx.fresh("gtid", Type::I64).name;
+    let mut stms = Vec::new();
+    ctx.bind_rows(map.params, inputs, index, aux, &mut stms)?;
+    ctx.stms(map.body.stms, Place::Inside, &mut stms)?;
+    let space = SegSpace {
+        dims: vec![(index, width)],
+        lane: None,
+    };
+    Ok((
+        space,
+        Body {
+            stms,
+            result: map.body.result,
+        },
+        map.ret,
+    ))
+}
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one combinator and where it stands"
+)]
+fn hist(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    width: Dim,
+    inputs: &[Name],
+    map: Lambda<Soacs>,
+    ops: Vec<HistOp<Soacs>>,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let (space, body, ret) = body(ctx, width, inputs, map, &aux)?;
+    let ops = ops
+        .into_iter()
+        .map(
+            |HistOp {
+                 shape,
+                 dests,
+                 op:
+                     Operator {
+                         op,
+                         neutral,
+                         comm: _,
+                     },
+             }| {
+                let op = Operator {
+                    op: ctx.lambda_inside(op)?,
+                    neutral,
+                    comm: true,
+                };
+                Ok(HistOp { shape, dests, op })
+            },
+        )
+        .collect::<Result<Vec<_>, PassError>>()?;
+    push_seg(ctx, pat, aux, space, SegKind::Hist(ops), body, ret, out);
+    Ok(())
+}
+
+/// Scans and reductions in one screma, as a segscan and a segred over what the
+/// segscan mapped out.
+fn split(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Screma {
+        width,
+        inputs,
+        mut map,
+        scans,
+        reduces,
+        mut post,
+    } = s;
+    let n_scanned: usize = scans.iter().map(|op| op.neutral.len()).sum();
+    let n_reduced: usize = reduces.iter().map(|op| op.neutral.len()).sum();
+    let reduced: Vec<_> = map
+        .body
+        .result
+        .drain(n_scanned..n_scanned + n_reduced)
+        .collect();
+    let types: Vec<Type> = map.ret.drain(n_scanned..n_scanned + n_reduced).collect();
+    map.body.result.extend(reduced);
+    map.ret.extend(types.iter().cloned());
+    if let Some(post) = &mut post {
+        for ty in &types {
+            let param = ctx.fresh_soac("x", ty.clone());
+            post.body.result.push(param.name.into());
+            post.ret.push(ty.clone());
+            post.params.push(param);
+        }
+    }
+    let mut pat = pat;
+    let rest = pat.split_off(n_reduced);
+    let arrays: Vec<Param<Soacs>> = types
+        .iter()
+        .map(|ty| ctx.fresh_soac("xs", ty.array_of(width)))
+        .collect();
+    let scan_pat = rest.into_iter().chain(arrays.iter().cloned()).collect();
+    let first = Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces: Vec::new(),
+        post,
+    };
+    screma(ctx, scan_pat, aux.clone(), first, out)?;
+    let params: Vec<Param<Soacs>> = types
+        .iter()
+        .map(|ty| ctx.fresh_soac("x", ty.clone()))
+        .collect();
+    let result = params.iter().map(|p| p.name.into()).collect();
+    let second = Screma {
+        width,
+        inputs: arrays.into_iter().map(|p| p.name).collect(),
+        map: Lambda {
+            params,
+            body: Body {
+                stms: Vec::new(),
+                result,
+            },
+            ret: types,
+        },
+        scans: Vec::new(),
+        reduces,
+        post: None,
+    };
+    screma(ctx, pat, aux, second, out)
+}
+
+/// Operators on arrays: rule G4 where the operator is a map, else the map part
+/// as a segop of its own and a loop over the operator, whose inside stays
+/// parallel.
+fn array_operators(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let s = match reduce_arrays::interchange(ctx, s)? {
+        reduce_arrays::Outcome::Interchanged(before, soacs) => {
+            ctx.stms(before, Place::Outside, out)?;
+            let mut pat = pat.into_iter();
+            for soac_stm in soacs {
+                let n = soac_stm.results;
+                let own: Vec<Param<Soacs>> = pat.by_ref().take(n).collect();
+                screma(ctx, own, aux.clone(), soac_stm.screma, out)?;
+            }
+            return Ok(());
+        }
+        reduce_arrays::Outcome::Unchanged(s) => *s,
+    };
+    let Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces,
+        post,
+    } = s;
+    if map.body.stms.is_empty() {
+        let s = Screma {
+            width,
+            inputs,
+            map,
+            scans,
+            reduces,
+            post,
+        };
+        return screma_loop(ctx, pat, aux, s, Place::Outside, out);
+    }
+    let arrays: Vec<Param<Soacs>> = map
+        .ret
+        .iter()
+        .map(|ty| ctx.fresh_soac("xs", ty.array_of(width)))
+        .collect();
+    let params: Vec<Param<Soacs>> = map
+        .ret
+        .iter()
+        .map(|ty| ctx.fresh_soac("x", ty.clone()))
+        .collect();
+    let result = params.iter().map(|p| p.name.into()).collect();
+    let names = arrays.iter().map(|p| p.name).collect();
+    let ret = map.ret.clone();
+    let first = Screma {
+        width,
+        inputs,
+        map,
+        scans: Vec::new(),
+        reduces: Vec::new(),
+        post: None,
+    };
+    screma(ctx, arrays, aux.clone(), first, out)?;
+    let map = Lambda {
+        params,
+        body: Body {
+            stms: Vec::new(),
+            result,
+        },
+        ret,
+    };
+    let second = Screma {
+        width,
+        inputs: names,
+        map,
+        scans,
+        reduces,
+        post,
+    };
+    screma_loop(ctx, pat, aux, second, Place::Outside, out)
+}

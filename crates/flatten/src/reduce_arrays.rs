@@ -1,0 +1,223 @@
+//! Rule G4 of incremental flattening: a reduction whose operator is a map is
+//! interchanged with it.
+//!
+//! ```text
+//! reduce (map f) nes xss   ==>   map (\ne col -> reduce f ne col) nes (transpose xss)
+//! ```
+//!
+//! Afterwards the operator works on scalars (or on smaller arrays, and the rule
+//! applies again). Needs: the screma maps nothing itself and only reduces.
+
+use crate::convert::Ctx;
+use crate::sequential::Screma;
+use ir::name::Name;
+use ir::soac::{Operator, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::Dim;
+use ir::{PassError, Prov, Soacs};
+use smallvec::SmallVec;
+
+/// What became of a screma.
+pub(crate) enum Outcome {
+    /// Statements, then one map per reduction.
+    Interchanged(Vec<Stm<Soacs>>, Vec<Interchanged>),
+    /// The rule does not apply.
+    Unchanged(Box<Screma>),
+}
+
+/// A map of reductions and how many of the results are its.
+pub(crate) struct Interchanged {
+    pub(crate) screma: Screma,
+    pub(crate) results: usize,
+}
+
+/// Applies the rule to each reduction of a screma.
+pub(crate) fn interchange(ctx: &mut Ctx<'_>, s: Screma) -> Result<Outcome, PassError> {
+    let plain = s.scans.is_empty()
+        && s.post.is_none()
+        && s.map.body.stms.is_empty()
+        && s.map.body.result.len() == s.reduces.iter().map(|r| r.neutral.len()).sum::<usize>();
+    let Some(arrays) = plain.then(|| mapped_inputs(&s)).flatten() else {
+        return Ok(Outcome::Unchanged(Box::new(s)));
+    };
+    if !s.reduces.iter().all(|r| operator_map(r).is_some()) {
+        return Ok(Outcome::Unchanged(Box::new(s)));
+    }
+    let mut before = Vec::new();
+    let mut soacs = Vec::new();
+    let mut arrays = arrays.into_iter();
+    for reduce in s.reduces {
+        let k = reduce.neutral.len();
+        let own: Vec<Name> = arrays.by_ref().take(k).collect();
+        let screma = one(ctx, s.width, &own, reduce, &mut before)?;
+        soacs.push(Interchanged { screma, results: k });
+    }
+    Ok(Outcome::Interchanged(before, soacs))
+}
+
+/// The input array behind each result of an identity map.
+fn mapped_inputs(s: &Screma) -> Option<Vec<Name>> {
+    s.map
+        .body
+        .result
+        .iter()
+        .map(|atom| {
+            let name = atom.var()?;
+            let at = s.map.params.iter().position(|p| p.name == name)?;
+            Some(s.inputs[at])
+        })
+        .collect()
+}
+
+/// The inner width and lambda, with the position of the operator's parameter
+/// for each lambda parameter, of an operator that is exactly one map over its
+/// parameters.
+fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
+    let [stm] = operator.op.body.stms.as_slice() else {
+        return None;
+    };
+    let Exp::Op(Soac::Screma {
+        width,
+        inputs,
+        map: _,
+        scans,
+        reduces,
+        post: None,
+    }) = &stm.exp
+    else {
+        return None;
+    };
+    let returned = stm.pat.len() == operator.op.body.result.len()
+        && stm
+            .pat
+            .iter()
+            .zip(&operator.op.body.result)
+            .all(|(p, &r)| Atom::Var(p.name) == r);
+    if !scans.is_empty() || !reduces.is_empty() || !returned {
+        return None;
+    }
+    let position = |input: &Name| operator.op.params.iter().position(|p| p.name == *input);
+    let inputs: Option<Vec<usize>> = inputs.iter().map(position).collect();
+    let neutral_arrays = operator.neutral.iter().all(|ne| ne.var().is_some());
+    neutral_arrays.then_some((*width, inputs?))
+}
+
+fn one(
+    ctx: &mut Ctx<'_>,
+    outer: Dim,
+    arrays: &[Name],
+    reduce: Operator<Soacs>,
+    before: &mut Vec<Stm<Soacs>>,
+) -> Result<Screma, PassError> {
+    let bug = || PassError::bug("an operator changed its form");
+    let (inner, positions) = operator_map(&reduce).ok_or_else(bug)?;
+    let Operator { op, neutral, comm } = reduce;
+    let stm = op.body.stms.into_iter().next().ok_or_else(bug)?;
+    let Exp::Op(Soac::Screma { map, .. }) = stm.exp else {
+        return Err(bug());
+    };
+    let rows = map.ret.clone();
+
+    // The scalar operator takes one parameter for each of the 2k operator
+    // parameters; the map's lambda may use some twice and some not at all.
+    let operator_params: Vec<Param<Soacs>> = rows
+        .iter()
+        .chain(&rows)
+        .map(|ty| ctx.fresh_soac("x", ty.clone()))
+        .collect();
+    let mut stms: Vec<Stm<Soacs>> = map
+        .params
+        .into_iter()
+        .zip(&positions)
+        .map(|(param, &at)| Stm {
+            pat: vec![param],
+            aux: Aux::at(Prov::NONE),
+            exp: Exp::Basic(BasicOp::Atom(operator_params[at].name.into())),
+        })
+        .collect();
+    stms.extend(map.body.stms);
+    let scalar_op = Lambda {
+        params: operator_params,
+        body: Body {
+            stms,
+            result: map.body.result,
+        },
+        ret: rows.clone(),
+    };
+
+    let mut inputs = Vec::new();
+    let mut params = Vec::new();
+    for (ne, row) in neutral.iter().zip(&rows) {
+        inputs.push(ne.var().ok_or_else(bug)?);
+        params.push(ctx.fresh_soac("ne", row.clone()));
+    }
+    let ne_params: Vec<Atom> = params.iter().map(|p| Atom::Var(p.name)).collect();
+    let mut columns = Vec::new();
+    for (&array, row) in arrays.iter().zip(&rows) {
+        let ty = ctx.type_of(array)?;
+        let mut perm: SmallVec<[usize; 3]> = (0..ty.rank()).collect();
+        perm.swap(0, 1);
+        let column_ty = row.array_of(outer);
+        let transposed = ctx.fresh_soac("columns", column_ty.array_of(inner));
+        inputs.push(transposed.name);
+        let exp = Exp::Basic(BasicOp::Rearrange { perm, array });
+        before.push(Stm {
+            pat: vec![transposed],
+            aux: Aux::at(Prov::NONE),
+            exp,
+        });
+        let column = ctx.fresh_soac("column", column_ty);
+        columns.push(column.name);
+        params.push(column);
+    }
+    let elements: Vec<Param<Soacs>> = rows
+        .iter()
+        .map(|ty| ctx.fresh_soac("x", ty.clone()))
+        .collect();
+    let identity = Lambda {
+        body: Body {
+            stms: Vec::new(),
+            result: elements.iter().map(|p| p.name.into()).collect(),
+        },
+        params: elements,
+        ret: rows.clone(),
+    };
+    let results: Vec<Param<Soacs>> = rows
+        .iter()
+        .map(|ty| ctx.fresh_soac("r", ty.clone()))
+        .collect();
+    let result = results.iter().map(|p| p.name.into()).collect();
+    let inner_reduce = Soac::Screma {
+        width: outer,
+        inputs: columns,
+        map: identity,
+        scans: Vec::new(),
+        reduces: vec![Operator {
+            op: scalar_op,
+            neutral: ne_params,
+            comm,
+        }],
+        post: None,
+    };
+    let stm = Stm {
+        pat: results,
+        aux: Aux::at(Prov::NONE),
+        exp: Exp::Op(inner_reduce),
+    };
+    let map = Lambda {
+        params,
+        body: Body {
+            stms: vec![stm],
+            result,
+        },
+        ret: rows,
+    };
+    Ok(Screma {
+        width: inner,
+        inputs,
+        map,
+        scans: Vec::new(),
+        reduces: Vec::new(),
+        post: None,
+    })
+}

@@ -1,0 +1,549 @@
+//! Combinators inside a segop, as loops.
+//!
+//! A screma of width `w` becomes
+//!
+//! ```text
+//! let (reds.., outs.., scan_accs..) =
+//!   loop (r.. = neutral.., o.. = scratch.., s.. = neutral..) for i < w do
+//!     let x = xs[i]           -- each input's row
+//!     <map>                   -- the map lambda's statements
+//!     <r' = op r x>           -- each operator
+//!     let o' = o with [i] <- element
+//!     in (r'.., o'.., s'..)
+//! ```
+//!
+//! so that one loop does what the fused combinator did, and its arrays are
+//! written in place.
+
+use crate::convert::{Ctx, row_slice};
+use crate::functions::Place;
+use ir::name::Name;
+use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::syntax::{
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
+};
+use ir::types::{Dim, Type};
+use ir::{PassError, Segs, Soacs};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// Appends the sequential form of a combinator.
+pub(crate) fn soac(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    soac: Soac,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let place = Place::Inside;
+    match soac {
+        Soac::Screma {
+            width,
+            inputs,
+            map,
+            scans,
+            reduces,
+            post,
+        } => {
+            let screma = Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            };
+            screma_loop(ctx, pat, &aux, screma, place, out)
+        }
+        Soac::Hist {
+            width,
+            inputs,
+            map,
+            ops,
+        } => hist_loop(ctx, pat, &aux, width, &inputs, map, ops, place, out),
+        Soac::WithAcc { inputs, lambda } => with_acc(ctx, pat, aux, inputs, lambda, place, out),
+        Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+            Err(unsupported(ctx, &aux, &soac))
+        }
+    }
+}
+
+/// The error for a combinator that no code is made for yet.
+pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
+    let what = match soac {
+        Soac::Stream { .. } => "sequential streams",
+        Soac::FlatMap { .. } => "irregular nested parallelism (flatmap)",
+        Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
+        Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
+        Soac::Screma { .. } | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
+    };
+    PassError::unsupported(what, ctx.stack(aux))
+}
+
+/// `withacc` is the same everywhere; only its lambda is flattened.
+pub(crate) fn with_acc(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    inputs: Vec<AccInput<Soacs>>,
+    lambda: Lambda<Soacs>,
+    place: Place,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let mut converted = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let op = match input.op {
+            Some(Operator { op, neutral, comm }) => Some(Operator {
+                op: ctx.lambda_inside(op)?,
+                neutral,
+                comm,
+            }),
+            None => None,
+        };
+        converted.push(AccInput {
+            shape: input.shape,
+            arrays: input.arrays,
+            op,
+        });
+    }
+    let params = ctx.params(lambda.params);
+    let body = ctx.body(lambda.body, place)?;
+    let lambda = Lambda {
+        params,
+        body,
+        ret: lambda.ret,
+    };
+    let pat = ctx.params(pat);
+    let exp = Exp::Op(ir::seg::SegOp::WithAcc {
+        inputs: converted,
+        lambda,
+    });
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// The parts of a screma.
+pub(crate) struct Screma {
+    pub(crate) width: Dim,
+    pub(crate) inputs: Vec<Name>,
+    pub(crate) map: Lambda<Soacs>,
+    pub(crate) scans: Vec<Operator<Soacs>>,
+    pub(crate) reduces: Vec<Operator<Soacs>>,
+    pub(crate) post: Option<Lambda<Soacs>>,
+}
+
+/// A screma as a loop; what is inside of it is flattened for `place`.
+pub(crate) fn screma_loop(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    screma: Screma,
+    place: Place,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces,
+        post,
+    } = screma;
+    let mut params: Vec<LoopParam<Segs>> = Vec::new();
+    let n_reduced: usize = reduces.iter().map(|r| r.neutral.len()).sum();
+    let n_scanned: usize = scans.iter().map(|s| s.neutral.len()).sum();
+    let reduced_types = &map.ret[n_scanned..n_scanned + n_reduced];
+    for (&init, ty) in reduces.iter().flat_map(|r| &r.neutral).zip(reduced_types) {
+        let param = ctx.fresh("acc", ty.clone());
+        params.push(LoopParam {
+            param,
+            init,
+            consumed: false,
+        });
+    }
+    let element_types: Vec<Type> = match &post {
+        Some(post) => post.ret.clone(),
+        None => map.ret[..n_scanned]
+            .iter()
+            .chain(&map.ret[n_scanned + n_reduced..])
+            .cloned()
+            .collect(),
+    };
+    // Accumulators among the inputs are threaded through the loop: each
+    // accumulator result belongs to the accumulator input of the same token.
+    let mut inputs = inputs;
+    for ty in &element_types {
+        let param = match ty {
+            Type::Acc { token, .. } => {
+                let (position, init) = acc_input(ctx, &inputs, *token)?;
+                let param = ctx.fresh("acc", ty.clone());
+                inputs[position] = param.name;
+                params.push(LoopParam {
+                    param,
+                    init: Atom::Var(init),
+                    consumed: false,
+                });
+                continue;
+            }
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => {
+                ctx.fresh("out", ty.array_of(width))
+            }
+        };
+        let init = scratch(ctx, &param.ty, aux, out)?;
+        params.push(LoopParam {
+            param,
+            init: Atom::Var(init),
+            consumed: true,
+        });
+    }
+    for (&init, ty) in scans
+        .iter()
+        .flat_map(|s| &s.neutral)
+        .zip(&map.ret[..n_scanned])
+    {
+        let param = ctx.fresh("acc", ty.clone());
+        params.push(LoopParam {
+            param,
+            init,
+            consumed: false,
+        });
+    }
+
+    let mut stms = Vec::new();
+    let index = ctx.fresh("i", Type::I64).name;
+    ctx.bind_rows(map.params, &inputs, index, aux, &mut stms)?;
+    ctx.stms(map.body.stms, place, &mut stms)?;
+    let mapped = map.body.result;
+    let (scan_args, rest) = mapped.split_at(n_scanned);
+    let (reduce_args, rest) = rest.split_at(n_reduced);
+    let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
+    let n_out = element_types.len();
+    let reduced = operators(
+        ctx,
+        reduces,
+        &accs[..n_reduced],
+        reduce_args,
+        place,
+        aux,
+        &mut stms,
+    )?;
+    let scanned = operators(
+        ctx,
+        scans,
+        &accs[n_reduced + n_out..],
+        scan_args,
+        place,
+        aux,
+        &mut stms,
+    )?;
+    let elements: Vec<Atom> = match post {
+        Some(post) => {
+            let args: Vec<Atom> = scanned.iter().chain(rest).copied().collect();
+            ctx.inline(post, args, place, aux, &mut stms)?
+        }
+        None => scanned.iter().chain(rest).copied().collect(),
+    };
+    let mut result = reduced;
+    for (param, element) in params[n_reduced..n_reduced + n_out].iter().zip(elements) {
+        if matches!(param.param.ty, Type::Acc { .. }) {
+            result.push(element);
+            continue;
+        }
+        let updated = ctx.fresh("out", param.param.ty.clone());
+        result.push(Atom::Var(updated.name));
+        let slice = row_slice(&param.param.ty, Atom::Var(index));
+        let update = BasicOp::Update {
+            array: param.param.name,
+            slice,
+            value: element,
+        };
+        stms.push(Stm {
+            pat: vec![updated],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(update),
+        });
+    }
+    result.extend(scanned);
+
+    let mut pat = ctx.params(pat);
+    for param in &params[n_reduced + n_out..] {
+        let unused = ctx.fresh("last", param.param.ty.clone());
+        pat.push(unused);
+    }
+    let bound = width
+        .atom()
+        .ok_or_else(|| PassError::bug("a width is existential"))?;
+    let form = LoopForm::For {
+        var: index,
+        ty: PrimType::I64,
+        bound,
+    };
+    let exp = Exp::Loop {
+        params,
+        form,
+        body: Body { stms, result },
+    };
+    let copies = copied(ctx, &mut pat[..n_reduced], aux);
+    out.push(Stm {
+        pat,
+        aux: aux.clone(),
+        exp,
+    });
+    out.extend(copies);
+    Ok(())
+}
+
+/// Reduced arrays are new ones, but the loop may yield what an operator or the
+/// input gave it: replaces the names in the loop's pattern, and returns the
+/// copies that bind the old ones.
+fn copied(ctx: &mut Ctx<'_>, pat: &mut [Param<Segs>], aux: &Aux) -> Vec<Stm<Segs>> {
+    let mut copies = Vec::new();
+    for param in pat.iter_mut().filter(|param| param.ty.is_array()) {
+        let last = ctx.fresh("last", param.ty.clone());
+        let copy = Exp::Basic(BasicOp::Copy(last.name));
+        let pat = vec![std::mem::replace(param, last)];
+        copies.push(Stm {
+            pat,
+            aux: Aux::at(aux.prov),
+            exp: copy,
+        });
+    }
+    copies
+}
+
+fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name), PassError> {
+    for (position, &input) in inputs.iter().enumerate() {
+        if matches!(ctx.type_of(input)?, Type::Acc { token: t, .. } if t == token) {
+            return Ok((position, input));
+        }
+    }
+    Err(PassError::bug("an accumulator result has no input"))
+}
+
+/// Applies each operator to its accumulators and its new values.
+fn operators(
+    ctx: &mut Ctx<'_>,
+    operators: Vec<Operator<Soacs>>,
+    mut accs: &[Atom],
+    mut values: &[Atom],
+    place: Place,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Vec<Atom>, PassError> {
+    let mut results = Vec::new();
+    for operator in operators {
+        let k = operator.neutral.len();
+        let args: Vec<Atom> = accs[..k].iter().chain(&values[..k]).copied().collect();
+        results.extend(ctx.inline(operator.op, args, place, aux, out)?);
+        (accs, values) = (&accs[k..], &values[k..]);
+    }
+    Ok(results)
+}
+
+/// A fresh array of unspecified contents.
+fn scratch(
+    ctx: &mut Ctx<'_>,
+    ty: &Type,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Name, PassError> {
+    let Type::Array { elem, shape } = ty else {
+        return Err(PassError::bug("a mapped result is no array"));
+    };
+    let exp = Exp::Basic(BasicOp::Scratch {
+        elem: *elem,
+        shape: shape.clone(),
+    });
+    let pat = ctx.fresh("out", ty.clone());
+    let name = pat.name;
+    out.push(Stm {
+        pat: vec![pat],
+        aux: Aux::at(aux.prov),
+        exp,
+    });
+    Ok(name)
+}
+
+/// A histogram as a loop over the inputs: the destinations are updated in
+/// place where the index is in bounds. Operators may work on arrays.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one combinator and where it stands"
+)]
+pub(crate) fn hist_loop(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    width: Dim,
+    inputs: &[Name],
+    map: Lambda<Soacs>,
+    ops: Vec<HistOp<Soacs>>,
+    place: Place,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let mut params: Vec<LoopParam<Segs>> = Vec::new();
+    for &dest in ops.iter().flat_map(|op| &op.dests) {
+        let ty = ctx.type_of(dest)?;
+        let param = ctx.fresh("dest", ty);
+        params.push(LoopParam {
+            param,
+            init: Atom::Var(dest),
+            consumed: true,
+        });
+    }
+    let mut stms = Vec::new();
+    let index = ctx.fresh("i", Type::I64).name;
+    ctx.bind_rows(map.params, inputs, index, aux, &mut stms)?;
+    ctx.stms(map.body.stms, place, &mut stms)?;
+    let results = map.body.result;
+    let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
+    let (mut indices, mut values) = results.split_at(n_indices);
+    let mut at = 0;
+    let mut result = Vec::new();
+    for op in ops {
+        let (bucket, more) = indices.split_at(op.shape.len());
+        indices = more;
+        let k = op.dests.len();
+        let (new, more) = values.split_at(k);
+        values = more;
+        let dests: Vec<Param<Segs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
+        at += k;
+        result.extend(update_bucket(
+            ctx, &op.shape, bucket, op.op, &dests, new, place, aux, &mut stms,
+        )?);
+    }
+    let pat = ctx.params(pat);
+    let bound = width
+        .atom()
+        .ok_or_else(|| PassError::bug("a width is existential"))?;
+    let form = LoopForm::For {
+        var: index,
+        ty: PrimType::I64,
+        bound,
+    };
+    let exp = Exp::Loop {
+        params,
+        form,
+        body: Body { stms, result },
+    };
+    out.push(Stm {
+        pat,
+        aux: aux.clone(),
+        exp,
+    });
+    Ok(())
+}
+
+/// `if bucket is in bounds then dest with [bucket] <- op dest[bucket] new else dest`.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the parts of one update and where it stands"
+)]
+fn update_bucket(
+    ctx: &mut Ctx<'_>,
+    shape: &[Dim],
+    bucket: &[Atom],
+    operator: Operator<Soacs>,
+    dests: &[Param<Segs>],
+    new: &[Atom],
+    place: Place,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Vec<Atom>, PassError> {
+    let mut cond = Atom::Const(prim::Scalar::Bool(true));
+    for (&at, dim) in bucket.iter().zip(shape) {
+        let size = dim
+            .atom()
+            .ok_or_else(|| PassError::bug("a size is existential"))?;
+        // An unsigned comparison refuses negative indices too.
+        let below = BasicOp::Compare(CmpOp::ULt, PrimType::I64, at, size);
+        let below = bind(ctx, "below", Type::BOOL, below, aux, out);
+        let both = BasicOp::Binary(BinOp::And, PrimType::Bool, cond, below);
+        cond = bind(ctx, "inside", Type::BOOL, both, aux, out);
+    }
+    let mut stms = Vec::new();
+    let mut old = Vec::new();
+    for dest in dests {
+        let slice = bucket_slice(&dest.ty, bucket);
+        let row = Type::array(
+            dest.ty
+                .elem()
+                .ok_or_else(|| PassError::bug("a destination is no array"))?,
+            dest.ty.shape().iter().skip(bucket.len()).copied(),
+        );
+        let read = BasicOp::Index {
+            array: dest.name,
+            slice,
+        };
+        let mut value = bind(ctx, "old", row.clone(), read, aux, &mut stms);
+        if let (true, Some(view)) = (row.is_array(), value.var()) {
+            value = bind(ctx, "old", row, BasicOp::Copy(view), aux, &mut stms);
+        }
+        old.push(value);
+    }
+    let args: Vec<Atom> = old.into_iter().chain(new.iter().copied()).collect();
+    let combined = ctx.inline(operator.op, args, place, aux, &mut stms)?;
+    let mut updated = Vec::new();
+    for (dest, value) in dests.iter().zip(combined) {
+        let slice = bucket_slice(&dest.ty, bucket);
+        let update = BasicOp::Update {
+            array: dest.name,
+            slice,
+            value,
+        };
+        updated.push(bind(ctx, "dest", dest.ty.clone(), update, aux, &mut stms));
+    }
+    let exp = Exp::If {
+        cond,
+        then_body: Body {
+            stms,
+            result: updated,
+        },
+        else_body: Body {
+            stms: Vec::new(),
+            result: dests.iter().map(|d| Atom::Var(d.name)).collect(),
+        },
+    };
+    let pat: Vec<Param<Segs>> = dests
+        .iter()
+        .map(|d| ctx.fresh("dest", d.ty.clone()))
+        .collect();
+    let results = pat.iter().map(|p| Atom::Var(p.name)).collect();
+    out.push(Stm {
+        pat,
+        aux: Aux::at(aux.prov),
+        exp,
+    });
+    Ok(results)
+}
+
+fn bucket_slice(ty: &Type, bucket: &[Atom]) -> Vec<DimIndex> {
+    let full = |&count: &Dim| DimIndex::Slice {
+        start: Atom::i64(0),
+        count,
+        stride: Atom::i64(1),
+    };
+    let rest = ty.shape().iter().skip(bucket.len()).map(full);
+    bucket
+        .iter()
+        .map(|&at| DimIndex::Fix(at))
+        .chain(rest)
+        .collect()
+}
+
+fn bind(
+    ctx: &mut Ctx<'_>,
+    hint: &str,
+    ty: Type,
+    op: BasicOp,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Atom {
+    let pat = ctx.fresh(hint, ty);
+    let name = pat.name;
+    out.push(Stm {
+        pat: vec![pat],
+        aux: Aux::at(aux.prov),
+        exp: Exp::Basic(op),
+    });
+    Atom::Var(name)
+}

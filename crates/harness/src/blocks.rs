@@ -1,0 +1,490 @@
+//! Test blocks: what a program's comments say of it.
+//!
+//! ```text
+//! -- Prose.
+//! -- ==
+//! -- tags { slow }
+//! -- entry: main
+//! -- input { [1, 2, 3] 4 } output { 10 }
+//! -- "a name" compiled nobench input @ data/big.in
+//! -- error: out of bounds
+//! ```
+//!
+//! A block is a comment whose lines begin in the first column and of which one
+//! is `-- ==`; what stands before that line is prose. Either it gives a pattern
+//! (`error:`) for the message with which the compiler must reject the program,
+//! or cases: inputs with what comes of them. [`parse_blocks`] gathers all blocks
+//! of a program in a [`Spec`]. Forms that need more than data to be run (random
+//! inputs, scripts, results that the reference compiler has to make, properties)
+//! are recognised and kept as what they are.
+//!
+//! Nothing is run here.
+
+use crate::error::SpecError;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// All that a program's test blocks say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Spec {
+    /// Tags of the program, such as `disable`.
+    pub tags: Vec<String>,
+    /// Why the compiler must reject the program, if it must.
+    pub rejected: Option<Pattern>,
+    /// Warnings that the compiler must give.
+    pub warnings: Vec<Pattern>,
+    /// Inputs with what comes of them, in order.
+    pub cases: Vec<Case>,
+    /// Entry points that are properties to be searched for counterexamples.
+    pub properties: Vec<String>,
+}
+
+impl Spec {
+    /// Whether the program has this tag.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags.iter().any(|t| t == tag)
+    }
+}
+
+/// A regular expression and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// The line, from 1.
+    pub line: usize,
+    /// The expression, as it is written.
+    pub regex: String,
+}
+
+impl Pattern {
+    /// Whether the expression fits some part of `message`. An expression that
+    /// cannot be understood is an error.
+    pub fn matches(&self, message: &str) -> Result<bool, SpecError> {
+        match regex_lite::RegexBuilder::new(&self.regex)
+            .dot_matches_new_line(true)
+            .build()
+        {
+            Ok(regex) => Ok(regex.is_match(message)),
+            Err(e) => Err(SpecError::new(
+                self.line,
+                format!("the pattern `{}`: {e}", self.regex),
+            )),
+        }
+    }
+}
+
+/// One input and what comes of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// Line of the input, from 1.
+    pub line: usize,
+    /// The entry points to be called with the input.
+    pub entries: Arc<[String]>,
+    /// The data set's name, if it has one.
+    pub name: Option<String>,
+    /// Words before `input`: `compiled`, `nobench`, `no_cuda`, ...
+    pub tags: Vec<String>,
+    /// The arguments.
+    pub input: Data,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// Values of a test block.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Data {
+    /// In the text format, and the line on which they begin.
+    Text(String, usize),
+    /// In a file, relative to the program's.
+    File(PathBuf),
+    /// Random values of these types.
+    Random(String),
+    /// The results of an expression in the test script language.
+    Script(String),
+    /// The results of a file with such an expression.
+    ScriptFile(PathBuf),
+}
+
+/// What comes of an input.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expected {
+    /// Nothing is said: only that it runs.
+    Success,
+    /// These values.
+    Values(Data),
+    /// What the reference compiler's executable gives.
+    Auto,
+    /// A failure whose message the regular expression fits.
+    Error(Pattern),
+}
+
+/// Reads the test blocks of a program. A program without any gives the empty
+/// [`Spec`]. The error is the first malformed block's.
+pub fn parse_blocks(source: &str) -> Result<Spec, SpecError> {
+    let mut spec = Spec::default();
+    let mut lines = source.lines().enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        if line.strip_prefix("--").map(str::trim) != Some("==") {
+            continue;
+        }
+        let mut text = String::new();
+        while let Some(body) = lines.peek().and_then(|(_, line)| line.strip_prefix("--"))
+            && body.trim() != "=="
+        {
+            text.push_str(body);
+            text.push('\n');
+            lines.next();
+        }
+        Parser {
+            text: &text,
+            first_line: number + 2,
+            at: 0,
+        }
+        .block(&mut spec)?;
+    }
+    Ok(spec)
+}
+
+/// A cursor in the text of one block, the `--` taken off.
+struct Parser<'a> {
+    text: &'a str,
+    first_line: usize,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn line(&self) -> usize {
+        self.first_line + self.text[..self.at].matches('\n').count()
+    }
+
+    fn error<T>(&self, message: impl Into<String>) -> Result<T, SpecError> {
+        Err(SpecError::new(self.line(), message))
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at += self.rest().len() - self.rest().trim_start().len();
+    }
+
+    /// Takes `prefix`, if it comes next.
+    fn take(&mut self, prefix: &str) -> bool {
+        let found = self.rest().starts_with(prefix);
+        if found {
+            self.at += prefix.len();
+        }
+        found
+    }
+
+    /// Takes what is left of the line.
+    fn take_line(&mut self) -> &'a str {
+        let line = self.rest().split('\n').next().unwrap_or_default();
+        self.at += line.len();
+        line.trim()
+    }
+
+    /// Takes a word, possibly empty; blanks behind it too.
+    fn take_word(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
+        let word = &rest[..end.unwrap_or(rest.len())];
+        self.at += word.len();
+        self.skip_blanks();
+        word
+    }
+
+    fn pattern(&mut self) -> Pattern {
+        Pattern {
+            line: self.line(),
+            regex: self.take_line().to_owned(),
+        }
+    }
+
+    fn block(mut self, spec: &mut Spec) -> Result<(), SpecError> {
+        let mut entries: Arc<[String]> = Arc::new(["main".to_owned()]);
+        // Where in the list this block's cases begin.
+        let first = spec.cases.len();
+        loop {
+            self.skip_blanks();
+            if self.rest().is_empty() {
+                return Ok(());
+            }
+            if self.take("entry:") {
+                entries = self
+                    .take_line()
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect();
+            } else if self.take("property:") {
+                spec.properties
+                    .extend(self.take_line().split_whitespace().map(str::to_owned));
+            } else if self.take("error:") {
+                let pattern = self.pattern();
+                if spec.cases.len() == first {
+                    spec.rejected = Some(pattern);
+                } else {
+                    self.expect(spec, first, Expected::Error(pattern))?;
+                }
+            } else if self.take("warning:") {
+                let pattern = self.pattern();
+                spec.warnings.push(pattern);
+            } else if self.rest().starts_with('"') {
+                let name = self.name()?;
+                self.skip_blanks();
+                let line = self.line();
+                let word = self.take_word();
+                self.case(spec, &entries, line, word, Some(name))?;
+            } else {
+                let line = self.line();
+                match self.take_word() {
+                    "tags" => {
+                        let tags = self.braces()?;
+                        spec.tags.extend(tags.split_whitespace().map(str::to_owned));
+                    }
+                    // Counts of operations at some stage of the reference compiler.
+                    "structure" => {
+                        while !self.rest().starts_with('{') && !self.take_word().is_empty() {}
+                        self.braces()?;
+                    }
+                    "auto" => {
+                        if self.take_word() != "output" {
+                            return self.error("`output` was expected after `auto`");
+                        }
+                        self.expect(spec, first, Expected::Auto)?;
+                    }
+                    "output" => {
+                        let data = self.data(false)?;
+                        self.expect(spec, first, Expected::Values(data))?;
+                    }
+                    word => self.case(spec, &entries, line, word, None)?,
+                }
+            }
+        }
+    }
+
+    /// Sets the expectation of this block's last case.
+    fn expect(&self, spec: &mut Spec, first: usize, what: Expected) -> Result<(), SpecError> {
+        let case = spec.cases.get_mut(first..).and_then(<[Case]>::last_mut);
+        match case {
+            Some(case) if case.expected == Expected::Success => {
+                case.expected = what;
+                Ok(())
+            }
+            _ => self.error("an expectation without an input"),
+        }
+    }
+
+    /// `tag... [random|script] input data`; the first word has been taken.
+    fn case(
+        &mut self,
+        spec: &mut Spec,
+        entries: &Arc<[String]>,
+        line: usize,
+        mut word: &'a str,
+        name: Option<String>,
+    ) -> Result<(), SpecError> {
+        let mut tags: Vec<String> = Vec::new();
+        while word != "input" {
+            if word.is_empty() {
+                let found = self.take_line();
+                let found = if found.is_empty() {
+                    "the end of the line"
+                } else {
+                    found
+                };
+                return Err(SpecError::new(
+                    line,
+                    format!(
+                        "an `input`, `output`, `error:` or other directive was expected, found `{found}`"
+                    ),
+                ));
+            }
+            if self.line() != line && !self.rest().starts_with("input") {
+                return Err(SpecError::new(
+                    line,
+                    format!("`{word}` is no directive of a test block"),
+                ));
+            }
+            tags.push(word.to_owned());
+            word = self.take_word();
+        }
+        let kind = tags
+            .iter()
+            .position(|tag| tag == "random" || tag == "script");
+        let kind = kind.map(|at| tags.remove(at));
+        let input = match kind.as_deref() {
+            Some("random") => Data::Random(self.braces()?),
+            kind => self.data(kind.is_some())?,
+        };
+        spec.cases.push(Case {
+            line,
+            entries: entries.clone(),
+            name,
+            tags,
+            input,
+            expected: Expected::Success,
+        });
+        Ok(())
+    }
+
+    fn name(&mut self) -> Result<String, SpecError> {
+        self.take("\"");
+        match self.rest().split_once('"') {
+            Some((name, _)) => {
+                self.at += name.len() + 1;
+                Ok(name.to_owned())
+            }
+            None => self.error("the name's closing quote is missing"),
+        }
+    }
+
+    fn data(&mut self, script: bool) -> Result<Data, SpecError> {
+        self.skip_blanks();
+        if self.take("@") {
+            self.skip_blanks();
+            let path = self.rest().split_whitespace().next().unwrap_or_default();
+            self.at += path.len();
+            let path = PathBuf::from(path);
+            return Ok(if script {
+                Data::ScriptFile(path)
+            } else {
+                Data::File(path)
+            });
+        }
+        let line = self.line();
+        let text = self.braces()?;
+        Ok(if script {
+            Data::Script(text)
+        } else {
+            Data::Text(text, line)
+        })
+    }
+
+    /// What stands between braces, perhaps over several lines. Braces in
+    /// strings do not count.
+    fn braces(&mut self) -> Result<String, SpecError> {
+        self.skip_blanks();
+        let open = self.line();
+        if !self.take("{") {
+            return self.error("`{` was expected");
+        }
+        let (mut depth, mut in_string, mut escaped) = (1, false, false);
+        for (i, c) in self.rest().char_indices() {
+            match c {
+                _ if escaped => escaped = false,
+                '\\' if in_string => escaped = true,
+                '"' => in_string = !in_string,
+                '{' if !in_string => depth += 1,
+                '}' if !in_string => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                let inside = self.rest()[..i].to_owned();
+                self.at += i + 1;
+                return Ok(inside);
+            }
+        }
+        Err(SpecError::new(open, "the closing `}` is missing"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Data, Expected, Spec, parse_blocks};
+
+    fn parse(text: &str) -> Spec {
+        parse_blocks(text).expect("the blocks are well-formed")
+    }
+
+    #[test]
+    fn every_form_of_a_case() {
+        let spec = parse(
+            "\
+-- Prose, with input { 1 } in it.
+-- ==
+-- tags { slow other }
+-- entry: f g
+-- input { [1,
+--   2] \"a}b\" } output { 3 }
+-- \"big one\" compiled no_cuda input @ x/y.in
+-- error: out of [a-z]*
+-- random compiled input { [10]i32 } auto output
+-- script input { f 10 }
+-- structure gpu { A 1 }
+-- entry: h
+-- nobench input {} output @ z.out
+entry f = 1
+ -- ==
+ -- indented: no block
+-- ==
+-- property: p
+-- warning: unused
+",
+        );
+        assert_eq!(spec.tags, ["slow", "other"]);
+        assert_eq!(spec.properties, ["p"]);
+        assert_eq!(spec.warnings[0].line, 19);
+        assert_eq!(spec.rejected, None);
+        let [one, big, random, script, last] = spec.cases.as_slice() else {
+            panic!("five cases: {spec:#?}")
+        };
+        assert_eq!(
+            (one.line, &*one.entries),
+            (5, &["f".to_owned(), "g".to_owned()][..])
+        );
+        let (Data::Text(input, 5), Expected::Values(Data::Text(output, 6))) =
+            (&one.input, &one.expected)
+        else {
+            panic!("{one:?}")
+        };
+        assert_eq!(
+            input.split_whitespace().collect::<Vec<_>>(),
+            ["[1,", "2]", "\"a}b\""]
+        );
+        assert_eq!(output, " 3 ");
+        assert_eq!(big.name.as_deref(), Some("big one"));
+        assert_eq!(big.tags, ["compiled", "no_cuda"]);
+        assert_eq!(big.input, Data::File("x/y.in".into()));
+        assert!(matches!(&big.expected, Expected::Error(p) if p.regex == "out of [a-z]*"));
+        assert_eq!(
+            (&random.input, &random.expected),
+            (&Data::Random(" [10]i32 ".into()), &Expected::Auto)
+        );
+        assert_eq!(
+            (&script.input, &script.expected),
+            (&Data::Script(" f 10 ".into()), &Expected::Success)
+        );
+        assert_eq!(&*last.entries, ["h"]);
+        assert_eq!(last.expected, Expected::Values(Data::File("z.out".into())));
+    }
+
+    #[test]
+    fn programs_to_be_rejected() {
+        let spec = parse(
+            "-- ==\n-- error: Cannot\n--   unify\n"
+                .replace("--   unify\n", "")
+                .as_str(),
+        );
+        assert!(
+            spec.rejected
+                .as_ref()
+                .is_some_and(|p| p.matches("I Cannot").expect("a pattern"))
+        );
+        assert!(spec.cases.is_empty());
+        assert_eq!(parse("def main = 1\n"), Spec::default());
+    }
+
+    #[test]
+    fn errors_have_lines() {
+        let line = |text: &str| parse_blocks(text).expect_err("malformed").line;
+        assert_eq!(line("\n-- ==\n-- input { 1\n-- output 2\n"), 3);
+        assert_eq!(line("-- ==\n-- output { 1 }\n"), 2);
+        assert_eq!(line("-- ==\n-- input { 1 }\n-- outptu { 1 }\n"), 3);
+        assert_eq!(
+            line("-- ==\n-- input { 1 }\n-- output { 1 }\n-- output { 2 }\n"),
+            4
+        );
+        assert_eq!(line("-- ==\n-- input { 1 }\n-- ?\n"), 3);
+    }
+}

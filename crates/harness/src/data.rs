@@ -1,0 +1,76 @@
+//! The values of a test block: from its text or files to [`Value`]s, and the
+//! comparison with what came out.
+
+use crate::blocks::Data;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use value::{Reader, Tolerance, Value, compare};
+
+/// Why there are no values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DataError {
+    /// A form that is not supported yet.
+    Unsupported(&'static str),
+    /// Values that cannot be read.
+    Malformed(String),
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(what) => write!(f, "not supported yet: {what}"),
+            Self::Malformed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for DataError {}
+
+impl Data {
+    /// The values, each of the type that it says it is (a number without a
+    /// suffix is an `i32` or `f64`); `dir` is the program's folder.
+    pub fn values(&self, dir: &Path) -> Result<Vec<Value>, DataError> {
+        match self {
+            Self::Text(text, line) => read_all(Reader::from_slice(text.as_bytes()))
+                .map_err(|e| DataError::Malformed(format!("the values at line {line}: {e}"))),
+            Self::File(path) if path.extension().is_some_and(|ext| ext == "gz") => {
+                Err(DataError::Unsupported("compressed data files"))
+            }
+            Self::File(path) => {
+                let path = dir.join(path);
+                Reader::open(&path)
+                    .map_err(|e| e.to_string())
+                    .and_then(read_all)
+                    .map_err(|e| DataError::Malformed(format!("{}: {e}", path.display())))
+            }
+            Self::Random(_) => Err(DataError::Unsupported("random input")),
+            Self::Script(_) | Self::ScriptFile(_) => Err(DataError::Unsupported("script input")),
+        }
+    }
+}
+
+fn read_all<R: Read>(mut reader: Reader<R>) -> Result<Vec<Value>, String> {
+    let mut values = Vec::new();
+    while let Some(value) = reader.read_any().map_err(|e| e.to_string())? {
+        values.push(value);
+    }
+    Ok(values)
+}
+
+/// Holds results against the expected values, floats within the tolerance of
+/// the reference's test tool; the error is the first difference.
+pub fn compare_all(expected: &[Value], actual: &[Value]) -> Result<(), String> {
+    if expected.len() != actual.len() {
+        return Err(format!(
+            "expected {} results, got {}",
+            expected.len(),
+            actual.len()
+        ));
+    }
+    for (index, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+        compare(expected, actual, Tolerance::default())
+            .map_err(|mismatch| format!("result {index}: {mismatch}"))?;
+    }
+    Ok(())
+}

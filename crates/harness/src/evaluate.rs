@@ -1,0 +1,120 @@
+//! Entry points of the core IR, at any level, called with values: what
+//! `ir::eval` does, in the terms of test blocks.
+
+use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
+use ir::syntax::{EntryType, EntryValue};
+use ir::{Level, Program};
+use std::fmt;
+use value::{Value, ValueType};
+
+/// Why an evaluation gave no results.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Failure {
+    /// The program failed: an error that compiled code reports, too.
+    Program(String),
+    /// The arguments are not what the entry point takes.
+    Argument(String),
+    /// The evaluator cannot or must not go on.
+    Evaluator(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(m) | Self::Argument(m) | Self::Evaluator(m) => f.write_str(m),
+        }
+    }
+}
+
+/// Evaluates an entry point.
+pub fn call<L: Level>(
+    program: &Program<L>,
+    entry: &str,
+    args: &[Value],
+) -> Result<Vec<Value>, Failure> {
+    let point = program
+        .entries
+        .iter()
+        .find(|point| &*point.name == entry)
+        .ok_or_else(|| Failure::Argument(format!("there is no entry point `{entry}`")))?;
+    let params = spread(&point.params);
+    if !params
+        .iter()
+        .copied()
+        .eq(args.iter().map(Value::value_type))
+    {
+        let list = |types: Vec<ValueType>| {
+            types
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        return Err(Failure::Argument(format!(
+            "`{entry}` takes {}; given were {}",
+            list(params),
+            list(args.iter().map(Value::value_type).collect())
+        )));
+    }
+    let too_large = || Failure::Evaluator("an argument is too large to evaluate".to_owned());
+    let args: Option<Vec<EvalValue>> = args.iter().map(to_core).collect();
+    let results = ir::eval::eval_entry(program, entry, args.ok_or_else(too_large)?)
+        .map_err(|error| from_error(&error, program))?;
+    let types = spread(&point.results);
+    if results.len() != types.len() {
+        return Err(Failure::Evaluator(format!(
+            "{} results where the entry point has {}",
+            results.len(),
+            types.len()
+        )));
+    }
+    let other =
+        || Failure::Evaluator("a result has another type than its entry point says".to_owned());
+    results
+        .iter()
+        .zip(types)
+        .map(|(result, ty)| from_core(result, ty).ok_or_else(other))
+        .collect()
+}
+
+fn from_error<L: Level>(error: &EvalError, program: &Program<L>) -> Failure {
+    let text = error.render(&program.files);
+    match error.class {
+        ErrorClass::Failure => Failure::Program(text),
+        ErrorClass::Argument => Failure::Argument(text),
+        _ => Failure::Evaluator(text),
+    }
+}
+
+/// The scalars and arrays that entry values consist of, in order.
+fn spread(values: &[EntryValue]) -> Vec<ValueType> {
+    fn go(ty: &EntryType, types: &mut Vec<ValueType>) {
+        match ty {
+            EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
+            EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
+            EntryType::Opaque { parts, .. } => parts.iter().for_each(|part| go(part, types)),
+        }
+    }
+    let mut types = Vec::new();
+    values.iter().for_each(|value| go(&value.ty, &mut types));
+    types
+}
+
+/// A value for the evaluator; `None` if it is too large for this machine.
+fn to_core(value: &Value) -> Option<EvalValue> {
+    if let Some(scalar) = value.as_scalar() {
+        return Some(EvalValue::Scalar(scalar));
+    }
+    let elem = value.scalar_type().prim();
+    Array::from_bytes(elem, value.shape(), value.bytes()).map(EvalValue::Array)
+}
+
+/// A value from the evaluator; `None` if it is none of this type.
+fn from_core(value: &EvalValue, ty: ValueType) -> Option<Value> {
+    match value {
+        EvalValue::Scalar(scalar) => Value::from_scalar(ty.scalar, *scalar),
+        EvalValue::Array(array) => {
+            Value::from_bytes(ty.scalar, array.shape().to_vec(), &array.to_bytes()).ok()
+        }
+    }
+}

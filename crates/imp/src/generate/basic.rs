@@ -1,0 +1,424 @@
+//! Basic operations: scalars become expressions, views nothing, new arrays
+//! loops and copies.
+
+use super::expr::{add, and, compare, mul};
+use super::function::Gen;
+use crate::syntax::{Check, Data, Expr, Region, Stmt};
+use ir::mem::{Lmad, MemAnn};
+use ir::name::Name;
+use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
+use ir::types::{Dim, Type};
+use ir::{Mems, PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use std::fmt::Write;
+
+impl Gen<'_, '_> {
+    /// A basic operation.
+    pub(crate) fn basic(
+        &mut self,
+        pat: &Param<Mems>,
+        aux: &Aux,
+        op: &BasicOp,
+    ) -> Result<(), PassError> {
+        match &pat.ty {
+            Type::Array { .. } => self.array_op(pat, aux.prov, op),
+            Type::Prim(_) => self.scalar_op(pat, op),
+            Type::Cert => self.check(aux.prov, op),
+            Type::Acc { .. } => self.acc_op(pat, op),
+            Type::Mem(_) => Err(PassError::bug("a basic operation yields a block")),
+        }
+    }
+
+    fn scalar_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
+        if let BasicOp::Index { array, slice } = op {
+            let (ty, block, lmad) = self.place(*array)?;
+            let elem = ty
+                .elem()
+                .ok_or_else(|| PassError::bug("an index into no array"))?;
+            let access = self.fixed(elem, block, &lmad, slice)?;
+            let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+            self.emit(Stmt::Load(var, access));
+            return Ok(());
+        }
+        let value = self.scalar_value(op)?;
+        let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+        self.emit(Stmt::Set(var, value));
+        Ok(())
+    }
+
+    fn scalar_value(&self, op: &BasicOp) -> Result<Expr, PassError> {
+        let boxed = |atom: &Atom| self.atom(*atom).map(Box::new);
+        Ok(match op {
+            BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
+            BasicOp::Unary(op, ty, x) => Expr::Unary(*op, *ty, boxed(x)?),
+            BasicOp::Binary(op, ty, x, y) => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::Compare(op, ty, x, y) => Expr::Compare(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
+            BasicOp::Select {
+                ty,
+                cond,
+                if_true,
+                if_false,
+            } => Expr::Select(*ty, boxed(cond)?, boxed(if_true)?, boxed(if_false)?),
+            BasicOp::Fma(ty, a, b, c) => Expr::Fma(*ty, boxed(a)?, boxed(b)?, boxed(c)?),
+            BasicOp::Math(fun, ty, args) => {
+                let args = args
+                    .iter()
+                    .map(|arg| self.atom(*arg))
+                    .collect::<Result<_, _>>()?;
+                Expr::Math(*fun, *ty, args)
+            }
+            BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::UpdateAcc { .. } => {
+                return Err(PassError::bug("an array operation yields a scalar"));
+            }
+        })
+    }
+
+    fn check(&mut self, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
+        let (cond, msg) = match op {
+            BasicOp::Assert { cond, msg } => (self.atom(*cond)?, msg),
+            // A certificate under another name needs nothing.
+            BasicOp::Atom(_) => return Ok(()),
+            _ => return Err(PassError::bug("a certificate that no check yields")),
+        };
+        let mut format = String::new();
+        let mut values = Vec::new();
+        for part in msg {
+            match part {
+                MsgPart::Text(text) => {
+                    format.push_str(&text.replace('{', "{{").replace('}', "}}"));
+                }
+                MsgPart::Value(ty, atom) => {
+                    let written = write!(format, "{{{ty}}}");
+                    debug_assert!(written.is_ok(), "writing to a string does not fail");
+                    values.push(self.atom(*atom)?);
+                }
+            }
+        }
+        let location = self.location(prov);
+        let check = self.shared.check(Check {
+            format: format.into(),
+            location,
+        });
+        self.emit(Stmt::Check {
+            cond,
+            check,
+            values,
+        });
+        Ok(())
+    }
+
+    /// Accumulators: another name for one, or a write where the index is in bounds.
+    fn acc_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
+        let (acc, update) = match op {
+            BasicOp::Atom(Atom::Var(acc)) => (*acc, None),
+            BasicOp::UpdateAcc { acc, index, values } => (*acc, Some((index, values))),
+            _ => return Err(PassError::bug("an operation yields an accumulator")),
+        };
+        let target = self
+            .accs
+            .get(&acc)
+            .cloned()
+            .ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))?;
+        self.accs.insert(pat.name, target.clone());
+        let Some((index, values)) = update else {
+            return Ok(());
+        };
+        let indices: Vec<Expr> = index
+            .iter()
+            .map(|at| self.atom(*at))
+            .collect::<Result<_, _>>()?;
+        let mut inside = Expr::Const(Scalar::Bool(true));
+        if let Some((ty, _, _)) = target.first() {
+            for (at, &dim) in indices.iter().zip(ty.shape()) {
+                // An unsigned comparison refuses negative indices too.
+                inside = and(inside, compare(CmpOp::ULt, at.clone(), self.dim(dim)?));
+            }
+        }
+        let writes =
+            self.collect(|g| {
+                for ((ty, block, lmad), value) in target.iter().zip(values) {
+                    let slice: Vec<DimIndex> =
+                        index
+                            .iter()
+                            .map(|&at| DimIndex::Fix(at))
+                            .chain(ty.shape().iter().skip(index.len()).map(|&count| {
+                                DimIndex::Slice {
+                                    start: Atom::i64(0),
+                                    count,
+                                    stride: Atom::i64(1),
+                                }
+                            }))
+                            .collect();
+                    g.write(ty, *block, lmad, &slice, *value)?;
+                }
+                Ok(())
+            })?;
+        self.emit(Stmt::If(inside, writes, Vec::new()));
+        Ok(())
+    }
+
+    /// Writes a scalar or array into a slice of an array, unless it lies there already.
+    pub(crate) fn write(
+        &mut self,
+        ty: &Type,
+        block: Name,
+        lmad: &Lmad,
+        slice: &[DimIndex],
+        value: Atom,
+    ) -> Result<(), PassError> {
+        let elem = ty
+            .elem()
+            .ok_or_else(|| PassError::bug("a write into no array"))?;
+        if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
+            let access = self.fixed(elem, block, lmad, slice)?;
+            let value = self.atom(value)?;
+            self.emit(Stmt::Store(access, value));
+            return Ok(());
+        }
+        let Atom::Var(array) = value else {
+            return Err(PassError::bug("a scalar is written into a slice"));
+        };
+        self.copy_into(block, &lmad.slice(slice), array)
+    }
+
+    fn array_op(&mut self, pat: &Param<Mems>, prov: Prov, op: &BasicOp) -> Result<(), PassError> {
+        self.note(pat);
+        let MemAnn::In {
+            block: ir::mem::Block::Var(block),
+            lmad,
+        } = &pat.ann
+        else {
+            return Err(PassError::bug("an array has no memory"));
+        };
+        let elem = pat.ty.elem().ok_or_else(no_variable)?;
+        match op {
+            BasicOp::Atom(_)
+            | BasicOp::Opaque(_)
+            | BasicOp::Index { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Scratch { .. } => Ok(()),
+            BasicOp::Update {
+                array,
+                slice,
+                value,
+            } => {
+                let (ty, block, lmad) = self.place(*array)?;
+                self.write(&ty, block, &lmad, slice, *value)
+            }
+            BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
+                self.copy_into(*block, lmad, *array)
+            }
+            BasicOp::Concat {
+                dim,
+                arrays,
+                width: _,
+            } => {
+                let mut at = ir::poly::Poly::constant(0);
+                for &array in arrays {
+                    let (ty, _, _) = self.place(array)?;
+                    let size = ty.shape().get(*dim).copied().ok_or_else(no_variable)?;
+                    let mut part = lmad.clone();
+                    part.offset = part.offset.add(&at.mul(&lmad.dims[*dim].stride));
+                    part.dims[*dim].extent = size;
+                    self.copy_into(*block, &part, array)?;
+                    at = at.add(&ir::poly::Poly::dim(size));
+                }
+                Ok(())
+            }
+            BasicOp::Iota {
+                ty,
+                count,
+                start,
+                stride,
+            } => {
+                let count = self.dim(*count)?;
+                let (start, stride) = (self.atom(*start)?, self.atom(*stride)?);
+                let (block, lmad, ty) = (*block, lmad.clone(), *ty);
+                self.spread("iota", prov, count, 1, vec![block], |g, i| {
+                    let index = match ty {
+                        PrimType::I64 => Expr::Var(i),
+                        _ => Expr::Convert(
+                            prim::ConvOp::SExt,
+                            PrimType::I64,
+                            ty,
+                            Box::new(Expr::Var(i)),
+                        ),
+                    };
+                    let scaled =
+                        Expr::Binary(BinOp::Mul, ty, Box::new(index), Box::new(stride.clone()));
+                    let value =
+                        Expr::Binary(BinOp::Add, ty, Box::new(scaled), Box::new(start.clone()));
+                    let access = g.element(elem, block, &lmad, vec![Expr::Var(i)])?;
+                    g.emit(Stmt::Store(access, value));
+                    Ok(())
+                })
+            }
+            BasicOp::Replicate { shape, value } => {
+                let outer = shape.len();
+                self.replicate(pat, *block, lmad, outer, *value, prov)
+            }
+            BasicOp::ArrayLit { row, elems } => {
+                for (at, &value) in elems.iter().enumerate() {
+                    let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::i64(at as i64)))
+                        .chain(row.shape().iter().map(|&count| DimIndex::Slice {
+                            start: Atom::i64(0),
+                            count,
+                            stride: Atom::i64(1),
+                        }))
+                        .collect();
+                    self.write(&pat.ty, *block, lmad, &slice, value)?;
+                }
+                Ok(())
+            }
+            BasicOp::ConstArray { elem, shape, bytes } => {
+                let id = self.shared.data(Data {
+                    elem: *elem,
+                    bytes: bytes.clone(),
+                });
+                let data = self.borrowed("data");
+                self.emit(Stmt::ConstData(data, id));
+                let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
+                let from = Lmad::row_major(&dims);
+                let strides = from
+                    .dims
+                    .iter()
+                    .map(|d| self.poly(&d.stride))
+                    .collect::<Result<_, _>>()?;
+                let from = Region {
+                    buffer: data,
+                    offset: Expr::i64(0),
+                    strides,
+                };
+                let to = self.region(*block, lmad)?;
+                let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
+                self.emit(Stmt::Copy {
+                    to,
+                    from,
+                    elem: *elem,
+                    extents,
+                });
+                Ok(())
+            }
+            BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::UpdateAcc { .. } => {
+                Err(PassError::bug("a scalar operation yields an array"))
+            }
+        }
+    }
+
+    /// A value repeated over the outer dimensions of its place.
+    fn replicate(
+        &mut self,
+        pat: &Param<Mems>,
+        block: Name,
+        lmad: &Lmad,
+        outer: usize,
+        value: Atom,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let elem = pat.ty.elem().ok_or_else(no_variable)?;
+        let shape = pat.ty.shape();
+        let extents: Vec<Expr> = shape[..outer]
+            .iter()
+            .map(|&dim| self.dim(dim))
+            .collect::<Result<_, _>>()?;
+        let Some((first, rest)) = extents.split_first() else {
+            return Err(PassError::bug("a replicate without dimensions"));
+        };
+        let mut row = Expr::i64(1);
+        for extent in rest {
+            row = mul(row, extent.clone());
+        }
+        for &dim in &shape[outer..] {
+            row = mul(row, self.dim(dim)?);
+        }
+        let row = self.name_value(row, PrimType::I64, "row");
+        let scalar = !matches!(value, Atom::Var(name) if self.place(name).is_ok());
+        let value_expr = if scalar {
+            Some(self.atom(value)?)
+        } else {
+            None
+        };
+        self.spread_rows(
+            "replicate",
+            prov,
+            first.clone(),
+            row,
+            vec![block],
+            |g, i| {
+                g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
+                    if let Some(value) = &value_expr {
+                        let access = g.element(elem, block, lmad, indices)?;
+                        g.emit(Stmt::Store(access, value.clone()));
+                        return Ok(());
+                    }
+                    let Atom::Var(array) = value else {
+                        return Err(no_variable());
+                    };
+                    let (ty, from_block, from) = g.place(array)?;
+                    let from = g.region(from_block, &from)?;
+                    let mut to = g.region(block, lmad)?;
+                    for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
+                        to.offset = add(to.offset, mul(index, stride));
+                    }
+                    let extents = ty
+                        .shape()
+                        .iter()
+                        .map(|&dim| g.dim(dim))
+                        .collect::<Result<_, _>>()?;
+                    g.emit(Stmt::Copy {
+                        to,
+                        from,
+                        elem,
+                        extents,
+                    });
+                    Ok(())
+                })
+            },
+        )
+    }
+
+    /// Nested loops over the extents; `f` gets the indices.
+    fn nest(
+        &mut self,
+        mut extents: Vec<Expr>,
+        indices: Vec<Expr>,
+        f: &mut dyn FnMut(&mut Self, Vec<Expr>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        if extents.is_empty() {
+            return f(self, indices);
+        }
+        let extent = extents.remove(0);
+        self.for_seq("i", Expr::i64(0), extent, true, |g, i| {
+            let mut indices = indices;
+            indices.push(Expr::Var(i));
+            g.nest(extents, indices, f)
+        })
+    }
+}
+
+fn no_variable() -> PassError {
+    PassError::bug("a value of an unexpected type")
+}

@@ -1,0 +1,429 @@
+//! Bodies, branches, loops, calls, allocation.
+
+use super::function::Gen;
+use super::{Callee, segops, var_type};
+use crate::syntax::{Arg, Expr, For, How, Stmt, Var, VarType};
+use ir::mem::MemOp;
+use ir::name::{FunName, Name};
+use ir::seg::SegOp;
+use ir::soac::AccInput;
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Space, Type};
+use ir::walk::Visit;
+use ir::{Mems, PassError, walk};
+use prim::PrimType;
+use std::rc::Rc;
+
+impl Gen<'_, '_> {
+    /// A body's statements; returns its results. Blocks are released after
+    /// their last use, those that a result needs are left to the caller
+    /// ([`Gen::release_bound`]).
+    pub(crate) fn body(&mut self, body: &Body<Mems>) -> Result<Vec<Atom>, PassError> {
+        walk::with_stack(|| {
+            let last = self.blocks.last_uses(body);
+            for (stm, dead) in body.stms.iter().zip(last) {
+                self.stm(stm)?;
+                for block in dead {
+                    self.release(block)?;
+                }
+            }
+            Ok(body.result.clone())
+        })
+    }
+
+    /// Releases the blocks bound by a body's statements that its results keep alive.
+    pub(crate) fn release_bound(&mut self, body: &Body<Mems>) -> Result<(), PassError> {
+        let mut seen = Vec::new();
+        for &atom in &body.result {
+            let Some(block) = atom.var().and_then(|name| self.blocks.of(name)) else {
+                continue;
+            };
+            let bound = body
+                .stms
+                .iter()
+                .any(|stm| stm.pat.iter().any(|p| p.name == block));
+            if bound && !seen.contains(&block) {
+                seen.push(block);
+                self.release(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, block: Name) -> Result<(), PassError> {
+        let var = self.var(block)?;
+        if self.is_owned(var) {
+            self.emit(Stmt::Release(var));
+        }
+        Ok(())
+    }
+
+    fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
+        match &stm.exp {
+            Exp::Basic(op) => match stm.pat.as_slice() {
+                [pat] => self.basic(pat, &stm.aux, op),
+                _ => Err(PassError::bug("a basic operation binds one name")),
+            },
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => self.branch(&stm.pat, *cond, then_body, else_body),
+            Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, *form, body),
+            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args),
+            Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, *bytes, *space),
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
+                self.with_acc(&stm.pat, inputs, lambda)
+            }
+            Exp::Op(MemOp::Seg(SegOp::Seg {
+                level: _,
+                space,
+                kind,
+                body,
+                ret: _,
+                decomp,
+            })) => self.seg(&stm.pat, stm.aux.prov, space, kind, body, *decomp),
+        }
+    }
+
+    fn alloc(&mut self, pat: &[Param<Mems>], bytes: Atom, space: Space) -> Result<(), PassError> {
+        let [pat] = pat else {
+            return Err(PassError::bug("an allocation binds one name"));
+        };
+        match space {
+            Space::Host => {
+                let bytes = self.atom(bytes)?;
+                let var = self
+                    .bind_owned(pat)
+                    .ok_or_else(|| PassError::bug("no block"))?;
+                self.emit(Stmt::Alloc(var, bytes));
+                Ok(())
+            }
+            Space::Registers | Space::Private => {
+                let bytes = bytes
+                    .constant()
+                    .and_then(prim::Scalar::as_i64)
+                    .ok_or_else(|| PassError::bug("a register block of unknown size"))?;
+                let buffer = self
+                    .bind_borrowed(pat)
+                    .ok_or_else(|| PassError::bug("no block"))?;
+                let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
+                self.emit(Stmt::Frame {
+                    buffer,
+                    elem: PrimType::I64,
+                    count,
+                });
+                Ok(())
+            }
+            Space::Device | Space::Scratchpad => Err(PassError::unsupported(
+                "memory spaces of accelerators",
+                Vec::new(),
+            )),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        pat: &[Param<Mems>],
+        cond: Atom,
+        then_body: &Body<Mems>,
+        else_body: &Body<Mems>,
+    ) -> Result<(), PassError> {
+        let cond = self.atom(cond)?;
+        let vars: Vec<Option<Var>> = pat.iter().map(|p| self.bind_owned(p)).collect();
+        let then_stmts = self.collect(|g| g.arm(pat, &vars, then_body))?;
+        let else_stmts = self.collect(|g| g.arm(pat, &vars, else_body))?;
+        self.emit(Stmt::If(cond, then_stmts, else_stmts));
+        Ok(())
+    }
+
+    fn arm(
+        &mut self,
+        pat: &[Param<Mems>],
+        vars: &[Option<Var>],
+        body: &Body<Mems>,
+    ) -> Result<(), PassError> {
+        let results = self.body(body)?;
+        for ((param, var), atom) in pat.iter().zip(vars).zip(results) {
+            self.settle(param, *var, atom)?;
+        }
+        self.release_bound(body)
+    }
+
+    /// A bound variable gets a result's value; an accumulator its target.
+    fn settle(
+        &mut self,
+        param: &Param<Mems>,
+        var: Option<Var>,
+        atom: Atom,
+    ) -> Result<(), PassError> {
+        match (var, &param.ty) {
+            (Some(var), Type::Mem(_)) => {
+                let from = self.block_var(atom)?;
+                self.emit(Stmt::Share(var, from));
+            }
+            (Some(var), _) => {
+                let value = self.atom(atom)?;
+                self.emit(Stmt::Set(var, value));
+            }
+            (None, Type::Acc { .. }) => self.alias_acc(param.name, atom)?,
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// A further name for an accumulator.
+    pub(crate) fn alias_acc(&mut self, name: Name, acc: Atom) -> Result<(), PassError> {
+        let target = acc
+            .var()
+            .and_then(|acc| self.accs.get(&acc))
+            .cloned()
+            .ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))?;
+        self.accs.insert(name, target);
+        Ok(())
+    }
+
+    fn repeat(
+        &mut self,
+        pat: &[Param<Mems>],
+        params: &[LoopParam<Mems>],
+        form: LoopForm,
+        body: &Body<Mems>,
+    ) -> Result<(), PassError> {
+        // All initial values are read before any parameter is set: a parameter
+        // may carry the name of nothing yet, but values may be other loops' results.
+        let mut vars = Vec::with_capacity(params.len());
+        for p in params {
+            let init = p.init;
+            let value = match var_type(&p.param.ty) {
+                Some(VarType::Scalar(_)) => Some(self.atom(init)?),
+                Some(VarType::Buffer) => Some(Expr::Var(self.block_var(init)?)),
+                None => None,
+            };
+            if let Type::Acc { .. } = p.param.ty {
+                self.alias_acc(p.param.name, init)?;
+            }
+            vars.push(value);
+        }
+        let mut own = Vec::with_capacity(params.len());
+        for (p, value) in params.iter().zip(vars) {
+            let var = self.bind_owned(&p.param);
+            match (var, value, &p.param.ty) {
+                (Some(var), Some(Expr::Var(from)), Type::Mem(_)) => {
+                    self.emit(Stmt::Share(var, from));
+                }
+                (Some(var), Some(value), _) => self.emit(Stmt::Set(var, value)),
+                _ => {}
+            }
+            own.push(var);
+        }
+        match form {
+            LoopForm::For { var, ty, bound } => {
+                let to = self.atom(bound)?;
+                let hint = self.function.names.hint(var).clone();
+                let counter = self.scalar(ty, &hint);
+                self.set_var(var, counter);
+                let stmts = self.collect(|g| g.iteration(params, &own, body))?;
+                let independent = writes_rows(params, var, body);
+                self.emit(Stmt::For(For {
+                    how: How::Seq { independent },
+                    var: counter,
+                    from: Expr::Const(prim::Scalar::zero(ty)),
+                    to,
+                    body: stmts,
+                }));
+            }
+            LoopForm::While { cond } => {
+                let cond = self.var(cond)?;
+                let stmts = self.collect(|g| g.iteration(params, &own, body))?;
+                self.emit(Stmt::While(cond, stmts));
+            }
+        }
+        for ((elem, p), var) in pat.iter().zip(params).zip(own) {
+            self.note(elem);
+            match var {
+                Some(var) => self.set_var(elem.name, var),
+                None if matches!(elem.ty, Type::Acc { .. }) => {
+                    self.alias_acc(elem.name, Atom::Var(p.param.name))?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn iteration(
+        &mut self,
+        params: &[LoopParam<Mems>],
+        own: &[Option<Var>],
+        body: &Body<Mems>,
+    ) -> Result<(), PassError> {
+        let results = self.body(body)?;
+        let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
+        // A result that is another parameter is read before that is overwritten.
+        let tangled = results.iter().enumerate().any(|(k, atom)| {
+            atom.var().is_some_and(|name| {
+                names
+                    .iter()
+                    .position(|&other| other == name)
+                    .is_some_and(|at| at < k)
+            })
+        });
+        if tangled {
+            let mut temps = Vec::with_capacity(results.len());
+            for (p, &atom) in params.iter().zip(&results) {
+                temps.push(match var_type(&p.param.ty) {
+                    Some(ty) => Some(self.transfer(atom, ty, "next")?),
+                    None => None,
+                });
+            }
+            for (var, temp) in own.iter().zip(&temps) {
+                let (Some(var), Some(temp)) = (*var, *temp) else {
+                    continue;
+                };
+                if self.is_owned(var) {
+                    self.emit(Stmt::Share(var, temp));
+                    self.emit(Stmt::Release(temp));
+                } else {
+                    self.emit(Stmt::Set(var, Expr::Var(temp)));
+                }
+            }
+        } else {
+            for ((p, var), &atom) in params.iter().zip(own).zip(&results) {
+                if atom != Atom::Var(p.param.name) {
+                    self.settle(&p.param, *var, atom)?;
+                }
+            }
+        }
+        // Blocks of this iteration that a parameter now shares, or that lie
+        // under a result, are given back by their own variables.
+        self.release_bound(body)
+    }
+
+    fn call(&mut self, pat: &[Param<Mems>], fun: &FunName, args: &[Atom]) -> Result<(), PassError> {
+        let callee = self
+            .shared
+            .ids
+            .get(fun)
+            .cloned()
+            .ok_or_else(|| PassError::bug(format!("no function named {fun}")))?;
+        match callee {
+            Callee::Function(id) => {
+                let mut converted = Vec::with_capacity(args.len());
+                for &arg in args {
+                    match arg {
+                        Atom::Var(name) if !self.is_bound(name) => {
+                            // An array: its block stands beside it.
+                            self.place(name)?;
+                        }
+                        Atom::Var(name) if self.blocks.of(name) == Some(name) => {
+                            converted.push(Arg::Buffer(self.var(name)?));
+                        }
+                        _ => converted.push(Arg::Scalar(self.atom(arg)?)),
+                    }
+                }
+                let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
+                self.emit(Stmt::Call {
+                    fun: id,
+                    args: converted,
+                    results,
+                });
+            }
+            Callee::Constant(_, globals) => {
+                let vars: Vec<Var> = pat.iter().filter_map(|p| self.bind_borrowed(p)).collect();
+                for (var, global) in vars.into_iter().zip(globals) {
+                    self.emit(Stmt::ReadGlobal(var, global));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn with_acc(
+        &mut self,
+        pat: &[Param<Mems>],
+        inputs: &[AccInput<Mems>],
+        lambda: &Lambda<Mems>,
+    ) -> Result<(), PassError> {
+        let n = inputs.len();
+        for (input, acc) in inputs.iter().zip(lambda.params.iter().skip(n)) {
+            let target = input
+                .arrays
+                .iter()
+                .map(|&a| self.place(a))
+                .collect::<Result<Vec<_>, _>>()?;
+            self.accs.insert(acc.name, Rc::new(target));
+        }
+        let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
+        let results = self.body(&lambda.body)?;
+        for param in &pat[..n_arrays] {
+            self.note(param);
+        }
+        for (param, atom) in pat[n_arrays..].iter().zip(&results[n..]) {
+            let var = self.bind_owned(param);
+            self.settle(param, var, *atom)?;
+        }
+        self.release_bound(&lambda.body)
+    }
+}
+
+/// Whether a loop only writes row `i` of its arrays in iteration `i` and reads
+/// none of them: then iterations may run in any order.
+fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> bool {
+    struct Uses<'a> {
+        params: &'a [LoopParam<Mems>],
+        counts: Vec<usize>,
+    }
+    impl Visit<Mems> for Uses<'_> {
+        fn name(&mut self, name: &Name) {
+            if let Some(at) = self.params.iter().position(|p| p.param.name == *name) {
+                self.counts[at] += 1;
+            }
+        }
+    }
+    let row_update = |param: &LoopParam<Mems>, result: &Atom| {
+        body.stms.iter().any(|stm| {
+            let Exp::Basic(BasicOp::Update {
+                array,
+                slice,
+                value: _,
+            }) = &stm.exp
+            else {
+                return false;
+            };
+            *array == param.param.name
+                && slice.first() == Some(&DimIndex::Fix(Atom::Var(counter)))
+                && stm
+                    .pat
+                    .first()
+                    .is_some_and(|p| Atom::Var(p.name) == *result)
+        })
+    };
+    let rows = params.len() == body.result.len()
+        && params.len() <= 8
+        && params
+            .iter()
+            .zip(&body.result)
+            .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
+    let plain = body.stms.iter().all(|stm| match &stm.exp {
+        Exp::Basic(BasicOp::Update { array, .. }) => params.iter().any(|p| p.param.name == *array),
+        Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
+        Exp::Basic(_) => true,
+        Exp::If {
+            cond: _,
+            then_body,
+            else_body,
+        } => segops::independent(then_body) && segops::independent(else_body),
+        Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
+        Exp::Loop { .. } | Exp::Op(_) => false,
+    });
+    if !rows || !plain {
+        return false;
+    }
+    let mut uses = Uses {
+        params,
+        counts: vec![0; params.len()],
+    };
+    uses.body(body);
+    uses.counts.iter().all(|&count| count == 1)
+}

@@ -1,0 +1,183 @@
+//! Entry points and the initialiser: wrappers in the order of words.
+
+use super::{Callee, Shared, result_types, var_type};
+use crate::syntax::{
+    Arg, Entry, EntryType, EntryValue, Expr, FunId, Function, Stmt, Var, VarInfo, VarType,
+};
+use ir::syntax::FunKind;
+use ir::{Mems, PassError};
+use std::sync::Arc;
+
+/// An entry point and the function that takes and gives its words.
+pub(crate) fn generate(
+    entry: &ir::syntax::EntryPoint,
+    program: &ir::Program<Mems>,
+    functions: &[Function],
+    shared: &Shared<'_>,
+) -> Result<(Entry, Function), PassError> {
+    let bug = || {
+        PassError::bug(format!(
+            "entry point {} does not fit its function",
+            entry.name
+        ))
+    };
+    let Some(Callee::Function(id)) = shared.ids.get(&entry.fun) else {
+        return Err(bug());
+    };
+    let callee = &program.functions[id.0 as usize];
+    let target = functions.get(id.0 as usize).ok_or_else(bug)?;
+    let params: Vec<EntryValue> = entry.params.iter().map(value).collect();
+    let results: Vec<EntryValue> = entry.results.iter().map(value).collect();
+    let mut wrapper = Function {
+        name: format!("entry {}", entry.name).into(),
+        params: Vec::new(),
+        results: Vec::new(),
+        owned: Vec::new(),
+        vars: Vec::new(),
+        body: Vec::new(),
+        inline: false,
+        recursive: false,
+    };
+    let types = target.params.iter().map(|v| target.vars[v.index()].clone());
+    let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
+    wrapper.params = word_order(&params, &vars).ok_or_else(bug)?;
+    let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
+    let results_vars: Vec<Var> = types
+        .into_iter()
+        .map(|ty| {
+            new_var(
+                &mut wrapper,
+                VarInfo {
+                    ty,
+                    hint: "result".into(),
+                },
+            )
+        })
+        .collect();
+    wrapper.results = word_order(&results, &results_vars).ok_or_else(bug)?;
+    wrapper.owned = buffers(&wrapper, &results_vars);
+    let args = vars
+        .iter()
+        .map(|&var| match wrapper.vars[var.index()].ty {
+            VarType::Scalar(_) => Arg::Scalar(Expr::Var(var)),
+            VarType::Buffer => Arg::Buffer(var),
+        })
+        .collect();
+    wrapper.body = vec![Stmt::Call {
+        fun: *id,
+        args,
+        results: results_vars,
+    }];
+    let entry = Entry {
+        name: entry.name.clone(),
+        fun: FunId(0),
+        params,
+        results,
+    };
+    Ok((entry, wrapper))
+}
+
+fn buffers(function: &Function, vars: &[Var]) -> Vec<Var> {
+    let is_buffer = |var: &Var| function.vars[var.index()].ty == VarType::Buffer;
+    vars.iter().copied().filter(is_buffer).collect()
+}
+
+fn new_var(function: &mut Function, info: VarInfo) -> Var {
+    function.vars.push(info);
+    Var(function.vars.len() as u32 - 1)
+}
+
+/// The variables in the order of words: the core has an array's sizes before
+/// its block, words have them after.
+fn word_order(values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
+    fn go(ty: &EntryType, vars: &mut &[Var], out: &mut Vec<Var>) -> Option<()> {
+        match ty {
+            EntryType::Scalar(_) => {
+                let (&var, rest) = vars.split_first()?;
+                *vars = rest;
+                out.push(var);
+            }
+            EntryType::Array(_, rank) => {
+                let (own, rest) = vars.split_at_checked(rank + 1)?;
+                *vars = rest;
+                out.push(*own.last()?);
+                out.extend(&own[..*rank]);
+            }
+            EntryType::Opaque(parts) => {
+                for part in parts {
+                    go(part, vars, out)?;
+                }
+            }
+        }
+        Some(())
+    }
+    let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
+    for value in values {
+        go(&value.ty, &mut rest, &mut out)?;
+    }
+    rest.is_empty().then_some(out)
+}
+
+fn value(value: &ir::syntax::EntryValue) -> EntryValue {
+    EntryValue {
+        name: value.name.clone(),
+        type_name: value.type_name.clone(),
+        ty: entry_type(&value.ty),
+        unique: value.unique,
+    }
+}
+
+fn entry_type(ty: &ir::syntax::EntryType) -> EntryType {
+    match ty {
+        ir::syntax::EntryType::Scalar(scalar) => EntryType::Scalar(*scalar),
+        ir::syntax::EntryType::Array { elem, rank } => EntryType::Array(*elem, *rank),
+        ir::syntax::EntryType::Opaque { name: _, parts } => {
+            EntryType::Opaque(parts.iter().map(entry_type).collect())
+        }
+    }
+}
+
+/// The function that computes the constants, in order, if there are any.
+pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> Option<Function> {
+    let mut init = Function {
+        name: Arc::from("init"),
+        params: Vec::new(),
+        results: Vec::new(),
+        owned: Vec::new(),
+        vars: Vec::new(),
+        body: Vec::new(),
+        inline: false,
+        recursive: false,
+    };
+    for function in program
+        .functions
+        .iter()
+        .filter(|f| f.kind == FunKind::Constant)
+    {
+        let Some(Callee::Constant(id, globals)) = shared.ids.get(&function.name) else {
+            continue;
+        };
+        let results: Vec<Var> = result_types(function)
+            .map(|ty| {
+                new_var(
+                    &mut init,
+                    VarInfo {
+                        ty,
+                        hint: function.name.0.clone(),
+                    },
+                )
+            })
+            .collect();
+        let owned = buffers(&init, &results);
+        init.owned.extend(owned);
+        init.body.push(Stmt::Call {
+            fun: *id,
+            args: Vec::new(),
+            results: results.clone(),
+        });
+        for (&global, var) in globals.iter().zip(results) {
+            init.body.push(Stmt::WriteGlobal(global, var));
+        }
+    }
+    (!init.body.is_empty()).then_some(init)
+}

@@ -1,0 +1,71 @@
+//! Building scalar expressions, with the folding that keeps indices readable.
+
+use crate::syntax::Expr;
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+/// `a + b` on `i64`.
+pub(crate) fn add(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (Expr::Const(Scalar::I64(0)), _) => b,
+        (_, Expr::Const(Scalar::I64(0))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => Expr::i64(x.wrapping_add(*y)),
+        _ => binary(BinOp::Add, a, b),
+    }
+}
+
+/// `a - b` on `i64`.
+pub(crate) fn sub(a: Expr, b: Expr) -> Expr {
+    if b == Expr::i64(0) {
+        a
+    } else {
+        binary(BinOp::Sub, a, b)
+    }
+}
+
+/// `a * b` on `i64`.
+pub(crate) fn mul(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (Expr::Const(Scalar::I64(0)), _) | (_, Expr::Const(Scalar::I64(0))) => Expr::i64(0),
+        (Expr::Const(Scalar::I64(1)), _) => b,
+        (_, Expr::Const(Scalar::I64(1))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => Expr::i64(x.wrapping_mul(*y)),
+        _ => binary(BinOp::Mul, a, b),
+    }
+}
+
+/// A binary operator on `i64`.
+pub(crate) fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(op, PrimType::I64, Box::new(a), Box::new(b))
+}
+
+/// `a / b` on `i64` for `b` above 0 and `a` not below.
+pub(crate) fn div(a: Expr, b: Expr) -> Expr {
+    if b == Expr::i64(1) {
+        a
+    } else {
+        binary(BinOp::UDiv, a, b)
+    }
+}
+
+/// The signed minimum on `i64`.
+pub(crate) fn min(a: Expr, b: Expr) -> Expr {
+    binary(BinOp::SMin, a, b)
+}
+
+/// The signed maximum on `i64`.
+pub(crate) fn max(a: Expr, b: Expr) -> Expr {
+    binary(BinOp::SMax, a, b)
+}
+
+/// A comparison on `i64`.
+pub(crate) fn compare(op: CmpOp, a: Expr, b: Expr) -> Expr {
+    Expr::Compare(op, PrimType::I64, Box::new(a), Box::new(b))
+}
+
+/// Both of two truth values.
+pub(crate) fn and(a: Expr, b: Expr) -> Expr {
+    if a == Expr::Const(Scalar::Bool(true)) {
+        return b;
+    }
+    Expr::Binary(BinOp::And, PrimType::Bool, Box::new(a), Box::new(b))
+}

@@ -1,0 +1,471 @@
+//! One function: its variables, the statements being emitted, and the frames
+//! that own buffers.
+
+use super::expr::{add, mul};
+use super::liveness::Blocks;
+use super::{Shared, var_type};
+use crate::syntax::{
+    Access, Expr, For, Function as ImpFunction, How, Launch, Region, Stmt, Var, VarInfo, VarType,
+};
+use ir::mem::{Block, Lmad, MemAnn};
+use ir::name::{Name, SrcLoc};
+use ir::poly::Poly;
+use ir::syntax::{Atom, DimIndex, Function, Param};
+use ir::types::{Dim, Type};
+use ir::{Mems, PassError, Prov};
+use prim::PrimType;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The arrays that an accumulator writes.
+pub(crate) type AccTarget = Rc<Vec<(Type, Name, Lmad)>>;
+
+/// What owns buffers: the function, or one run of a task.
+#[derive(Default)]
+pub(crate) struct Frame {
+    pub(crate) owned: Vec<Var>,
+    pub(crate) locals: Vec<Var>,
+}
+
+/// A function being generated.
+pub(crate) struct Gen<'a, 'b> {
+    pub(crate) function: &'a Function<Mems>,
+    pub(crate) shared: &'a mut Shared<'b>,
+    pub(crate) blocks: Blocks,
+    pub(crate) accs: FxHashMap<Name, AccTarget>,
+    vars: Vec<VarInfo>,
+    owned_vars: FxHashSet<Var>,
+    var_of: Vec<Option<Var>>,
+    place_of: Vec<Option<(Type, Name, Lmad)>>,
+    lists: Vec<Vec<Stmt>>,
+    frames: Vec<Frame>,
+}
+
+/// Generates a function.
+pub(crate) fn generate(
+    function: &Function<Mems>,
+    recursive: bool,
+    shared: &mut Shared<'_>,
+) -> Result<ImpFunction, PassError> {
+    let n = function.names.len();
+    let mut g = Gen {
+        function,
+        shared,
+        blocks: Blocks::new(function),
+        accs: FxHashMap::default(),
+        vars: Vec::new(),
+        owned_vars: FxHashSet::default(),
+        var_of: vec![None; n],
+        place_of: vec![None; n],
+        lists: vec![Vec::new()],
+        frames: vec![Frame::default()],
+    };
+    let mut params = Vec::new();
+    for param in &function.params {
+        if let Some(var) = g.bind_borrowed(&param.param) {
+            params.push(var);
+        }
+    }
+    let results = g.body(&function.body)?;
+    let mut result_vars = Vec::new();
+    for (atom, result) in results.iter().zip(&function.ret) {
+        let Some(ty) = var_type(&result.ty) else {
+            continue;
+        };
+        let var = g.transfer(*atom, ty, "result")?;
+        result_vars.push(var);
+    }
+    let frame = g.frames.pop().unwrap_or_default();
+    let body = g.lists.pop().unwrap_or_default();
+    let named = |name: &str| function.attrs.0.iter().any(|attr| &**attr == name);
+    let inline = !recursive && !named("noinline") && (named("inline") || small(&body));
+    Ok(ImpFunction {
+        name: function.name.0.clone(),
+        params,
+        results: result_vars,
+        owned: frame.owned,
+        vars: g.vars,
+        body,
+        inline,
+        recursive,
+    })
+}
+
+/// Whether a body is short straight-line code.
+fn small(body: &[Stmt]) -> bool {
+    body.len() <= 80
+        && body.iter().all(|stmt| match stmt {
+            Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } => false,
+            Stmt::If(_, a, b) => small(a) && small(b),
+            _ => true,
+        })
+}
+
+impl Gen<'_, '_> {
+    // --- Variables -------------------------------------------------------
+
+    fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
+        self.vars.push(VarInfo {
+            ty,
+            hint: Arc::from(hint),
+        });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// A fresh scalar variable of the innermost frame.
+    pub(crate) fn scalar(&mut self, ty: PrimType, hint: &str) -> Var {
+        let var = self.new_var(VarType::Scalar(ty), hint);
+        self.local(var);
+        var
+    }
+
+    /// A fresh owned buffer variable of the innermost frame.
+    pub(crate) fn owned(&mut self, hint: &str) -> Var {
+        let var = self.new_var(VarType::Buffer, hint);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.owned.push(var);
+        }
+        self.owned_vars.insert(var);
+        var
+    }
+
+    /// A fresh borrowed buffer variable of the innermost frame.
+    pub(crate) fn borrowed(&mut self, hint: &str) -> Var {
+        let var = self.new_var(VarType::Buffer, hint);
+        self.local(var);
+        var
+    }
+
+    fn local(&mut self, var: Var) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.locals.push(var);
+        }
+    }
+
+    /// Binds a name to a variable.
+    pub(crate) fn set_var(&mut self, name: Name, var: Var) {
+        self.var_of[name.index()] = Some(var);
+    }
+
+    /// Notes where an array lies.
+    pub(crate) fn note(&mut self, param: &Param<Mems>) {
+        if let MemAnn::In {
+            block: Block::Var(block),
+            lmad,
+        } = &param.ann
+        {
+            self.place_of[param.name.index()] = Some((param.ty.clone(), *block, lmad.clone()));
+        }
+    }
+
+    /// Binds a scalar or block to a fresh variable (a block to a borrowed one).
+    pub(crate) fn bind_borrowed(&mut self, param: &Param<Mems>) -> Option<Var> {
+        self.note(param);
+        let hint = self.function.names.hint(param.name).clone();
+        let var = match var_type(&param.ty)? {
+            VarType::Scalar(ty) => self.scalar(ty, &hint),
+            VarType::Buffer => self.borrowed(&hint),
+        };
+        self.set_var(param.name, var);
+        Some(var)
+    }
+
+    /// Binds a scalar or block to a fresh variable (a block to an owned one).
+    pub(crate) fn bind_owned(&mut self, param: &Param<Mems>) -> Option<Var> {
+        self.note(param);
+        let hint = self.function.names.hint(param.name).clone();
+        let var = match var_type(&param.ty)? {
+            VarType::Scalar(ty) => self.scalar(ty, &hint),
+            VarType::Buffer => self.owned(&hint),
+        };
+        self.set_var(param.name, var);
+        Some(var)
+    }
+
+    /// Binds an index name to a fresh `i64` variable.
+    pub(crate) fn bind_index(&mut self, name: Name) -> Var {
+        let hint = self.function.names.hint(name).clone();
+        let var = self.scalar(PrimType::I64, &hint);
+        self.set_var(name, var);
+        var
+    }
+
+    /// The variable of a bound name.
+    pub(crate) fn var(&self, name: Name) -> Result<Var, PassError> {
+        self.var_of[name.index()].ok_or_else(|| {
+            PassError::bug(format!(
+                "{}_{} has no variable",
+                self.function.names.hint(name),
+                name.0
+            ))
+        })
+    }
+
+    /// Whether a name has a variable by now.
+    pub(crate) fn is_bound(&self, name: Name) -> bool {
+        self.var_of[name.index()].is_some()
+    }
+
+    /// Type, block and index function of an array.
+    pub(crate) fn place(&self, array: Name) -> Result<(Type, Name, Lmad), PassError> {
+        self.place_of[array.index()].clone().ok_or_else(|| {
+            PassError::bug(format!(
+                "{}_{} has no memory",
+                self.function.names.hint(array),
+                array.0
+            ))
+        })
+    }
+
+    /// A fresh variable with a value: a scalar's, or a further reference to a block.
+    pub(crate) fn transfer(
+        &mut self,
+        atom: Atom,
+        ty: VarType,
+        hint: &str,
+    ) -> Result<Var, PassError> {
+        match ty {
+            VarType::Scalar(ty) => {
+                let value = self.atom(atom)?;
+                let var = self.scalar(ty, hint);
+                self.emit(Stmt::Set(var, value));
+                Ok(var)
+            }
+            VarType::Buffer => {
+                let from = self.block_var(atom)?;
+                let var = self.owned(hint);
+                self.emit(Stmt::Share(var, from));
+                Ok(var)
+            }
+        }
+    }
+
+    /// Whether a buffer variable is one that gives references back.
+    pub(crate) fn is_owned(&self, var: Var) -> bool {
+        self.owned_vars.contains(&var)
+    }
+
+    /// The variable of a block operand.
+    pub(crate) fn block_var(&self, atom: Atom) -> Result<Var, PassError> {
+        match atom {
+            Atom::Var(name) => self.var(name),
+            Atom::Const(_) => Err(PassError::bug("a block is a constant")),
+        }
+    }
+
+    // --- Statements ------------------------------------------------------
+
+    pub(crate) fn emit(&mut self, stmt: Stmt) {
+        if let Some(list) = self.lists.last_mut() {
+            list.push(stmt);
+        }
+    }
+
+    /// The statements that `f` emits.
+    pub(crate) fn collect(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
+    ) -> Result<Vec<Stmt>, PassError> {
+        self.lists.push(Vec::new());
+        let result = f(self);
+        let stmts = self.lists.pop().unwrap_or_default();
+        result.map(|()| stmts)
+    }
+
+    /// A variable with the value of an expression; constants and variables stay as they are.
+    pub(crate) fn name_value(&mut self, value: Expr, ty: PrimType, hint: &str) -> Expr {
+        if matches!(value, Expr::Const(_) | Expr::Var(_)) {
+            return value;
+        }
+        let var = self.scalar(ty, hint);
+        self.emit(Stmt::Set(var, value));
+        Expr::Var(var)
+    }
+
+    /// A sequential counting loop.
+    pub(crate) fn for_seq(
+        &mut self,
+        hint: &str,
+        from: Expr,
+        to: Expr,
+        independent: bool,
+        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let var = self.scalar(PrimType::I64, hint);
+        let body = self.collect(|g| f(g, var))?;
+        self.emit(Stmt::For(For {
+            how: How::Seq { independent },
+            var,
+            from,
+            to,
+            body,
+        }));
+        Ok(())
+    }
+
+    /// A loop whose iterations run as tasks; `cost` is that of the whole loop
+    /// in nanoseconds.
+    pub(crate) fn for_tasks(
+        &mut self,
+        what: &str,
+        prov: Prov,
+        to: Expr,
+        cost: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let id = self.shared.launches;
+        self.shared.launches += 1;
+        let name = format!("{}.{what}", self.function.name);
+        let provenance = self.location(prov);
+        self.frames.push(Frame::default());
+        let var = self.scalar(PrimType::I64, "chunk");
+        let body = self.collect(|g| f(g, var));
+        let Frame { owned, mut locals } = self.frames.pop().unwrap_or_default();
+        locals.retain(|&local| local != var);
+        let launch = Launch {
+            id,
+            name: name.into(),
+            provenance,
+            cost,
+            owned,
+            locals,
+            distinct,
+        };
+        let how = How::Tasks(launch);
+        self.emit(Stmt::For(For {
+            how,
+            var,
+            from: Expr::i64(0),
+            to,
+            body: body?,
+        }));
+        Ok(())
+    }
+
+    /// Whether the code runs in a task.
+    pub(crate) fn in_task(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    // --- Expressions -----------------------------------------------------
+
+    /// An operand's value.
+    pub(crate) fn atom(&self, atom: Atom) -> Result<Expr, PassError> {
+        match atom {
+            Atom::Var(name) => Ok(Expr::Var(self.var(name)?)),
+            Atom::Const(value) => Ok(Expr::Const(value)),
+        }
+    }
+
+    /// A dimension's value.
+    pub(crate) fn dim(&self, dim: Dim) -> Result<Expr, PassError> {
+        match dim {
+            Dim::Const(n) => Ok(Expr::i64(n)),
+            Dim::Var(name) => Ok(Expr::Var(self.var(name)?)),
+            Dim::Ext(_) => Err(PassError::bug("an existential size is used")),
+        }
+    }
+
+    /// A polynomial's value.
+    pub(crate) fn poly(&self, poly: &Poly) -> Result<Expr, PassError> {
+        let mut sum = Expr::i64(0);
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = Expr::i64(*coefficient);
+            for &name in monomial {
+                product = mul(Expr::Var(self.var(name)?), product);
+            }
+            sum = add(sum, product);
+        }
+        Ok(sum)
+    }
+
+    /// The region that an array with this place covers.
+    pub(crate) fn region(&self, block: Name, lmad: &Lmad) -> Result<Region, PassError> {
+        let strides = lmad
+            .dims
+            .iter()
+            .map(|dim| self.poly(&dim.stride))
+            .collect::<Result<_, _>>()?;
+        Ok(Region {
+            buffer: self.var(block)?,
+            offset: self.poly(&lmad.offset)?,
+            strides,
+        })
+    }
+
+    /// The element of an array at these indices.
+    pub(crate) fn element(
+        &self,
+        elem: PrimType,
+        block: Name,
+        lmad: &Lmad,
+        indices: Vec<Expr>,
+    ) -> Result<Access, PassError> {
+        let dims = indices
+            .into_iter()
+            .zip(&lmad.dims)
+            .map(|(index, dim)| Ok((index, self.poly(&dim.stride)?)))
+            .collect::<Result<_, PassError>>()?;
+        Ok(Access {
+            buffer: self.var(block)?,
+            elem,
+            offset: self.poly(&lmad.offset)?,
+            dims,
+        })
+    }
+
+    /// The element at an index where every dimension is fixed.
+    pub(crate) fn fixed(
+        &self,
+        elem: PrimType,
+        block: Name,
+        lmad: &Lmad,
+        slice: &[DimIndex],
+    ) -> Result<Access, PassError> {
+        let mut indices = Vec::with_capacity(slice.len());
+        for index in slice {
+            let DimIndex::Fix(at) = index else {
+                return Err(PassError::bug("a scalar is indexed with a slice"));
+            };
+            indices.push(self.atom(*at)?);
+        }
+        self.element(elem, block, lmad, indices)
+    }
+
+    /// Source places, innermost first, one a line.
+    pub(crate) fn location(&self, prov: Prov) -> Arc<str> {
+        let mut text = String::new();
+        for loc in self.function.provs.stack(prov) {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            self.place_text(loc, &mut text);
+        }
+        text.into()
+    }
+
+    fn place_text(&self, loc: SrcLoc, text: &mut String) {
+        let file = self
+            .shared
+            .files
+            .get(loc.file as usize)
+            .map_or("?", |file| file);
+        let SrcLoc {
+            file: _,
+            line,
+            col,
+            end_line,
+            end_col,
+        } = loc;
+        let last = end_col.saturating_sub(1).max(1);
+        let written = if line == end_line {
+            write!(text, "{file}:{line}:{col}-{last}")
+        } else {
+            write!(text, "{file}:{line}:{col}-{end_line}:{last}")
+        };
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
+    }
+}

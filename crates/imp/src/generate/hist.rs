@@ -1,0 +1,256 @@
+//! Histograms: each chunk of the input fills a private copy of the bins, the
+//! copies are folded into the destination in order.
+//!
+//! ```text
+//! seghist (i < n) (op, ne, dest[m])
+//!   copies = clamp(n / max(grain, m), 1, max)
+//!   if copies == 1: for i < n { <body>; dest[b] = op dest[b] x }
+//!   else for tasks c < copies
+//!          own[c][..] = ne; for i in chunk { <body>; own[c][b] = op own[c][b] x }
+//!        for tasks over b < m: for c < copies: dest[b] = op dest[b] own[c][b]
+//! ```
+//!
+//! Out-of-bounds bins are ignored.
+
+use super::expr::{add, and, compare, max, mul};
+use super::function::Gen;
+use super::reduce::{at, operator_types};
+use super::segops::Space;
+use crate::syntax::{Access, Expr, Stmt, Var};
+use ir::mem::Lmad;
+use ir::name::Name;
+use ir::soac::{HistOp, Operator};
+use ir::syntax::Atom;
+use ir::types::Type;
+use ir::{Mems, PassError};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+/// One histogram while it is generated.
+struct Bins<'h> {
+    /// Extents of the index space.
+    extents: Vec<Expr>,
+    /// Number of bins.
+    size: Expr,
+    /// The operator.
+    op: &'h Operator<Mems>,
+    /// Element types.
+    types: Vec<PrimType>,
+    /// The destinations.
+    dests: Vec<(Type, Name, Lmad)>,
+}
+
+impl Gen<'_, '_> {
+    pub(crate) fn seg_hist(
+        &mut self,
+        space: &Space<'_>,
+        ops: &[HistOp<Mems>],
+    ) -> Result<(), PassError> {
+        let mut bins = Vec::with_capacity(ops.len());
+        let mut largest = Expr::i64(1);
+        for HistOp { shape, dests, op } in ops {
+            let extents: Vec<Expr> = shape
+                .iter()
+                .map(|&dim| self.dim(dim))
+                .collect::<Result<_, _>>()?;
+            let size = extents.iter().cloned().fold(Expr::i64(1), mul);
+            let size = self.name_value(size, PrimType::I64, "bins");
+            largest = max(largest, size.clone());
+            let types = operator_types(std::slice::from_ref(op))?;
+            let dests = dests
+                .iter()
+                .map(|&d| self.place(d))
+                .collect::<Result<_, _>>()?;
+            bins.push(Bins {
+                extents,
+                size,
+                op,
+                types,
+                dests,
+            });
+        }
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let grain = max(largest, Expr::i64(space.decomp.grain));
+        let grain = self.name_value(grain, PrimType::I64, "grain");
+        let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
+        let single = self.collect(|g| {
+            g.points(space, Expr::i64(0), n.clone(), |g, results| {
+                g.update_bins(&bins, &results, None)
+            })
+        })?;
+        let several =
+            self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
+        let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
+        self.emit(Stmt::If(is_single, single, several));
+        Ok(())
+    }
+
+    fn private_copies(
+        &mut self,
+        space: &Space<'_>,
+        bins: &[Bins<'_>],
+        n: Expr,
+        copies: Expr,
+    ) -> Result<(), PassError> {
+        let mut own: Vec<Vec<Var>> = Vec::with_capacity(bins.len());
+        for hist in bins {
+            let mut buffers = Vec::with_capacity(hist.types.len());
+            for &ty in &hist.types {
+                let buffer = self.owned("own");
+                let elements = mul(copies.clone(), hist.size.clone());
+                let bytes = mul(elements, Expr::i64(ty.size() as i64));
+                self.emit(Stmt::Alloc(buffer, bytes));
+                buffers.push(buffer);
+            }
+            own.push(buffers);
+        }
+        let cost = self.cost(space)?;
+        self.for_tasks(
+            "seghist",
+            space.prov,
+            copies.clone(),
+            cost,
+            Vec::new(),
+            |g, c| {
+                let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
+                let mut bases = Vec::with_capacity(bins.len());
+                for (hist, buffers) in bins.iter().zip(&own) {
+                    let base = mul(Expr::Var(c), hist.size.clone());
+                    let base = g.name_value(base, PrimType::I64, "base");
+                    let neutral = g.neutral(std::slice::from_ref(hist.op), &hist.types)?;
+                    g.for_seq("b", Expr::i64(0), hist.size.clone(), true, |g, b| {
+                        let index = add(base.clone(), Expr::Var(b));
+                        g.store_all(buffers, &hist.types, index, &neutral);
+                        Ok(())
+                    })?;
+                    bases.push((buffers.as_slice(), base));
+                }
+                g.points(space, lo, hi, |g, results| {
+                    g.update_bins(bins, &results, Some(&bases))
+                })
+            },
+        )?;
+        for (hist, buffers) in bins.iter().zip(&own) {
+            self.fold_copies(space, hist, buffers, copies.clone())?;
+        }
+        for &buffer in own.iter().flatten() {
+            self.emit(Stmt::Release(buffer));
+        }
+        Ok(())
+    }
+
+    /// Folds the copies of each bin into the destination.
+    fn fold_copies(
+        &mut self,
+        space: &Space<'_>,
+        hist: &Bins<'_>,
+        buffers: &[Var],
+        copies: Expr,
+    ) -> Result<(), PassError> {
+        self.spread_rows(
+            "seghist.fold",
+            space.prov,
+            hist.size.clone(),
+            copies.clone(),
+            Vec::new(),
+            |g, b| {
+                let mut indices = Vec::with_capacity(hist.extents.len());
+                let mut rest = Expr::Var(b);
+                for extent in hist.extents.iter().rev() {
+                    let last = indices.len() + 1 == hist.extents.len();
+                    if last {
+                        indices.push(rest.clone());
+                    } else {
+                        let digit = super::expr::binary(BinOp::UMod, rest.clone(), extent.clone());
+                        indices.push(g.name_value(digit, PrimType::I64, "digit"));
+                        let quotient = super::expr::binary(BinOp::UDiv, rest, extent.clone());
+                        rest = g.name_value(quotient, PrimType::I64, "rest");
+                    }
+                }
+                indices.reverse();
+                let places = g.dest_elements(hist, &indices)?;
+                let accs = g.load_places(&places, "acc");
+                g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
+                    let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
+                    let values = g.load_all(buffers, &hist.types, index, "part");
+                    g.combine(std::slice::from_ref(hist.op), &accs, &values)
+                })?;
+                for (place, acc) in places.into_iter().zip(accs) {
+                    g.emit(Stmt::Store(place, Expr::Var(acc)));
+                }
+                Ok(())
+            },
+        )
+    }
+
+    /// One point's updates, of the destinations or of private copies (buffers
+    /// and the position of the copy's first bin).
+    fn update_bins(
+        &mut self,
+        bins: &[Bins<'_>],
+        results: &[Atom],
+        own: Option<&[(&[Var], Expr)]>,
+    ) -> Result<(), PassError> {
+        let n_indices: usize = bins.iter().map(|hist| hist.extents.len()).sum();
+        let (mut indices, mut values) = results.split_at(n_indices);
+        for (at_hist, hist) in bins.iter().enumerate() {
+            let (index, more) = indices.split_at(hist.extents.len());
+            indices = more;
+            let (new, more) = values.split_at(hist.types.len());
+            values = more;
+            let index: Vec<Expr> = index
+                .iter()
+                .map(|&i| self.atom(i))
+                .collect::<Result<_, _>>()?;
+            let mut inside = Expr::Const(Scalar::Bool(true));
+            for (i, extent) in index.iter().zip(&hist.extents) {
+                // An unsigned comparison refuses negative indices too.
+                inside = and(inside, compare(CmpOp::ULt, i.clone(), extent.clone()));
+            }
+            let update = self.collect(|g| {
+                let places = match own {
+                    None => g.dest_elements(hist, &index)?,
+                    Some(own) => {
+                        let (buffers, base) = &own[at_hist];
+                        let mut flat = Expr::i64(0);
+                        for (i, extent) in index.iter().zip(&hist.extents) {
+                            flat = add(mul(flat, extent.clone()), i.clone());
+                        }
+                        let flat = add(base.clone(), flat);
+                        buffers
+                            .iter()
+                            .zip(&hist.types)
+                            .map(|(&buffer, &ty)| at(buffer, ty, flat.clone()))
+                            .collect()
+                    }
+                };
+                let accs = g.load_places(&places, "old");
+                let values = g.values(new, &hist.types)?;
+                g.combine(std::slice::from_ref(hist.op), &accs, &values)?;
+                for (place, acc) in places.into_iter().zip(accs) {
+                    g.emit(Stmt::Store(place, Expr::Var(acc)));
+                }
+                Ok(())
+            })?;
+            self.emit(Stmt::If(inside, update, Vec::new()));
+        }
+        Ok(())
+    }
+
+    fn dest_elements(&self, hist: &Bins<'_>, index: &[Expr]) -> Result<Vec<Access>, PassError> {
+        hist.dests
+            .iter()
+            .zip(&hist.types)
+            .map(|((_, block, lmad), &ty)| self.element(ty, *block, lmad, index.to_vec()))
+            .collect()
+    }
+
+    fn load_places(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
+        let mut vars = Vec::with_capacity(places.len());
+        for place in places {
+            let var = self.scalar(place.elem, hint);
+            self.emit(Stmt::Load(var, place.clone()));
+            vars.push(var);
+        }
+        vars
+    }
+}

@@ -1,0 +1,134 @@
+//! Which blocks a statement uses, so that they can be released after the last
+//! one that does.
+
+use ir::mem::{Block, MemAnn};
+use ir::name::{FunName, Name};
+use ir::syntax::{Body, Exp, Function, Param, Stm};
+use ir::types::Type;
+use ir::walk::Visit;
+use ir::{Mems, walk};
+use rustc_hash::FxHashSet;
+
+/// For each name the block that it is or lies in.
+pub(crate) struct Blocks(Vec<Option<Name>>);
+
+impl Blocks {
+    /// The blocks of a function's names.
+    pub(crate) fn new(function: &Function<Mems>) -> Self {
+        struct Collect(Vec<Option<Name>>);
+        impl Visit<Mems> for Collect {
+            fn param(&mut self, param: &Param<Mems>) {
+                let block = match (&param.ty, &param.ann) {
+                    (Type::Mem(_), _) => Some(param.name),
+                    (
+                        _,
+                        MemAnn::In {
+                            block: Block::Var(block),
+                            lmad: _,
+                        },
+                    ) => Some(*block),
+                    _ => None,
+                };
+                self.0[param.name.index()] = block;
+                self.walk_param(param);
+            }
+        }
+        let mut collect = Collect(vec![None; function.names.len()]);
+        for param in &function.params {
+            collect.param(&param.param);
+        }
+        collect.body(&function.body);
+        Self(collect.0)
+    }
+
+    /// The block that a name is or lies in.
+    pub(crate) fn of(&self, name: Name) -> Option<Name> {
+        self.0.get(name.index()).copied().flatten()
+    }
+
+    /// For each statement of a body the blocks among `own` that no later
+    /// statement and no result uses.
+    pub(crate) fn last_uses(&self, body: &Body<Mems>) -> Vec<Vec<Name>> {
+        let own: FxHashSet<Name> = body
+            .stms
+            .iter()
+            .flat_map(|stm| &stm.pat)
+            .filter(|param| matches!(param.ty, Type::Mem(_)))
+            .map(|param| param.name)
+            .collect();
+        let mut live: FxHashSet<Name> = FxHashSet::default();
+        for block in body.result.iter().filter_map(|atom| self.of(atom.var()?)) {
+            live.insert(block);
+        }
+        let mut last = vec![Vec::new(); body.stms.len()];
+        if own.is_empty() {
+            return last;
+        }
+        for (stm, dead) in body.stms.iter().zip(&mut last).rev() {
+            for block in self.used(stm) {
+                if own.contains(&block) && live.insert(block) {
+                    dead.push(block);
+                }
+            }
+        }
+        last
+    }
+
+    /// The blocks that a statement mentions, each once, in order of mention.
+    fn used(&self, stm: &Stm<Mems>) -> Vec<Name> {
+        struct Uses<'a> {
+            blocks: &'a Blocks,
+            seen: FxHashSet<Name>,
+            order: Vec<Name>,
+        }
+        impl Uses<'_> {
+            fn note(&mut self, name: Name) {
+                if let Some(block) = self.blocks.of(name)
+                    && self.seen.insert(block)
+                {
+                    self.order.push(block);
+                }
+            }
+        }
+        impl Visit<Mems> for Uses<'_> {
+            fn name(&mut self, name: &Name) {
+                self.note(*name);
+            }
+            fn binder(&mut self, name: &Name) {
+                self.note(*name);
+            }
+        }
+        let mut uses = Uses {
+            blocks: self,
+            seen: FxHashSet::default(),
+            order: Vec::new(),
+        };
+        uses.stm(stm);
+        uses.order
+    }
+
+    /// The blocks that a segop's body reads: those of its free names.
+    pub(crate) fn read_by(&self, body: &Body<Mems>) -> FxHashSet<Name> {
+        walk::free_names(body)
+            .into_iter()
+            .filter(|&name| self.of(name) != Some(name))
+            .filter_map(|name| self.of(name))
+            .collect()
+    }
+}
+
+/// The functions that a body calls.
+pub(crate) fn callees(body: &Body<Mems>) -> Vec<FunName> {
+    struct Calls(Vec<FunName>);
+    impl Visit<Mems> for Calls {
+        fn exp(&mut self, exp: &Exp<Mems>) {
+            if let Exp::Apply { fun, args: _ } = exp {
+                self.0.push(fun.clone());
+            }
+            self.walk_exp(exp);
+        }
+    }
+    let mut calls = Calls(Vec::new());
+    calls.body(body);
+    calls.0
+}

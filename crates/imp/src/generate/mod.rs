@@ -1,0 +1,175 @@
+//! The memory level to the imperative IR.
+//!
+//! Arrays disappear: what is left are buffers and index functions. A segop
+//! becomes a loop over its chunks that runs as tasks, with a sequential loop
+//! over the points of the chunk inside ([`segops`]); its partial results are
+//! combined as its decomposition says (design contract 1), so that the outcome
+//! depends on sizes alone. A block is released right after the statement that
+//! uses it last ([`liveness`]).
+//!
+//! Needs: a verified program at level `mems`. Guarantees: a program that
+//! `verify` accepts.
+
+mod basic;
+mod control;
+mod copies;
+mod entries;
+mod expr;
+mod function;
+mod hist;
+mod liveness;
+mod reduce;
+mod scan;
+mod segops;
+
+use crate::syntax::{Check, CheckId, Data, DataId, FunId, GlobalId, Program, VarType};
+use indexmap::IndexSet;
+use ir::name::FunName;
+use ir::syntax::{FunKind, Function};
+use ir::types::Type;
+use ir::{Mems, PassError};
+use petgraph::graph::DiGraph;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What the functions of a program share while they are generated.
+pub(crate) struct Shared<'a> {
+    files: &'a [Arc<str>],
+    ids: FxHashMap<FunName, Callee>,
+    checks: IndexSet<Check>,
+    data: Vec<Data>,
+    launches: u32,
+}
+
+/// How a function is called.
+#[derive(Clone)]
+pub(crate) enum Callee {
+    /// By its id.
+    Function(FunId),
+    /// A constant: its values are read from these globals.
+    Constant(FunId, Vec<GlobalId>),
+}
+
+impl Shared<'_> {
+    fn check(&mut self, check: Check) -> CheckId {
+        CheckId(self.checks.insert_full(check).0 as u32)
+    }
+
+    fn data(&mut self, data: Data) -> DataId {
+        self.data.push(data);
+        DataId(self.data.len() as u32 - 1)
+    }
+}
+
+/// Generates a program; see the module's header. `source_name` is the main
+/// source file, for messages.
+///
+/// # Errors
+/// Segops over several dimensions, and anything that an earlier pass should
+/// not have left.
+pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Program, PassError> {
+    let mut ids = FxHashMap::default();
+    let mut globals = Vec::new();
+    for (at, function) in program.functions.iter().enumerate() {
+        let id = FunId(at as u32);
+        let callee = match function.kind {
+            FunKind::Function => Callee::Function(id),
+            FunKind::Constant => {
+                let own = result_types(function)
+                    .map(|ty| {
+                        globals.push(ty);
+                        GlobalId(globals.len() as u32 - 1)
+                    })
+                    .collect();
+                Callee::Constant(id, own)
+            }
+        };
+        ids.insert(function.name.clone(), callee);
+    }
+    let mut shared = Shared {
+        files: &program.files,
+        ids,
+        checks: IndexSet::new(),
+        data: Vec::new(),
+        launches: 0,
+    };
+    let recursive = recursive_functions(program);
+    let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
+    for (function, recursive) in program.functions.iter().zip(recursive) {
+        functions.push(function::generate(function, recursive, &mut shared)?);
+    }
+    let mut entries = Vec::with_capacity(program.entries.len());
+    for entry in &program.entries {
+        let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;
+        functions.push(wrapper);
+        entries.push(crate::Entry {
+            fun: FunId(functions.len() as u32 - 1),
+            ..entry
+        });
+    }
+    let init = entries::initialiser(program, &shared);
+    let init = init.map(|function| {
+        functions.push(function);
+        FunId(functions.len() as u32 - 1)
+    });
+    Ok(Program {
+        source_name: source_name.into(),
+        functions,
+        entries,
+        checks: shared.checks.into_iter().collect(),
+        data: shared.data,
+        globals,
+        init,
+    })
+}
+
+/// The variables that carry a function's results: arrays have none, their
+/// blocks stand beside them.
+fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_ {
+    function
+        .ret
+        .iter()
+        .filter_map(|result| var_type(&result.ty))
+}
+
+/// The variable that carries a value of this type, if one does.
+pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
+    match ty {
+        Type::Prim(prim) => Some(VarType::Scalar(*prim)),
+        Type::Mem(_) => Some(VarType::Buffer),
+        Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,
+    }
+}
+
+/// For each function whether it can call itself, directly or not.
+fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
+    let mut graph = DiGraph::<(), ()>::new();
+    let nodes: Vec<_> = program
+        .functions
+        .iter()
+        .map(|_| graph.add_node(()))
+        .collect();
+    let by_name: FxHashMap<&FunName, usize> = program
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(i, f)| (&f.name, i))
+        .collect();
+    let mut recursive = vec![false; nodes.len()];
+    for (at, function) in program.functions.iter().enumerate() {
+        for callee in liveness::callees(&function.body) {
+            if let Some(&to) = by_name.get(&callee) {
+                graph.add_edge(nodes[at], nodes[to], ());
+                recursive[at] |= at == to;
+            }
+        }
+    }
+    for component in petgraph::algo::kosaraju_scc(&graph) {
+        if component.len() > 1 {
+            for node in component {
+                recursive[node.index()] = true;
+            }
+        }
+    }
+    recursive
+}

@@ -1,0 +1,174 @@
+//! Scans: blocked, so that memory is read from where it was read just before.
+//!
+//! ```text
+//! segscan (i < n) (op, ne)   carry = ne
+//!                            for each group of chunks
+//!                              for tasks c in group: total[c] = fold op ne chunk
+//!                              for c in group: (total[c], carry) = (carry, op carry total[c])
+//!                                (the second chunk's carry is the first one's total)
+//!                              for tasks c in group
+//!                                acc = total[c]
+//!                                for i in chunk { <body>; acc = op acc x; <post>; out[i] = .. }
+//! ```
+//!
+//! A group is small enough to stay in the outer caches between its two passes.
+//! The grouping changes no result, only the chunks do.
+
+use super::expr::{add, compare, div, max, min, mul, sub};
+use super::function::Gen;
+use super::reduce::{div_up, operator_types};
+use super::segops::Space;
+use crate::syntax::{Expr, Stmt};
+use ir::soac::Operator;
+use ir::syntax::{Atom, Lambda, Param};
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType};
+
+/// Chunks of a group.
+const GROUP: i64 = 32;
+
+impl Gen<'_, '_> {
+    pub(crate) fn seg_scan(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &[Operator<Mems>],
+        post: Option<&Lambda<Mems>>,
+    ) -> Result<(), PassError> {
+        let types = operator_types(operators)?;
+        let decomp = space.decomp;
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let chunks = self.n_chunks(n.clone(), Expr::i64(decomp.grain), decomp.max_chunks);
+        let mut totals = Vec::with_capacity(types.len());
+        for &ty in &types {
+            let buffer = self.owned("total");
+            let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
+            self.emit(Stmt::Alloc(buffer, bytes));
+            totals.push(buffer);
+        }
+        let carry = self.neutral(operators, &types)?;
+        let groups = div_up(chunks.clone(), GROUP);
+        let groups = self.name_value(groups, PrimType::I64, "groups");
+        let cost = self.cost(space)?;
+        let cost = div(cost, mul(max(groups.clone(), Expr::i64(1)), Expr::i64(2)));
+        let cost = self.name_value(cost, PrimType::I64, "cost");
+        let mut distinct = self.distinct(pat, space.body)?;
+        distinct.extend(&totals);
+        self.for_seq("group", Expr::i64(0), groups, false, |g, group| {
+            let first = mul(Expr::Var(group), Expr::i64(GROUP));
+            let first = g.name_value(first, PrimType::I64, "first");
+            let last = min(add(first.clone(), Expr::i64(GROUP)), chunks.clone());
+            let last = g.name_value(last, PrimType::I64, "last");
+            let size = g.name_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
+
+            // The only chunk needs no total: it starts from the neutral elements.
+            let several = g.collect(|g| {
+                g.for_tasks(
+                    "segscan.total",
+                    space.prov,
+                    size.clone(),
+                    cost.clone(),
+                    distinct.clone(),
+                    |g, c| {
+                        let chunk = add(first.clone(), Expr::Var(c));
+                        let chunk = g.name_value(chunk, PrimType::I64, "c");
+                        let (lo, hi) = g.bounds(n.clone(), chunks.clone(), chunk.clone());
+                        let accs = g.neutral(operators, &types)?;
+                        g.points(space, lo, hi, |g, results| {
+                            let values = g.values(&results[..types.len()], &types)?;
+                            g.combine(operators, &accs, &values)
+                        })?;
+                        g.store_all(&totals, &types, chunk, &accs);
+                        Ok(())
+                    },
+                )?;
+                g.for_seq("c", first.clone(), last, false, |g, c| {
+                    let values = g.load_all(&totals, &types, Expr::Var(c), "total");
+                    g.store_all(&totals, &types, Expr::Var(c), &carry);
+                    // The second chunk starts from the first one's total as it is.
+                    let start = g.collect(|g| {
+                        for (&carry, &value) in carry.iter().zip(&values) {
+                            g.emit(Stmt::Set(carry, Expr::Var(value)));
+                        }
+                        Ok(())
+                    })?;
+                    let go_on = g.collect(|g| g.combine(operators, &carry, &values))?;
+                    let is_first = compare(CmpOp::Eq, Expr::Var(c), Expr::i64(0));
+                    g.emit(Stmt::If(is_first, start, go_on));
+                    Ok(())
+                })
+            })?;
+            let single = g.collect(|g| {
+                g.store_all(&totals, &types, Expr::i64(0), &carry);
+                Ok(())
+            })?;
+            let is_several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
+            g.emit(Stmt::If(is_several, several, single));
+
+            g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
+                let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
+                let (lo, hi) = g.bounds(n, chunks.clone(), chunk.clone());
+                let accs = g.load_all(&totals, &types, chunk, "acc");
+                g.points(space, lo, hi, |g, results| {
+                    let (scanned, mapped) = results.split_at(types.len());
+                    let values = g.values(scanned, &types)?;
+                    g.combine(operators, &accs, &values)?;
+                    g.scan_point(pat, space, &accs, mapped, &types, post)
+                })
+            })
+        })?;
+        for &buffer in &totals {
+            self.emit(Stmt::Release(buffer));
+        }
+        for (param, atom) in pat
+            .iter()
+            .zip(post.map_or(&[][..], |post| &post.body.result))
+        {
+            if matches!(param.ty, ir::types::Type::Acc { .. }) {
+                self.alias_acc(param.name, *atom)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes one point's results: scanned values are in `accs`.
+    fn scan_point(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        accs: &[crate::syntax::Var],
+        mapped: &[Atom],
+        types: &[PrimType],
+        post: Option<&Lambda<Mems>>,
+    ) -> Result<(), PassError> {
+        let Some(post) = post else {
+            let (scanned_pat, mapped_pat) = pat.split_at(types.len());
+            for (param, &acc) in scanned_pat.iter().zip(accs) {
+                let (ty, block, lmad) = self.place(param.name)?;
+                let elem = Self::elem_of(&ty)?;
+                let index = Expr::Var(self.var(space.index)?);
+                let access = self.element(elem, block, &lmad, vec![index])?;
+                self.emit(Stmt::Store(access, Expr::Var(acc)));
+            }
+            return self.write_point(mapped_pat, space, mapped);
+        };
+        let (scanned_params, mapped_params) = post.params.split_at(types.len());
+        for (param, &acc) in scanned_params.iter().zip(accs) {
+            if let Some(var) = self.bind_borrowed(param) {
+                self.emit(Stmt::Set(var, Expr::Var(acc)));
+            }
+        }
+        for (param, &atom) in mapped_params.iter().zip(mapped) {
+            match self.bind_borrowed(param) {
+                Some(var) => {
+                    let value = self.atom(atom)?;
+                    self.emit(Stmt::Set(var, value));
+                }
+                None => self.alias_acc(param.name, atom)?,
+            }
+        }
+        let results = self.body(&post.body)?;
+        self.write_point(pat, space, &results)?;
+        self.release_bound(&post.body)
+    }
+}

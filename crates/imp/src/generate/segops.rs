@@ -1,0 +1,278 @@
+//! Segops at level 1: tasks over chunks of points, a loop over the points inside.
+//!
+//! ```text
+//! segmap (i < n) { .. }     chunks = clamp(n / grain, 1, max)
+//!                           for tasks c < chunks
+//!                             for i in c*n/chunks .. (c+1)*n/chunks
+//!                               <body>; out[i] = results
+//! ```
+
+use super::expr::{add, div, mul};
+use super::function::Gen;
+use crate::syntax::{Expr, For, How, Stmt, Var};
+use ir::mem::{Block, MemAnn};
+use ir::name::Name;
+use ir::seg::{Decomp, SegKind, SegSpace};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param};
+use ir::types::{Dim, Type};
+use ir::{Mems, PassError, Prov};
+use prim::PrimType;
+
+/// How often a loop of unknown length is taken to run.
+const UNKNOWN_TRIPS: i64 = 64;
+
+/// A segop's one dimension and what else its kinds share.
+pub(crate) struct Space<'s> {
+    pub(crate) index: Name,
+    pub(crate) width: Expr,
+    pub(crate) body: &'s Body<Mems>,
+    pub(crate) decomp: Decomp,
+    pub(crate) prov: Prov,
+    /// Whether points may run in any order within a chunk: the body keeps
+    /// nothing in memory of its own and scatters nothing.
+    pub(crate) independent: bool,
+}
+
+impl Gen<'_, '_> {
+    /// A segop.
+    pub(crate) fn seg(
+        &mut self,
+        pat: &[Param<Mems>],
+        prov: Prov,
+        space: &SegSpace,
+        kind: &SegKind<Mems>,
+        body: &Body<Mems>,
+        decomp: Decomp,
+    ) -> Result<(), PassError> {
+        let [(index, width)] = space.dims.as_slice() else {
+            return Err(PassError::unsupported(
+                "segmented operations over several dimensions",
+                self.function.provs.stack(prov),
+            ));
+        };
+        let width = self.dim(*width)?;
+        let independent = independent(body);
+        let space = Space {
+            index: *index,
+            width,
+            body,
+            decomp,
+            prov,
+            independent,
+        };
+        for param in pat {
+            self.note(param);
+        }
+        match kind {
+            SegKind::Map => self.seg_map(pat, &space),
+            SegKind::Red(operators) => self.seg_red(pat, &space, operators),
+            SegKind::Scan(operators, post) => self.seg_scan(pat, &space, operators, post.as_ref()),
+            SegKind::Hist(ops) => self.seg_hist(&space, ops),
+        }
+    }
+
+    fn seg_map(&mut self, pat: &[Param<Mems>], space: &Space<'_>) -> Result<(), PassError> {
+        let distinct = self.distinct(pat, space.body)?;
+        let cost = self.cost(space)?;
+        let (n, decomp) = (space.width.clone(), space.decomp);
+        let grain = Expr::i64(decomp.grain);
+        self.chunks(
+            "segmap",
+            space.prov,
+            n,
+            grain,
+            decomp.max_chunks,
+            cost,
+            distinct,
+            |g, _, lo, hi| {
+                g.points(space, lo, hi, |g, results| {
+                    g.write_point(pat, space, &results)
+                })
+            },
+        )?;
+        for (param, &atom) in pat.iter().zip(&space.body.result) {
+            if matches!(param.ty, Type::Acc { .. }) {
+                self.alias_acc(param.name, atom)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The points `lo..hi` in order: the body, then `f` with its results.
+    pub(crate) fn points(
+        &mut self,
+        space: &Space<'_>,
+        lo: Expr,
+        hi: Expr,
+        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let var = self.bind_index(space.index);
+        let body = self.collect(|g| g.point(space, f))?;
+        let how = How::Seq {
+            independent: space.independent,
+        };
+        self.emit(Stmt::For(For {
+            how,
+            var,
+            from: lo,
+            to: hi,
+            body,
+        }));
+        Ok(())
+    }
+
+    /// One point, its index bound before: the body, then `f`.
+    pub(crate) fn point(
+        &mut self,
+        space: &Space<'_>,
+        f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let results = self.body(space.body)?;
+        f(self, results)?;
+        self.release_bound(space.body)
+    }
+
+    /// Writes a point's results into the arrays of the pattern.
+    pub(crate) fn write_point(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        results: &[Atom],
+    ) -> Result<(), PassError> {
+        for (param, &value) in pat.iter().zip(results) {
+            let MemAnn::In {
+                block: Block::Var(block),
+                lmad,
+            } = &param.ann
+            else {
+                continue;
+            };
+            let full = |&count: &Dim| DimIndex::Slice {
+                start: Atom::i64(0),
+                count,
+                stride: Atom::i64(1),
+            };
+            let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::Var(space.index)))
+                .chain(param.ty.shape().iter().skip(1).map(full))
+                .collect();
+            self.write(&param.ty, *block, lmad, &slice, value)?;
+        }
+        Ok(())
+    }
+
+    /// Blocks of result arrays that nothing in the body reads.
+    pub(crate) fn distinct(
+        &self,
+        pat: &[Param<Mems>],
+        body: &Body<Mems>,
+    ) -> Result<Vec<Var>, PassError> {
+        let read = self.blocks.read_by(body);
+        let mut vars: Vec<Var> = Vec::new();
+        for param in pat {
+            let MemAnn::In {
+                block: Block::Var(block),
+                lmad: _,
+            } = &param.ann
+            else {
+                continue;
+            };
+            let var = self.var(*block)?;
+            if !read.contains(block) && !vars.contains(&var) {
+                vars.push(var);
+            }
+        }
+        Ok(vars)
+    }
+
+    /// The estimated cost of a segop in nanoseconds.
+    pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
+        let point = match self.loop_cost(space.body)? {
+            Some(loops) => add(Expr::i64(statements(space.body)), loops),
+            None => Expr::i64(space.decomp.cost),
+        };
+        let cost = div(mul(space.width.clone(), point), Expr::i64(16));
+        Ok(self.name_value(cost, PrimType::I64, "cost"))
+    }
+
+    /// What loops whose bounds are known before the segop add to the cost of a
+    /// point, in sixteenths of a nanosecond; `None` if there are none.
+    fn loop_cost(&self, body: &Body<Mems>) -> Result<Option<Expr>, PassError> {
+        let mut sum: Option<Expr> = None;
+        for stm in &body.stms {
+            let more = match &stm.exp {
+                Exp::Loop {
+                    params: _,
+                    form,
+                    body,
+                } => {
+                    let inner = match self.loop_cost(body)? {
+                        Some(inner) => add(Expr::i64(statements(body)), inner),
+                        None => Expr::i64(statements(body)),
+                    };
+                    let trips = match form {
+                        LoopForm::For {
+                            bound: Atom::Var(name),
+                            ty: PrimType::I64,
+                            ..
+                        } if self.is_bound(*name) => Expr::Var(self.var(*name)?),
+                        LoopForm::For {
+                            bound: Atom::Const(n),
+                            ..
+                        } => Expr::i64(n.as_i64().unwrap_or(1).max(0)),
+                        LoopForm::For { .. } | LoopForm::While { .. } => Expr::i64(UNKNOWN_TRIPS),
+                    };
+                    Some(mul(trips, inner))
+                }
+                Exp::If {
+                    cond: _,
+                    then_body,
+                    else_body,
+                } => match (self.loop_cost(then_body)?, self.loop_cost(else_body)?) {
+                    (Some(a), Some(b)) => Some(super::expr::max(a, b)),
+                    (a, b) => a.or(b),
+                },
+                Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
+            };
+            sum = match (sum, more) {
+                (Some(a), Some(b)) => Some(add(a, b)),
+                (a, b) => a.or(b),
+            };
+        }
+        Ok(sum)
+    }
+}
+
+/// Whether iterations of a body may run in any order: it has no memory of its
+/// own that iterations would share, and writes nothing but its results.
+pub(crate) fn independent(body: &Body<Mems>) -> bool {
+    body.stms.iter().all(|stm| match &stm.exp {
+        Exp::Basic(BasicOp::UpdateAcc { .. } | BasicOp::Update { .. }) => false,
+        Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
+        Exp::If {
+            cond: _,
+            then_body,
+            else_body,
+        } => independent(then_body) && independent(else_body),
+        Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
+        Exp::Loop { .. } | Exp::Op(_) => false,
+    })
+}
+
+/// The cost of a body's own statements in sixteenths of a nanosecond.
+fn statements(body: &Body<Mems>) -> i64 {
+    body.stms
+        .iter()
+        .map(|stm| match &stm.exp {
+            Exp::Basic(BasicOp::Math(..)) => 320,
+            Exp::Basic(BasicOp::Atom(_)) => 0,
+            Exp::Basic(_) => 6,
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => statements(then_body).max(statements(else_body)),
+            Exp::Apply { .. } | Exp::Op(_) => 320,
+            Exp::Loop { .. } => 8,
+        })
+        .sum()
+}

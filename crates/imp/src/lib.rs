@@ -1,0 +1,29 @@
+//! The imperative IR: structured control flow over scalars and buffers.
+//!
+//! It is the last IR before text or machine code, so that writers stay dull: it
+//! says everything that a writer has to know, and nothing is left to decide.
+//! Memory accesses are (buffer, index function, indices); loops say how they
+//! run; operations that run in parallel are loops with an id, a name and a
+//! provenance. There are no combinators and no certificates here.
+//!
+//! **Calls.** A generated function takes the context, its parameters and one
+//! pointer per result; it returns a status, 0 for success. Scalars are passed
+//! as they are, buffers as the pointer to their first byte. Arguments are
+//! borrowed; a result buffer is an owned reference.
+//!
+//! **Ownership.** Buffer variables are either borrowed (parameters, results of
+//! [`Stmt::Borrow`] and constants) or owned: those listed in a function's or a
+//! task loop's `owned`. Owned variables are null at first; [`Stmt::Alloc`] and
+//! [`Stmt::Share`] set them, [`Stmt::Release`] gives the reference back and
+//! makes them null. When the function (or one run of a task) ends, with success
+//! or failure, every owned variable that is not a result gives its reference
+//! back. So nothing leaks when a check fails.
+
+pub mod generate;
+mod print;
+mod syntax;
+mod verify;
+
+pub use print::print;
+pub use syntax::*;
+pub use verify::{VerifyError, verify};

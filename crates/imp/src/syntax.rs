@@ -1,0 +1,363 @@
+//! The data structures of the imperative IR.
+
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
+use std::sync::Arc;
+
+/// A variable of a function, an index into [`Function::vars`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Var(pub u32);
+
+impl Var {
+    /// The index for side tables.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a variable holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VarType {
+    /// A scalar.
+    Scalar(PrimType),
+    /// A buffer: a pointer to its first byte.
+    Buffer,
+}
+
+/// A variable's type and the hint for its printed name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VarInfo {
+    /// What it holds.
+    pub ty: VarType,
+    /// For printing.
+    pub hint: Arc<str>,
+}
+
+/// A scalar expression, free of side effects and failure: division is guarded
+/// by checks before it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// A constant.
+    Const(Scalar),
+    /// A scalar variable.
+    Var(Var),
+    /// A unary operator at a type.
+    Unary(UnOp, PrimType, Box<Expr>),
+    /// A binary operator at a type.
+    Binary(BinOp, PrimType, Box<Expr>, Box<Expr>),
+    /// A comparison at an operand type.
+    Compare(CmpOp, PrimType, Box<Expr>, Box<Expr>),
+    /// A conversion from a type to a type.
+    Convert(ConvOp, PrimType, PrimType, Box<Expr>),
+    /// Condition, value when true, value when false; all evaluated.
+    Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a * b + c` with one rounding.
+    Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A library function of the runtime.
+    Math(MathFun, PrimType, Vec<Expr>),
+}
+
+impl Expr {
+    /// The `i64` constant.
+    pub const fn i64(x: i64) -> Self {
+        Self::Const(Scalar::I64(x))
+    }
+}
+
+/// Where an element lies: `offset + sum(index_k * stride_k)` elements from the
+/// buffer's start, all `i64`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Access {
+    /// The buffer.
+    pub buffer: Var,
+    /// Type of the elements.
+    pub elem: PrimType,
+    /// Position of the element with all indices 0.
+    pub offset: Expr,
+    /// Index and stride of each dimension.
+    pub dims: Vec<(Expr, Expr)>,
+}
+
+/// An array in a buffer: an index function without indices.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Region {
+    /// The buffer.
+    pub buffer: Var,
+    /// Position of the first element, in elements.
+    pub offset: Expr,
+    /// Stride of each dimension, in elements.
+    pub strides: Vec<Expr>,
+}
+
+/// How the iterations of a loop run.
+#[derive(Clone, PartialEq, Debug)]
+pub enum How {
+    /// One after another.
+    Seq {
+        /// Whether no iteration reads what another writes, and writes of
+        /// different iterations do not meet: they may run in any order.
+        independent: bool,
+    },
+    /// As tasks over the workers of the context. Iterations share no scalar
+    /// variables (what the body sets is local to the iteration) and write
+    /// disjoint memory.
+    Tasks(Launch),
+    /// In the lanes of a vector of this width; iterations as for `Tasks`.
+    Lanes(u32),
+}
+
+/// What identifies a parallel loop in profiles and logs, and what the scheduler knows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// Unique within the program and stable under edits elsewhere.
+    pub id: u32,
+    /// For people: function and operation.
+    pub name: Arc<str>,
+    /// Source places, innermost first.
+    pub provenance: Arc<str>,
+    /// Estimated cost of the whole loop in nanoseconds (`i64`).
+    pub cost: Expr,
+    /// Buffer variables that belong to one iteration.
+    pub owned: Vec<Var>,
+    /// Variables set in the body that belong to one iteration.
+    pub locals: Vec<Var>,
+    /// Buffers whose block no other buffer variable in the body denotes.
+    pub distinct: Vec<Var>,
+}
+
+/// A counting loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct For {
+    /// How it runs.
+    pub how: How,
+    /// The counter, an integer variable that only the loop sets.
+    pub var: Var,
+    /// First value.
+    pub from: Expr,
+    /// Bound, exclusive, signed.
+    pub to: Expr,
+    /// One iteration.
+    pub body: Vec<Stmt>,
+}
+
+/// An argument of a call.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// A scalar.
+    Scalar(Expr),
+    /// A buffer, borrowed.
+    Buffer(Var),
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// A scalar variable gets a value.
+    Set(Var, Expr),
+    /// A scalar variable gets an element.
+    Load(Var, Access),
+    /// An element gets a value.
+    Store(Access, Expr),
+    /// An owned variable gets a new block of a number of bytes; fails if there
+    /// is no memory or the number is negative.
+    Alloc(Var, Expr),
+    /// A buffer of constant size in the frame: a variable that is not owned,
+    /// for small arrays of one iteration.
+    Frame {
+        /// The variable.
+        buffer: Var,
+        /// Element type.
+        elem: PrimType,
+        /// Number of elements.
+        count: u64,
+    },
+    /// An owned variable gets a further reference to what another denotes.
+    Share(Var, Var),
+    /// A borrowed variable denotes what another does.
+    Borrow(Var, Var),
+    /// An owned variable gives its reference back.
+    Release(Var),
+    /// Elements are copied; the two regions do not overlap.
+    Copy {
+        /// To.
+        to: Region,
+        /// From.
+        from: Region,
+        /// Element type.
+        elem: PrimType,
+        /// Extents, outermost first.
+        extents: Vec<Expr>,
+    },
+    /// A borrowed variable denotes constant data.
+    ConstData(Var, DataId),
+    /// A conditional.
+    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    /// While a `bool` variable is true, tested before each iteration.
+    While(Var, Vec<Stmt>),
+    /// A counting loop.
+    For(For),
+    /// A call; fails if the callee does.
+    Call {
+        /// The function.
+        fun: FunId,
+        /// Arguments.
+        args: Vec<Arg>,
+        /// Variables for the results; buffers are owned variables.
+        results: Vec<Var>,
+    },
+    /// Fails unless the condition holds.
+    Check {
+        /// A `bool`.
+        cond: Expr,
+        /// What is said.
+        check: CheckId,
+        /// The values of the message.
+        values: Vec<Expr>,
+    },
+    /// A variable (scalar, or borrowed buffer) gets a global's value.
+    ReadGlobal(Var, GlobalId),
+    /// A global gets the value of a variable, for buffers with a new reference; only in the initialiser.
+    WriteGlobal(GlobalId, Var),
+}
+
+/// An index into [`Program::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FunId(pub u32);
+
+/// An index into [`Program::checks`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct CheckId(pub u32);
+
+/// An index into [`Program::data`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DataId(pub u32);
+
+/// An index into [`Program::globals`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct GlobalId(pub u32);
+
+/// A function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// Unique name.
+    pub name: Arc<str>,
+    /// Parameters; buffers are borrowed.
+    pub params: Vec<Var>,
+    /// Result variables: what they hold at the end is returned; buffers are owned.
+    pub results: Vec<Var>,
+    /// Owned buffer variables (outside task loops), results included.
+    pub owned: Vec<Var>,
+    /// All variables.
+    pub vars: Vec<VarInfo>,
+    /// The body.
+    pub body: Vec<Stmt>,
+    /// Whether the back end should inline it wherever it is called.
+    pub inline: bool,
+    /// Whether it can call itself, directly or not: then it checks the stack on entry.
+    pub recursive: bool,
+}
+
+/// What a failing check says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Check {
+    /// Text with a placeholder `{i64}`, `{f32}`, ... (source types) for each
+    /// value; `{{` and `}}` stand for braces.
+    pub format: Arc<str>,
+    /// Source positions, innermost first, one a line.
+    pub location: Arc<str>,
+}
+
+/// Constant data.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Data {
+    /// Element type, for alignment and printing.
+    pub elem: PrimType,
+    /// Little-endian bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// The type of an entry point's parameter or result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EntryType {
+    /// One word.
+    Scalar(ScalarType),
+    /// A pointer and `rank` sizes.
+    Array(ScalarType, usize),
+    /// Anything else: the words of its parts.
+    Opaque(Vec<EntryType>),
+}
+
+impl EntryType {
+    /// Number of 64-bit words.
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Scalar(_) => 1,
+            Self::Array(_, rank) => 1 + rank,
+            Self::Opaque(parts) => parts.iter().map(Self::words).sum(),
+        }
+    }
+
+    /// Positions of the words that are pointers to blocks.
+    pub fn blocks(&self) -> Vec<u32> {
+        let (mut at, mut blocks) = (0, Vec::new());
+        self.collect_blocks(&mut at, &mut blocks);
+        blocks
+    }
+
+    fn collect_blocks(&self, at: &mut u32, blocks: &mut Vec<u32>) {
+        match self {
+            Self::Scalar(_) => *at += 1,
+            Self::Array(_, rank) => {
+                blocks.push(*at);
+                *at += 1 + *rank as u32;
+            }
+            Self::Opaque(parts) => parts.iter().for_each(|p| p.collect_blocks(at, blocks)),
+        }
+    }
+}
+
+/// A parameter or result of an entry point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EntryValue {
+    /// The parameter's name; empty for results.
+    pub name: Arc<str>,
+    /// The type as the source spells it.
+    pub type_name: Arc<str>,
+    /// Its words.
+    pub ty: EntryType,
+    /// Whether it is unique.
+    pub unique: bool,
+}
+
+/// An entry point. Its function's parameters and results are, in order, the
+/// words of the entry's values: scalars (narrower ones as their own type), and
+/// for an array first the buffer, then the sizes as `i64`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The name that users see.
+    pub name: Arc<str>,
+    /// The function.
+    pub fun: FunId,
+    /// Parameters.
+    pub params: Vec<EntryValue>,
+    /// Results.
+    pub results: Vec<EntryValue>,
+}
+
+/// A program.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Program {
+    /// Name of the main source file.
+    pub source_name: Arc<str>,
+    /// Functions.
+    pub functions: Vec<Function>,
+    /// Entry points.
+    pub entries: Vec<Entry>,
+    /// Checks.
+    pub checks: Vec<Check>,
+    /// Constant data.
+    pub data: Vec<Data>,
+    /// Types of the globals; a buffer global owns a reference.
+    pub globals: Vec<VarType>,
+    /// Fills the globals when a context is made; takes and gives nothing.
+    pub init: Option<FunId>,
+}

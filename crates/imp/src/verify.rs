@@ -1,0 +1,254 @@
+//! The verifier of the imperative IR. Back ends rely on everything listed here.
+//!
+//! Checked, in time linear in the program:
+//! 1. Ids (variables, functions, checks, data, globals) are in range; function
+//!    names and launch ids are unique.
+//! 2. Operators are applied at types of their domain, to operands of those
+//!    types; sizes, indices, strides, byte counts and costs are `i64`,
+//!    conditions `bool`; a loop's counter and bounds have one integer type.
+//! 3. A variable is used as what it is: scalar, owned buffer or borrowed buffer.
+//!    Owned are the variables in the list of a function or of a task loop, each
+//!    in one list, once, and no parameter; `alloc`, `share`, `release` and
+//!    results of calls go to owned variables, `borrow`, `frame`, constant data
+//!    and global reads to others.
+//! 4. A function's parameters are distinct, and so are its results; its result
+//!    buffers are in its list of owned variables.
+//! 5. Inside a loop of tasks, everything that is set is a local or an
+//!    owned variable of that very loop or the counter of a loop in it; what
+//!    belongs to the loops around is only read, and what belongs to a loop is
+//!    not named outside it. A counter is set by its loop alone.
+//! 6. Calls fit the callee's parameters and results, and no variable gets two
+//!    results. Nobody calls the initialiser, which takes and gives nothing and
+//!    alone writes globals.
+//! 7. Every cycle of calls goes through a function that is marked recursive.
+//! 8. A check's values fit the placeholders of its format.
+//! 9. An entry's words are its function's parameters and results; constant data
+//!    is a whole number of elements.
+//!
+//! Not checked: that variables are set before they are read, that accesses stay
+//! in their block, that `independent` and `distinct` are true, that lanes share
+//! no variables, that the block of a borrowed variable lives as long as it is
+//! used.
+
+mod function;
+
+use crate::{Entry, EntryType, For, FunId, Program, Stmt, VarType};
+use function::FunctionCheck;
+use prim::{PrimType, ScalarType};
+use rustc_hash::FxHashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// A broken invariant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerifyError {
+    /// The function it is in; empty for the program's tables.
+    pub function: Arc<str>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.function.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "in {}: {}", self.function, self.message)
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Checks every invariant that the module's header lists; all violations are
+/// returned.
+pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
+    let mut tables = Tables {
+        program,
+        formats: program
+            .checks
+            .iter()
+            .map(|c| placeholders(&c.format))
+            .collect(),
+        launches: FxHashSet::default(),
+        errors: Vec::new(),
+    };
+    tables.program();
+    for (i, function) in program.functions.iter().enumerate() {
+        FunctionCheck::new(&mut tables, FunId(i as u32), function).run();
+    }
+    tables.call_cycles();
+    if tables.errors.is_empty() {
+        Ok(())
+    } else {
+        Err(tables.errors)
+    }
+}
+
+/// The types that a check's format asks for, or what is wrong with it.
+fn placeholders(format: &str) -> Result<Vec<PrimType>, String> {
+    let mut types = Vec::new();
+    let mut rest = format;
+    while let Some(at) = rest.find(['{', '}']) {
+        let found = &rest[at..];
+        if found.starts_with("{{") || found.starts_with("}}") {
+            rest = &found[2..];
+            continue;
+        }
+        let name = found.strip_prefix('{').and_then(|t| t.split_once('}'));
+        match name.and_then(|(name, after)| Some((name.parse::<ScalarType>().ok()?, after))) {
+            Some((ty, after)) => {
+                types.push(ty.prim());
+                rest = after;
+            }
+            None => return Err(format!("bad placeholder in check format {format:?}")),
+        }
+    }
+    Ok(types)
+}
+
+struct Tables<'a> {
+    program: &'a Program,
+    formats: Vec<Result<Vec<PrimType>, String>>,
+    launches: FxHashSet<u32>,
+    errors: Vec<VerifyError>,
+}
+
+impl Tables<'_> {
+    fn error(&mut self, message: impl Into<String>) {
+        self.errors.push(VerifyError {
+            function: "".into(),
+            message: message.into(),
+        });
+    }
+
+    fn program(&mut self) {
+        let program = self.program;
+        let mut names = FxHashSet::default();
+        for function in &program.functions {
+            if !names.insert(&function.name) {
+                self.error(format!("two functions are called {}", function.name));
+            }
+        }
+        for bad in self.formats.clone().into_iter().filter_map(Result::err) {
+            self.error(bad);
+        }
+        for (i, data) in program.data.iter().enumerate() {
+            if !(data.bytes.len() as u64).is_multiple_of(data.elem.size()) {
+                self.error(format!("data#{i} is not a whole number of elements"));
+            }
+        }
+        if let Some(init) = program.init {
+            match program.functions.get(init.0 as usize) {
+                None => self.error("the initialiser does not exist"),
+                Some(f) if !f.params.is_empty() || !f.results.is_empty() => {
+                    self.error("the initialiser takes or gives something");
+                }
+                Some(_) => {}
+            }
+        }
+        for entry in &program.entries {
+            self.entry(entry);
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let Some(function) = self.program.functions.get(entry.fun.0 as usize) else {
+            self.error(format!("entry {} has no function", entry.name));
+            return;
+        };
+        let sides = [
+            ("parameters", &entry.params, &function.params),
+            ("results", &entry.results, &function.results),
+        ];
+        for (what, values, vars) in sides {
+            let mut words = Vec::new();
+            for value in values {
+                entry_words(&value.ty, &mut words);
+            }
+            let types: Vec<_> = vars
+                .iter()
+                .filter_map(|v| function.vars.get(v.index()))
+                .collect();
+            if words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
+                self.error(format!(
+                    "the {what} of entry {} are not its function's",
+                    entry.name
+                ));
+            }
+        }
+    }
+
+    /// Cycles among functions that are not marked recursive, by taking away
+    /// functions that call nobody that is left.
+    fn call_cycles(&mut self) {
+        let functions = &self.program.functions;
+        let n = functions.len();
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); n];
+        let mut calls = vec![0usize; n];
+        for (i, function) in functions.iter().enumerate().filter(|(_, f)| !f.recursive) {
+            collect_calls(&function.body, &mut |callee| {
+                if functions
+                    .get(callee.0 as usize)
+                    .is_some_and(|f| !f.recursive)
+                {
+                    callers[callee.0 as usize].push(i);
+                    calls[i] += 1;
+                }
+            });
+        }
+        let mut ready: Vec<usize> = (0..n).filter(|i| calls[*i] == 0).collect();
+        while let Some(done) = ready.pop() {
+            for caller in std::mem::take(&mut callers[done]) {
+                calls[caller] -= 1;
+                if calls[caller] == 0 {
+                    ready.push(caller);
+                }
+            }
+        }
+        if let Some(i) = calls.iter().position(|left| *left > 0) {
+            let function = functions[i].name.clone();
+            let message = "calls itself through functions not marked recursive".to_owned();
+            self.errors.push(VerifyError { function, message });
+        }
+    }
+}
+
+fn entry_words(ty: &EntryType, words: &mut Vec<VarType>) {
+    match ty {
+        EntryType::Scalar(ty) => words.push(VarType::Scalar(ty.prim())),
+        EntryType::Array(_, rank) => {
+            words.push(VarType::Buffer);
+            words.extend(std::iter::repeat_n(VarType::Scalar(PrimType::I64), *rank));
+        }
+        EntryType::Opaque(parts) => parts.iter().for_each(|part| entry_words(part, words)),
+    }
+}
+
+fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Call { fun, .. } => found(*fun),
+                Stmt::If(_, yes, no) => {
+                    collect_calls(yes, found);
+                    collect_calls(no, found);
+                }
+                Stmt::While(_, body) | Stmt::For(For { body, .. }) => collect_calls(body, found),
+                Stmt::Set(..)
+                | Stmt::Load(..)
+                | Stmt::Store(..)
+                | Stmt::Alloc(..)
+                | Stmt::Frame { .. }
+                | Stmt::Share(..)
+                | Stmt::Borrow(..)
+                | Stmt::Release(_)
+                | Stmt::Copy { .. }
+                | Stmt::ConstData(..)
+                | Stmt::Check { .. }
+                | Stmt::ReadGlobal(..)
+                | Stmt::WriteGlobal(..) => {}
+            }
+        }
+    });
+}

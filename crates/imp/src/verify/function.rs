@@ -1,0 +1,585 @@
+//! Checks one function: variables, operators, statements, loops and calls
+//! (points 1 to 6 and 8 of the list in [`verify`](super)).
+
+use super::{Tables, VerifyError};
+use crate::{Access, Arg, Expr, For, FunId, Function, How, Launch, Region, Stmt, Var, VarType};
+use prim::PrimType;
+
+/// A *frame* is the function (number 0) or one of its loops of tasks.
+pub(super) struct FunctionCheck<'t, 'a> {
+    tables: &'t mut Tables<'a>,
+    id: FunId,
+    function: &'a Function,
+    /// The frame that each variable belongs to at this point of the walk.
+    home: Vec<u32>,
+    /// Whether each variable is in a list of owned variables.
+    owned: Vec<bool>,
+    /// Whether each variable is the counter of a loop around this point.
+    counter: Vec<bool>,
+    /// When each variable was last a call's result.
+    stamp: Vec<u32>,
+    stamps: u32,
+    /// For each frame so far, whether this point is inside it.
+    open: Vec<bool>,
+    /// The innermost frame.
+    frame: u32,
+}
+
+impl<'t, 'a> FunctionCheck<'t, 'a> {
+    /// Nothing is checked yet.
+    pub(super) fn new(tables: &'t mut Tables<'a>, id: FunId, function: &'a Function) -> Self {
+        let n = function.vars.len();
+        Self {
+            tables,
+            id,
+            function,
+            home: vec![0; n],
+            owned: vec![false; n],
+            counter: vec![false; n],
+            stamp: vec![0; n],
+            stamps: 0,
+            open: vec![true],
+            frame: 0,
+        }
+    }
+
+    fn error(&mut self, message: impl Into<String>) {
+        self.tables.errors.push(VerifyError {
+            function: self.function.name.clone(),
+            message: message.into(),
+        });
+    }
+
+    fn name(&self, var: Var) -> String {
+        let hint = self
+            .function
+            .vars
+            .get(var.index())
+            .map_or("?", |info| &*info.hint);
+        format!("{hint}_{}", var.0)
+    }
+
+    /// Checks the function.
+    pub(super) fn run(&mut self) {
+        let function = self.function;
+        self.distinct(&function.params, "parameters");
+        self.distinct(&function.results, "results");
+        self.own(&function.owned);
+        self.own_in_loops(&function.body);
+        for param in &function.params {
+            if self.owned.get(param.index()) == Some(&true) {
+                self.error(format!("parameter {} is owned", self.name(*param)));
+            }
+        }
+        self.distinct(&function.owned, "owned variables");
+        for result in &function.results {
+            let is_buffer = matches!(self.var_type(*result), Some(VarType::Buffer));
+            // The last stamp is that of the function's own list.
+            if is_buffer && self.stamp.get(result.index()) != Some(&self.stamps) {
+                self.error(format!(
+                    "result {} is not an owned variable",
+                    self.name(*result)
+                ));
+            }
+        }
+        self.block(&function.body);
+    }
+
+    /// No variable stands twice in a list.
+    fn distinct(&mut self, vars: &[Var], what: &str) {
+        self.stamps += 1;
+        for var in vars {
+            match self.stamp.get_mut(var.index()) {
+                None => self.error(format!("variable {} does not exist", var.0)),
+                Some(stamp) if *stamp == self.stamps => {
+                    self.error(format!("{} stands twice in the {what}", self.name(*var)));
+                }
+                Some(stamp) => *stamp = self.stamps,
+            }
+        }
+    }
+
+    fn own(&mut self, vars: &[Var]) {
+        for var in vars {
+            match self.function.vars.get(var.index()).map(|info| info.ty) {
+                None => self.error(format!("owned variable {} does not exist", var.0)),
+                Some(VarType::Scalar(_)) => {
+                    self.error(format!("owned variable {} is a scalar", self.name(*var)));
+                }
+                Some(VarType::Buffer) if self.owned[var.index()] => {
+                    self.error(format!("{} is owned twice", self.name(*var)));
+                }
+                Some(VarType::Buffer) => self.owned[var.index()] = true,
+            }
+        }
+    }
+
+    fn own_in_loops(&mut self, stmts: &[Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                match stmt {
+                    Stmt::If(_, yes, no) => {
+                        self.own_in_loops(yes);
+                        self.own_in_loops(no);
+                    }
+                    Stmt::While(_, body) => self.own_in_loops(body),
+                    Stmt::For(f) => {
+                        if let How::Tasks(launch) = &f.how {
+                            self.own(&launch.owned);
+                        }
+                        self.own_in_loops(&f.body);
+                    }
+                    Stmt::Set(..)
+                    | Stmt::Load(..)
+                    | Stmt::Store(..)
+                    | Stmt::Alloc(..)
+                    | Stmt::Frame { .. }
+                    | Stmt::Share(..)
+                    | Stmt::Borrow(..)
+                    | Stmt::Release(_)
+                    | Stmt::Copy { .. }
+                    | Stmt::ConstData(..)
+                    | Stmt::Call { .. }
+                    | Stmt::Check { .. }
+                    | Stmt::ReadGlobal(..)
+                    | Stmt::WriteGlobal(..) => {}
+                }
+            }
+        });
+    }
+
+    fn var_type(&self, var: Var) -> Option<VarType> {
+        self.function.vars.get(var.index()).map(|info| info.ty)
+    }
+
+    /// The variable is named here: it exists and belongs to a frame around.
+    fn read(&mut self, var: Var) -> Option<VarType> {
+        let Some(ty) = self.var_type(var) else {
+            self.error(format!("variable {} does not exist", var.0));
+            return None;
+        };
+        let home = self.home[var.index()] as usize;
+        if self.open.get(home) != Some(&true) {
+            self.error(format!(
+                "{} is named outside the loop it belongs to",
+                self.name(var)
+            ));
+        }
+        Some(ty)
+    }
+
+    fn read_buffer(&mut self, var: Var) {
+        if let Some(VarType::Scalar(_)) = self.read(var) {
+            self.error(format!("{} is not a buffer", self.name(var)));
+        }
+    }
+
+    fn write(&mut self, var: Var) -> Option<VarType> {
+        let ty = self.read(var)?;
+        if self.home[var.index()] != self.frame {
+            self.error(format!(
+                "{} is set inside a loop it does not belong to",
+                self.name(var)
+            ));
+        }
+        if self.counter[var.index()] {
+            self.error(format!(
+                "{} is set, but is a loop's counter",
+                self.name(var)
+            ));
+        }
+        Some(ty)
+    }
+
+    fn write_scalar(&mut self, var: Var, value: Option<PrimType>) {
+        match (self.write(var), value) {
+            (Some(VarType::Scalar(ty)), Some(value)) if ty != value => {
+                self.error(format!("{} gets a value of type {value}", self.name(var)));
+            }
+            (Some(VarType::Buffer), _) => {
+                self.error(format!("{} is not a scalar", self.name(var)));
+            }
+            _ => {}
+        }
+    }
+
+    fn write_buffer(&mut self, var: Var, owned: bool) {
+        match self.write(var) {
+            Some(VarType::Scalar(_)) => self.error(format!("{} is not a buffer", self.name(var))),
+            Some(VarType::Buffer) if self.owned[var.index()] != owned => {
+                let is = if owned { "not " } else { "" };
+                self.error(format!("{} is {is}an owned variable", self.name(var)));
+            }
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, stmts: &'a [Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                self.stmt(stmt);
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Set(v, e) => {
+                let ty = self.expr(e);
+                self.write_scalar(*v, ty);
+            }
+            Stmt::Load(v, access) => {
+                self.access(access);
+                self.write_scalar(*v, Some(access.elem));
+            }
+            Stmt::Store(access, e) => {
+                self.access(access);
+                self.typed(e, access.elem);
+            }
+            Stmt::Alloc(v, bytes) => {
+                self.typed(bytes, PrimType::I64);
+                self.write_buffer(*v, true);
+            }
+            Stmt::Frame {
+                buffer,
+                elem: _,
+                count: _,
+            } => self.write_buffer(*buffer, false),
+            Stmt::Share(v, w) => {
+                self.read_buffer(*w);
+                self.write_buffer(*v, true);
+            }
+            Stmt::Borrow(v, w) => {
+                self.read_buffer(*w);
+                self.write_buffer(*v, false);
+            }
+            Stmt::Release(v) => self.write_buffer(*v, true),
+            Stmt::Copy {
+                to,
+                from,
+                elem: _,
+                extents,
+            } => {
+                for region in [to, from] {
+                    self.region(region, extents.len());
+                }
+                self.all_i64(extents);
+            }
+            Stmt::ConstData(v, data) => {
+                self.write_buffer(*v, false);
+                if data.0 as usize >= self.tables.program.data.len() {
+                    self.error(format!("data#{} does not exist", data.0));
+                }
+            }
+            Stmt::If(cond, yes, no) => {
+                self.typed(cond, PrimType::Bool);
+                self.block(yes);
+                self.block(no);
+            }
+            Stmt::While(cond, body) => {
+                self.typed_var(*cond, PrimType::Bool);
+                self.block(body);
+            }
+            Stmt::For(f) => self.for_loop(f),
+            Stmt::Call { fun, args, results } => self.call(*fun, args, results),
+            Stmt::Check {
+                cond,
+                check,
+                values,
+            } => {
+                self.typed(cond, PrimType::Bool);
+                let types: Vec<_> = values.iter().map(|v| self.expr(v)).collect();
+                match self.tables.formats.get(check.0 as usize) {
+                    None => self.error(format!("check#{} does not exist", check.0)),
+                    Some(Ok(wanted))
+                        if !types.iter().copied().eq(wanted.iter().map(|t| Some(*t))) =>
+                    {
+                        self.error(format!(
+                            "the values of check#{} do not fit its format",
+                            check.0
+                        ));
+                    }
+                    Some(_) => {}
+                }
+            }
+            Stmt::ReadGlobal(v, global) => {
+                match self.tables.program.globals.get(global.0 as usize) {
+                    None => self.error(format!("global#{} does not exist", global.0)),
+                    Some(VarType::Scalar(ty)) => self.write_scalar(*v, Some(*ty)),
+                    Some(VarType::Buffer) => self.write_buffer(*v, false),
+                }
+            }
+            Stmt::WriteGlobal(global, v) => {
+                let ty = self.read(*v);
+                let wanted = self.tables.program.globals.get(global.0 as usize).copied();
+                if wanted.is_none() || (ty.is_some() && ty != wanted) {
+                    self.error(format!(
+                        "global#{} does not hold {}",
+                        global.0,
+                        self.name(*v)
+                    ));
+                }
+                if self.tables.program.init != Some(self.id) || self.frame != 0 {
+                    self.error("a global is written outside the initialiser");
+                }
+            }
+        }
+    }
+
+    fn for_loop(&mut self, f: &'a For) {
+        let For {
+            how,
+            var,
+            from,
+            to,
+            body,
+        } = f;
+        let (from, to) = (self.expr(from), self.expr(to));
+        if let How::Tasks(launch) = how {
+            self.typed(&launch.cost, PrimType::I64);
+        }
+        match self.var_type(*var) {
+            Some(VarType::Scalar(ty)) if ty.is_int() => {
+                if [from, to].iter().flatten().any(|bound| *bound != ty) {
+                    self.error(format!(
+                        "the bounds of {} have other types",
+                        self.name(*var)
+                    ));
+                }
+            }
+            Some(_) => self.error(format!("counter {} is not an integer", self.name(*var))),
+            None => {
+                self.error(format!("variable {} does not exist", var.0));
+                return;
+            }
+        }
+        if self.counter[var.index()] {
+            self.error(format!("{} counts two nested loops", self.name(*var)));
+        }
+        let around = self.frame;
+        let home = self.home[var.index()];
+        let mut moved = Vec::new();
+        match how {
+            How::Seq { independent: _ } | How::Lanes(_) => {}
+            How::Tasks(launch) => {
+                self.open_frame();
+                self.launch(launch, &mut moved);
+            }
+        }
+        self.home[var.index()] = self.frame;
+        self.counter[var.index()] = true;
+        self.block(body);
+        self.counter[var.index()] = false;
+        self.home[var.index()] = home;
+        if self.frame != around {
+            self.open[self.frame as usize] = false;
+            // What belonged to the loop now belongs to a frame that is closed,
+            // unless an enclosing loop had it in its list.
+            for (var, before) in moved {
+                if before != 0 {
+                    self.home[var.index()] = before;
+                }
+            }
+            self.frame = around;
+        }
+    }
+
+    fn open_frame(&mut self) {
+        self.frame = self.open.len() as u32;
+        self.open.push(true);
+    }
+
+    fn launch(&mut self, launch: &'a Launch, moved: &mut Vec<(Var, u32)>) {
+        if !self.tables.launches.insert(launch.id) {
+            self.error(format!("two loops have the launch id {}", launch.id));
+        }
+        self.distinct(&launch.locals, "locals of a loop");
+        for var in &launch.distinct {
+            self.read_buffer(*var);
+        }
+        for var in launch.owned.iter().chain(&launch.locals) {
+            let Some(home) = self.home.get_mut(var.index()) else {
+                continue;
+            };
+            moved.push((*var, std::mem::replace(home, self.frame)));
+        }
+        for var in &launch.locals {
+            if self.owned.get(var.index()) == Some(&true) {
+                self.error(format!("owned variable {} is a local", self.name(*var)));
+            }
+        }
+    }
+
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) {
+        let args: Vec<_> = args
+            .iter()
+            .map(|arg| match arg {
+                Arg::Scalar(e) => self.expr(e).map(VarType::Scalar),
+                Arg::Buffer(v) => {
+                    self.read_buffer(*v);
+                    Some(VarType::Buffer)
+                }
+            })
+            .collect();
+        for result in results {
+            match self.var_type(*result) {
+                Some(VarType::Scalar(ty)) => self.write_scalar(*result, Some(ty)),
+                Some(VarType::Buffer) => self.write_buffer(*result, true),
+                None => {}
+            }
+        }
+        self.distinct(results, "results of a call");
+        let program = self.tables.program;
+        let Some(callee) = program.functions.get(fun.0 as usize) else {
+            self.error(format!("function {} does not exist", fun.0));
+            return;
+        };
+        if program.init == Some(fun) {
+            self.error("calls the initialiser");
+        }
+        let types = |vars: &[Var]| -> Vec<Option<VarType>> {
+            vars.iter()
+                .map(|v| callee.vars.get(v.index()).map(|info| info.ty))
+                .collect()
+        };
+        let given: Vec<_> = results.iter().map(|v| self.var_type(*v)).collect();
+        if types(&callee.params) != args {
+            self.error(format!(
+                "arguments do not fit the parameters of {}",
+                callee.name
+            ));
+        }
+        if types(&callee.results) != given {
+            self.error(format!(
+                "variables do not fit the results of {}",
+                callee.name
+            ));
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        let Access {
+            buffer,
+            elem: _,
+            offset,
+            dims,
+        } = access;
+        self.read_buffer(*buffer);
+        self.typed(offset, PrimType::I64);
+        for (index, stride) in dims {
+            self.typed(index, PrimType::I64);
+            self.typed(stride, PrimType::I64);
+        }
+    }
+
+    fn region(&mut self, region: &Region, rank: usize) {
+        let Region {
+            buffer,
+            offset,
+            strides,
+        } = region;
+        self.read_buffer(*buffer);
+        self.typed(offset, PrimType::I64);
+        self.all_i64(strides);
+        if strides.len() != rank {
+            self.error(format!(
+                "a copy of rank {rank} has {} strides",
+                strides.len()
+            ));
+        }
+    }
+
+    fn all_i64(&mut self, exprs: &[Expr]) {
+        for expr in exprs {
+            self.typed(expr, PrimType::I64);
+        }
+    }
+
+    fn typed_var(&mut self, var: Var, wanted: PrimType) {
+        if self
+            .read(var)
+            .is_some_and(|ty| ty != VarType::Scalar(wanted))
+        {
+            self.error(format!("{} is not of type {wanted}", self.name(var)));
+        }
+    }
+
+    fn typed(&mut self, expr: &Expr, wanted: PrimType) {
+        if let Some(ty) = self.expr(expr)
+            && ty != wanted
+        {
+            self.error(format!(
+                "a value of type {ty} stands where {wanted} is wanted"
+            ));
+        }
+    }
+
+    fn domain(&mut self, fits: bool, op: &str, ty: PrimType) {
+        if !fits {
+            self.error(format!("{op} is not an operator on {ty}"));
+        }
+    }
+
+    /// The type of an expression, if it could be found.
+    fn expr(&mut self, expr: &Expr) -> Option<PrimType> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
+    }
+
+    fn expr_here(&mut self, expr: &Expr) -> Option<PrimType> {
+        Some(match expr {
+            Expr::Const(value) => value.ty(),
+            Expr::Var(v) => match self.read(*v)? {
+                VarType::Scalar(ty) => ty,
+                VarType::Buffer => {
+                    self.error(format!("{} is not a scalar", self.name(*v)));
+                    return None;
+                }
+            },
+            Expr::Unary(op, ty, x) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.typed(x, *ty);
+                *ty
+            }
+            Expr::Binary(op, ty, x, y) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.typed(x, *ty);
+                self.typed(y, *ty);
+                *ty
+            }
+            Expr::Compare(op, ty, x, y) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.typed(x, *ty);
+                self.typed(y, *ty);
+                PrimType::Bool
+            }
+            Expr::Convert(op, from, to, x) => {
+                self.domain(op.accepts(*from, *to), op.name(), *from);
+                self.typed(x, *from);
+                *to
+            }
+            Expr::Select(ty, c, x, y) => {
+                self.typed(c, PrimType::Bool);
+                self.typed(x, *ty);
+                self.typed(y, *ty);
+                *ty
+            }
+            Expr::Fma(ty, x, y, z) => {
+                self.domain(ty.is_float(), "fma", *ty);
+                for operand in [x, y, z] {
+                    self.typed(operand, *ty);
+                }
+                *ty
+            }
+            Expr::Math(fun, ty, args) => {
+                self.domain(ty.is_float(), fun.name(), *ty);
+                if args.len() != fun.arity() {
+                    self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
+                }
+                for arg in args {
+                    self.typed(arg, *ty);
+                }
+                *ty
+            }
+        })
+    }
+}

@@ -1,0 +1,586 @@
+//! The builder: how passes make IR.
+//!
+//! A [`Builder`] holds the function's [`NameTable`] and the types of its names
+//! ([`TypeEnv`]), and collects statements. Each method that makes a statement
+//! gives it a fresh name, records its type, attaches the builder's current
+//! provenance, certificates and attributes, and returns the name.
+//!
+//! ```text
+//! let mut names = NameTable::new();
+//! let mut types = TypeEnv::new();
+//! let mut b: Builder<'_, Soacs> = Builder::new(&mut names, &mut types);
+//! b.prov = prov;                                 // for all that follows
+//! let n1 = b.add_i64(n.into(), Atom::i64(1));    // an Atom, folded if it can be
+//! let is = b.let_basic("is", BasicOp::Iota { .. }); // typed by itself
+//! let ys = b.map("ys", width, &[xs], |b, x| {    // lambda bodies by closure
+//!     vec![b.binary(BinOp::FMul, PrimType::F32, x[0].into(), two).into()]
+//! });
+//! let r = b.if_("r", cond, vec![Type::I64], |_| vec![x], |_| vec![y]);
+//! let body = b.finish(vec![ys[0].into()]);
+//! ```
+//!
+//! - Nested bodies are made with [`Builder::body`] and what is built on it
+//!   ([`Builder::if_`], [`Builder::for_loop`], [`Builder::lambda`]): inside the
+//!   closure, statements go to the nested body.
+//! - Where results include sizes, types given to the builder say
+//!   [`Dim::Ext`](crate::Dim::Ext) with the position of the result; the builder
+//!   puts the pattern's names in their place.
+//! - Certificates: [`Builder::with_certs`] attaches them to every statement made
+//!   inside.
+//! - Nothing is folded, except `i64` additions of 0 and multiplications by 1
+//!   or of two constants, because sizes are full of them. Folding is the simplifier's work.
+//!
+//! Wrong use (an operand without a known type) panics: it is a bug of the pass.
+
+use crate::name::{FunName, Name, NameTable, Prov};
+use crate::soac::{Operator, Soac, Soacs};
+use crate::syntax::{
+    Atom, Attrs, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, LoopParam, MsgPart,
+    Param, Stm,
+};
+use crate::types::{Dim, Shape, Type};
+use crate::typing::{TypeEnv, basic_type, exp_types, fresh_pattern, instantiate};
+use crate::walk::Operation;
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+use smallvec::SmallVec;
+
+/// A loop parameter to be: its hint, type ([`Dim::Ext`] means an earlier one),
+/// initial value and whether it is consumed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopInit {
+    /// Hint of the name.
+    pub hint: String,
+    /// Type.
+    pub ty: Type,
+    /// Value in the first iteration.
+    pub init: Atom,
+    /// Whether the loop may update it in place.
+    pub consumed: bool,
+}
+
+/// Collects statements; see the module's header.
+pub struct Builder<'a, L: Level> {
+    /// The function's names.
+    pub names: &'a mut NameTable,
+    /// Their types.
+    pub types: &'a mut TypeEnv,
+    /// Provenance of the statements to come.
+    pub prov: Prov,
+    /// Certificates of the statements to come.
+    pub certs: SmallVec<[Name; 2]>,
+    /// Attributes of the statements to come.
+    pub attrs: Attrs,
+    stms: Vec<Stm<L>>,
+}
+
+impl<'a, L: Level> Builder<'a, L> {
+    /// A builder without statements.
+    pub fn new(names: &'a mut NameTable, types: &'a mut TypeEnv) -> Self {
+        Self {
+            names,
+            types,
+            prov: Prov::NONE,
+            certs: SmallVec::new(),
+            attrs: Attrs::default(),
+            stms: Vec::new(),
+        }
+    }
+
+    /// The statements so far, as a body with these results.
+    pub fn finish(self, result: Vec<Atom>) -> Body<L> {
+        Body {
+            stms: self.stms,
+            result,
+        }
+    }
+
+    /// The statements so far; the builder goes on without them.
+    pub fn take_stms(&mut self) -> Vec<Stm<L>> {
+        std::mem::take(&mut self.stms)
+    }
+
+    /// Appends a finished statement and records the types in it, at any depth.
+    pub fn push(&mut self, stm: Stm<L>) {
+        self.types.add_params(&stm.pat);
+        self.types.add_exp(&stm.exp);
+        self.stms.push(stm);
+    }
+
+    /// Appends finished statements.
+    pub fn extend(&mut self, stms: impl IntoIterator<Item = Stm<L>>) {
+        for stm in stms {
+            self.push(stm);
+        }
+    }
+
+    /// The auxiliary information that statements get now.
+    pub fn aux(&self) -> Aux {
+        Aux {
+            certs: self.certs.clone(),
+            attrs: self.attrs.clone(),
+            prov: self.prov,
+        }
+    }
+
+    /// Runs `f` with these certificates added to each statement.
+    pub fn with_certs<R>(&mut self, certs: &[Name], f: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.certs.clone();
+        for cert in certs {
+            if !self.certs.contains(cert) {
+                self.certs.push(*cert);
+            }
+        }
+        let result = f(self);
+        self.certs = before;
+        result
+    }
+
+    /// The type of an operand.
+    pub fn type_of(&self, atom: Atom) -> Type {
+        self.types.type_of_atom(atom)
+    }
+
+    /// A fresh parameter, with its type recorded.
+    pub fn param(&mut self, hint: &str, ty: Type) -> Param<L> {
+        let name = self.names.fresh(hint);
+        self.types.set(name, ty.clone());
+        Param {
+            name,
+            ty,
+            ann: L::Ann::default(),
+        }
+    }
+
+    /// `let pat = exp` for a finished pattern.
+    pub fn let_pat(&mut self, pat: Vec<Param<L>>, exp: Exp<L>) {
+        self.types.add_params(&pat);
+        let aux = self.aux();
+        self.stms.push(Stm { pat, aux, exp });
+    }
+
+    /// Binds the only result of an expression, of a given type.
+    pub fn bind(&mut self, hint: &str, ty: Type, exp: Exp<L>) -> Name {
+        let param = self.param(hint, ty);
+        let name = param.name;
+        self.let_pat(vec![param], exp);
+        name
+    }
+
+    /// Binds the results of an expression, of given types.
+    pub fn bind_all(
+        &mut self,
+        results: impl IntoIterator<Item = (impl AsRef<str>, Type)>,
+        exp: Exp<L>,
+    ) -> Vec<Name> {
+        let pat = fresh_pattern(self.names, results);
+        let names = pat.iter().map(|param| param.name).collect();
+        self.let_pat(pat, exp);
+        names
+    }
+
+    /// Binds the only result of an expression whose type follows from it: not
+    /// of a conditional or call.
+    pub fn let_exp(&mut self, hint: &str, exp: Exp<L>) -> Name {
+        let types = exp_types(&exp, &|name| self.types.type_of(name).clone());
+        match types.as_deref() {
+            Some([ty]) => self.bind(hint, ty.clone(), exp),
+            _ => panic!("let_exp needs an expression of one result with a type of its own"),
+        }
+    }
+
+    /// Binds the results of an operation or loop, all with one hint.
+    pub fn let_exps(&mut self, hint: &str, exp: Exp<L>) -> Vec<Name> {
+        let types = exp_types(&exp, &|name| self.types.type_of(name).clone())
+            .expect("let_exps needs an expression that is no conditional and no call");
+        self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
+    }
+
+    /// Binds a basic operation.
+    pub fn let_basic(&mut self, hint: &str, op: BasicOp) -> Name {
+        let ty = basic_type(&op, &|name| self.types.type_of(name).clone());
+        self.bind(hint, ty, Exp::Basic(op))
+    }
+
+    /// Binds an operation of the level.
+    pub fn let_op(&mut self, hint: &str, op: L::Op) -> Vec<Name> {
+        let types = op.result_types(&|name| self.types.type_of(name).clone());
+        self.bind_all(types.into_iter().map(|ty| (hint, ty)), Exp::Op(op))
+    }
+
+    /// `x op y`.
+    pub fn binary(&mut self, op: BinOp, ty: PrimType, x: Atom, y: Atom) -> Name {
+        self.let_basic(op.name(), BasicOp::Binary(op, ty, x, y))
+    }
+
+    /// `op x`.
+    pub fn unary(&mut self, op: UnOp, ty: PrimType, x: Atom) -> Name {
+        self.let_basic(op.name(), BasicOp::Unary(op, ty, x))
+    }
+
+    /// Whether `x op y`.
+    pub fn compare(&mut self, op: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Name {
+        self.let_basic(op.name(), BasicOp::Compare(op, ty, x, y))
+    }
+
+    /// `x` converted; the same operand where the conversion is one from a type to itself.
+    pub fn convert(&mut self, op: ConvOp, from: PrimType, to: PrimType, arg: Atom) -> Atom {
+        if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+            return arg;
+        }
+        self.let_basic("conv", BasicOp::Convert { op, from, to, arg })
+            .into()
+    }
+
+    /// One of two scalars.
+    pub fn select(&mut self, ty: PrimType, cond: Atom, if_true: Atom, if_false: Atom) -> Name {
+        self.let_basic(
+            "sel",
+            BasicOp::Select {
+                ty,
+                cond,
+                if_true,
+                if_false,
+            },
+        )
+    }
+
+    /// `x + y` on sizes.
+    pub fn add_i64(&mut self, x: Atom, y: Atom) -> Atom {
+        match (x, y) {
+            (Atom::Const(Scalar::I64(0)), other) | (other, Atom::Const(Scalar::I64(0))) => other,
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
+                Atom::i64(a.wrapping_add(b))
+            }
+            _ => self.binary(BinOp::Add, PrimType::I64, x, y).into(),
+        }
+    }
+
+    /// `x - y` on sizes.
+    pub fn sub_i64(&mut self, x: Atom, y: Atom) -> Atom {
+        match (x, y) {
+            (other, Atom::Const(Scalar::I64(0))) => other,
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
+                Atom::i64(a.wrapping_sub(b))
+            }
+            _ => self.binary(BinOp::Sub, PrimType::I64, x, y).into(),
+        }
+    }
+
+    /// `x * y` on sizes.
+    pub fn mul_i64(&mut self, x: Atom, y: Atom) -> Atom {
+        match (x, y) {
+            (Atom::Const(Scalar::I64(1)), other) | (other, Atom::Const(Scalar::I64(1))) => other,
+            (Atom::Const(Scalar::I64(a)), Atom::Const(Scalar::I64(b))) => {
+                Atom::i64(a.wrapping_mul(b))
+            }
+            _ => self.binary(BinOp::Mul, PrimType::I64, x, y).into(),
+        }
+    }
+
+    /// The product of sizes.
+    pub fn product(&mut self, dims: &[Dim]) -> Atom {
+        dims.iter()
+            .filter_map(|dim| dim.atom())
+            .fold(Atom::i64(1), |x, y| self.mul_i64(x, y))
+    }
+
+    /// An operand as a dimension: itself, if it is a variable or constant size.
+    pub fn dim(atom: Atom) -> Dim {
+        Dim::from_atom(atom).expect("a size is an i64")
+    }
+
+    /// A check; statements that rely on it list the certificate.
+    pub fn assert(&mut self, cond: Atom, msg: Vec<MsgPart>) -> Name {
+        self.let_basic("cert", BasicOp::Assert { cond, msg })
+    }
+
+    /// The element or row at these indices (of the outermost dimensions).
+    pub fn index(&mut self, hint: &str, array: Name, indices: &[Atom]) -> Name {
+        let slice = self.row_slice(array, indices);
+        self.let_basic(hint, BasicOp::Index { array, slice })
+    }
+
+    /// The array with the element or row at these indices replaced; consumes it.
+    pub fn update(&mut self, hint: &str, array: Name, indices: &[Atom], value: Atom) -> Name {
+        let slice = self.row_slice(array, indices);
+        self.let_basic(
+            hint,
+            BasicOp::Update {
+                array,
+                slice,
+                value,
+            },
+        )
+    }
+
+    /// The slice that takes one index of each outermost dimension and all of the rest.
+    pub fn row_slice(&self, array: Name, indices: &[Atom]) -> Vec<DimIndex> {
+        let whole = |dim: &Dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count: *dim,
+            stride: Atom::i64(1),
+        };
+        let shape = self.types.type_of(array).shape();
+        let fixed = indices.iter().map(|i| DimIndex::Fix(*i));
+        fixed
+            .chain(shape.iter().skip(indices.len()).map(whole))
+            .collect()
+    }
+
+    /// The value repeated.
+    pub fn replicate(&mut self, hint: &str, shape: &[Dim], value: Atom) -> Name {
+        self.let_basic(
+            hint,
+            BasicOp::Replicate {
+                shape: Shape::from_slice(shape),
+                value,
+            },
+        )
+    }
+
+    /// `0 .. count` as `i64`.
+    pub fn iota(&mut self, count: Dim) -> Name {
+        let (start, stride) = (Atom::i64(0), Atom::i64(1));
+        self.let_basic(
+            "iota",
+            BasicOp::Iota {
+                ty: PrimType::I64,
+                count,
+                start,
+                stride,
+            },
+        )
+    }
+
+    /// A body made by the closure, which returns the results.
+    pub fn body(&mut self, f: impl FnOnce(&mut Self) -> Vec<Atom>) -> Body<L> {
+        let outer = std::mem::take(&mut self.stms);
+        let certs = std::mem::take(&mut self.certs);
+        let attrs = std::mem::take(&mut self.attrs);
+        let result = f(self);
+        self.certs = certs;
+        self.attrs = attrs;
+        Body {
+            stms: std::mem::replace(&mut self.stms, outer),
+            result,
+        }
+    }
+
+    /// A conditional with results of these types.
+    pub fn if_(
+        &mut self,
+        hint: &str,
+        cond: Atom,
+        types: Vec<Type>,
+        then_body: impl FnOnce(&mut Self) -> Vec<Atom>,
+        else_body: impl FnOnce(&mut Self) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let then_body = self.body(then_body);
+        let else_body = self.body(else_body);
+        let exp = Exp::If {
+            cond,
+            then_body,
+            else_body,
+        };
+        self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
+    }
+
+    /// A call with results of these types.
+    pub fn call(
+        &mut self,
+        hint: &str,
+        fun: FunName,
+        args: Vec<Atom>,
+        types: Vec<Type>,
+    ) -> Vec<Name> {
+        let exp = Exp::Apply { fun, args };
+        self.bind_all(types.into_iter().map(|ty| (hint, ty)), exp)
+    }
+
+    /// `for i < bound`: the closure gets the counter and the parameters and
+    /// returns the parameters' next values.
+    pub fn for_loop(
+        &mut self,
+        ty: PrimType,
+        bound: Atom,
+        inits: Vec<LoopInit>,
+        f: impl FnOnce(&mut Self, Name, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let var = self.names.fresh("i");
+        self.types.set(var, Type::Prim(ty));
+        self.loop_(LoopForm::For { var, ty, bound }, inits, |b, params| {
+            f(b, var, params)
+        })
+    }
+
+    /// While the first parameter (a `bool`) is true: the closure gets the
+    /// parameters and returns their next values.
+    pub fn while_loop(
+        &mut self,
+        inits: Vec<LoopInit>,
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let params = self.loop_params(inits);
+        let cond = params
+            .first()
+            .expect("a while loop has a condition")
+            .param
+            .name;
+        self.finish_loop(LoopForm::While { cond }, params, f)
+    }
+
+    /// A loop of any form; a `while` form names a parameter of its own, so use
+    /// [`Builder::while_loop`] for it.
+    pub fn loop_(
+        &mut self,
+        form: LoopForm,
+        inits: Vec<LoopInit>,
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let params = self.loop_params(inits);
+        self.finish_loop(form, params, f)
+    }
+
+    fn loop_params(&mut self, inits: Vec<LoopInit>) -> Vec<LoopParam<L>> {
+        let mut params: Vec<LoopParam<L>> = Vec::with_capacity(inits.len());
+        for LoopInit {
+            hint,
+            ty,
+            init,
+            consumed,
+        } in inits
+        {
+            let earlier = |i: u32| params.get(i as usize).map(|p| Dim::Var(p.param.name));
+            let ty = instantiate(&ty, &earlier);
+            params.push(LoopParam {
+                param: self.param(&hint, ty),
+                init,
+                consumed,
+            });
+        }
+        params
+    }
+
+    fn finish_loop(
+        &mut self,
+        form: LoopForm,
+        params: Vec<LoopParam<L>>,
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let names: Vec<Name> = params.iter().map(|p| p.param.name).collect();
+        let hints: Vec<String> = names
+            .iter()
+            .map(|n| self.names.hint(*n).to_string())
+            .collect();
+        let body = self.body(|b| f(b, &names));
+        let exp = Exp::Loop { params, form, body };
+        let types = exp_types(&exp, &|name| self.types.type_of(name).clone()).unwrap_or_default();
+        self.bind_all(hints.into_iter().zip(types), exp)
+    }
+
+    /// A lambda with parameters of these types; the types of its results are
+    /// those of what the closure returns.
+    pub fn lambda(
+        &mut self,
+        params: impl IntoIterator<Item = (impl AsRef<str>, Type)>,
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Lambda<L> {
+        let params: Vec<Param<L>> = fresh_pattern(self.names, params);
+        self.types.add_params(&params);
+        let names: Vec<Name> = params.iter().map(|param| param.name).collect();
+        let body = self.body(|b| f(b, &names));
+        let ret = body.result.iter().map(|atom| self.type_of(*atom)).collect();
+        Lambda { params, body, ret }
+    }
+
+    /// The lambda of a binary scalar operator.
+    pub fn binary_lambda(&mut self, op: BinOp, ty: PrimType) -> Lambda<L> {
+        let params = [("x", Type::Prim(ty)), ("y", Type::Prim(ty))];
+        self.lambda(params, |b, p| {
+            vec![b.binary(op, ty, p[0].into(), p[1].into()).into()]
+        })
+    }
+
+    /// The lambda that gives its parameters, of these types, back.
+    pub fn identity_lambda(&mut self, types: &[Type]) -> Lambda<L> {
+        self.lambda(types.iter().map(|ty| ("x", ty.clone())), |_, params| {
+            params.iter().map(|name| Atom::Var(*name)).collect()
+        })
+    }
+}
+
+impl Builder<'_, Soacs> {
+    /// The types of the rows of arrays (accumulators: themselves).
+    pub fn row_types(&self, arrays: &[Name]) -> Vec<Type> {
+        let row = |array: &Name| {
+            self.types
+                .type_of(*array)
+                .row()
+                .expect("an array or accumulator")
+        };
+        arrays.iter().map(row).collect()
+    }
+
+    /// The closure mapped over arrays of one width.
+    pub fn map(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        f: impl FnOnce(&mut Self, &[Name]) -> Vec<Atom>,
+    ) -> Vec<Name> {
+        let rows = self.row_types(inputs);
+        let map = self.lambda(rows.into_iter().map(|ty| ("x", ty)), f);
+        self.screma(hint, width, inputs, map, Vec::new(), Vec::new())
+    }
+
+    /// Arrays of one width reduced.
+    pub fn reduce(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        op: Operator<Soacs>,
+    ) -> Vec<Name> {
+        let rows = self.row_types(inputs);
+        let map = self.identity_lambda(&rows);
+        self.screma(hint, width, inputs, map, Vec::new(), vec![op])
+    }
+
+    /// Arrays of one width scanned.
+    pub fn scan(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        op: Operator<Soacs>,
+    ) -> Vec<Name> {
+        let rows = self.row_types(inputs);
+        let map = self.identity_lambda(&rows);
+        self.screma(hint, width, inputs, map, vec![op], Vec::new())
+    }
+
+    /// A [`Soac::Screma`] without a post lambda.
+    pub fn screma(
+        &mut self,
+        hint: &str,
+        width: Dim,
+        inputs: &[Name],
+        map: Lambda<Soacs>,
+        scans: Vec<Operator<Soacs>>,
+        reduces: Vec<Operator<Soacs>>,
+    ) -> Vec<Name> {
+        let inputs = inputs.to_vec();
+        self.let_op(
+            hint,
+            Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post: None,
+            },
+        )
+    }
+}

@@ -1,0 +1,286 @@
+//! The evaluator: what a program means, at every level where operations have a meaning.
+//!
+//! Scalars are computed by [`prim::eval`]. Arrays are values: views (offset and
+//! strides) of shared typed buffers that are copied when written to while
+//! shared. Names' values are dropped at their last use ([`live`]), so that a
+//! loop that updates an array in place takes constant time for each update.
+//!
+//! **Decompositions are respected**, so that float results equal those of
+//! compiled code bit for bit. A reduction over `n` points has
+//! `clamp(n / grain, 1, max_chunks)` chunks; chunk `c` of `k` covers the points
+//! from `c * n / k` to `(c + 1) * n / k`. In a chunk, `width` accumulators start
+//! from the neutral elements; point `i` of the chunk goes to accumulator `i mod
+//! width`; these combine left to right; chunks' results combine left to right,
+//! from the first chunk's. A scan takes each chunk's total (a fold from the
+//! neutral elements); the first chunk starts from the neutral elements, the
+//! second from the first total, each further one from the combination of those
+//! before. At the level of combinators a reduction or scan is one chunk.
+//! Histograms and accumulators take their values in the order of the points.
+//!
+//! With memory, blocks are values without contents and annotations are ignored.
+//!
+//! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the
+//! statement that failed and of the calls around it. The number of statements
+//! is limited by a budget, the depth of calls and the size of arrays by
+//! constants. An index out of bounds or a division by zero is a bug here: the
+//! program has to check before. Derivatives are not supported yet.
+
+mod array;
+mod basic;
+mod live;
+mod machine;
+mod ops;
+mod seg;
+
+pub use array::{Array, Buffer};
+pub use machine::{Frame, Machine, Value};
+
+use crate::name::SrcLoc;
+use crate::syntax::{EntryType, Level, Program};
+use crate::types::{Dim, Type};
+use prim::Scalar;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
+
+/// How many statements an evaluation may run unless told otherwise.
+pub const DEFAULT_BUDGET: u64 = 2_000_000_000;
+
+/// The largest array, in bytes.
+pub const MAX_ARRAY_BYTES: u64 = 1 << 32;
+
+/// How deep calls may nest.
+pub const MAX_CALL_DEPTH: u32 = 10_000;
+
+/// How a level's operations are evaluated.
+pub trait Evaluate<L: Level> {
+    /// Appends the results to `out`.
+    ///
+    /// # Errors
+    ///
+    /// As the evaluation of statements in general.
+    fn eval<'p>(
+        &'p self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        out: &mut Vec<Value>,
+    ) -> Result<(), EvalError>;
+}
+
+/// An argument or result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum EvalValue {
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array.
+    Array(Array),
+}
+
+/// What kind of error it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorClass {
+    /// The program failed a check of its own.
+    Failure,
+    /// The arguments do not fit the entry point.
+    Argument,
+    /// The budget, the depth of calls or the size of an array.
+    Limit,
+    /// Something that the evaluator cannot do yet.
+    Unsupported,
+    /// The program is not well-formed.
+    Bug,
+}
+
+/// Why an evaluation did not end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EvalError {
+    /// Its class.
+    pub class: ErrorClass,
+    /// What happened.
+    pub message: String,
+    /// Where, innermost first.
+    pub places: Vec<SrcLoc>,
+}
+
+impl EvalError {
+    pub(crate) fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            places: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bug(message: impl Into<String>) -> Self {
+        Self::new(ErrorClass::Bug, message)
+    }
+
+    /// The message and the places, with the files' names.
+    pub fn render(&self, files: &[Arc<str>]) -> String {
+        let mut text = self.to_string();
+        for (i, place) in self.places.iter().enumerate() {
+            let file = files.get(place.file as usize).map_or("?", |file| &**file);
+            let word = if i == 0 { "at" } else { "called at" };
+            let _ = write!(text, "\n  {word} {file}:{}:{}", place.line, place.col);
+        }
+        text
+    }
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.class {
+            ErrorClass::Failure => "",
+            ErrorClass::Argument => "wrong argument: ",
+            ErrorClass::Limit => "limit reached: ",
+            ErrorClass::Unsupported => "not supported yet: ",
+            ErrorClass::Bug => "bug: ",
+        })?;
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// Evaluates an entry point. Arguments and results are scalars and arrays in
+/// order, the parts of opaque values spread out, sizes and blocks left out.
+///
+/// # Errors
+///
+/// See [`ErrorClass`].
+pub fn eval_entry<L: Level>(
+    program: &Program<L>,
+    entry: &str,
+    args: Vec<EvalValue>,
+) -> Result<Vec<EvalValue>, EvalError> {
+    eval_entry_with_budget(program, entry, args, DEFAULT_BUDGET)
+}
+
+/// As [`eval_entry`], with at most `budget` statements.
+///
+/// # Errors
+///
+/// See [`ErrorClass`].
+pub fn eval_entry_with_budget<L: Level>(
+    program: &Program<L>,
+    entry: &str,
+    args: Vec<EvalValue>,
+    budget: u64,
+) -> Result<Vec<EvalValue>, EvalError> {
+    let argument = |message: String| EvalError::new(ErrorClass::Argument, message);
+    let point = program
+        .entries
+        .iter()
+        .find(|point| &*point.name == entry)
+        .ok_or_else(|| argument(format!("there is no entry point {entry}")))?;
+    let mut m = Machine::new(program, budget);
+    let index = m.function_index(&point.fun)?;
+    let function = &program.functions[index];
+
+    let mut leaves = Vec::new();
+    for value in &point.params {
+        spread(&value.ty, &value.name, &mut leaves);
+    }
+    if leaves.len() != args.len() {
+        return Err(argument(format!(
+            "{} where {} are needed",
+            args.len(),
+            leaves.len()
+        )));
+    }
+    let mut core = Vec::new();
+    for ((ty, name), value) in leaves.iter().zip(args) {
+        core.extend(core_values(ty, value).ok_or_else(|| {
+            argument(format!(
+                "{name} has another type than the entry point's parameter"
+            ))
+        })?);
+    }
+    let mut core = core.into_iter();
+    let mut values = Vec::new();
+    for param in &function.params {
+        let value = match param.param.ty {
+            Type::Mem(_) => Some(Value::Unit),
+            _ => core.next(),
+        };
+        values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
+    }
+    check_sizes(function, &values)?;
+
+    let mut results = Vec::new();
+    m.call(index, &mut values, &mut results)?;
+    let mut leaves = Vec::new();
+    for value in &point.results {
+        spread(&value.ty, &value.name, &mut leaves);
+    }
+    let mut results = results
+        .into_iter()
+        .filter(|value| !matches!(value, Value::Unit));
+    let mut out = Vec::new();
+    for (ty, _) in leaves {
+        let rank = if let EntryType::Array { rank, .. } = ty {
+            *rank
+        } else {
+            0
+        };
+        match results.nth(rank) {
+            Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
+            Some(Value::Array(array)) => out.push(EvalValue::Array(array)),
+            _ => return Err(EvalError::bug("a result does not fit the entry point")),
+        }
+    }
+    Ok(out)
+}
+
+/// The scalars and arrays that an entry type consists of.
+fn spread<'t>(ty: &'t EntryType, name: &'t str, leaves: &mut Vec<(&'t EntryType, &'t str)>) {
+    match ty {
+        EntryType::Scalar(_) | EntryType::Array { .. } => leaves.push((ty, name)),
+        EntryType::Opaque { name: _, parts } => {
+            for part in parts {
+                spread(part, name, leaves);
+            }
+        }
+    }
+}
+
+/// A value with its sizes before it, if it has the type.
+fn core_values(ty: &EntryType, value: EvalValue) -> Option<Vec<Value>> {
+    match (ty, value) {
+        (EntryType::Scalar(scalar), EvalValue::Scalar(x)) if x.ty() == scalar.prim() => {
+            Some(vec![Value::Scalar(x)])
+        }
+        (EntryType::Array { elem, rank }, EvalValue::Array(array))
+            if array.elem() == elem.prim() && array.shape().len() == *rank =>
+        {
+            let sizes = array.shape().iter().map(|n| Value::Scalar(Scalar::I64(*n)));
+            let mut values: Vec<Value> = sizes.collect();
+            values.push(Value::Array(array));
+            Some(values)
+        }
+        _ => None,
+    }
+}
+
+/// Arrays have the sizes that the parameters' types say.
+fn check_sizes<L: Level>(function: &crate::Function<L>, values: &[Value]) -> Result<(), EvalError> {
+    let names = crate::typing::positions(function.params.iter().map(|p| p.param.name));
+    for (param, value) in function.params.iter().zip(values) {
+        let Value::Array(array) = value else { continue };
+        for (dim, size) in param.param.ty.shape().iter().zip(array.shape()) {
+            let want = match dim {
+                Dim::Const(n) => Some(*n),
+                Dim::Var(name) => match names.get(name).map(|i| &values[*i as usize]) {
+                    Some(Value::Scalar(x)) => x.as_i64(),
+                    _ => None,
+                },
+                Dim::Ext(_) => None,
+            };
+            if let Some(want) = want.filter(|want| want != size) {
+                let name = function.names.hint(param.param.name);
+                let message = format!("{name} has size {size} where {want} is needed");
+                return Err(EvalError::new(ErrorClass::Argument, message));
+            }
+        }
+    }
+    Ok(())
+}

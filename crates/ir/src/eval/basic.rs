@@ -1,0 +1,379 @@
+//! Operations without bodies.
+
+use super::array::{Array, Buffer, checked_count};
+use super::machine::{Frame, Machine, Value};
+use super::{ErrorClass, EvalError};
+use crate::name::Name;
+use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
+use prim::eval as scalar;
+use prim::{PrimType, Scalar, ScalarType};
+use smallvec::SmallVec;
+use std::fmt::Write as _;
+
+type Result<T> = std::result::Result<T, EvalError>;
+type Slice = SmallVec<[std::result::Result<i64, (i64, i64, i64)>; 3]>;
+
+fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
+    value.ok_or_else(|| EvalError::bug(message()))
+}
+
+impl<'p, L: Level> Machine<'p, L> {
+    pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp) -> Result<Value> {
+        let undefined = |name: &str, args: &[Scalar]| {
+            EvalError::bug(format!("{name} has no value for {args:?}"))
+        };
+        Ok(match op {
+            BasicOp::Atom(x) | BasicOp::Opaque(x) => frame.atom(*x)?,
+            BasicOp::Unary(op, _, x) => {
+                let x = frame.scalar(*x)?;
+                let value = scalar::unary(*op, x);
+                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x]))?)
+            }
+            BasicOp::Binary(op, _, x, y) => {
+                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
+                let value = scalar::binary(*op, x, y);
+                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x, y]))?)
+            }
+            BasicOp::Compare(op, _, x, y) => {
+                let (x, y) = (frame.scalar(*x)?, frame.scalar(*y)?);
+                let value = scalar::compare(*op, x, y);
+                Value::Scalar(Scalar::Bool(
+                    value.ok_or_else(|| undefined(op.name(), &[x, y]))?,
+                ))
+            }
+            BasicOp::Convert {
+                op,
+                from: _,
+                to,
+                arg,
+            } => {
+                let x = frame.scalar(*arg)?;
+                let value = scalar::convert(*op, x, *to);
+                Value::Scalar(value.ok_or_else(|| undefined(op.name(), &[x]))?)
+            }
+            BasicOp::Select {
+                ty: _,
+                cond,
+                if_true,
+                if_false,
+            } => {
+                let chosen = if frame.bool(*cond)? {
+                    if_true
+                } else {
+                    if_false
+                };
+                Value::Scalar(frame.scalar(*chosen)?)
+            }
+            BasicOp::Fma(_, x, y, z) => {
+                let (x, y, z) = (frame.scalar(*x)?, frame.scalar(*y)?, frame.scalar(*z)?);
+                Value::Scalar(scalar::fma(x, y, z).ok_or_else(|| undefined("fma", &[x, y, z]))?)
+            }
+            BasicOp::Math(fun, _, args) => {
+                let args: Result<SmallVec<[Scalar; 2]>> =
+                    args.iter().map(|arg| frame.scalar(*arg)).collect();
+                let args = args?;
+                let value = scalar::math(*fun, &args);
+                Value::Scalar(value.ok_or_else(|| undefined(fun.name(), &args))?)
+            }
+            BasicOp::Assert { cond, msg } => {
+                if !frame.bool(*cond)? {
+                    let message = message(frame, msg)?;
+                    return Err(EvalError::new(ErrorClass::Failure, message));
+                }
+                Value::Unit
+            }
+            BasicOp::Index { array, slice } => index(frame, *array, slice)?,
+            BasicOp::Update {
+                array,
+                slice,
+                value,
+            } => {
+                let mut target = frame.take_array(*array)?;
+                write(frame, &mut target, slice, *value)?;
+                Value::Array(target)
+            }
+            BasicOp::Concat { dim, arrays, width } => {
+                let width = frame.dim(*width)?;
+                Value::Array(concat(frame, *dim, arrays, width)?)
+            }
+            BasicOp::Iota {
+                ty,
+                count,
+                start,
+                stride,
+            } => {
+                let n = frame.dim(*count)?;
+                let (start, stride) = (frame.scalar(*start)?, frame.scalar(*stride)?);
+                let count = checked_count(&[n], *ty)?;
+                let parts = start.as_i64().zip(stride.as_i64());
+                let (start, stride) = or_bug(parts, || "iota of no integers".to_owned())?;
+                let mut data = Buffer::with_capacity(*ty, count);
+                for i in 0..count as i64 {
+                    let x = start.wrapping_add(i.wrapping_mul(stride));
+                    let _ = data.push(Scalar::int(*ty, x));
+                }
+                fresh(&[n], data)?
+            }
+            BasicOp::Replicate { shape, value } => {
+                let mut shape = frame.sizes(shape)?;
+                let value = frame.atom(*value)?;
+                if let (true, Value::Scalar(_)) = (shape.is_empty(), &value) {
+                    return Ok(value);
+                }
+                match value {
+                    Value::Scalar(x) => {
+                        let count = checked_count(&shape, x.ty())?;
+                        fresh(&shape, Buffer::filled(x, count))?
+                    }
+                    Value::Array(row) => {
+                        let times = checked_count(&shape, row.elem())?;
+                        shape.extend_from_slice(row.shape());
+                        let count = checked_count(&shape, row.elem())?;
+                        let mut data = Buffer::with_capacity(row.elem(), count);
+                        let times = if count == 0 { 0 } else { times };
+                        for _ in 0..times {
+                            let _ = row.append_to(&mut data);
+                        }
+                        fresh(&shape, data)?
+                    }
+                    _ => return Err(EvalError::bug("replicate of no value")),
+                }
+            }
+            BasicOp::Scratch { elem, shape } => {
+                let shape = frame.sizes(shape)?;
+                let count = checked_count(&shape, *elem)?;
+                if shape.is_empty() {
+                    return Ok(Value::Scalar(Scalar::zero(*elem)));
+                }
+                fresh(&shape, Buffer::filled(Scalar::zero(*elem), count))?
+            }
+            BasicOp::Rearrange { perm, array } => {
+                let result = frame.array(*array)?.rearrange(perm);
+                Value::Array(or_bug(result, || format!("{perm:?} is no permutation"))?)
+            }
+            BasicOp::Reshape {
+                kind: _,
+                shape,
+                array,
+            } => {
+                let shape = frame.sizes(shape)?;
+                let array = frame.array(*array)?;
+                if shape.is_empty() {
+                    let value = array.scalars().first().copied();
+                    return Ok(Value::Scalar(or_bug(value, || {
+                        "reshape of nothing".to_owned()
+                    })?));
+                }
+                let result = array.reshape(&shape);
+                Value::Array(or_bug(result, || {
+                    format!("the shape {:?} cannot become {shape:?}", array.shape())
+                })?)
+            }
+            BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
+                Value::Array(frame.array(*array)?.copy())
+            }
+            BasicOp::ArrayLit { row, elems } => {
+                let values: Result<Vec<Value>> =
+                    elems.iter().map(|elem| frame.atom(*elem)).collect();
+                let elem = or_bug(row.elem(), || "an array of no values".to_owned())?;
+                let mut rows = Rows::new(elem, elems.len());
+                for value in values? {
+                    rows.push(value)?;
+                }
+                let row_shape = frame.sizes(row.shape())?;
+                rows.finish(&[elems.len() as i64], &row_shape)?
+            }
+            BasicOp::ConstArray { elem, shape, bytes } => {
+                let array = Array::from_bytes(*elem, shape, bytes);
+                Value::Array(or_bug(array, || {
+                    "a constant array of another size".to_owned()
+                })?)
+            }
+            BasicOp::UpdateAcc { acc, index, values } => {
+                return self.update_acc(frame, *acc, index, values);
+            }
+        })
+    }
+}
+
+fn fresh(shape: &[i64], data: Buffer) -> Result<Value> {
+    let array = Array::new(shape, data);
+    Ok(Value::Array(or_bug(array, || {
+        "an array of another size than its shape".to_owned()
+    })?))
+}
+
+fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
+    let indices = fixed(frame, slice)?;
+    let array = frame.array(array)?;
+    let out_of_bounds = || {
+        EvalError::bug(format!(
+            "an index out of bounds for the shape {:?}",
+            array.shape()
+        ))
+    };
+    if let Some(indices) = indices
+        && indices.len() == array.shape().len()
+    {
+        return Ok(Value::Scalar(
+            array.element(&indices).ok_or_else(out_of_bounds)?,
+        ));
+    }
+    let part = array
+        .slice(&evaluated(frame, slice)?)
+        .ok_or_else(out_of_bounds)?;
+    Ok(Value::Array(part))
+}
+
+/// The indices, if there are no slices.
+fn fixed(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Option<SmallVec<[i64; 3]>>> {
+    let mut indices = SmallVec::new();
+    for index in slice {
+        match index {
+            DimIndex::Fix(i) => indices.push(frame.i64(*i)?),
+            DimIndex::Slice { .. } => return Ok(None),
+        }
+    }
+    Ok(Some(indices))
+}
+
+fn evaluated(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Slice> {
+    let one = |index: &DimIndex| {
+        Ok(match index {
+            DimIndex::Fix(i) => Ok(frame.i64(*i)?),
+            DimIndex::Slice {
+                start,
+                count,
+                stride,
+            } => Err((frame.i64(*start)?, frame.dim(*count)?, frame.i64(*stride)?)),
+        })
+    };
+    slice.iter().map(one).collect()
+}
+
+fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom) -> Result<()> {
+    let ok = match frame.atom(value)? {
+        Value::Scalar(x) => match fixed(frame, slice)? {
+            Some(indices) if indices.len() == target.shape().len() => target.write(&indices, x),
+            _ => false,
+        },
+        Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part),
+        _ => false,
+    };
+    or_bug(ok.then_some(()), || {
+        format!(
+            "an update out of bounds or of another shape in {:?}",
+            target.shape()
+        )
+    })
+}
+
+fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<Array> {
+    let wrong = || "concat of arrays that do not fit".to_owned();
+    let parts: Result<Vec<&Array>> = arrays.iter().map(|name| frame.array(*name)).collect();
+    let parts = parts?;
+    let first = or_bug(parts.first().copied(), wrong)?;
+    let mut shape: SmallVec<[i64; 3]> = SmallVec::from_slice(first.shape());
+    let fits = parts.iter().all(|part| {
+        part.shape().len() == shape.len()
+            && (0..shape.len()).all(|d| d == dim || part.shape()[d] == shape[d])
+    });
+    let total: i64 = parts.iter().filter_map(|part| part.shape().get(dim)).sum();
+    or_bug(
+        (fits && dim < shape.len() && total == width).then_some(()),
+        wrong,
+    )?;
+    shape[dim] = width;
+    let count = checked_count(&shape, first.elem())?;
+    let mut data = Buffer::with_capacity(first.elem(), count);
+    let outer: i64 = shape[..dim].iter().product();
+    // Each part as one block per index of the dimensions outside `dim`.
+    let mut blocks = Vec::new();
+    for part in parts {
+        let rest: i64 = part.shape()[dim..].iter().product();
+        blocks.push(or_bug(part.reshape(&[outer, rest]), wrong)?);
+    }
+    for i in 0..outer {
+        for block in &blocks {
+            let row = or_bug(block.slice(&[Ok(i)]), wrong)?;
+            or_bug(row.append_to(&mut data).then_some(()), wrong)?;
+        }
+    }
+    or_bug(Array::new(&shape, data), wrong)
+}
+
+fn message(frame: &Frame<'_>, parts: &[MsgPart]) -> Result<String> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            MsgPart::Text(fixed) => text.push_str(fixed),
+            MsgPart::Value(ty, value) => show(&mut text, *ty, frame.scalar(*value)?),
+        }
+    }
+    Ok(text)
+}
+
+/// Appends a scalar as a value of a source type.
+fn show(text: &mut String, ty: ScalarType, value: Scalar) {
+    let _ = match value {
+        Scalar::F16(x) => write!(text, "{x}"),
+        Scalar::F32(x) => write!(text, "{x}"),
+        Scalar::F64(x) => write!(text, "{x}"),
+        Scalar::Bool(x) => write!(text, "{x}"),
+        Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) if ty.is_unsigned() => {
+            write!(text, "{}", value.bits())
+        }
+        Scalar::I8(x) => write!(text, "{x}"),
+        Scalar::I16(x) => write!(text, "{x}"),
+        Scalar::I32(x) => write!(text, "{x}"),
+        Scalar::I64(x) => write!(text, "{x}"),
+    };
+}
+
+/// Rows on the way to an array.
+pub(super) struct Rows {
+    data: Buffer,
+    shape: Option<SmallVec<[i64; 3]>>,
+}
+
+impl Rows {
+    pub(super) fn new(elem: PrimType, rows: usize) -> Self {
+        let data = Buffer::with_capacity(elem, rows.min(1 << 20));
+        Self { data, shape: None }
+    }
+
+    /// Appends a scalar or array of the same shape as the others.
+    pub(super) fn push(&mut self, value: Value) -> Result<()> {
+        let ok = match value {
+            Value::Scalar(x) => self.data.push(x),
+            Value::Array(row) => {
+                let same = self
+                    .shape
+                    .as_ref()
+                    .is_none_or(|shape| shape[..] == *row.shape());
+                if self.shape.is_none() {
+                    self.shape = Some(SmallVec::from_slice(row.shape()));
+                }
+                if !same {
+                    return Err(EvalError::bug(format!(
+                        "rows of the shapes {:?} and {:?}",
+                        self.shape.as_deref().unwrap_or_default(),
+                        row.shape()
+                    )));
+                }
+                row.append_to(&mut self.data)
+            }
+            // Accumulators are passed on beside the rows.
+            Value::Acc(_) => true,
+            Value::Empty | Value::Unit => false,
+        };
+        or_bug(ok.then_some(()), || "a row of another type".to_owned())
+    }
+
+    /// The array with these outer dimensions; `row` is its rows' shape where there were none.
+    pub(super) fn finish(self, outer: &[i64], row: &[i64]) -> Result<Value> {
+        let mut shape: SmallVec<[i64; 3]> = SmallVec::from_slice(outer);
+        shape.extend_from_slice(self.shape.as_deref().unwrap_or(row));
+        fresh(&shape, self.data)
+    }
+}

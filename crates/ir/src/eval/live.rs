@@ -1,0 +1,121 @@
+//! Last uses: where the evaluator may forget an array.
+//!
+//! For each array bound in a body (or as a parameter of it): the statement of
+//! that body in which it is used last, or that it is a result of the body and
+//! nothing else needs it there.
+
+use crate::name::Name;
+use crate::syntax::{Body, Function, Level, Param, Stm};
+use crate::types::Type;
+use crate::typing::TypeEnv;
+use crate::walk::Visit;
+use smallvec::SmallVec;
+
+/// Last uses in one function.
+#[derive(Default)]
+pub(super) struct Live {
+    /// Arrays to forget after a statement, by the first name that it binds.
+    pub(super) after: Vec<SmallVec<[Name; 2]>>,
+    /// Whether the name's value may be moved out when its body ends.
+    pub(super) moved: Vec<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Last {
+    Never,
+    Statement(Name),
+    Result,
+    ResultTwice,
+}
+
+struct Uses<'t> {
+    types: &'t TypeEnv,
+    last: Vec<Last>,
+    /// Index in `statements` of the body that a name belongs to.
+    depth: Vec<usize>,
+    /// For each open body the first name that the current statement binds;
+    /// `None` in its results.
+    statements: Vec<Option<Name>>,
+}
+
+impl Uses<'_> {
+    fn bind(&mut self, name: Name, depth: usize) {
+        self.depth[name.index()] = depth;
+    }
+}
+
+impl<L: Level> Visit<L> for Uses<'_> {
+    fn binder(&mut self, name: &Name) {
+        // Parameters belong to the body that follows.
+        self.bind(*name, self.statements.len());
+    }
+
+    fn ty(&mut self, _: &Type) {}
+
+    fn ann(&mut self, _: &L::Ann) {}
+
+    fn param(&mut self, param: &Param<L>) {
+        self.bind(param.name, self.statements.len());
+    }
+
+    fn name(&mut self, name: &Name) {
+        if !matches!(self.types.get(*name), Some(Type::Array { .. })) {
+            return;
+        }
+        let depth = self.depth[name.index()];
+        let last = &mut self.last[name.index()];
+        *last = match self.statements.get(depth) {
+            Some(Some(statement)) => Last::Statement(*statement),
+            Some(None) if depth + 1 == self.statements.len() && *last != Last::Result => {
+                Last::Result
+            }
+            Some(None) | None => Last::ResultTwice,
+        };
+    }
+
+    fn body(&mut self, body: &Body<L>) {
+        self.statements.push(None);
+        self.walk_body(body);
+        self.statements.pop();
+    }
+
+    fn stm(&mut self, stm: &Stm<L>) {
+        let depth = self.statements.len() - 1;
+        self.statements[depth] = stm.pat.first().map(|param| param.name);
+        self.exp(&stm.exp);
+        for param in &stm.pat {
+            self.bind(param.name, depth);
+            // Until it is used, it is not needed after its own statement.
+            if let (Some(first), Some(Type::Array { .. })) =
+                (stm.pat.first(), self.types.get(param.name))
+            {
+                self.last[param.name.index()] = Last::Statement(first.name);
+            }
+        }
+        self.statements[depth] = None;
+    }
+}
+
+pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
+    let n = function.names.len();
+    let types = TypeEnv::of_function(function);
+    let mut uses = Uses {
+        types: &types,
+        last: vec![Last::Never; n],
+        depth: vec![0; n],
+        statements: Vec::new(),
+    };
+    Visit::<L>::walk_function(&mut uses, function);
+    let mut live = Live {
+        after: vec![SmallVec::new(); n],
+        moved: vec![false; n],
+    };
+    for (i, last) in uses.last.iter().enumerate() {
+        match last {
+            Last::Statement(first) => live.after[first.index()].push(Name(i as u32)),
+            Last::Result => live.moved[i] = true,
+            Last::Never | Last::ResultTwice => {}
+        }
+    }
+    live
+}

@@ -1,0 +1,407 @@
+//! Frames, bodies, statements, expressions and calls.
+
+use super::array::{Array, Sizes};
+use super::live::{Live, analyse};
+use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH};
+use crate::name::{FunName, Name, NameTable, ProvTable};
+use crate::soac::Operator;
+use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
+use crate::types::Dim;
+use crate::walk::with_stack;
+use prim::Scalar;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+/// What a name stands for.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    /// Nothing yet, or nothing any more.
+    #[default]
+    Empty,
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array.
+    Array(Array),
+    /// An accumulator, by its place among the open ones.
+    Acc(usize),
+    /// A certificate or a block.
+    Unit,
+}
+
+/// The arrays of an accumulator while they are written.
+pub(super) struct OpenAcc<'p, L: Level> {
+    pub(super) token: Name,
+    pub(super) arrays: Vec<Array>,
+    pub(super) op: Option<&'p Operator<L>>,
+}
+
+/// The values of one call's names.
+pub struct Frame<'p> {
+    pub(super) slots: Vec<Value>,
+    live: Rc<Live>,
+    names: &'p NameTable,
+    provs: &'p ProvTable,
+    /// Whether an error in it has got its provenance.
+    located: bool,
+}
+
+/// An evaluation in progress.
+pub struct Machine<'p, L: Level> {
+    program: &'p Program<L>,
+    index: FxHashMap<&'p FunName, usize>,
+    live: Vec<Option<Rc<Live>>>,
+    constants: Vec<Option<Vec<Value>>>,
+    budget: u64,
+    depth: u32,
+    pub(super) accs: Vec<OpenAcc<'p, L>>,
+}
+
+impl Frame<'_> {
+    fn missing(&self, name: Name) -> EvalError {
+        let name = crate::text::show_name(self.names, name);
+        EvalError::bug(format!(
+            "{name} has no value here (unbound, or consumed before)"
+        ))
+    }
+
+    /// Gives a name a value.
+    pub(super) fn set(&mut self, name: Name, value: Value) {
+        self.slots[name.index()] = value;
+    }
+
+    /// A copy of a name's value.
+    pub(super) fn value(&self, name: Name) -> Result<Value> {
+        match &self.slots[name.index()] {
+            Value::Empty => Err(self.missing(name)),
+            value => Ok(value.clone()),
+        }
+    }
+
+    /// A name's value, which the name loses.
+    pub(super) fn take(&mut self, name: Name) -> Result<Value> {
+        match std::mem::take(&mut self.slots[name.index()]) {
+            Value::Empty => Err(self.missing(name)),
+            value => Ok(value),
+        }
+    }
+
+    /// An operand's value.
+    pub(super) fn atom(&self, atom: Atom) -> Result<Value> {
+        match atom {
+            Atom::Var(name) => self.value(name),
+            Atom::Const(value) => Ok(Value::Scalar(value)),
+        }
+    }
+
+    /// A scalar operand.
+    pub(super) fn scalar(&self, atom: Atom) -> Result<Scalar> {
+        match atom {
+            Atom::Const(value) => Ok(value),
+            Atom::Var(name) => match &self.slots[name.index()] {
+                Value::Scalar(value) => Ok(*value),
+                Value::Empty => Err(self.missing(name)),
+                _ => Err(EvalError::bug("a scalar is needed")),
+            },
+        }
+    }
+
+    /// An `i64` operand.
+    pub(super) fn i64(&self, atom: Atom) -> Result<i64> {
+        match self.scalar(atom)? {
+            Scalar::I64(x) => Ok(x),
+            _ => Err(EvalError::bug("an i64 is needed")),
+        }
+    }
+
+    /// A truth value.
+    pub(super) fn bool(&self, atom: Atom) -> Result<bool> {
+        self.scalar(atom)?
+            .as_bool()
+            .ok_or_else(|| EvalError::bug("a bool is needed"))
+    }
+
+    /// An array.
+    pub(super) fn array(&self, name: Name) -> Result<&Array> {
+        match &self.slots[name.index()] {
+            Value::Array(array) => Ok(array),
+            Value::Empty => Err(self.missing(name)),
+            _ => Err(EvalError::bug("an array is needed")),
+        }
+    }
+
+    /// An array, which the name loses.
+    pub(super) fn take_array(&mut self, name: Name) -> Result<Array> {
+        match self.take(name)? {
+            Value::Array(array) => Ok(array),
+            _ => Err(EvalError::bug("an array is needed")),
+        }
+    }
+
+    /// The size that a dimension stands for.
+    pub(super) fn dim(&self, dim: Dim) -> Result<i64> {
+        match dim.atom() {
+            Some(atom) => self.i64(atom),
+            None => Err(EvalError::bug("a size that is a result has no value here")),
+        }
+    }
+
+    /// Sizes.
+    pub(super) fn sizes(&self, shape: &[Dim]) -> Result<Sizes> {
+        shape.iter().map(|dim| self.dim(*dim)).collect()
+    }
+}
+
+impl<'p, L: Level> Machine<'p, L> {
+    pub(super) fn new(program: &'p Program<L>, budget: u64) -> Self {
+        let n = program.functions.len();
+        let names = program.functions.iter().map(|function| &function.name);
+        Self {
+            program,
+            index: names.zip(0..).collect(),
+            live: vec![None; n],
+            constants: vec![None; n],
+            budget,
+            depth: 0,
+            accs: Vec::new(),
+        }
+    }
+
+    pub(super) fn function_index(&self, name: &FunName) -> Result<usize> {
+        let known = self.index.get(name).copied();
+        known.ok_or_else(|| EvalError::bug(format!("there is no function {name}")))
+    }
+
+    /// Calls a function with these arguments, which are moved out of `args`.
+    pub(super) fn call(
+        &mut self,
+        index: usize,
+        args: &mut Vec<Value>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let function = &self.program.functions[index];
+        if let (FunKind::Constant, Some(values)) = (function.kind, &self.constants[index]) {
+            out.extend_from_slice(values);
+            return Ok(());
+        }
+        if self.depth >= MAX_CALL_DEPTH {
+            let message = format!("calls nest {MAX_CALL_DEPTH} deep");
+            return Err(EvalError::new(ErrorClass::Limit, message));
+        }
+        if args.len() != function.params.len() {
+            return Err(EvalError::bug(format!(
+                "{}: wrong number of arguments",
+                function.name
+            )));
+        }
+        let live = self.live[index]
+            .get_or_insert_with(|| Rc::new(analyse(function)))
+            .clone();
+        let slots = vec![Value::Empty; function.names.len()];
+        let mut frame = Frame {
+            slots,
+            live,
+            names: &function.names,
+            provs: &function.provs,
+            located: false,
+        };
+        for (param, arg) in function.params.iter().zip(args.drain(..)) {
+            frame.set(param.param.name, arg);
+        }
+        self.depth += 1;
+        let mut results = Vec::new();
+        self.run(&mut frame, &function.body, &mut results)?;
+        self.depth -= 1;
+        if function.kind == FunKind::Constant {
+            self.constants[index] = Some(results.clone());
+        }
+        out.append(&mut results);
+        Ok(())
+    }
+
+    /// Takes from the budget.
+    pub(super) fn charge(&mut self, statements: u64) -> Result<()> {
+        match self.budget.checked_sub(statements) {
+            Some(rest) => {
+                self.budget = rest;
+                Ok(())
+            }
+            None => Err(EvalError::new(
+                ErrorClass::Limit,
+                "the budget of statements is spent",
+            )),
+        }
+    }
+
+    /// Runs a body; appends its results.
+    pub(super) fn run(
+        &mut self,
+        frame: &mut Frame<'p>,
+        body: &'p Body<L>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        with_stack(|| {
+            for stm in &body.stms {
+                self.stm(frame, stm)?;
+            }
+            for atom in &body.result {
+                out.push(match atom {
+                    Atom::Var(name) if frame.live.moved[name.index()] => frame.take(*name)?,
+                    atom => frame.atom(*atom)?,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// Applies a lambda; appends its results.
+    pub(super) fn apply(
+        &mut self,
+        frame: &mut Frame<'p>,
+        lambda: &'p Lambda<L>,
+        args: impl IntoIterator<Item = Value>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let mut args = args.into_iter();
+        for param in &lambda.params {
+            let arg = args
+                .next()
+                .ok_or_else(|| EvalError::bug("too few arguments"))?;
+            frame.set(param.name, arg);
+        }
+        self.run(frame, &lambda.body, out)
+    }
+
+    fn stm(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
+        self.charge(1)?;
+        self.stm_results(frame, stm).map_err(|mut error| {
+            let stack = frame.provs.stack(stm.aux.prov);
+            if !frame.located && !stack.is_empty() {
+                frame.located = true;
+                error.places.extend(stack);
+            }
+            error
+        })?;
+        if let Some(first) = stm.pat.first() {
+            let Frame { slots, live, .. } = frame;
+            for name in &live.after[first.name.index()] {
+                slots[name.index()] = Value::Empty;
+            }
+        }
+        Ok(())
+    }
+
+    fn stm_results(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
+        if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+            let value = self.basic(frame, op)?;
+            frame.set(param.name, value);
+            return Ok(());
+        }
+        let mut out = Vec::with_capacity(stm.pat.len());
+        self.exp(frame, &stm.exp, &mut out)?;
+        if out.len() != stm.pat.len() {
+            let message = format!("{} results for {} names", out.len(), stm.pat.len());
+            return Err(EvalError::bug(message));
+        }
+        for (param, value) in stm.pat.iter().zip(out) {
+            frame.set(param.name, value);
+        }
+        Ok(())
+    }
+
+    fn exp(&mut self, frame: &mut Frame<'p>, exp: &'p Exp<L>, out: &mut Vec<Value>) -> Result<()> {
+        match exp {
+            Exp::Basic(op) => {
+                let value = self.basic(frame, op)?;
+                out.push(value);
+                Ok(())
+            }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                let body = if frame.bool(*cond)? {
+                    then_body
+                } else {
+                    else_body
+                };
+                self.run(frame, body, out)
+            }
+            Exp::Loop { params, form, body } => self.loop_(frame, params, *form, body, out),
+            Exp::Apply { fun, args } => {
+                let index = self.function_index(fun)?;
+                let params = &self.program.functions[index].params;
+                let mut values = Vec::with_capacity(args.len());
+                for (i, arg) in args.iter().enumerate() {
+                    let consumed = params.get(i).is_some_and(|param| param.consumed);
+                    values.push(match arg {
+                        Atom::Var(name) if consumed => frame.take(*name)?,
+                        arg => frame.atom(*arg)?,
+                    });
+                }
+                with_stack(|| self.call(index, &mut values, out))
+            }
+            Exp::Op(op) => op.eval(self, frame, out),
+        }
+    }
+
+    fn loop_(
+        &mut self,
+        frame: &mut Frame<'p>,
+        params: &'p [LoopParam<L>],
+        form: LoopForm,
+        body: &'p Body<L>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let mut values = Vec::with_capacity(params.len());
+        for LoopParam {
+            param: _,
+            init,
+            consumed,
+        } in params
+        {
+            values.push(match init {
+                Atom::Var(name) if *consumed => frame.take(*name)?,
+                init => frame.atom(*init)?,
+            });
+        }
+        let bound = match form {
+            LoopForm::For {
+                var: _,
+                ty: _,
+                bound,
+            } => frame.scalar(bound)?.as_i64(),
+            LoopForm::While { cond: _ } => Some(i64::MAX),
+        };
+        let bound = bound.ok_or_else(|| EvalError::bug("the bound is no integer"))?;
+        let mut i = 0;
+        while i < bound {
+            self.charge(1)?;
+            if values.len() != params.len() {
+                return Err(EvalError::bug("a loop body with a wrong number of results"));
+            }
+            for (param, value) in params.iter().zip(values.drain(..)) {
+                frame.set(param.param.name, value);
+            }
+            match form {
+                LoopForm::For { var, ty, bound: _ } => {
+                    frame.set(var, Value::Scalar(Scalar::int(ty, i)));
+                }
+                LoopForm::While { cond } => {
+                    if !frame.bool(Atom::Var(cond))? {
+                        for param in params {
+                            values.push(frame.take(param.param.name)?);
+                        }
+                        break;
+                    }
+                }
+            }
+            self.run(frame, body, &mut values)?;
+            i += 1;
+        }
+        out.append(&mut values);
+        Ok(())
+    }
+}

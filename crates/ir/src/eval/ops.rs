@@ -1,0 +1,394 @@
+//! Combinators, accumulators and histograms.
+
+use super::array::Array;
+use super::basic::Rows;
+use super::machine::{Frame, Machine, OpenAcc, Value};
+use super::{ErrorClass, EvalError, Evaluate};
+use crate::name::Name;
+use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::syntax::{Atom, Lambda, Level};
+use crate::types::Type;
+use crate::walk::Operation;
+use prim::{PrimType, Scalar};
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+pub(super) fn too_few() -> EvalError {
+    EvalError::bug("too few results")
+}
+
+impl Frame<'_> {
+    /// The neutral elements of operators.
+    pub(super) fn neutral<L: Level>(&self, ops: &[Operator<L>]) -> Result<Vec<Value>> {
+        ops.iter()
+            .flat_map(|op| &op.neutral)
+            .map(|atom| self.atom(*atom))
+            .collect()
+    }
+
+    /// The shape of a row of a result of which there was none; sizes that are
+    /// not known then count as 0.
+    fn row_shape(&self, ty: &Type) -> SmallVec<[i64; 3]> {
+        ty.shape()
+            .iter()
+            .map(|dim| self.dim(*dim).unwrap_or(0))
+            .collect()
+    }
+
+    fn inputs(&self, inputs: &[Name]) -> Result<Vec<Value>> {
+        inputs.iter().map(|name| self.value(*name)).collect()
+    }
+
+    /// The arrays that histograms consume.
+    pub(super) fn take_dests<L: Level>(&mut self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+        let mut take =
+            |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
+        ops.iter().map(&mut take).collect()
+    }
+}
+
+/// Collectors for results of these types.
+pub(super) fn rows_for<'t>(types: impl Iterator<Item = &'t Type>, n: usize) -> Vec<Rows> {
+    types
+        .map(|ty| Rows::new(ty.elem().unwrap_or(PrimType::Bool), n))
+        .collect()
+}
+
+/// Row `i` of an input, the input itself if it is an accumulator.
+fn row(input: &Value, i: i64) -> Result<Value> {
+    let out_of_bounds = || EvalError::bug("an input is shorter than the operation's width");
+    match input {
+        Value::Array(array) if array.shape().len() == 1 => array
+            .element(&[i])
+            .map(Value::Scalar)
+            .ok_or_else(out_of_bounds),
+        Value::Array(array) => array
+            .slice(&[Ok(i)])
+            .map(Value::Array)
+            .ok_or_else(out_of_bounds),
+        Value::Acc(_) => Ok(input.clone()),
+        Value::Scalar(_) | Value::Unit | Value::Empty => Err(EvalError::bug("a wrong input")),
+    }
+}
+
+impl<'p, L: Level> Machine<'p, L> {
+    /// `acc = acc op values`, for several operators side by side; takes their
+    /// values off the iterator.
+    pub(super) fn combine(
+        &mut self,
+        frame: &mut Frame<'p>,
+        ops: &'p [Operator<L>],
+        acc: &mut Vec<Value>,
+        values: &mut dyn Iterator<Item = Value>,
+    ) -> Result<()> {
+        let mut out = Vec::with_capacity(acc.len());
+        let mut old = std::mem::take(acc).into_iter();
+        for op in ops {
+            let k = op.neutral.len();
+            let mut args: SmallVec<[Value; 4]> = old.by_ref().take(k).collect();
+            for _ in 0..k {
+                args.extend(values.next());
+            }
+            self.apply(frame, &op.op, args, &mut out)?;
+        }
+        *acc = out;
+        Ok(())
+    }
+
+    /// Collected results as arrays with these outer dimensions.
+    pub(super) fn finish<'t>(
+        &self,
+        frame: &Frame<'p>,
+        rows: Vec<Rows>,
+        outer: &[i64],
+        types: impl Iterator<Item = &'t Type>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        for (rows, ty) in rows.into_iter().zip(types) {
+            out.push(match ty {
+                Type::Acc { token, .. } => self.open_acc(*token)?,
+                _ => rows.finish(outer, &frame.row_shape(ty))?,
+            });
+        }
+        Ok(())
+    }
+
+    /// The open accumulator with this token.
+    fn open_acc(&self, token: Name) -> Result<Value> {
+        let place = self.accs.iter().rposition(|acc| acc.token == token);
+        place
+            .map(Value::Acc)
+            .ok_or_else(|| EvalError::bug("the accumulator is closed"))
+    }
+
+    /// Writes `values` into the arrays at an index, combined with what is there.
+    fn bump(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: Option<&'p Operator<L>>,
+        arrays: &mut [Array],
+        index: &[i64],
+        values: Vec<Value>,
+    ) -> Result<()> {
+        let inside = |array: &Array| {
+            array.shape().len() >= index.len()
+                && index
+                    .iter()
+                    .zip(array.shape())
+                    .all(|(i, n)| (0..*n).contains(i))
+        };
+        if !arrays.iter().all(inside) {
+            return Ok(());
+        }
+        let slice: SmallVec<[_; 3]> = index.iter().map(|i| Ok(*i)).collect();
+        let new = if let Some(op) = op {
+            let mut args = Vec::with_capacity(2 * arrays.len());
+            for array in &*arrays {
+                args.push(
+                    match array
+                        .element(index)
+                        .filter(|_| array.shape().len() == index.len())
+                    {
+                        Some(x) => Value::Scalar(x),
+                        // A copy: a view would share the array that is about to be written.
+                        None => Value::Array(array.slice(&slice).ok_or_else(too_few)?.copy()),
+                    },
+                );
+            }
+            args.extend(values);
+            let mut out = Vec::with_capacity(arrays.len());
+            self.apply(frame, &op.op, args, &mut out)?;
+            out
+        } else {
+            values
+        };
+        if new.len() != arrays.len() {
+            return Err(EvalError::bug("a wrong number of values for an index"));
+        }
+        for (array, value) in arrays.iter_mut().zip(new) {
+            let ok = match value {
+                Value::Scalar(x) if array.shape().len() == index.len() => array.write(index, x),
+                Value::Array(part) => array.write_slice(&slice, &part),
+                _ => false,
+            };
+            if !ok {
+                return Err(EvalError::bug("a value of another shape for an index"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn update_acc(
+        &mut self,
+        frame: &mut Frame<'p>,
+        acc: Name,
+        index: &[Atom],
+        values: &[Atom],
+    ) -> Result<Value> {
+        let Value::Acc(open) = frame.value(acc)? else {
+            return Err(EvalError::bug("an accumulator is needed"));
+        };
+        let index: Result<SmallVec<[i64; 2]>> = index.iter().map(|i| frame.i64(*i)).collect();
+        let values: Result<Vec<Value>> = values.iter().map(|x| frame.atom(*x)).collect();
+        let state = self.accs.get_mut(open);
+        let state = state.ok_or_else(|| EvalError::bug("the accumulator is closed"))?;
+        let op = state.op;
+        let mut arrays = std::mem::take(&mut state.arrays);
+        self.bump(frame, op, &mut arrays, &index?, values?)?;
+        self.accs[open].arrays = arrays;
+        Ok(Value::Acc(open))
+    }
+
+    pub(super) fn withacc(
+        &mut self,
+        frame: &mut Frame<'p>,
+        inputs: &'p [AccInput<L>],
+        lambda: &'p Lambda<L>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let first = self.accs.len();
+        for (input, token) in inputs.iter().zip(&lambda.params) {
+            let arrays: Result<Vec<Array>> = input
+                .arrays
+                .iter()
+                .map(|name| frame.take_array(*name))
+                .collect();
+            let (token, op) = (token.name, input.op.as_ref());
+            self.accs.push(OpenAcc {
+                token,
+                arrays: arrays?,
+                op,
+            });
+        }
+        let mut args = vec![Value::Unit; inputs.len()];
+        args.extend((first..self.accs.len()).map(Value::Acc));
+        let mut results = Vec::new();
+        self.apply(frame, lambda, args, &mut results)?;
+        for acc in self.accs.drain(first..) {
+            out.extend(acc.arrays.into_iter().map(Value::Array));
+        }
+        out.extend(results.into_iter().skip(inputs.len()));
+        Ok(())
+    }
+
+    /// One point of a histogram: indices of each, then values of each.
+    pub(super) fn bump_all(
+        &mut self,
+        frame: &mut Frame<'p>,
+        ops: &'p [HistOp<L>],
+        dests: &mut [Vec<Array>],
+        segment: &[i64],
+        values: Vec<Value>,
+    ) -> Result<()> {
+        let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
+        let mut values = values.into_iter();
+        let mut indices = Vec::with_capacity(n_indices);
+        for value in values.by_ref().take(n_indices) {
+            match value {
+                Value::Scalar(Scalar::I64(i)) => indices.push(i),
+                _ => return Err(EvalError::bug("a bucket index that is no i64")),
+            }
+        }
+        let mut indices = indices.into_iter();
+        for (op, arrays) in ops.iter().zip(dests) {
+            let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
+            index.extend(indices.by_ref().take(op.shape.len()));
+            let own = values.by_ref().take(arrays.len()).collect();
+            self.bump(frame, Some(&op.op), arrays, &index, own)?;
+        }
+        Ok(())
+    }
+}
+
+impl Evaluate<Soacs> for Soac {
+    fn eval<'p>(
+        &'p self,
+        m: &mut Machine<'p, Soacs>,
+        frame: &mut Frame<'p>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        match self {
+            Self::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                let n = frame.dim(*width)?;
+                let inputs = frame.inputs(inputs)?;
+                let mut scan = frame.neutral(scans)?;
+                let mut reduce = frame.neutral(reduces)?;
+                let n_ops = scan.len() + reduce.len();
+                let types: Vec<&Type> = if let Some(post) = post {
+                    post.ret.iter().collect()
+                } else {
+                    let scanned = scans.iter().flat_map(|op| &op.op.ret);
+                    scanned.chain(map.ret.iter().skip(n_ops)).collect()
+                };
+                let mut rows = rows_for(types.iter().copied(), n.max(0) as usize);
+                let mut values = Vec::new();
+                let mut elements = Vec::new();
+                for i in 0..n {
+                    m.charge(1)?;
+                    let args: Result<SmallVec<[Value; 4]>> =
+                        inputs.iter().map(|input| row(input, i)).collect();
+                    m.apply(frame, map, args?, &mut values)?;
+                    let mut results = values.drain(..);
+                    m.combine(frame, scans, &mut scan, &mut results)?;
+                    m.combine(frame, reduces, &mut reduce, &mut results)?;
+                    elements.extend(scan.iter().cloned().chain(results));
+                    if let Some(post) = post {
+                        let args = std::mem::take(&mut elements);
+                        m.apply(frame, post, args, &mut elements)?;
+                    }
+                    for (rows, value) in rows.iter_mut().zip(elements.drain(..)) {
+                        rows.push(value)?;
+                    }
+                }
+                out.append(&mut reduce);
+                m.finish(frame, rows, &[n], types.into_iter(), out)
+            }
+            Self::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            } => {
+                let n = frame.dim(*width)?;
+                let inputs = frame.inputs(inputs)?;
+                let mut dests = frame.take_dests(ops)?;
+                for i in 0..n {
+                    m.charge(1)?;
+                    let args: Result<SmallVec<[Value; 4]>> =
+                        inputs.iter().map(|input| row(input, i)).collect();
+                    let mut values = Vec::new();
+                    m.apply(frame, map, args?, &mut values)?;
+                    m.bump_all(frame, ops, &mut dests, &[], values)?;
+                }
+                out.extend(dests.into_iter().flatten().map(Value::Array));
+                Ok(())
+            }
+            Self::WithAcc { inputs, lambda } => m.withacc(frame, inputs, lambda, out),
+            Self::Stream {
+                width,
+                inputs,
+                init,
+                lambda,
+            } => {
+                // One chunk is as good as any.
+                let n = frame.dim(*width)?;
+                let mut args = vec![Value::Scalar(Scalar::I64(n))];
+                for atom in init {
+                    args.push(frame.atom(*atom)?);
+                }
+                args.extend(frame.inputs(inputs)?);
+                m.apply(frame, lambda, args, out)
+            }
+            Self::FlatMap {
+                width,
+                inputs,
+                lambda,
+            } => {
+                let n = frame.dim(*width)?;
+                let inputs = frame.inputs(inputs)?;
+                let mut total = 0;
+                let mut rows = rows_for(lambda.ret.iter().skip(1), 0);
+                for i in 0..n {
+                    m.charge(1)?;
+                    let args: Result<SmallVec<[Value; 4]>> =
+                        inputs.iter().map(|input| row(input, i)).collect();
+                    let mut values = Vec::new();
+                    m.apply(frame, lambda, args?, &mut values)?;
+                    let mut values = values.into_iter();
+                    let Some(Value::Scalar(Scalar::I64(size))) = values.next() else {
+                        return Err(EvalError::bug("a flatmap without a size"));
+                    };
+                    total += size;
+                    for (rows, value) in rows.iter_mut().zip(values) {
+                        for j in 0..size {
+                            rows.push(row(&value, j)?)?;
+                        }
+                    }
+                }
+                out.push(Value::Scalar(Scalar::I64(total)));
+                let types: Vec<Type> = lambda.ret.iter().skip(1).filter_map(Type::row).collect();
+                m.finish(frame, rows, &[total], types.iter(), out)
+            }
+            Self::Jvp { .. } | Self::Vjp { .. } => {
+                let message = format!("{} in the evaluator", Operation::keyword(self));
+                Err(EvalError::new(ErrorClass::Unsupported, message))
+            }
+        }
+    }
+}
+
+/// Appends values to their rows.
+pub(super) fn push_all(rows: &mut [Rows], values: impl Iterator<Item = Value>) -> Result<()> {
+    for (rows, value) in rows.iter_mut().zip(values) {
+        rows.push(value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,260 @@
+//! Segops: points in the order of chunks and partial accumulators that the
+//! decomposition fixes.
+
+use super::array::checked_count;
+use super::basic::Rows;
+use super::machine::{Frame, Machine, Value};
+use super::ops::{push_all, rows_for, too_few};
+use super::{EvalError, Evaluate};
+use crate::mem::{MemOp, Mems};
+use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
+use crate::soac::Operator;
+use crate::syntax::{Body, Lambda, Level};
+use crate::types::{Dim, Type};
+use prim::{PrimType, Scalar};
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+/// The points of each chunk of `n` points.
+fn chunks(n: i64, decomp: Decomp) -> impl Iterator<Item = std::ops::Range<i64>> {
+    let count = (n / decomp.grain.max(1)).clamp(1, decomp.max_chunks.max(1));
+    let bound = move |c: i64| (i128::from(c) * i128::from(n) / i128::from(count)) as i64;
+    (0..count).map(move |c| bound(c)..bound(c + 1))
+}
+
+/// A segop being run.
+struct Segments<'p, L: Level> {
+    space: &'p SegSpace,
+    body: &'p Body<L>,
+    decomp: Decomp,
+    sizes: SmallVec<[i64; 3]>,
+}
+
+impl<'p, L: Level> Segments<'p, L> {
+    fn inner(&self) -> i64 {
+        self.sizes.last().copied().unwrap_or(1)
+    }
+
+    fn segments(&self) -> i64 {
+        self.sizes[..self.sizes.len().saturating_sub(1)]
+            .iter()
+            .product()
+    }
+
+    /// The indices of a segment, outermost first.
+    fn outer_indices(&self, segment: i64) -> SmallVec<[i64; 3]> {
+        let mut rest = segment;
+        let mut indices: SmallVec<[i64; 3]> = SmallVec::new();
+        for size in self.sizes.iter().rev().skip(1) {
+            indices.push(rest % size);
+            rest /= size;
+        }
+        indices.reverse();
+        indices
+    }
+
+    /// The body's results at a point.
+    fn point(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        outer: &[i64],
+        i: i64,
+    ) -> Result<Vec<Value>> {
+        m.charge(1)?;
+        let indices = outer.iter().copied().chain([i]);
+        for ((name, _), index) in self.space.dims.iter().zip(indices) {
+            frame.set(*name, Value::Scalar(Scalar::I64(index)));
+        }
+        let mut values = Vec::with_capacity(self.body.result.len());
+        m.run(frame, self.body, &mut values)?;
+        Ok(values)
+    }
+
+    /// A segment's reduction; what the body gives beside goes to `rows`.
+    fn reduce(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        ops: &'p [Operator<L>],
+        outer: &[i64],
+        rows: &mut [Rows],
+    ) -> Result<Vec<Value>> {
+        let mut total: Option<Vec<Value>> = None;
+        for chunk in chunks(self.inner(), self.decomp) {
+            let width = self.decomp.width.max(1) as usize;
+            let neutral = frame.neutral(ops)?;
+            let mut accs = vec![neutral; width];
+            for (i, point) in chunk.enumerate() {
+                let values = self.point(m, frame, outer, point)?;
+                let mut values = values.into_iter();
+                m.combine(frame, ops, &mut accs[i % width], &mut values)?;
+                push_all(rows, values)?;
+            }
+            let mut accs = accs.into_iter();
+            let mut result = accs.next().unwrap_or_default();
+            for acc in accs {
+                m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
+            }
+            match &mut total {
+                None => total = Some(result),
+                Some(total) => m.combine(frame, ops, total, &mut result.into_iter())?,
+            }
+        }
+        total.ok_or_else(too_few)
+    }
+
+    /// A segment's scan.
+    fn scan(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        ops: &'p [Operator<L>],
+        post: Option<&'p Lambda<L>>,
+        outer: &[i64],
+        rows: &mut [Rows],
+    ) -> Result<()> {
+        let mut carry: Option<Vec<Value>> = None;
+        for chunk in chunks(self.inner(), self.decomp) {
+            let neutral = frame.neutral(ops)?;
+            let mut total = neutral.clone();
+            let mut running = carry.clone().unwrap_or(neutral);
+            for point in chunk {
+                let values = self.point(m, frame, outer, point)?;
+                let scanned: Vec<Value> = values.iter().take(running.len()).cloned().collect();
+                m.combine(frame, ops, &mut total, &mut scanned.into_iter())?;
+                let mut values = values.into_iter();
+                m.combine(frame, ops, &mut running, &mut values)?;
+                let mut elements: Vec<Value> = running.iter().cloned().chain(values).collect();
+                if let Some(post) = post {
+                    let args = std::mem::take(&mut elements);
+                    m.apply(frame, post, args, &mut elements)?;
+                }
+                push_all(rows, elements.into_iter())?;
+            }
+            match &mut carry {
+                None => carry = Some(total),
+                Some(carry) => m.combine(frame, ops, carry, &mut total.into_iter())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Level> Evaluate<L> for SegOp<L> {
+    fn eval<'p>(
+        &'p self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        let (space, kind, body, ret, decomp) = match self {
+            Self::Seg {
+                level: _,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+            } => (space, kind, body, ret, *decomp),
+            Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
+        };
+        let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
+        let sizes = frame.sizes(&dims)?;
+        let points = checked_count(&sizes, PrimType::Bool)?;
+        let run = Segments {
+            space,
+            body,
+            decomp,
+            sizes,
+        };
+        let last = run.sizes.len().saturating_sub(1);
+        match kind {
+            SegKind::Map => {
+                let mut rows = rows_for(ret.iter(), points);
+                for segment in 0..run.segments() {
+                    let outer = run.outer_indices(segment);
+                    for i in 0..run.inner() {
+                        let values = run.point(m, frame, &outer, i)?;
+                        push_all(&mut rows, values.into_iter())?;
+                    }
+                }
+                m.finish(frame, rows, &run.sizes, ret.iter(), out)
+            }
+            SegKind::Red(ops) => {
+                let reduced: Vec<&Type> = ops.iter().flat_map(|op| &op.op.ret).collect();
+                let rest = || ret.iter().skip(reduced.len());
+                let mut rows = rows_for(rest(), points);
+                let mut totals = rows_for(reduced.iter().copied(), 1);
+                for segment in 0..run.segments() {
+                    let outer = run.outer_indices(segment);
+                    let total = run.reduce(m, frame, ops, &outer, &mut rows)?;
+                    if last == 0 {
+                        out.extend(total);
+                    } else {
+                        push_all(&mut totals, total.into_iter())?;
+                    }
+                }
+                if last > 0 {
+                    m.finish(
+                        frame,
+                        totals,
+                        &run.sizes[..last],
+                        reduced.iter().copied(),
+                        out,
+                    )?;
+                }
+                m.finish(frame, rows, &run.sizes, rest(), out)
+            }
+            SegKind::Scan(ops, post) => {
+                let types: Vec<&Type> = if let Some(post) = post {
+                    post.ret.iter().collect()
+                } else {
+                    let scanned: Vec<&Type> = ops.iter().flat_map(|op| &op.op.ret).collect();
+                    let n = scanned.len();
+                    scanned.into_iter().chain(ret.iter().skip(n)).collect()
+                };
+                let mut rows = rows_for(types.iter().copied(), points);
+                for segment in 0..run.segments() {
+                    let outer = run.outer_indices(segment);
+                    run.scan(m, frame, ops, post.as_ref(), &outer, &mut rows)?;
+                }
+                m.finish(frame, rows, &run.sizes, types.into_iter(), out)
+            }
+            SegKind::Hist(ops) => {
+                let mut dests = frame.take_dests(ops)?;
+                for segment in 0..run.segments() {
+                    let outer = run.outer_indices(segment);
+                    for i in 0..run.inner() {
+                        let values = run.point(m, frame, &outer, i)?;
+                        m.bump_all(frame, ops, &mut dests, &outer, values)?;
+                    }
+                }
+                out.extend(dests.into_iter().flatten().map(Value::Array));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Evaluate<Mems> for MemOp {
+    fn eval<'p>(
+        &'p self,
+        m: &mut Machine<'p, Mems>,
+        frame: &mut Frame<'p>,
+        out: &mut Vec<Value>,
+    ) -> Result<()> {
+        match self {
+            Self::Alloc { bytes, space: _ } => {
+                let bytes = frame.i64(*bytes)?;
+                if bytes < 0 {
+                    return Err(EvalError::bug(format!("a block of {bytes} bytes")));
+                }
+                out.push(Value::Unit);
+                Ok(())
+            }
+            Self::Seg(op) => op.eval(m, frame, out),
+        }
+    }
+}

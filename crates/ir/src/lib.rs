@@ -1,0 +1,46 @@
+//! The core IR: A-normal form over arrays, at three levels.
+//!
+//! A program is a list of functions; a function is a body; a body is a list of
+//! statements and then results. A statement binds a pattern to an expression.
+//! Everything that all levels share ([`syntax`]) is written once and takes the
+//! level as its one parameter ([`Level`]):
+//!
+//! | level | operations | annotation of a bound name |
+//! |---|---|---|
+//! | [`Soacs`] | second-order array combinators ([`soac`]) | none |
+//! | [`Segs`] | segmented operations at hardware levels ([`seg`]) | none |
+//! | [`Mems`] | the same, and allocation ([`mem`]) | block and index function |
+//!
+//! Arrays are values; their types carry exact shapes. Names are small integers,
+//! unique and dense within a function, so that facts live in side tables.
+//! See `syntax` for the telescope rule that lets results name earlier results.
+
+pub mod build;
+pub mod error;
+pub mod eval;
+pub mod exact;
+pub mod fuel;
+pub mod mem;
+pub mod name;
+pub mod poly;
+pub mod seg;
+pub mod soac;
+pub mod syntax;
+pub mod text;
+pub mod types;
+pub mod typing;
+pub mod verify;
+pub mod walk;
+
+pub use build::Builder;
+pub use error::PassError;
+pub use fuel::Fuel;
+pub use mem::Mems;
+pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+pub use seg::Segs;
+pub use soac::Soacs;
+pub use syntax::{
+    Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm,
+};
+pub use types::{Dim, Shape, Space, Type};
+pub use typing::TypeEnv;

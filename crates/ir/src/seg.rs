@@ -1,0 +1,93 @@
+//! The level of segmented operations.
+//!
+//! A segop runs its body for each point of its space at a hardware level.
+//! `segmap` returns what the body gives, `segred` reduces and `segscan` scans
+//! the body's first results along the innermost dimension, `seghist` updates
+//! histograms. Nothing inside a body is parallel unless it is a segop of a
+//! lower level: inner combinators have become loops.
+//!
+//! The [`Decomp`] fixes how the work falls apart (design contract 1); who runs
+//! a part is the runtime's business.
+
+use crate::name::Name;
+use crate::soac::{AccInput, HistOp, Operator};
+use crate::syntax::{Body, Lambda, Level};
+use crate::types::{Dim, Type};
+
+/// The level whose operations are segmented operations.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Segs;
+
+impl Level for Segs {
+    type Op = SegOp<Segs>;
+    type Ann = ();
+    const NAME: &'static str = "segs";
+}
+
+/// The index space of a segop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SegSpace {
+    /// Index name (`i64`) and size of each dimension, outermost first.
+    pub dims: Vec<(Name, Dim)>,
+    /// Which dimension runs in the lanes of a vector, if any.
+    pub lane: Option<u32>,
+}
+
+/// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
+/// falls apart into chunks, from sizes alone. The number of chunks of `n` points is
+/// `clamp(n / grain, 1, max_chunks)`, their sizes differ by one at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decomp {
+    /// Points that a chunk has at least (but for the only chunk).
+    pub grain: i64,
+    /// Most chunks.
+    pub max_chunks: i64,
+    /// Partial accumulators per chunk: point `i` of the chunk goes to
+    /// accumulator `i mod width`; they combine left to right. 1 unless the
+    /// operator commutes.
+    pub width: u32,
+    /// Estimated cost of one point in nanoseconds times 16, for the scheduler.
+    pub cost: i64,
+}
+
+/// What a segop does with its body's results.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SegKind<L: Level> {
+    /// Results are elements of the result arrays.
+    Map,
+    /// The first results are reduced along the innermost dimension, the rest
+    /// are elements of arrays over the whole space.
+    Red(Vec<Operator<L>>),
+    /// The first results are scanned along the innermost dimension; with a
+    /// post lambda, it maps scanned and remaining results to the elements.
+    Scan(Vec<Operator<L>>, Option<Lambda<L>>),
+    /// Results are, for each histogram, its indices, then for each its values.
+    Hist(Vec<HistOp<L>>),
+}
+
+/// An operation of a segmented level.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SegOp<L: Level> {
+    /// A segmented operation.
+    Seg {
+        /// Hardware level: 1 = tasks over all workers, 0 = lanes of one worker.
+        level: u8,
+        /// Index space.
+        space: SegSpace,
+        /// What is done with the results.
+        kind: SegKind<L>,
+        /// One point.
+        body: Body<L>,
+        /// Types of the body's results.
+        ret: Vec<Type>,
+        /// How it falls apart.
+        decomp: Decomp,
+    },
+    /// As [`Soac::WithAcc`](crate::soac::Soac::WithAcc).
+    WithAcc {
+        /// The arrays.
+        inputs: Vec<AccInput<L>>,
+        /// What is done with them.
+        lambda: Lambda<L>,
+    },
+}

@@ -1,0 +1,143 @@
+//! The level of second-order array combinators.
+//!
+//! One fused form, [`Soac::Screma`]: `map`, `reduce`, `scan`, `redomap` and
+//! `scanomap` are its special cases, printed by those names. An input or result
+//! of accumulator type is passed to (taken from) every iteration as it is: it
+//! has no outer dimension.
+
+use crate::name::Name;
+use crate::syntax::{Atom, Lambda, Level};
+use crate::types::{Dim, Shape};
+
+/// The level whose operations are second-order array combinators.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Soacs;
+
+impl Level for Soacs {
+    type Op = Soac;
+    type Ann = ();
+    const NAME: &'static str = "soacs";
+}
+
+/// A scan or reduction operator: `op` takes `2k` parameters and gives `k`
+/// results for the `k` neutral elements.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Operator<L: Level> {
+    /// The associative operator.
+    pub op: Lambda<L>,
+    /// Its neutral elements.
+    pub neutral: Vec<Atom>,
+    /// Whether the operator commutes.
+    pub comm: bool,
+}
+
+/// One histogram of a [`Soac::Hist`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct HistOp<L: Level> {
+    /// Shape of the index space (usually one dimension).
+    pub shape: Shape,
+    /// The arrays that are updated; consumed. Outer dimensions are `shape`.
+    pub dests: Vec<Name>,
+    /// How values meet; its operator always commutes.
+    pub op: Operator<L>,
+}
+
+/// An array group that a `withacc` turns into an accumulator.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AccInput<L: Level> {
+    /// Index space: the leading dimensions of each array.
+    pub shape: Shape,
+    /// The arrays; consumed.
+    pub arrays: Vec<Name>,
+    /// How values meet; without one they are written (scatter).
+    pub op: Option<Operator<L>>,
+}
+
+/// A second-order array combinator.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Soac {
+    /// Scan, reduce and map in one pass: `map` is applied to each row of the
+    /// inputs; of its results the first ones (as many as the scans have neutral
+    /// elements) are scanned, the next ones (likewise for reduces) are reduced,
+    /// the rest are mapped out. With a `post` lambda, it takes the scanned and
+    /// the mapped elements of one index and gives the elements of the results.
+    /// Results: reduced values, then (scanned arrays, mapped arrays) or what
+    /// `post` yields.
+    Screma {
+        /// Size of the outer dimension.
+        width: Dim,
+        /// Arrays of that outer size, or accumulators.
+        inputs: Vec<Name>,
+        /// What is done for one index.
+        map: Lambda<Soacs>,
+        /// Inclusive scans.
+        scans: Vec<Operator<Soacs>>,
+        /// Reductions.
+        reduces: Vec<Operator<Soacs>>,
+        /// What follows the scans, per index.
+        post: Option<Lambda<Soacs>>,
+    },
+    /// Generalised histograms. `map` yields for each histogram its indices (one
+    /// per dimension of its shape), then for each histogram its values.
+    /// Out-of-bounds indices are ignored. Results: the updated arrays.
+    Hist {
+        /// Size of the outer dimension of the inputs.
+        width: Dim,
+        /// Inputs.
+        inputs: Vec<Name>,
+        /// Bucket function.
+        map: Lambda<Soacs>,
+        /// The histograms.
+        ops: Vec<HistOp<Soacs>>,
+    },
+    /// Arrays as accumulators in the lambda. Its parameters: the tokens (type
+    /// `cert`), then the accumulators; its results: the accumulators, then
+    /// anything. Results: the arrays, then the rest.
+    WithAcc {
+        /// The arrays.
+        inputs: Vec<AccInput<Soacs>>,
+        /// What is done with them.
+        lambda: Lambda<Soacs>,
+    },
+    /// A sequential fold over chunks: the lambda takes a chunk size, the
+    /// accumulators and chunks of the inputs; it gives new accumulators and
+    /// chunks of the mapped results.
+    Stream {
+        /// Size of the outer dimension.
+        width: Dim,
+        /// Arrays of that outer size.
+        inputs: Vec<Name>,
+        /// Initial accumulators.
+        init: Vec<Atom>,
+        /// The fold.
+        lambda: Lambda<Soacs>,
+    },
+    /// A map whose iterations give arrays of different sizes, concatenated: the
+    /// lambda's first result is the size.
+    FlatMap {
+        /// Size of the outer dimension.
+        width: Dim,
+        /// Arrays of that outer size.
+        inputs: Vec<Name>,
+        /// The function.
+        lambda: Lambda<Soacs>,
+    },
+    /// Forward derivative of the lambda at `args` in direction `tangents`.
+    Jvp {
+        /// The function.
+        lambda: Lambda<Soacs>,
+        /// Where.
+        args: Vec<Atom>,
+        /// Direction.
+        tangents: Vec<Atom>,
+    },
+    /// Reverse derivative of the lambda at `args` with result adjoints.
+    Vjp {
+        /// The function.
+        lambda: Lambda<Soacs>,
+        /// Where.
+        args: Vec<Atom>,
+        /// Adjoints of the results.
+        adjoints: Vec<Atom>,
+    },
+}

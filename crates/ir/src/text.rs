@@ -1,0 +1,127 @@
+//! The text form of the IR: printer and parser for every level.
+//!
+//! [`print()`] and [`parse()`] are inverse: parsing what was printed gives a
+//! program equal to the one printed, with annotations, certificates,
+//! attributes, provenance, hints and unused names.
+//!
+//! ```text
+//! soacs                                          // the level
+//! file "sum.fut"                                 // file 0
+//! entry "main" = main ("xs": "[]i32" as array 1 i32) -> ("": "i32" as i32)
+//!
+//! fun main(n_0: i64, xs_1: [n_0]i32) : (i32)
+//! {
+//!   let s_4: i32 ^1 = reduce n_0 (x_2: i32 <- xs_1)
+//!     reduce comm \(a_5: i32, b_6: i32) : (i32) -> {
+//!       let c_7: i32 = add.i32 a_5 b_6
+//!       in (c_7)
+//!     } neutral (0i32)
+//!   in (s_4)
+//! }
+//! unused (t_3)                                   // names that stand nowhere
+//! where ^1 = 0:1:22-1:31                         // provenance: file:line:column
+//! ```
+//!
+//! - A name is its hint, `_` and its number; a hint that is no identifier is quoted.
+//! - A statement is `let pattern <certificates> #[attribute] ^provenance = expression`.
+//! - Constants carry their type (`4i64`, `1.5f32`, `nan.f64`, `true`); sizes in
+//!   types are bare (`[4]i32`); `?0` is the value of sibling result 0.
+//! - A function parameter or loop parameter that is consumed has a `*`;
+//!   `alias (0)` after a result names the parameters that it may alias.
+//! - With memory, a name's type is followed by
+//!   `@ block_7 -> {offset; (stride: extent), ...}`.
+//! - `//` begins a comment.
+//!
+//! Nesting is limited to [`MAX_DEPTH`]: deeper text is an error.
+
+mod basic;
+mod cursor;
+mod lex;
+mod ops;
+mod parse;
+mod print;
+
+pub use cursor::Parser;
+pub use print::{Note, Printer};
+
+use crate::name::{Name, NameTable};
+use crate::syntax::{Level, Program};
+use crate::types::Type;
+use std::fmt;
+
+/// How deep bodies and types may nest in text.
+pub const MAX_DEPTH: usize = 1000;
+
+/// How operations and annotations are written.
+pub trait TextForm: Sized {
+    /// Prints it.
+    fn print(&self, p: &mut Printer<'_>);
+
+    /// Parses it; `None`, with nothing consumed, if what follows is not one.
+    fn parse(p: &mut Parser<'_>) -> Result<Option<Self>, ParseError>;
+}
+
+impl TextForm for () {
+    fn print(&self, _: &mut Printer<'_>) {}
+
+    fn parse(_: &mut Parser<'_>) -> Result<Option<Self>, ParseError> {
+        Ok(Some(()))
+    }
+}
+
+/// What is wrong with a text, and where (counted from 1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    /// Line.
+    pub line: u32,
+    /// Column, in bytes.
+    pub col: u32,
+    /// What was expected.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.col, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// The program as text.
+pub fn print<L: Level>(program: &Program<L>) -> String {
+    print_with_notes(program, &[])
+}
+
+/// The program as text with remarks, as comments, behind the statements that they are about.
+pub fn print_with_notes<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
+    print::program(program, notes)
+}
+
+/// The program that the text describes.
+///
+/// # Errors
+///
+/// The first thing that is not as it should be: the level, syntax, a name with
+/// two hints, nesting deeper than [`MAX_DEPTH`].
+pub fn parse<L: Level>(text: &str) -> Result<Program<L>, ParseError> {
+    Parser::new(text)?.program()
+}
+
+/// The name of the level that the text is of, as it stands at its beginning.
+pub fn level_of(text: &str) -> Option<&str> {
+    let code = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(line).trim());
+    code.flat_map(str::split_whitespace).next()
+}
+
+/// A type as text.
+pub fn show_type(names: &NameTable, ty: &Type) -> String {
+    Printer::show(names, |p| p.ty(ty))
+}
+
+/// A name as text.
+pub fn show_name(names: &NameTable, name: Name) -> String {
+    Printer::show(names, |p| p.name(name))
+}

@@ -1,0 +1,454 @@
+//! The parser's basis: tokens, names, operands, sizes, types.
+
+use super::lex::{Token, error_at, tokens};
+use super::{MAX_DEPTH, ParseError};
+use crate::name::{FunName, Name};
+use crate::syntax::Atom;
+use crate::types::{Dim, Shape, Space, Type};
+use crate::walk::with_stack;
+use half::f16;
+use prim::{PrimType, Scalar, ScalarType};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+/// A text being parsed.
+pub struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<(Token<'a>, usize)>,
+    at: usize,
+    depth: usize,
+    /// Hints of the current function's names, by number.
+    pub(super) hints: FxHashMap<u32, Arc<str>>,
+}
+
+impl<'a> Parser<'a> {
+    /// At the beginning of the text.
+    pub(super) fn new(text: &'a str) -> Result<Self> {
+        let tokens = tokens(text)?;
+        Ok(Self {
+            text,
+            tokens,
+            at: 0,
+            depth: 0,
+            hints: FxHashMap::default(),
+        })
+    }
+
+    pub(super) fn token(&self) -> &Token<'a> {
+        // The last token is the end, and `advance` never goes past it.
+        &self.tokens[self.at].0
+    }
+
+    fn advance(&mut self) {
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+    }
+
+    /// An error at the current token.
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
+        Err(error_at(self.text, self.tokens[self.at].1, message))
+    }
+
+    pub(super) fn expected<T>(&self, what: &str) -> Result<T> {
+        self.error(format!("expected {what}"))
+    }
+
+    /// The current identifier or keyword, if it is one.
+    pub fn peek_ident(&self) -> Option<&'a str> {
+        match self.token() {
+            Token::Ident(text) => Some(text),
+            Token::Number(_) | Token::Text(_) | Token::Punct(_) | Token::End => None,
+        }
+    }
+
+    /// Whether the current token is this punctuation.
+    pub fn peek(&self, punct: &str) -> bool {
+        matches!(self.token(), Token::Punct(p) if *p == punct)
+    }
+
+    /// Takes this punctuation if it is there.
+    pub fn take(&mut self, punct: &str) -> bool {
+        let found = self.peek(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes this punctuation, which must be there.
+    pub fn punct(&mut self, punct: &str) -> Result<()> {
+        if self.take(punct) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{punct}`"))
+        }
+    }
+
+    /// Takes this keyword if it is there.
+    pub fn take_keyword(&mut self, keyword: &str) -> bool {
+        let found = self.peek_ident() == Some(keyword);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes this keyword, which must be there.
+    pub fn keyword(&mut self, keyword: &str) -> Result<()> {
+        if self.take_keyword(keyword) {
+            Ok(())
+        } else {
+            self.expected(&format!("`{keyword}`"))
+        }
+    }
+
+    /// An identifier.
+    pub fn ident(&mut self) -> Result<&'a str> {
+        let Some(text) = self.peek_ident() else {
+            return self.expected("an identifier");
+        };
+        self.advance();
+        Ok(text)
+    }
+
+    /// A string, if one is there.
+    pub fn take_string(&mut self) -> Option<Arc<str>> {
+        let Token::Text(text) = self.token() else {
+            return None;
+        };
+        let text = Arc::from(text.as_str());
+        self.advance();
+        Some(text)
+    }
+
+    /// A string.
+    pub fn string(&mut self) -> Result<Arc<str>> {
+        match self.take_string() {
+            Some(text) => Ok(text),
+            None => self.expected("a string"),
+        }
+    }
+
+    /// An integer without a suffix.
+    pub fn integer<T: TryFrom<i128>>(&mut self) -> Result<T> {
+        let negative = self.peek("-");
+        let at = self.at;
+        if negative {
+            self.advance();
+        }
+        let value = match self.token() {
+            Token::Number(digits) => digits.parse::<i128>().ok(),
+            Token::Ident(_) | Token::Text(_) | Token::Punct(_) | Token::End => None,
+        };
+        let value = value.map(|x| if negative { -x } else { x });
+        if let Some(value) = value.and_then(|x| T::try_from(x).ok()) {
+            self.advance();
+            Ok(value)
+        } else {
+            self.at = at;
+            self.expected("an integer (in range, without a suffix)")
+        }
+    }
+
+    /// `(a, b, c)`.
+    pub fn list<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.punct("(")?;
+        self.separated(")", item)
+    }
+
+    /// `a, b, c` and the closing punctuation.
+    pub fn separated<T>(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut items = Vec::new();
+        if self.take(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.take(close) {
+                return Ok(items);
+            }
+            if !self.take(",") {
+                return self.expected(&format!("`,` or `{close}`"));
+            }
+        }
+    }
+
+    /// Runs `f` one level deeper.
+    pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_DEPTH {
+            return self.error(format!("nested more than {MAX_DEPTH} deep"));
+        }
+        self.depth += 1;
+        let result = with_stack(|| f(self));
+        self.depth -= 1;
+        result
+    }
+
+    /// The name that is an identifier's text, if it is one.
+    fn split_name(text: &str) -> Option<(&str, u32)> {
+        let (hint, digits) = text.rsplit_once('_')?;
+        let number: u32 = digits.parse().ok()?;
+        let canonical = !digits.starts_with('0') && !digits.starts_with('+') || digits == "0";
+        (canonical && !text.contains('.')).then_some((hint, number))
+    }
+
+    /// A name, if one is there.
+    pub fn take_name(&mut self) -> Result<Option<Name>> {
+        let start = self.at;
+        let (hint, number): (Arc<str>, u32) = if let Some(text) = self.peek_ident() {
+            let Some((hint, number)) = Self::split_name(text) else {
+                return Ok(None);
+            };
+            (Arc::from(hint), number)
+        } else if let (Token::Text(hint), Some((Token::Ident(rest), _))) =
+            (self.token(), self.tokens.get(self.at + 1))
+        {
+            let Some(("", number)) = Self::split_name(rest) else {
+                return Ok(None);
+            };
+            let hint = Arc::from(hint.as_str());
+            self.advance();
+            (hint, number)
+        } else {
+            return Ok(None);
+        };
+        if number as usize >= self.text.len() {
+            self.at = start;
+            return self.error("a name's number must be below the length of the text");
+        }
+        let known = self.hints.entry(number).or_insert_with(|| hint.clone());
+        if *known != hint {
+            let message = format!("name {number} already has the hint `{known}`");
+            self.at = start;
+            return self.error(message);
+        }
+        self.advance();
+        Ok(Some(Name(number)))
+    }
+
+    /// A name.
+    pub fn name(&mut self) -> Result<Name> {
+        match self.take_name()? {
+            Some(name) => Ok(name),
+            None => self.expected("a name"),
+        }
+    }
+
+    /// Names in parentheses.
+    pub fn name_list(&mut self) -> Result<Vec<Name>> {
+        self.list(Self::name)
+    }
+
+    pub(super) fn fun_name(&mut self) -> Result<FunName> {
+        match self.take_string() {
+            Some(text) => Ok(FunName(text)),
+            None => Ok(FunName(Arc::from(self.ident()?))),
+        }
+    }
+
+    /// A scalar constant, if one is there.
+    fn take_scalar(&mut self) -> Result<Option<Scalar>> {
+        let negative = self.peek("-");
+        let next = if negative { self.at + 1 } else { self.at };
+        let value = match self.tokens.get(next).map(|t| &t.0) {
+            Some(Token::Number(text)) => number(text, negative),
+            Some(Token::Ident("true")) if !negative => Some(Scalar::Bool(true)),
+            Some(Token::Ident("false")) if !negative => Some(Scalar::Bool(false)),
+            Some(Token::Ident(text)) => {
+                let Some((word, ty)) = text.split_once('.') else {
+                    return Ok(None);
+                };
+                let Ok(ty) = ty.parse::<PrimType>() else {
+                    return Ok(None);
+                };
+                match word {
+                    "inf" => Some(infinity(ty, negative)),
+                    "nan" if !negative => Some(nan(ty)),
+                    "bits" if !negative => {
+                        self.advance();
+                        return Ok(Some(Scalar::from_bits(ty, self.integer()?)));
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            _ => return Ok(None),
+        };
+        let Some(value) = value else {
+            return self.error("a constant must be in range and end in its type, as in `4i64`");
+        };
+        self.at = next;
+        self.advance();
+        Ok(Some(value))
+    }
+
+    /// An operand.
+    pub fn atom(&mut self) -> Result<Atom> {
+        if let Some(name) = self.take_name()? {
+            return Ok(Atom::Var(name));
+        }
+        match self.take_scalar()? {
+            Some(value) => Ok(Atom::Const(value)),
+            None => self.expected("an operand"),
+        }
+    }
+
+    /// Operands in parentheses.
+    pub fn atoms(&mut self) -> Result<Vec<Atom>> {
+        self.list(Self::atom)
+    }
+
+    /// A dimension.
+    pub fn dim(&mut self) -> Result<Dim> {
+        if self.take("?") {
+            return Ok(Dim::Ext(self.integer()?));
+        }
+        match self.take_name()? {
+            Some(name) => Ok(Dim::Var(name)),
+            None => Ok(Dim::Const(self.integer()?)),
+        }
+    }
+
+    /// `[n][m]`, or `[]` for no dimensions.
+    pub fn shape(&mut self) -> Result<Shape> {
+        if !self.peek("[") {
+            return self.expected("a shape");
+        }
+        let empty = matches!(self.tokens.get(self.at + 1), Some((Token::Punct("]"), _)));
+        if empty {
+            self.advance();
+            self.advance();
+            return Ok(Shape::new());
+        }
+        self.dims()
+    }
+
+    fn dims(&mut self) -> Result<Shape> {
+        let mut shape = Shape::new();
+        while self.take("[") {
+            shape.push(self.dim()?);
+            self.punct("]")?;
+        }
+        Ok(shape)
+    }
+
+    /// A scalar type of the core IR.
+    pub fn prim(&mut self) -> Result<PrimType> {
+        match self.peek_ident().and_then(|text| text.parse().ok()) {
+            Some(ty) => {
+                self.advance();
+                Ok(ty)
+            }
+            None => self.expected("a scalar type"),
+        }
+    }
+
+    /// A scalar type of the source.
+    pub fn scalar_type(&mut self) -> Result<ScalarType> {
+        match self.peek_ident().and_then(|text| text.parse().ok()) {
+            Some(ty) => {
+                self.advance();
+                Ok(ty)
+            }
+            None => self.expected("a source scalar type"),
+        }
+    }
+
+    /// A type.
+    pub fn ty(&mut self) -> Result<Type> {
+        let shape = self.dims()?;
+        if shape.is_empty() {
+            if self.take_keyword("cert") {
+                return Ok(Type::Cert);
+            }
+            if self.take_keyword("mem") {
+                return Ok(Type::Mem(self.space()?));
+            }
+            if self.take_keyword("acc") {
+                let token = self.name()?;
+                let shape = self.shape()?;
+                let elems = self.nested(Self::types)?;
+                return Ok(Type::Acc {
+                    token,
+                    shape,
+                    elems,
+                });
+            }
+        }
+        match self.peek_ident().and_then(|text| text.parse().ok()) {
+            Some(elem) => {
+                self.advance();
+                Ok(Type::array(elem, shape))
+            }
+            None => self.expected("a type"),
+        }
+    }
+
+    /// Types in parentheses.
+    pub fn types(&mut self) -> Result<Vec<Type>> {
+        self.list(Self::ty)
+    }
+
+    /// A memory space.
+    pub fn space(&mut self) -> Result<Space> {
+        let space = match self.peek_ident() {
+            Some("host") => Space::Host,
+            Some("device") => Space::Device,
+            Some("scratchpad") => Space::Scratchpad,
+            Some("private") => Space::Private,
+            Some("registers") => Space::Registers,
+            _ => return self.expected("a memory space"),
+        };
+        self.advance();
+        Ok(space)
+    }
+}
+
+/// A number with its type as suffix.
+fn number(text: &str, negative: bool) -> Option<Scalar> {
+    let split = text.find(['i', 'f'])?;
+    let (digits, suffix) = text.split_at(split);
+    let ty: PrimType = suffix.parse().ok()?;
+    let signed = if negative {
+        format!("-{digits}")
+    } else {
+        digits.to_owned()
+    };
+    Some(match ty {
+        PrimType::I8 => Scalar::I8(signed.parse().ok()?),
+        PrimType::I16 => Scalar::I16(signed.parse().ok()?),
+        PrimType::I32 => Scalar::I32(signed.parse().ok()?),
+        PrimType::I64 => Scalar::I64(signed.parse().ok()?),
+        PrimType::F16 => Scalar::F16(f16::from_f32(signed.parse().ok()?)),
+        PrimType::F32 => Scalar::F32(signed.parse().ok()?),
+        PrimType::F64 => Scalar::F64(signed.parse().ok()?),
+        PrimType::Bool => return None,
+    })
+}
+
+fn infinity(ty: PrimType, negative: bool) -> Scalar {
+    let x = if negative {
+        f64::NEG_INFINITY
+    } else {
+        f64::INFINITY
+    };
+    match ty {
+        PrimType::F16 => Scalar::F16(f16::from_f64(x)),
+        PrimType::F32 => Scalar::F32(x as f32),
+        _ => Scalar::F64(x),
+    }
+}
+
+fn nan(ty: PrimType) -> Scalar {
+    match ty {
+        PrimType::F16 => Scalar::F16(f16::NAN),
+        PrimType::F32 => Scalar::F32(f32::NAN),
+        _ => Scalar::F64(f64::NAN),
+    }
+}

@@ -1,0 +1,335 @@
+//! The parser: parameters, bodies, statements, expressions, functions and
+//! programs. Operations parse themselves.
+
+use super::cursor::Parser;
+use super::lex::Token;
+use super::{ParseError, TextForm};
+use crate::name::{NameTable, Prov, ProvTable, SrcLoc};
+use crate::syntax::{
+    Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
+    FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
+};
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+impl Parser<'_> {
+    fn ann<A: TextForm>(&mut self) -> Result<A> {
+        match A::parse(self)? {
+            Some(ann) => Ok(ann),
+            None => self.expected("an annotation"),
+        }
+    }
+
+    /// A parameter with type and annotation.
+    pub fn param<L: Level>(&mut self) -> Result<Param<L>> {
+        let name = self.name()?;
+        self.punct(":")?;
+        Ok(Param {
+            name,
+            ty: self.ty()?,
+            ann: self.ann()?,
+        })
+    }
+
+    fn attrs(&mut self) -> Result<Attrs> {
+        let mut attrs = Attrs::default();
+        while self.take("#") {
+            self.punct("[")?;
+            let attr = match self.take_string() {
+                Some(text) => text,
+                None => Arc::from(self.ident()?),
+            };
+            attrs.0.push(attr);
+            self.punct("]")?;
+        }
+        Ok(attrs)
+    }
+
+    /// A body in braces.
+    pub fn body<L: Level>(&mut self) -> Result<Body<L>> {
+        self.nested(|p| {
+            p.punct("{")?;
+            let mut stms = Vec::new();
+            while p.take_keyword("let") {
+                stms.push(p.stm()?);
+            }
+            if !p.take_keyword("in") {
+                return p.expected("`let` or `in`");
+            }
+            let result = p.atoms()?;
+            p.punct("}")?;
+            Ok(Body { stms, result })
+        })
+    }
+
+    /// A lambda.
+    pub fn lambda<L: Level>(&mut self) -> Result<Lambda<L>> {
+        self.punct("\\")?;
+        let params = self.list(Self::param)?;
+        self.punct(":")?;
+        let ret = self.types()?;
+        self.punct("->")?;
+        Ok(Lambda {
+            params,
+            body: self.body()?,
+            ret,
+        })
+    }
+
+    fn stm<L: Level>(&mut self) -> Result<Stm<L>> {
+        let pat = if self.peek("(") {
+            self.list(Self::param)?
+        } else {
+            vec![self.param()?]
+        };
+        let certs = if self.take("<") {
+            self.separated(">", Self::name)?
+        } else {
+            Vec::new()
+        };
+        let attrs = self.attrs()?;
+        let prov = if self.take("^") {
+            Prov(self.integer()?)
+        } else {
+            Prov::NONE
+        };
+        self.punct("=")?;
+        let exp = self.exp()?;
+        Ok(Stm {
+            pat,
+            aux: Aux {
+                certs: certs.into(),
+                attrs,
+                prov,
+            },
+            exp,
+        })
+    }
+
+    fn exp<L: Level>(&mut self) -> Result<Exp<L>> {
+        if self.take_keyword("if") {
+            let cond = self.atom()?;
+            self.keyword("then")?;
+            let then_body = self.body()?;
+            self.keyword("else")?;
+            return Ok(Exp::If {
+                cond,
+                then_body,
+                else_body: self.body()?,
+            });
+        }
+        if self.take_keyword("loop") {
+            return self.loop_();
+        }
+        if self.take_keyword("call") {
+            return Ok(Exp::Apply {
+                fun: self.fun_name()?,
+                args: self.atoms()?,
+            });
+        }
+        if let Some(op) = L::Op::parse(self)? {
+            return Ok(Exp::Op(op));
+        }
+        match BasicOp::parse(self)? {
+            Some(op) => Ok(Exp::Basic(op)),
+            None => self.error(format!("expected an operation of the level `{}`", L::NAME)),
+        }
+    }
+
+    fn loop_<L: Level>(&mut self) -> Result<Exp<L>> {
+        let params = self.list(|p| {
+            let consumed = p.take("*");
+            let param = p.param()?;
+            p.punct("=")?;
+            Ok(LoopParam {
+                param,
+                init: p.atom()?,
+                consumed,
+            })
+        })?;
+        let form = if self.take_keyword("for") {
+            let var = self.name()?;
+            self.punct(":")?;
+            let ty = self.prim()?;
+            self.punct("<")?;
+            LoopForm::For {
+                var,
+                ty,
+                bound: self.atom()?,
+            }
+        } else {
+            self.keyword("while")?;
+            LoopForm::While { cond: self.name()? }
+        };
+        self.keyword("do")?;
+        Ok(Exp::Loop {
+            params,
+            form,
+            body: self.body()?,
+        })
+    }
+
+    /// A whole program.
+    pub(super) fn program<L: Level>(mut self) -> Result<Program<L>> {
+        if !self.take_keyword(L::NAME) {
+            return self.expected(&format!("the level `{}`", L::NAME));
+        }
+        let mut files = Vec::new();
+        while self.take_keyword("file") {
+            files.push(self.string()?);
+        }
+        let mut entries = Vec::new();
+        while self.take_keyword("entry") {
+            let name = self.string()?;
+            self.punct("=")?;
+            let fun = self.fun_name()?;
+            let params = self.list(Self::entry_value)?;
+            self.punct("->")?;
+            entries.push(EntryPoint {
+                name,
+                fun,
+                params,
+                results: self.list(Self::entry_value)?,
+            });
+        }
+        let mut functions = Vec::new();
+        while *self.token() != Token::End {
+            functions.push(self.function()?);
+        }
+        Ok(Program {
+            files,
+            entries,
+            functions,
+        })
+    }
+
+    fn entry_value(&mut self) -> Result<EntryValue> {
+        let name = self.string()?;
+        self.punct(":")?;
+        let unique = self.take("*");
+        let type_name = self.string()?;
+        self.keyword("as")?;
+        Ok(EntryValue {
+            name,
+            type_name,
+            ty: self.entry_type()?,
+            unique,
+        })
+    }
+
+    fn entry_type(&mut self) -> Result<EntryType> {
+        self.nested(|p| {
+            if p.take_keyword("array") {
+                return Ok(EntryType::Array {
+                    rank: p.integer()?,
+                    elem: p.scalar_type()?,
+                });
+            }
+            if p.take_keyword("opaque") {
+                let name = p.string()?;
+                return Ok(EntryType::Opaque {
+                    name,
+                    parts: p.list(Self::entry_type)?,
+                });
+            }
+            Ok(EntryType::Scalar(p.scalar_type()?))
+        })
+    }
+
+    fn function<L: Level>(&mut self) -> Result<Function<L>> {
+        self.hints.clear();
+        let kind = if self.take_keyword("fun") {
+            FunKind::Function
+        } else if self.take_keyword("const") {
+            FunKind::Constant
+        } else {
+            return self.expected("`fun` or `const`");
+        };
+        let name = self.fun_name()?;
+        let attrs = self.attrs()?;
+        let params = self.list(|p| {
+            let consumed = p.take("*");
+            Ok(FunParam {
+                param: p.param()?,
+                consumed,
+            })
+        })?;
+        self.punct(":")?;
+        let ret = self.list(|p| {
+            let ty = p.ty()?;
+            let aliases = if p.take_keyword("alias") {
+                p.list(Self::integer)?
+            } else {
+                Vec::new()
+            };
+            Ok(FunResult {
+                ty,
+                aliases,
+                ann: p.ann()?,
+            })
+        })?;
+        let body = self.body()?;
+        if self.take_keyword("unused") {
+            self.name_list()?;
+        }
+        let provs = self.provs()?;
+        let mut names = NameTable::new();
+        let count = self.hints.keys().max().map_or(0, |n| n + 1);
+        let unnamed: Arc<str> = Arc::from("unused");
+        for number in 0..count {
+            names.fresh_shared(self.hints.get(&number).unwrap_or(&unnamed).clone());
+        }
+        Ok(Function {
+            name,
+            kind,
+            attrs,
+            params,
+            ret,
+            body,
+            names,
+            provs,
+        })
+    }
+
+    fn provs(&mut self) -> Result<ProvTable> {
+        let mut provs = ProvTable::new();
+        while self.take_keyword("where") {
+            self.punct("^")?;
+            let number: u32 = self.integer()?;
+            self.punct("=")?;
+            let file = self.integer()?;
+            self.punct(":")?;
+            let line = self.integer()?;
+            self.punct(":")?;
+            let col = self.integer()?;
+            self.punct("-")?;
+            let end_line = self.integer()?;
+            self.punct(":")?;
+            let end_col = self.integer()?;
+            let outer = if self.take_keyword("in") {
+                self.punct("^")?;
+                Prov(self.integer()?)
+            } else {
+                Prov::NONE
+            };
+            if outer.0 as usize > provs.len() {
+                return self.error("a provenance may only stand in an earlier one");
+            }
+            let prov = provs.push(
+                SrcLoc {
+                    file,
+                    line,
+                    col,
+                    end_line,
+                    end_col,
+                },
+                outer,
+            );
+            if prov.0 != number {
+                return self.error("provenances must differ and count up from 1");
+            }
+        }
+        Ok(provs)
+    }
+}

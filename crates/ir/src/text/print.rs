@@ -1,0 +1,535 @@
+//! The printer: everything but operations, which print themselves.
+
+use super::TextForm;
+use super::lex::{is_identifier, is_plain_hint, quote};
+use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
+use crate::syntax::{
+    Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
+    Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
+};
+use crate::types::{Dim, Space, Type};
+use crate::walk::with_stack;
+use prim::Scalar;
+use rustc_hash::FxHashMap;
+use std::fmt::{Display, Write as _};
+
+/// A remark to print as a comment behind the statement that binds a name, or,
+/// without a name, before the function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The function.
+    pub function: FunName,
+    /// A name that the statement binds.
+    pub name: Option<Name>,
+    /// The remark.
+    pub text: String,
+}
+
+/// Text under construction, of one function.
+pub struct Printer<'a> {
+    out: String,
+    indent: usize,
+    names: &'a NameTable,
+    mentioned: Vec<bool>,
+    notes: FxHashMap<Name, Vec<&'a str>>,
+}
+
+pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
+    let Program {
+        files,
+        entries,
+        functions,
+    } = program;
+    let mut out = format!("{}\n", L::NAME);
+    for file in files {
+        let _ = writeln!(out, "file {}", quote(file));
+    }
+    for entry in entries {
+        let EntryPoint {
+            name,
+            fun,
+            params,
+            results,
+        } = entry;
+        let params: Vec<String> = params.iter().map(entry_value).collect();
+        let results: Vec<String> = results.iter().map(entry_value).collect();
+        let _ = writeln!(
+            out,
+            "entry {} = {} ({}) -> ({})",
+            quote(name),
+            fun_name(fun),
+            params.join(", "),
+            results.join(", ")
+        );
+    }
+    for function in functions {
+        out.push('\n');
+        let notes = notes.iter().filter(|note| note.function == function.name);
+        out.push_str(&print_function(function, notes));
+    }
+    out
+}
+
+fn entry_value(value: &EntryValue) -> String {
+    let EntryValue {
+        name,
+        type_name,
+        ty,
+        unique,
+    } = value;
+    let star = if *unique { "*" } else { "" };
+    format!(
+        "{}: {star}{} as {}",
+        quote(name),
+        quote(type_name),
+        entry_type(ty)
+    )
+}
+
+fn entry_type(ty: &EntryType) -> String {
+    with_stack(|| match ty {
+        EntryType::Scalar(scalar) => scalar.to_string(),
+        EntryType::Array { elem, rank } => format!("array {rank} {elem}"),
+        EntryType::Opaque { name, parts } => {
+            let parts: Vec<String> = parts.iter().map(entry_type).collect();
+            format!("opaque {} ({})", quote(name), parts.join(", "))
+        }
+    })
+}
+
+fn fun_name(name: &FunName) -> String {
+    if is_identifier(&name.0) {
+        name.0.to_string()
+    } else {
+        quote(&name.0)
+    }
+}
+
+fn print_function<'a, L: Level>(
+    function: &'a Function<L>,
+    notes: impl Iterator<Item = &'a Note>,
+) -> String {
+    let Function {
+        name,
+        kind,
+        attrs,
+        params,
+        ret,
+        body,
+        names,
+        provs,
+    } = function;
+    let mut p = Printer::new(names);
+    for note in notes {
+        match note.name {
+            Some(name) => p.notes.entry(name).or_default().push(&note.text),
+            None => p.comment(&note.text),
+        }
+    }
+    p.put(match kind {
+        FunKind::Function => "fun ",
+        FunKind::Constant => "const ",
+    });
+    p.put(fun_name(name));
+    p.attrs(attrs);
+    p.list(params, |p, FunParam { param, consumed }| {
+        p.put(if *consumed { "*" } else { "" });
+        p.param(param);
+    });
+    p.put(" : ");
+    p.list(ret, |p, FunResult { ty, aliases, ann }| {
+        p.ty(ty);
+        if !aliases.is_empty() {
+            p.put(" alias ");
+            p.list(aliases, |p, i| p.put(i));
+        }
+        ann.print(p);
+    });
+    for FunParam { param, .. } in params {
+        p.notes_for(param.name);
+    }
+    p.line();
+    p.body(body);
+    let unused: Vec<Name> = (0..names.len() as u32)
+        .map(Name)
+        .filter(|n| !p.mentioned[n.index()])
+        .collect();
+    if !unused.is_empty() {
+        p.line();
+        p.put("unused ");
+        p.list(&unused, |p, n| p.name(*n));
+    }
+    p.provs(provs);
+    p.line();
+    p.out
+}
+
+impl<'a> Printer<'a> {
+    fn new(names: &'a NameTable) -> Self {
+        Self {
+            out: String::new(),
+            indent: 0,
+            names,
+            mentioned: vec![false; names.len()],
+            notes: FxHashMap::default(),
+        }
+    }
+
+    /// A piece of a function's text.
+    pub(super) fn show(names: &'a NameTable, f: impl FnOnce(&mut Self)) -> String {
+        let mut p = Self::new(names);
+        f(&mut p);
+        p.out
+    }
+
+    /// Appends text.
+    pub fn put(&mut self, text: impl Display) {
+        let _ = write!(self.out, "{text}");
+    }
+
+    /// Begins a new line.
+    pub fn line(&mut self) {
+        self.out.push('\n');
+        for _ in 0..self.indent {
+            self.out.push_str("  ");
+        }
+    }
+
+    fn comment(&mut self, text: &str) {
+        for line in text.lines() {
+            self.put("// ");
+            self.put(line);
+            self.line();
+        }
+    }
+
+    fn notes_for(&mut self, name: Name) {
+        for note in self.notes.remove(&name).unwrap_or_default() {
+            for line in note.lines() {
+                self.line();
+                self.put("// ");
+                self.put(line);
+            }
+        }
+    }
+
+    /// `(a, b, c)`.
+    pub fn list<'t, T: 't>(
+        &mut self,
+        items: impl IntoIterator<Item = &'t T>,
+        item: impl Fn(&mut Self, &T),
+    ) {
+        self.put("(");
+        self.separated(items, item);
+        self.put(")");
+    }
+
+    /// `a, b, c`.
+    pub fn separated<'t, T: 't>(
+        &mut self,
+        items: impl IntoIterator<Item = &'t T>,
+        item: impl Fn(&mut Self, &T),
+    ) {
+        for (i, x) in items.into_iter().enumerate() {
+            self.put(if i > 0 { ", " } else { "" });
+            item(self, x);
+        }
+    }
+
+    /// A name.
+    pub fn name(&mut self, name: Name) {
+        if name.index() >= self.names.len() {
+            // Not of this function: only broken IR gets here.
+            let _ = write!(self.out, "\"?\"_{}", name.0);
+            return;
+        }
+        self.mentioned[name.index()] = true;
+        let hint = self.names.hint(name);
+        if is_plain_hint(hint) {
+            let _ = write!(self.out, "{hint}_{}", name.0);
+        } else {
+            let _ = write!(self.out, "{}_{}", quote(hint), name.0);
+        }
+    }
+
+    /// An operand.
+    pub fn atom(&mut self, atom: Atom) {
+        match atom {
+            Atom::Var(name) => self.name(name),
+            Atom::Const(value) => self.put(scalar(value)),
+        }
+    }
+
+    /// Operands in parentheses.
+    pub fn atoms(&mut self, atoms: &[Atom]) {
+        self.list(atoms, |p, atom| p.atom(*atom));
+    }
+
+    /// Names in parentheses.
+    pub fn name_list(&mut self, names: &[Name]) {
+        self.list(names, |p, name| p.name(*name));
+    }
+
+    /// A dimension.
+    pub fn dim(&mut self, dim: Dim) {
+        match dim {
+            Dim::Const(n) => self.put(n),
+            Dim::Var(name) => self.name(name),
+            Dim::Ext(i) => self.put(format_args!("?{i}")),
+        }
+    }
+
+    /// `[n][m]`; `[]` for no dimensions.
+    pub fn shape(&mut self, shape: &[Dim]) {
+        if shape.is_empty() {
+            self.put("[]");
+        }
+        self.dims(shape);
+    }
+
+    fn dims(&mut self, shape: &[Dim]) {
+        for dim in shape {
+            self.put("[");
+            self.dim(*dim);
+            self.put("]");
+        }
+    }
+
+    /// A type.
+    pub fn ty(&mut self, ty: &Type) {
+        with_stack(|| match ty {
+            Type::Prim(prim) => self.put(prim),
+            Type::Array { elem, shape } => {
+                self.dims(shape);
+                self.put(elem);
+            }
+            Type::Acc {
+                token,
+                shape,
+                elems,
+            } => {
+                self.put("acc ");
+                self.name(*token);
+                self.put(" ");
+                self.shape(shape);
+                self.put(" ");
+                self.list(elems, Self::ty);
+            }
+            Type::Cert => self.put("cert"),
+            Type::Mem(space) => {
+                self.put("mem ");
+                self.put(space_name(*space));
+            }
+        });
+    }
+
+    /// Types in parentheses.
+    pub fn types(&mut self, types: &[Type]) {
+        self.list(types, Self::ty);
+    }
+
+    /// A parameter with type and annotation.
+    pub fn param<L: Level>(&mut self, param: &Param<L>) {
+        let Param { name, ty, ann } = param;
+        self.name(*name);
+        self.put(": ");
+        self.ty(ty);
+        ann.print(self);
+    }
+
+    fn attrs(&mut self, attrs: &Attrs) {
+        for attr in &attrs.0 {
+            let text = if is_identifier(attr) {
+                attr.to_string()
+            } else {
+                quote(attr)
+            };
+            self.put(format_args!(" #[{text}]"));
+        }
+    }
+
+    /// A body in braces.
+    pub fn body<L: Level>(&mut self, body: &Body<L>) {
+        with_stack(|| {
+            let Body { stms, result } = body;
+            if stms.is_empty() {
+                self.put("{ in ");
+                self.atoms(result);
+                self.put(" }");
+                return;
+            }
+            self.put("{");
+            self.indent += 1;
+            for stm in stms {
+                self.line();
+                self.stm(stm);
+            }
+            self.line();
+            self.put("in ");
+            self.atoms(result);
+            self.indent -= 1;
+            self.line();
+            self.put("}");
+        });
+    }
+
+    /// A lambda.
+    pub fn lambda<L: Level>(&mut self, lambda: &Lambda<L>) {
+        let Lambda { params, body, ret } = lambda;
+        self.put("\\");
+        self.list(params, Self::param);
+        self.put(" : ");
+        self.types(ret);
+        self.put(" -> ");
+        self.body(body);
+    }
+
+    /// Runs `f` one level deeper, on a line of its own.
+    pub fn clause(&mut self, f: impl FnOnce(&mut Self)) {
+        self.indent += 1;
+        self.line();
+        f(self);
+        self.indent -= 1;
+    }
+
+    fn stm<L: Level>(&mut self, stm: &Stm<L>) {
+        let Stm { pat, aux, exp } = stm;
+        self.put("let ");
+        if let [param] = pat.as_slice() {
+            self.param(param);
+        } else {
+            self.list(pat, Self::param);
+        }
+        let Aux { certs, attrs, prov } = aux;
+        if !certs.is_empty() {
+            self.put(" <");
+            self.separated(certs, |p, cert| p.name(*cert));
+            self.put(">");
+        }
+        self.attrs(attrs);
+        if *prov != Prov::NONE {
+            self.put(format_args!(" ^{}", prov.0));
+        }
+        self.put(" = ");
+        self.exp(exp);
+        for param in pat {
+            self.notes_for(param.name);
+        }
+    }
+
+    fn exp<L: Level>(&mut self, exp: &Exp<L>) {
+        match exp {
+            Exp::Basic(op) => op.print(self),
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                self.put("if ");
+                self.atom(*cond);
+                self.put(" then ");
+                self.body(then_body);
+                self.put(" else ");
+                self.body(else_body);
+            }
+            Exp::Loop { params, form, body } => {
+                self.put("loop ");
+                self.list(
+                    params,
+                    |p,
+                     LoopParam {
+                         param,
+                         init,
+                         consumed,
+                     }| {
+                        p.put(if *consumed { "*" } else { "" });
+                        p.param(param);
+                        p.put(" = ");
+                        p.atom(*init);
+                    },
+                );
+                match form {
+                    LoopForm::For { var, ty, bound } => {
+                        self.put(" for ");
+                        self.name(*var);
+                        self.put(format_args!(": {ty} < "));
+                        self.atom(*bound);
+                    }
+                    LoopForm::While { cond } => {
+                        self.put(" while ");
+                        self.name(*cond);
+                    }
+                }
+                self.put(" do ");
+                self.body(body);
+            }
+            Exp::Apply { fun, args } => {
+                self.put("call ");
+                self.put(fun_name(fun));
+                self.put(" ");
+                self.atoms(args);
+            }
+            Exp::Op(op) => op.print(self),
+        }
+    }
+
+    fn provs(&mut self, provs: &ProvTable) {
+        for i in 1..=provs.len() as u32 {
+            let Some((loc, outer)) = provs.pop(Prov(i)) else {
+                continue;
+            };
+            self.line();
+            self.put(format_args!(
+                "where ^{i} = {}:{}:{}-{}:{}",
+                loc.file, loc.line, loc.col, loc.end_line, loc.end_col
+            ));
+            if outer != Prov::NONE {
+                self.put(format_args!(" in ^{}", outer.0));
+            }
+        }
+    }
+}
+
+/// A scalar constant with its type.
+pub(super) fn scalar(value: Scalar) -> String {
+    let ty = value.ty();
+    let special = |x: f64, is_plain_nan: bool, finite: String| {
+        if x.is_finite() {
+            format!("{finite}{ty}")
+        } else if is_plain_nan {
+            format!("nan.{ty}")
+        } else if x.is_nan() {
+            format!("bits.{ty} {}", value.bits())
+        } else {
+            format!("{}inf.{ty}", if x < 0.0 { "-" } else { "" })
+        }
+    };
+    match value {
+        Scalar::I8(x) => format!("{x}i8"),
+        Scalar::I16(x) => format!("{x}i16"),
+        Scalar::I32(x) => format!("{x}i32"),
+        Scalar::I64(x) => format!("{x}i64"),
+        Scalar::F16(x) => {
+            let plain = x.to_bits() == half::f16::NAN.to_bits();
+            special(x.to_f64(), plain, format!("{:?}", x.to_f32()))
+        }
+        Scalar::F32(x) => special(
+            f64::from(x),
+            x.to_bits() == f32::NAN.to_bits(),
+            format!("{x:?}"),
+        ),
+        Scalar::F64(x) => special(x, x.to_bits() == f64::NAN.to_bits(), format!("{x:?}")),
+        Scalar::Bool(x) => x.to_string(),
+    }
+}
+
+/// The spelling of a memory space.
+pub(super) fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Host => "host",
+        Space::Device => "device",
+        Space::Scratchpad => "scratchpad",
+        Space::Private => "private",
+        Space::Registers => "registers",
+    }
+}

@@ -1,0 +1,132 @@
+//! Types of the core IR.
+
+use crate::Name;
+use prim::PrimType;
+use smallvec::SmallVec;
+
+/// One dimension of an array type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Dim {
+    /// A known size, never negative.
+    Const(i64),
+    /// An `i64` in scope.
+    Var(Name),
+    /// The value of the earlier sibling result with this position; only in a
+    /// function's return types.
+    Ext(u32),
+}
+
+/// The dimensions of an array, outermost first.
+pub type Shape = SmallVec<[Dim; 3]>;
+
+/// Where a memory block lies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Space {
+    /// The host's memory.
+    Host,
+    /// An accelerator's memory.
+    Device,
+    /// Fast memory shared by the threads of a block.
+    Scratchpad,
+    /// Memory of one lane or thread, interleaved over the lanes.
+    Private,
+    /// Registers: the size is a small constant.
+    Registers,
+}
+
+/// The type of a value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// A scalar.
+    Prim(PrimType),
+    /// A regular array; at least one dimension.
+    Array {
+        /// Type of the elements.
+        elem: PrimType,
+        /// Dimensions, outermost first, at least one.
+        shape: Shape,
+    },
+    /// An accumulator: the array being written between a `withacc` and its end.
+    Acc {
+        /// The token that the enclosing `withacc` binds; tells accumulators apart.
+        token: Name,
+        /// Index space.
+        shape: Shape,
+        /// Types of what one index holds (scalars or arrays).
+        elems: Vec<Type>,
+    },
+    /// A certificate: the proof that a check held.
+    Cert,
+    /// A memory block.
+    Mem(Space),
+}
+
+impl Type {
+    /// The `i64` type of sizes.
+    pub const I64: Self = Self::Prim(PrimType::I64);
+    /// The type of truth values.
+    pub const BOOL: Self = Self::Prim(PrimType::Bool);
+
+    /// An array type, or the scalar type where the shape has no dimension.
+    pub fn array(elem: PrimType, shape: impl IntoIterator<Item = Dim>) -> Self {
+        let shape: Shape = shape.into_iter().collect();
+        if shape.is_empty() {
+            Self::Prim(elem)
+        } else {
+            Self::Array { elem, shape }
+        }
+    }
+
+    /// The array type with this type's values as elements along a new outer dimension.
+    /// Accumulators, certificates and memory stay as they are.
+    #[must_use]
+    pub fn array_of(&self, outer: Dim) -> Self {
+        match self {
+            Self::Prim(elem) => Self::array(*elem, [outer]),
+            Self::Array { elem, shape } => {
+                Self::array(*elem, std::iter::once(outer).chain(shape.iter().copied()))
+            }
+            Self::Acc { .. } | Self::Cert | Self::Mem(_) => self.clone(),
+        }
+    }
+
+    /// The type of the elements along the outermost dimension; an accumulator is its own row.
+    pub fn row(&self) -> Option<Self> {
+        match self {
+            Self::Array { elem, shape } => Some(Self::array(*elem, shape.iter().skip(1).copied())),
+            Self::Acc { .. } => Some(self.clone()),
+            Self::Prim(_) | Self::Cert | Self::Mem(_) => None,
+        }
+    }
+
+    /// The element type of a scalar or array.
+    pub fn elem(&self) -> Option<PrimType> {
+        match self {
+            Self::Prim(elem) | Self::Array { elem, .. } => Some(*elem),
+            Self::Acc { .. } | Self::Cert | Self::Mem(_) => None,
+        }
+    }
+
+    /// The dimensions; none for what is not an array.
+    pub fn shape(&self) -> &[Dim] {
+        match self {
+            Self::Array { shape, .. } => shape,
+            Self::Prim(_) | Self::Acc { .. } | Self::Cert | Self::Mem(_) => &[],
+        }
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Whether values are scalars.
+    pub fn is_prim(&self) -> bool {
+        matches!(self, Self::Prim(_))
+    }
+
+    /// Whether values are arrays.
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::Array { .. })
+    }
+}

@@ -1,0 +1,255 @@
+//! The verifier: what every well-formed program satisfies, at each level.
+//!
+//! Scope (`scope`; when broken, nothing else is looked at in that function):
+//! 1. A name is bound once in its function and lies in the function's name table.
+//! 2. A name is used only after its binding and inside its scope; lambdas and
+//!    bodies see the names around them, results of a body do not leave it but
+//!    as results.
+//! 3. Provenances lie in the function's provenance table.
+//!
+//! Types (`types`, `basic`, `ops`):
+//! 4. Operands have the types that the operation takes (the table in `prim`),
+//!    arities agree, array places hold arrays, certificates are certificates.
+//! 5. A dimension is a constant that is not negative or a name of type `i64`;
+//!    [`Dim::Ext`](crate::Dim::Ext) stands only in function results (and in the
+//!    results of a `flatmap`'s lambda) and names an `i64` result.
+//! 6. A pattern has the types of its expression. Shapes are equal as
+//!    dimensions, names compared as names: where two sizes are equal for
+//!    another reason, a `coerce` says so.
+//! 7. Telescopes: with the values of a branch, of a loop's initial or next
+//!    values, of a call's arguments put in place of the names that the pattern
+//!    or the parameters bind, types are equal.
+//! 8. Operators take twice what they give, neutral elements have the types of
+//!    the operator's results; inputs have the outer size of the operation.
+//! 9. Accumulators carry the token of their `withacc`, its shape and elements.
+//! 10. Calls are of functions of the program, constants have no parameters,
+//!     each function name stands for one function, entry points have the
+//!     signatures of their functions.
+//!
+//! Consumption (`consume`, with aliases recomputed):
+//! 11. Nothing is used after it, or something that it may alias, was consumed.
+//! 12. Consumed is only what may be: no parameter that is not declared so, and
+//!     nothing from outside a body that may run more than once.
+//! 13. A function's result aliases only the parameters that it declares.
+//! 14. What a consumed loop parameter becomes next aliases nothing from outside the loop.
+//!
+//! Levels (`ops`):
+//! 15. Segops: an inner segop has a lower level; `lane` is a dimension;
+//!     decompositions have `grain`, `max_chunks` and `width` of at least 1;
+//!     `width` above 1 only with commutative operators.
+//! 16. Memory: every bound array has a block and an index function, and nothing
+//!     else has; the block is memory; the index function has the array's rank
+//!     and extents.
+//!
+//! Not checked: that results of a call do not alias each other (as far as they
+//! may, they name a common parameter); that a `coerce` without a certificate was proven; that the two
+//! shapes of a `reshape` have equally many elements; that index functions stay
+//! inside blocks and agree between branches and pattern; that constants are
+//! in an order in which they can be computed; that operators are associative.
+//!
+//! The time is linear in the size of the program (times the nesting of
+//! conditionals, for consumption). All errors are collected;
+//! [`listing`] shows them inside the program.
+
+mod basic;
+mod consume;
+mod ops;
+mod scope;
+mod types;
+
+pub use types::Checker;
+
+use crate::name::{FunName, Name};
+use crate::syntax::{EntryPoint, EntryType, EntryValue, FunKind, Function, Level, Program};
+use crate::text::{self, Note};
+use crate::types::Type;
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// What a level's operations must satisfy.
+pub trait Rules<L: Level> {
+    /// Checks the operation and all bodies in it. The pattern is compared to
+    /// its result types by the caller.
+    fn verify(&self, c: &mut Checker<'_, L>);
+}
+
+/// What a level's annotations must satisfy.
+pub trait AnnotationRules {
+    /// Checks the annotation of something of this type; `mem_type` gives the
+    /// type of a block. Errors as text.
+    fn verify(
+        &self,
+        ty: &Type,
+        mem_type: &dyn Fn(crate::mem::Block) -> Option<Type>,
+    ) -> Result<(), String>;
+}
+
+impl AnnotationRules for () {
+    fn verify(
+        &self,
+        _: &Type,
+        _: &dyn Fn(crate::mem::Block) -> Option<Type>,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A broken invariant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerifyError {
+    /// The function.
+    pub function: FunName,
+    /// The first name that the statement (or parameter) concerned binds.
+    pub name: Option<Name>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {}", self.function)?;
+        if let Some(name) = self.name {
+            write!(f, ", at name {}", name.0)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Checks all invariants.
+///
+/// # Errors
+///
+/// Every broken one, in the order of the program; at most a few hundred.
+pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
+    let mut errors = Vec::new();
+    let mut functions: FxHashMap<&FunName, &Function<L>> = FxHashMap::default();
+    for function in &program.functions {
+        if functions.insert(&function.name, function).is_some() {
+            errors.push(error_in(
+                &function.name,
+                "the program has two functions of this name",
+            ));
+        }
+    }
+    for function in &program.functions {
+        let before = errors.len();
+        scope::check(function, &mut errors);
+        if errors.len() > before {
+            continue;
+        }
+        types::check(function, &functions, &mut errors);
+        if errors.len() > before {
+            continue;
+        }
+        consume::check(function, &functions, &mut errors);
+        if errors.len() > 200 {
+            break;
+        }
+    }
+    for entry in &program.entries {
+        match functions.get(&entry.fun) {
+            Some(function) => check_entry(entry, function, &mut errors),
+            None => errors.push(error_in(
+                &entry.fun,
+                &format!("entry point {} has no such function", entry.name),
+            )),
+        }
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
+}
+
+/// The program's text with the errors as comments where they belong.
+pub fn listing<L: Level>(program: &Program<L>, errors: &[VerifyError]) -> String {
+    let notes: Vec<Note> = errors
+        .iter()
+        .map(|error| Note {
+            function: error.function.clone(),
+            name: error.name,
+            text: format!("error: {}", error.message),
+        })
+        .collect();
+    text::print_with_notes(program, &notes)
+}
+
+fn error_in(function: &FunName, message: &str) -> VerifyError {
+    VerifyError {
+        function: function.clone(),
+        name: None,
+        message: message.to_owned(),
+    }
+}
+
+fn check_entry<L: Level>(
+    entry: &EntryPoint,
+    function: &Function<L>,
+    errors: &mut Vec<VerifyError>,
+) {
+    let mut fail = |message: String| errors.push(error_in(&function.name, &message));
+    if function.kind == FunKind::Constant {
+        fail(format!("entry point {} is a constant", entry.name));
+    }
+    let params: Vec<&Type> = signature(function.params.iter().map(|p| &p.param.ty));
+    let results: Vec<&Type> = signature(function.ret.iter().map(|r| &r.ty));
+    for (what, values, types) in [
+        ("parameters", &entry.params, &params),
+        ("results", &entry.results, &results),
+    ] {
+        if !values_fit(values, types) {
+            fail(format!(
+                "the {what} of entry point {} do not fit the function",
+                entry.name
+            ));
+        }
+    }
+    let core_params = function
+        .params
+        .iter()
+        .filter(|p| !matches!(p.param.ty, Type::Mem(_)));
+    let consumed: Vec<bool> = core_params.map(|p| p.consumed).collect();
+    let mut at = 0;
+    for value in &entry.params {
+        let end = (at + value.ty.n_values()).min(consumed.len());
+        if !value.unique && consumed[at.min(end)..end].contains(&true) {
+            fail(format!(
+                "entry point {} consumes {} without saying so",
+                entry.name, value.name
+            ));
+        }
+        at = end;
+    }
+}
+
+/// The values that users see: memory blocks are passed beside them.
+fn signature<'a>(types: impl Iterator<Item = &'a Type>) -> Vec<&'a Type> {
+    types.filter(|ty| !matches!(ty, Type::Mem(_))).collect()
+}
+
+fn values_fit(values: &[EntryValue], types: &[&Type]) -> bool {
+    fn fits(ty: &EntryType, types: &mut &[&Type]) -> bool {
+        let Some((first, rest)) = types.split_first() else {
+            return matches!(ty, EntryType::Opaque { parts, .. } if parts.is_empty());
+        };
+        match ty {
+            EntryType::Scalar(scalar) => {
+                *types = rest;
+                **first == Type::Prim(scalar.prim())
+            }
+            EntryType::Array { elem, rank } => {
+                let (Some(sizes), Some(array)) = (types.get(..*rank), types.get(*rank)) else {
+                    return false;
+                };
+                *types = &types[rank + 1..];
+                sizes.iter().all(|ty| **ty == Type::I64)
+                    && array.elem() == Some(elem.prim())
+                    && array.rank() == *rank
+            }
+            EntryType::Opaque { name: _, parts } => parts.iter().all(|part| fits(part, types)),
+        }
+    }
+    let mut rest = types;
+    values.iter().all(|value| fits(&value.ty, &mut rest)) && rest.is_empty()
+}

@@ -1,0 +1,238 @@
+//! Invariant 4 for operations without bodies.
+
+use super::types::Checker;
+use crate::name::Name;
+use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart, ReshapeKind};
+use crate::types::{Dim, Type};
+use crate::typing::basic_type;
+use prim::PrimType;
+
+impl<L: Level> Checker<'_, L> {
+    /// The type of an array, `None` (and an error) if it is something else.
+    pub(super) fn array(&mut self, name: Name) -> Option<(PrimType, Vec<Dim>)> {
+        let ty = self.type_of(name);
+        if let Type::Array { elem, shape } = &ty {
+            return Some((*elem, shape.to_vec()));
+        }
+        let (name, ty) = (self.show_name(name), self.show(&ty));
+        self.fail(format!("{name} has type {ty}, but an array is needed"));
+        None
+    }
+
+    fn slice(&mut self, rank: usize, slice: &[DimIndex]) {
+        let len = slice.len();
+        self.require(len == rank, || {
+            format!("{len} indices for {rank} dimensions")
+        });
+        for index in slice {
+            match index {
+                DimIndex::Fix(i) => {
+                    self.atom(*i, &Type::I64, "an index");
+                }
+                DimIndex::Slice {
+                    start,
+                    count,
+                    stride,
+                } => {
+                    self.atom(*start, &Type::I64, "the start of a slice");
+                    self.dim(*count);
+                    self.atom(*stride, &Type::I64, "the stride of a slice");
+                }
+            }
+        }
+    }
+
+    fn shape(&mut self, shape: &[Dim]) {
+        for dim in shape {
+            self.dim(*dim);
+        }
+    }
+
+    fn operands(&mut self, args: &[Atom], ty: PrimType) {
+        for arg in args {
+            self.atom(*arg, &Type::Prim(ty), "an operand");
+        }
+    }
+
+    fn permutation(&mut self, perm: &[usize], array: Name) {
+        if let Some((_, shape)) = self.array(array) {
+            let mut sorted = perm.to_vec();
+            sorted.sort_unstable();
+            let right = sorted.iter().copied().eq(0..shape.len());
+            self.require(right, || {
+                format!("{perm:?} is no permutation of the dimensions")
+            });
+        }
+    }
+
+    pub(super) fn basic(&mut self, op: &BasicOp) {
+        let domain = |c: &mut Self, fits: bool, name: &str, ty: PrimType| {
+            c.require(fits, || format!("{name} does not take {ty}"));
+        };
+        match op {
+            BasicOp::Atom(_) | BasicOp::Opaque(_) => {}
+            BasicOp::Unary(op, ty, x) => {
+                domain(self, op.domain().contains(*ty), op.name(), *ty);
+                self.operands(&[*x], *ty);
+            }
+            BasicOp::Binary(op, ty, x, y) => {
+                domain(self, op.domain().contains(*ty), op.name(), *ty);
+                self.operands(&[*x, *y], *ty);
+            }
+            BasicOp::Compare(op, ty, x, y) => {
+                domain(self, op.domain().contains(*ty), op.name(), *ty);
+                self.operands(&[*x, *y], *ty);
+            }
+            BasicOp::Convert { op, from, to, arg } => {
+                let fits = op.accepts(*from, *to);
+                self.require(fits, || {
+                    format!("{} does not take {from} to {to}", op.name())
+                });
+                self.operands(&[*arg], *from);
+            }
+            BasicOp::Select {
+                ty,
+                cond,
+                if_true,
+                if_false,
+            } => {
+                self.atom(*cond, &Type::BOOL, "the condition");
+                self.operands(&[*if_true, *if_false], *ty);
+            }
+            BasicOp::Fma(ty, x, y, z) => {
+                domain(self, ty.is_float(), "fma", *ty);
+                self.operands(&[*x, *y, *z], *ty);
+            }
+            BasicOp::Math(fun, ty, args) => {
+                domain(self, ty.is_float(), fun.name(), *ty);
+                let (got, want) = (args.len(), fun.arity());
+                self.require(got == want, || {
+                    format!("{} takes {want} operands, not {got}", fun.name())
+                });
+                self.operands(args, *ty);
+            }
+            BasicOp::Assert { cond, msg } => {
+                self.atom(*cond, &Type::BOOL, "the condition");
+                for part in msg {
+                    match part {
+                        MsgPart::Text(_) => {}
+                        MsgPart::Value(ty, x) => self.operands(&[*x], ty.prim()),
+                    }
+                }
+            }
+            BasicOp::Index { array, slice } => {
+                if let Some((_, shape)) = self.array(*array) {
+                    self.slice(shape.len(), slice);
+                }
+            }
+            BasicOp::Update {
+                array,
+                slice,
+                value,
+            } => {
+                if let Some((_, shape)) = self.array(*array) {
+                    self.slice(shape.len(), slice);
+                    let part = BasicOp::Index {
+                        array: *array,
+                        slice: slice.clone(),
+                    };
+                    let want = basic_type(&part, &|name| self.type_of(name));
+                    self.atom(*value, &want, "the new value");
+                }
+            }
+            BasicOp::Concat { dim, arrays, width } => self.concat(*dim, arrays, *width),
+            BasicOp::Iota {
+                ty,
+                count,
+                start,
+                stride,
+            } => {
+                domain(self, ty.is_int(), "iota", *ty);
+                self.dim(*count);
+                self.operands(&[*start, *stride], *ty);
+            }
+            BasicOp::Replicate { shape, value } => {
+                self.shape(shape);
+                let ty = self.atom_type(*value);
+                self.require(ty.elem().is_some(), || {
+                    "only values are replicated".to_owned()
+                });
+            }
+            BasicOp::Scratch { elem: _, shape } => self.shape(shape),
+            BasicOp::Rearrange { perm, array } | BasicOp::Manifest { perm, array } => {
+                self.permutation(perm, *array);
+            }
+            BasicOp::Reshape { kind, shape, array } => {
+                self.shape(shape);
+                if let Some((_, old)) = self.array(*array) {
+                    let right = *kind == ReshapeKind::Arbitrary || old.len() == shape.len();
+                    self.require(right, || {
+                        "a coerce keeps the number of dimensions".to_owned()
+                    });
+                }
+            }
+            BasicOp::Copy(array) => {
+                self.array(*array);
+            }
+            BasicOp::ArrayLit { row, elems } => {
+                self.ty(row, None);
+                self.require(row.elem().is_some(), || {
+                    "elements must be values".to_owned()
+                });
+                for elem in elems {
+                    self.atom(*elem, row, "an element");
+                }
+            }
+            BasicOp::ConstArray { elem, shape, bytes } => {
+                let count = shape.iter().try_fold(1i64, |product, n| {
+                    if *n < 0 {
+                        None
+                    } else {
+                        product.checked_mul(*n)
+                    }
+                });
+                let size = count.and_then(|n| n.checked_mul(elem.size() as i64));
+                let right = size == Some(bytes.len() as i64) && !shape.is_empty();
+                self.require(right, || "the bytes do not fit the shape".to_owned());
+            }
+            BasicOp::UpdateAcc { acc, index, values } => {
+                let ty = self.type_of(*acc);
+                let Type::Acc {
+                    token: _,
+                    shape,
+                    elems,
+                } = &ty
+                else {
+                    let ty = self.show(&ty);
+                    self.fail(format!("updateacc of something of type {ty}"));
+                    return;
+                };
+                self.atoms(index, &vec![Type::I64; shape.len()], "an index");
+                self.atoms(values, elems, "a value");
+            }
+        }
+    }
+
+    fn concat(&mut self, dim: usize, arrays: &[Name], width: Dim) {
+        self.dim(width);
+        self.require(!arrays.is_empty(), || "concat of nothing".to_owned());
+        let mut first: Option<Type> = None;
+        for array in arrays {
+            let Some((elem, mut shape)) = self.array(*array) else {
+                continue;
+            };
+            let Some(size) = shape.get_mut(dim) else {
+                self.fail(format!("there is no dimension {dim} to concatenate along"));
+                continue;
+            };
+            *size = width;
+            let ty = Type::array(elem, shape);
+            match &first {
+                None => first = Some(ty),
+                Some(first) => {
+                    self.equal(&ty, first, || "an array (but for its size)".to_owned());
+                }
+            }
+        }
+    }
+}

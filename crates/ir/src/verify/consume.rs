@@ -1,0 +1,507 @@
+//! Invariants 11 to 14: consumption, with aliases recomputed.
+//!
+//! Each array has an edge to what it may alias directly, both ways. Consuming
+//! an array marks all that can be reached from it as dead; what is dead
+//! already is not visited again, so marking is linear in all. A conditional's
+//! branches start from the same marks and both leave theirs.
+
+use super::VerifyError;
+use crate::name::{FunName, Name};
+use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopParam, Param};
+use crate::text;
+use crate::types::Type;
+use crate::typing::TypeEnv;
+use crate::walk::{Operation, Visit, with_stack};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+pub(super) fn check<'a, L: Level>(
+    function: &'a Function<L>,
+    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    errors: &'a mut Vec<VerifyError>,
+) {
+    let n = function.names.len();
+    let mut c = Consumption {
+        function,
+        functions,
+        types: TypeEnv::of_function(function),
+        nodes: vec![Node::default(); n],
+        depth: 0,
+        log: Vec::new(),
+        seen: vec![0; n],
+        round: 0,
+        at: None,
+        errors,
+    };
+    for param in &function.params {
+        c.bind(param.param.name, &[]);
+        c.nodes[param.param.name.index()].protected = !param.consumed;
+    }
+    c.body(&function.body);
+    for (i, (atom, ret)) in function.body.result.iter().zip(&function.ret).enumerate() {
+        let Atom::Var(name) = atom else { continue };
+        if !c.is_tracked(*name) {
+            continue;
+        }
+        c.at = None;
+        let reached = c.reach(*name);
+        for (j, param) in function.params.iter().enumerate() {
+            // What is consumed is the function's own: it may be given back.
+            let mine = param.consumed || ret.aliases.contains(&(j as u32));
+            if !mine && reached.contains(&param.param.name) {
+                c.fail(format!(
+                    "result {i} aliases parameter {j} without saying so"
+                ));
+            }
+        }
+    }
+}
+
+#[derive(Clone, Default)]
+struct Node {
+    /// What it may alias directly and what may alias it.
+    edges: SmallVec<[Name; 2]>,
+    dead: bool,
+    /// A parameter that may not be consumed.
+    protected: bool,
+    /// How many bodies that may run more than once are around its binding.
+    depth: u32,
+}
+
+struct Consumption<'a, L: Level> {
+    function: &'a Function<L>,
+    functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    types: TypeEnv,
+    nodes: Vec<Node>,
+    depth: u32,
+    /// Dead names in the order in which they died.
+    log: Vec<Name>,
+    /// The round in which a search last saw a name.
+    seen: Vec<u32>,
+    round: u32,
+    at: Option<Name>,
+    errors: &'a mut Vec<VerifyError>,
+}
+
+impl<L: Level> Consumption<'_, L> {
+    fn fail(&mut self, message: String) {
+        let function = self.function.name.clone();
+        let error = VerifyError {
+            function,
+            name: self.at,
+            message,
+        };
+        if self.errors.last() != Some(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    fn show(&self, name: Name) -> String {
+        text::show_name(&self.function.names, name)
+    }
+
+    fn is_tracked(&self, name: Name) -> bool {
+        matches!(
+            self.types.get(name),
+            Some(Type::Array { .. } | Type::Acc { .. })
+        )
+    }
+
+    fn is_acc(&self, name: Name) -> bool {
+        matches!(self.types.get(name), Some(Type::Acc { .. }))
+    }
+
+    /// A name is bound to what may alias these.
+    fn bind(&mut self, name: Name, aliases: &[Name]) {
+        if !self.is_tracked(name) {
+            return;
+        }
+        self.nodes[name.index()].depth = self.depth;
+        for alias in aliases {
+            self.alias(name, *alias);
+        }
+    }
+
+    fn alias(&mut self, name: Name, other: Name) {
+        if name != other && self.is_tracked(name) && self.is_tracked(other) {
+            self.nodes[name.index()].edges.push(other);
+            self.nodes[other.index()].edges.push(name);
+        }
+    }
+
+    fn use_name(&mut self, name: Name) {
+        if self.nodes[name.index()].dead {
+            let shown = self.show(name);
+            self.fail(format!(
+                "{shown} is used after it, or an alias of it, was consumed"
+            ));
+        }
+    }
+
+    /// What is reached from a name along aliases, with it.
+    fn reach(&mut self, name: Name) -> Vec<Name> {
+        self.round += 1;
+        self.seen[name.index()] = self.round;
+        let mut reached = vec![name];
+        let mut next = 0;
+        while let Some(&name) = reached.get(next) {
+            next += 1;
+            for &other in &self.nodes[name.index()].edges {
+                if self.seen[other.index()] != self.round {
+                    self.seen[other.index()] = self.round;
+                    reached.push(other);
+                }
+            }
+        }
+        reached
+    }
+
+    fn consume(&mut self, name: Name) {
+        if !self.is_tracked(name) {
+            return;
+        }
+        self.use_name(name);
+        let mut pending = vec![name];
+        self.nodes[name.index()].dead = true;
+        while let Some(name) = pending.pop() {
+            self.log.push(name);
+            let Node {
+                protected, depth, ..
+            } = self.nodes[name.index()];
+            if protected {
+                let shown = self.show(name);
+                self.fail(format!("{shown} may not be consumed"));
+            } else if depth < self.depth && !self.is_acc(name) {
+                let shown = self.show(name);
+                self.fail(format!(
+                    "{shown} is consumed in a body that may run more than once"
+                ));
+            }
+            for i in 0..self.nodes[name.index()].edges.len() {
+                let other = self.nodes[name.index()].edges[i];
+                if !self.nodes[other.index()].dead {
+                    self.nodes[other.index()].dead = true;
+                    pending.push(other);
+                }
+            }
+        }
+    }
+
+    fn body(&mut self, body: &Body<L>) {
+        with_stack(|| {
+            for stm in &body.stms {
+                let before = self.at;
+                self.at = stm.pat.first().map(|param| param.name).or(before);
+                self.exp(&stm.exp, &stm.pat);
+                self.at = before;
+            }
+            for name in body.result.iter().filter_map(|atom| atom.var()) {
+                self.use_name(name);
+            }
+        });
+    }
+
+    fn exp(&mut self, exp: &Exp<L>, pat: &[Param<L>]) {
+        match exp {
+            Exp::Basic(op) => self.basic(op, pat),
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => {
+                let start = self.log.len();
+                self.body(then_body);
+                let died = self.log.split_off(start);
+                for name in &died {
+                    self.nodes[name.index()].dead = false;
+                }
+                self.body(else_body);
+                for name in died {
+                    if !self.nodes[name.index()].dead {
+                        self.nodes[name.index()].dead = true;
+                        self.log.push(name);
+                    }
+                }
+                self.bind_to_results(pat, &[&then_body.result, &else_body.result]);
+            }
+            Exp::Loop {
+                params,
+                form: _,
+                body,
+            } => self.loop_(params, body, pat),
+            Exp::Apply { fun, args } => {
+                let Some(callee) = self.functions.get(fun).copied() else {
+                    return;
+                };
+                self.call(callee, args, pat);
+            }
+            Exp::Op(op) => self.op(op, pat),
+        }
+    }
+
+    fn bind_to_results(&mut self, pat: &[Param<L>], results: &[&[Atom]]) {
+        for (i, param) in pat.iter().enumerate() {
+            let values = results.iter().filter_map(|result| result.get(i)?.var());
+            let aliases: Vec<Name> = values.collect();
+            self.bind(param.name, &aliases);
+        }
+    }
+
+    fn basic(&mut self, op: &BasicOp, pat: &[Param<L>]) {
+        struct Uses(SmallVec<[Name; 4]>);
+        impl<L: Level> Visit<L> for Uses {
+            fn name(&mut self, name: &Name) {
+                self.0.push(*name);
+            }
+        }
+        let mut uses = Uses(SmallVec::new());
+        Visit::<L>::basic(&mut uses, op);
+        for name in uses.0 {
+            self.use_name(name);
+        }
+        let Some(bound) = pat.first().map(|param| param.name) else {
+            return;
+        };
+        match op {
+            BasicOp::Atom(Atom::Var(source))
+            | BasicOp::Opaque(Atom::Var(source))
+            | BasicOp::Index {
+                array: source,
+                slice: _,
+            }
+            | BasicOp::Rearrange {
+                perm: _,
+                array: source,
+            }
+            | BasicOp::Reshape {
+                kind: _,
+                shape: _,
+                array: source,
+            } => {
+                self.bind(bound, &[*source]);
+            }
+            BasicOp::Update {
+                array,
+                slice: _,
+                value,
+            } => {
+                self.consume(*array);
+                if let Atom::Var(value) = value {
+                    self.use_name(*value);
+                }
+                self.bind(bound, &[]);
+            }
+            BasicOp::UpdateAcc {
+                acc,
+                index: _,
+                values: _,
+            } => {
+                self.consume(*acc);
+                self.bind(bound, &[]);
+            }
+            BasicOp::Atom(Atom::Const(_))
+            | BasicOp::Opaque(Atom::Const(_))
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. } => self.bind(bound, &[]),
+        }
+    }
+
+    fn loop_(&mut self, params: &[LoopParam<L>], body: &Body<L>, pat: &[Param<L>]) {
+        // Accumulators are always consumed.
+        let consumed: Vec<bool> = params
+            .iter()
+            .map(|p| p.consumed || self.is_acc(p.param.name))
+            .collect();
+        let inits = |which: bool| {
+            let chosen = params
+                .iter()
+                .zip(&consumed)
+                .filter(move |(_, c)| **c == which);
+            chosen.filter_map(|(p, _)| p.init.var())
+        };
+        for name in inits(true).chain(inits(false)) {
+            self.use_name(name);
+        }
+        for name in inits(true) {
+            self.consume(name);
+        }
+        for name in inits(false) {
+            self.use_name(name);
+        }
+        self.depth += 1;
+        for (
+            LoopParam {
+                param,
+                init,
+                consumed: _,
+            },
+            consumed,
+        ) in params.iter().zip(&consumed)
+        {
+            let init = init.var().filter(|_| !consumed);
+            self.bind(param.name, init.as_slice());
+            self.nodes[param.name.index()].protected = !consumed;
+        }
+        self.body(body);
+        self.next_values(params, &consumed, &body.result);
+        self.depth -= 1;
+        for ((param, bound), consumed) in params.iter().zip(pat).zip(&consumed) {
+            let name = param.param.name;
+            self.nodes[name.index()].protected = false;
+            // A consumed parameter's last value belongs to the loop alone.
+            let alias = Some(name).filter(|_| !consumed);
+            self.bind(bound.name, alias.as_slice());
+        }
+    }
+
+    fn next_values(&mut self, params: &[LoopParam<L>], consumed: &[bool], next: &[Atom]) {
+        let depth = self.depth;
+        let next: Vec<Option<Name>> = next.iter().map(|atom| atom.var()).collect();
+        for (i, (param, next_name)) in params.iter().zip(&next).enumerate() {
+            let Some(name) = next_name.filter(|name| self.is_tracked(*name)) else {
+                continue;
+            };
+            if !consumed[i] {
+                self.alias(param.param.name, name);
+                continue;
+            }
+            let reached = self.reach(name);
+            let mut problem = reached.iter().copied().find(|name| {
+                let node = &self.nodes[name.index()];
+                node.protected || node.depth < depth
+            });
+            let others = next.iter().enumerate().filter(|(j, _)| *j != i);
+            for other in others.filter_map(|(_, other)| *other) {
+                if problem.is_none() && self.seen[other.index()] == self.round {
+                    problem = Some(other);
+                }
+            }
+            if let Some(problem) = problem {
+                let (name, problem) = (self.show(param.param.name), self.show(problem));
+                self.fail(format!(
+                    "the next value of consumed {name} aliases {problem}"
+                ));
+            }
+        }
+    }
+
+    fn call(&mut self, callee: &Function<L>, args: &[Atom], pat: &[Param<L>]) {
+        let uses = || args.iter().filter_map(|arg| arg.var());
+        for name in uses() {
+            self.use_name(name);
+        }
+        for (param, arg) in callee.params.iter().zip(args) {
+            if let (true, Atom::Var(name)) = (param.consumed, arg) {
+                self.consume(*name);
+            }
+        }
+        for (param, arg) in callee.params.iter().zip(args) {
+            if let (false, Atom::Var(name)) = (param.consumed, arg) {
+                self.use_name(*name);
+            }
+        }
+        for (bound, ret) in pat.iter().zip(&callee.ret) {
+            let values = ret
+                .aliases
+                .iter()
+                .filter_map(|i| args.get(*i as usize)?.var());
+            let aliases: Vec<Name> = values
+                .zip(&ret.aliases)
+                .filter(|(_, i)| !callee.params[**i as usize].consumed)
+                .map(|(name, _)| name)
+                .collect();
+            self.bind(bound.name, &aliases);
+        }
+    }
+
+    fn op(&mut self, op: &L::Op, pat: &[Param<L>]) {
+        let mut operands = Operands(Vec::new());
+        op.visit(&mut operands);
+        for name in &operands.0 {
+            self.use_name(*name);
+        }
+        let consumed = op.consumed();
+        for name in &consumed {
+            self.consume(*name);
+        }
+        for name in &operands.0 {
+            if self.is_acc(*name) && !self.nodes[name.index()].dead {
+                self.consume(*name);
+            }
+        }
+        let once = op.runs_once();
+        self.depth += u32::from(!once);
+        let mut inside = Inside {
+            c: self,
+            once,
+            result: Vec::new(),
+        };
+        op.visit(&mut inside);
+        let result = inside.result;
+        self.depth -= u32::from(!once);
+        for param in pat {
+            self.bind(param.name, &[]);
+        }
+        if once {
+            // What a `withacc` gives beside its arrays are results of its
+            // lambda as they are; they come last.
+            for (param, atom) in pat.iter().rev().zip(result.iter().rev()) {
+                if let Some(name) = atom.var().filter(|name| !self.is_acc(*name)) {
+                    self.alias(param.name, name);
+                }
+            }
+        }
+    }
+
+    fn lambda(&mut self, lambda: &Lambda<L>, once: bool) {
+        for param in &lambda.params {
+            self.bind(param.name, &[]);
+            let own = once || self.is_acc(param.name);
+            self.nodes[param.name.index()].protected = !own;
+        }
+        self.body(&lambda.body);
+    }
+}
+
+/// The names that an operation uses outside its bodies.
+struct Operands(Vec<Name>);
+
+impl<L: Level> Visit<L> for Operands {
+    fn name(&mut self, name: &Name) {
+        self.0.push(*name);
+    }
+    fn body(&mut self, _: &Body<L>) {}
+    fn lambda(&mut self, _: &Lambda<L>) {}
+}
+
+/// The bodies of an operation, and the results of its last lambda.
+struct Inside<'c, 'a, L: Level> {
+    c: &'c mut Consumption<'a, L>,
+    once: bool,
+    result: Vec<Atom>,
+}
+
+impl<L: Level> Visit<L> for Inside<'_, '_, L> {
+    fn body(&mut self, body: &Body<L>) {
+        self.c.body(body);
+    }
+
+    fn lambda(&mut self, lambda: &Lambda<L>) {
+        self.c.lambda(lambda, self.once);
+        self.result.clone_from(&lambda.body.result);
+    }
+}

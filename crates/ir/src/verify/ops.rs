@@ -1,0 +1,354 @@
+//! Invariants 8, 9, 15 and 16: the levels' operations and annotations.
+
+use super::types::Checker;
+use super::{AnnotationRules, Rules};
+use crate::mem::{Block, MemAnn, MemOp, Mems};
+use crate::name::Name;
+use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
+use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::syntax::{Atom, Lambda, Level};
+use crate::types::{Dim, Space, Type};
+
+impl Rules<Soacs> for Soac {
+    fn verify(&self, c: &mut Checker<'_, Soacs>) {
+        match self {
+            Self::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                let rows = c.inputs(*width, inputs);
+                c.lambda(map, &rows, "the map lambda");
+                let mut rest = map.ret.as_slice();
+                let mut scanned = Vec::new();
+                for op in scans {
+                    c.operator(op, &mut rest);
+                    scanned.extend_from_slice(&op.op.ret);
+                }
+                for op in reduces {
+                    c.operator(op, &mut rest);
+                }
+                if let Some(post) = post {
+                    scanned.extend_from_slice(rest);
+                    c.lambda(post, &scanned, "the post lambda");
+                }
+            }
+            Self::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            } => {
+                let rows = c.inputs(*width, inputs);
+                c.lambda(map, &rows, "the bucket lambda");
+                c.histograms(ops, &map.ret, &[]);
+            }
+            Self::WithAcc { inputs, lambda } => c.withacc(inputs, lambda),
+            Self::Stream {
+                width,
+                inputs,
+                init,
+                lambda,
+            } => {
+                let rows = c.inputs(*width, inputs);
+                let accs: Vec<Type> = init.iter().map(|atom| c.atom_type(*atom)).collect();
+                let mut args = vec![Type::I64];
+                args.extend_from_slice(&accs);
+                args.extend(rows.iter().map(|row| row.array_of(Dim::Ext(0))));
+                c.lambda(lambda, &args, "the fold");
+                let right = lambda.ret.len() >= accs.len() && lambda.ret[..accs.len()] == accs[..];
+                c.require(right, || {
+                    "the fold does not give its accumulators back".to_owned()
+                });
+                let chunk = lambda.params.first().map(|p| Dim::Var(p.name));
+                for ty in lambda.ret.iter().skip(accs.len()) {
+                    let right = ty.shape().first().copied() == chunk;
+                    c.require(right, || {
+                        "a mapped result of the fold is no chunk".to_owned()
+                    });
+                }
+            }
+            Self::FlatMap {
+                width,
+                inputs,
+                lambda,
+            } => {
+                let rows = c.inputs(*width, inputs);
+                let Lambda { params, body, ret } = lambda;
+                c.lambda_params(params, &rows, "the lambda");
+                let ret_types: Vec<&Type> = ret.iter().collect();
+                for (i, ty) in ret.iter().enumerate() {
+                    c.ty(ty, Some(&ret_types[..i]));
+                }
+                let right = ret.first() == Some(&Type::I64)
+                    && ret
+                        .iter()
+                        .skip(1)
+                        .all(|ty| ty.shape().first() == Some(&Dim::Ext(0)));
+                c.require(right, || {
+                    "the lambda gives a size and arrays of that size".to_owned()
+                });
+                let size = body.result.first().and_then(|atom| Dim::from_atom(*atom));
+                let want: Vec<Type> = ret
+                    .iter()
+                    .map(|ty| crate::typing::instantiate(ty, &|i| size.filter(|_| i == 0)))
+                    .collect();
+                c.body_with(body, &want, "the results of the lambda");
+            }
+            Self::Jvp {
+                lambda,
+                args,
+                tangents,
+            } => {
+                let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
+                c.atoms(tangents, &types, "a tangent");
+                c.lambda(lambda, &types, "the function");
+            }
+            Self::Vjp {
+                lambda,
+                args,
+                adjoints,
+            } => {
+                let types: Vec<Type> = args.iter().map(|atom| c.atom_type(*atom)).collect();
+                c.atoms(adjoints, &lambda.ret, "an adjoint");
+                c.lambda(lambda, &types, "the function");
+            }
+        }
+    }
+}
+
+impl<L: Level> Checker<'_, L> {
+    /// Checks inputs of an operation of this width; their rows.
+    fn inputs(&mut self, width: Dim, inputs: &[Name]) -> Vec<Type> {
+        self.dim(width);
+        let mut rows = Vec::new();
+        for input in inputs {
+            let ty = self.type_of(*input);
+            let fits = match &ty {
+                Type::Array { shape, .. } => shape.first() == Some(&width),
+                Type::Acc { .. } => true,
+                Type::Prim(_) | Type::Cert | Type::Mem(_) => false,
+            };
+            if !fits {
+                let (name, ty) = (self.show_name(*input), self.show(&ty));
+                self.fail(format!(
+                    "the input {name}: {ty} is no array of the operation's width"
+                ));
+            }
+            rows.push(ty.row().unwrap_or(ty));
+        }
+        rows
+    }
+
+    /// Checks an operator on the first of some values; the rest stay.
+    fn operator(&mut self, operator: &Operator<L>, values: &mut &[Type]) {
+        let Operator {
+            op,
+            neutral,
+            comm: _,
+        } = operator;
+        let k = neutral.len();
+        let args: Vec<Type> = op.ret.iter().chain(&op.ret).cloned().collect();
+        self.lambda(op, &args, "the operator");
+        self.atoms(neutral, &op.ret, "a neutral element");
+        if values.len() < k {
+            self.fail("there are fewer values than the operators take");
+            *values = &[];
+            return;
+        }
+        let (own, rest) = values.split_at(k);
+        if own != op.ret.as_slice() {
+            let own: Vec<String> = own.iter().map(|ty| self.show(ty)).collect();
+            self.fail(format!(
+                "the operator does not take values of type ({})",
+                own.join(", ")
+            ));
+        }
+        *values = rest;
+    }
+
+    /// Checks histograms over what the bucket function gives.
+    fn histograms(&mut self, ops: &[HistOp<L>], ret: &[Type], segments: &[Dim]) {
+        let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
+        let Some((indices, mut values)) = ret.split_at_checked(n_indices) else {
+            self.fail("the bucket function gives too few results");
+            return;
+        };
+        let right = indices.iter().all(|ty| *ty == Type::I64);
+        self.require(right, || "the bucket indices are not i64".to_owned());
+        for HistOp { shape, dests, op } in ops {
+            for dim in shape {
+                self.dim(*dim);
+            }
+            self.operator(op, &mut values);
+            let k = op.op.ret.len();
+            let got = dests.len();
+            self.require(got == k, || format!("{got} destinations for {k} values"));
+            for (dest, ty) in dests.iter().zip(&op.op.ret) {
+                let dims = segments.iter().chain(shape).rev();
+                let want = dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim));
+                self.atom(Atom::Var(*dest), &want, "a destination");
+            }
+        }
+        self.require(values.is_empty(), || {
+            "the bucket function gives too many results".into()
+        });
+    }
+
+    fn withacc(&mut self, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
+        let mut elems: Vec<Vec<Type>> = Vec::new();
+        for AccInput { shape, arrays, op } in inputs {
+            let mut rows = Vec::new();
+            for array in arrays {
+                let Some((elem, dims)) = self.array(*array) else {
+                    continue;
+                };
+                let right = dims.starts_with(shape);
+                self.require(right, || {
+                    "an array does not begin with the accumulator's dimensions".to_owned()
+                });
+                rows.push(Type::array(elem, dims.into_iter().skip(shape.len())));
+            }
+            if let Some(op) = op {
+                self.operator(op, &mut rows.as_slice());
+            }
+            elems.push(rows);
+        }
+        let tokens = lambda.params.iter().take(inputs.len()).map(|p| p.name);
+        let accs: Vec<Type> = tokens
+            .zip(inputs.iter().zip(&elems))
+            .map(|(token, (input, elems))| Type::Acc {
+                token,
+                shape: input.shape.clone(),
+                elems: elems.clone(),
+            })
+            .collect();
+        let mut args = vec![Type::Cert; inputs.len()];
+        args.extend(accs.iter().cloned());
+        self.lambda(lambda, &args, "the lambda");
+        let right = lambda.ret.get(..accs.len()) == Some(accs.as_slice());
+        self.require(right, || {
+            "the lambda does not give its accumulators back".to_owned()
+        });
+    }
+
+    fn decomp(&mut self, decomp: Decomp, ops: &[&Operator<L>]) {
+        let Decomp {
+            grain,
+            max_chunks,
+            width,
+            cost,
+        } = decomp;
+        let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
+        self.require(right, || "a decomposition out of range".to_owned());
+        let comm = width <= 1 || ops.iter().all(|op| op.comm);
+        self.require(comm, || {
+            "partial accumulators of an operator that does not commute".into()
+        });
+    }
+}
+
+impl<L: Level> Rules<L> for SegOp<L> {
+    fn verify(&self, c: &mut Checker<'_, L>) {
+        let (level, space, kind, body, ret, decomp) = match self {
+            Self::Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+            } => (*level, space, kind, body, ret, *decomp),
+            Self::WithAcc { inputs, lambda } => {
+                c.withacc(inputs, lambda);
+                return;
+            }
+        };
+        let SegSpace { dims, lane } = space;
+        let lower = c.seg_level.is_none_or(|outer| level < outer);
+        c.require(lower, || {
+            "an inner segop must have a lower level".to_owned()
+        });
+        c.require(!dims.is_empty(), || "a segop without dimensions".to_owned());
+        let lane_ok = lane.is_none_or(|lane| (lane as usize) < dims.len());
+        c.require(lane_ok, || {
+            "the lane dimension is not one of the space".to_owned()
+        });
+        for (_, size) in dims {
+            c.dim(*size);
+        }
+        let outer = c.seg_level.replace(level);
+        for ty in ret {
+            c.ty(ty, None);
+        }
+        c.body_with(body, ret, "the results of the body");
+        let mut values = ret.as_slice();
+        match kind {
+            SegKind::Map => c.decomp(decomp, &[]),
+            SegKind::Red(ops) => {
+                for op in ops {
+                    c.operator(op, &mut values);
+                }
+                c.decomp(decomp, &ops.iter().collect::<Vec<_>>());
+            }
+            SegKind::Scan(ops, post) => {
+                let mut scanned = Vec::new();
+                for op in ops {
+                    c.operator(op, &mut values);
+                    scanned.extend_from_slice(&op.op.ret);
+                }
+                if let Some(post) = post {
+                    scanned.extend_from_slice(values);
+                    c.lambda(post, &scanned, "the post lambda");
+                }
+                c.decomp(decomp, &[]);
+            }
+            SegKind::Hist(ops) => {
+                let sizes: Vec<Dim> = dims.iter().map(|(_, size)| *size).collect();
+                c.histograms(ops, ret, &sizes[..sizes.len().saturating_sub(1)]);
+                c.decomp(decomp, &ops.iter().map(|op| &op.op).collect::<Vec<_>>());
+            }
+        }
+        c.seg_level = outer;
+    }
+}
+
+impl Rules<Mems> for MemOp {
+    fn verify(&self, c: &mut Checker<'_, Mems>) {
+        match self {
+            Self::Alloc { bytes, space } => {
+                c.atom(*bytes, &Type::I64, "the size of a block");
+                let right = *space != Space::Registers || bytes.constant().is_some();
+                c.require(right, || "registers need a constant size".to_owned());
+            }
+            Self::Seg(op) => op.verify(c),
+        }
+    }
+}
+
+impl AnnotationRules for MemAnn {
+    fn verify(&self, ty: &Type, mem_type: &dyn Fn(Block) -> Option<Type>) -> Result<(), String> {
+        match (self, ty) {
+            (Self::None, Type::Array { .. }) => Err("an array without a block".to_owned()),
+            (Self::None, _) => Ok(()),
+            (Self::In { block, lmad }, Type::Array { shape, .. }) => {
+                if !matches!(mem_type(*block), Some(Type::Mem(_))) {
+                    return Err("the block is no memory".to_owned());
+                }
+                if !lmad
+                    .dims
+                    .iter()
+                    .map(|dim| dim.extent)
+                    .eq(shape.iter().copied())
+                {
+                    return Err("the index function has not the array's shape".to_owned());
+                }
+                Ok(())
+            }
+            (Self::In { .. }, _) => Err("a block for what is no array".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! Generic traversal: one walker for every level.
+//!
+//! [`Visit`] reads and [`VisitMut`] rewrites. Both are the same set of hooks,
+//! one for each kind of place; a hook's default goes on to the parts, and an
+//! override goes on by calling the `walk_*` method of the same name (which is
+//! not meant to be overridden). Whatever a traversal does not care about it
+//! does not mention:
+//!
+//! ```text
+//! struct Calls(usize);
+//! impl<L: Level> Visit<L> for Calls {
+//!     fn exp(&mut self, exp: &Exp<L>) {
+//!         self.0 += usize::from(matches!(exp, Exp::Apply { .. }));
+//!         self.walk_exp(exp);
+//!     }
+//! }
+//! ```
+//!
+//! Guarantees. Every use of a name reaches `name` (through `atom`, `dim`, `ty`,
+//! `poly` or directly where only a variable can stand), every binding reaches
+//! `binder`. Places are visited in scope order: a name's binder comes before
+//! its uses, and the names bound between [`Visit::enter`] and
+//! [`Visit::leave`] are visible only there. Nested bodies of any depth do not
+//! overflow the stack.
+//!
+//! [`Operation`] is what each level's operations tell generic code. The
+//! services built on the walkers (substitution, free names, fresh copies) are
+//! in [`rename`].
+
+mod ops;
+pub mod rename;
+
+pub use rename::{
+    Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body,
+    refresh_body, refresh_lambda, substitute_body, substitute_exp, substitute_lambda,
+    substitute_type,
+};
+
+use crate::name::{Name, Prov};
+use crate::poly::Poly;
+use crate::syntax::{
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level,
+    LoopForm, LoopParam, MsgPart, Param, Stm,
+};
+use crate::types::{Dim, Type};
+
+/// What generic code may ask of a level's operation.
+pub trait Operation<L: Level>: Sized {
+    /// Visits all parts in scope order.
+    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
+
+    /// Visits all parts in scope order, to change them.
+    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
+
+    /// The operation's name in IR text and messages.
+    fn keyword(&self) -> &'static str;
+
+    /// The names that the operation consumes (not what its bodies consume).
+    fn consumed(&self) -> Vec<Name>;
+
+    /// Whether the bodies in it run once, as those of a `withacc` do.
+    fn runs_once(&self) -> bool;
+
+    /// The types of the results. Sizes that are results of the operation
+    /// appear as [`Dim::Ext`]; `type_of` gives the type of a name in scope.
+    fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type>;
+}
+
+/// What generic code may ask of a level's annotations.
+pub trait Annotation<L: Level> {
+    /// Visits all names in it.
+    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V);
+
+    /// Visits all names in it, to change them.
+    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V);
+}
+
+impl<L: Level> Annotation<L> for () {
+    fn visit<V: Visit<L> + ?Sized>(&self, _: &mut V) {}
+    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, _: &mut V) {}
+}
+
+/// Runs `f` with enough stack for one more level of a nested structure.
+pub fn with_stack<R>(f: impl FnOnce() -> R) -> R {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
+}
+
+fn read_poly<L: Level, V: Visit<L> + ?Sized>(v: &mut V, poly: &Poly) {
+    for name in poly.names() {
+        v.name(&name);
+    }
+}
+
+fn change_poly<L: Level, V: VisitMut<L> + ?Sized>(v: &mut V, poly: &mut Poly) {
+    *poly = poly.substitute(|mut name| {
+        v.name(&mut name);
+        Poly::var(name)
+    });
+}
+
+macro_rules! walker {
+    ($(#[$meta:meta])* $Walker:ident, $visit:ident, $poly:ident, $($m:ident)?) => {
+        $(#[$meta])*
+        pub trait $Walker<L: Level> {
+            /// A use of a name.
+            fn name(&mut self, name: &$($m)? Name) {
+                let _ = name;
+            }
+
+            /// The place where a name is bound.
+            fn binder(&mut self, name: &$($m)? Name) {
+                let _ = name;
+            }
+
+            /// A scope begins.
+            fn enter(&mut self) {}
+
+            /// The innermost scope ends.
+            fn leave(&mut self) {}
+
+            /// An operand.
+            fn atom(&mut self, atom: &$($m)? Atom) {
+                if let Atom::Var(name) = atom {
+                    self.name(name);
+                }
+            }
+
+            /// A dimension.
+            fn dim(&mut self, dim: &$($m)? Dim) {
+                if let Dim::Var(name) = dim {
+                    self.name(name);
+                }
+            }
+
+            /// A polynomial of an annotation.
+            fn poly(&mut self, poly: &$($m)? Poly) {
+                $poly(self, poly);
+            }
+
+            /// A type.
+            fn ty(&mut self, ty: &$($m)? Type) {
+                self.walk_ty(ty);
+            }
+
+            /// A level's annotation.
+            fn ann(&mut self, ann: &$($m)? L::Ann) {
+                ann.$visit(self);
+            }
+
+            /// A parameter or element of a pattern.
+            fn param(&mut self, param: &$($m)? Param<L>) {
+                self.walk_param(param);
+            }
+
+            /// A statement's provenance.
+            fn prov(&mut self, prov: &$($m)? Prov) {
+                let _ = prov;
+            }
+
+            /// A statement.
+            fn stm(&mut self, stm: &$($m)? Stm<L>) {
+                self.walk_stm(stm);
+            }
+
+            /// An expression.
+            fn exp(&mut self, exp: &$($m)? Exp<L>) {
+                self.walk_exp(exp);
+            }
+
+            /// An operation without bodies.
+            fn basic(&mut self, op: &$($m)? BasicOp) {
+                self.walk_basic(op);
+            }
+
+            /// A body; it is a scope.
+            fn body(&mut self, body: &$($m)? Body<L>) {
+                self.walk_body(body);
+            }
+
+            /// A lambda; it is a scope.
+            fn lambda(&mut self, lambda: &$($m)? Lambda<L>) {
+                self.walk_lambda(lambda);
+            }
+
+            /// The parts of a type.
+            fn walk_ty(&mut self, ty: &$($m)? Type) {
+                match ty {
+                    Type::Prim(_) | Type::Cert | Type::Mem(_) => {}
+                    Type::Array { elem: _, shape } => {
+                        for dim in shape {
+                            self.dim(dim);
+                        }
+                    }
+                    Type::Acc { token, shape, elems } => {
+                        self.name(token);
+                        for dim in shape {
+                            self.dim(dim);
+                        }
+                        for elem in elems {
+                            self.ty(elem);
+                        }
+                    }
+                }
+            }
+
+            /// The parts of a parameter: type, annotation, then the name as bound.
+            fn walk_param(&mut self, param: &$($m)? Param<L>) {
+                let Param { name, ty, ann } = param;
+                self.ty(ty);
+                self.ann(ann);
+                self.binder(name);
+            }
+
+            /// The parts of a statement: certificates, expression, then pattern.
+            fn walk_stm(&mut self, stm: &$($m)? Stm<L>) {
+                let Stm { pat, aux, exp } = stm;
+                let Aux { certs, attrs: _, prov } = aux;
+                self.prov(prov);
+                for cert in certs {
+                    self.name(cert);
+                }
+                self.exp(exp);
+                for param in pat {
+                    self.param(param);
+                }
+            }
+
+            /// The parts of an expression.
+            fn walk_exp(&mut self, exp: &$($m)? Exp<L>) {
+                match exp {
+                    Exp::Basic(op) => self.basic(op),
+                    Exp::If { cond, then_body, else_body } => {
+                        self.atom(cond);
+                        self.body(then_body);
+                        self.body(else_body);
+                    }
+                    Exp::Loop { params, form, body } => {
+                        for LoopParam { param: _, init, consumed: _ } in &$($m)? *params {
+                            self.atom(init);
+                        }
+                        if let LoopForm::For { var: _, ty: _, bound } = form {
+                            self.atom(bound);
+                        }
+                        self.enter();
+                        if let LoopForm::For { var, ty: _, bound: _ } = form {
+                            self.binder(var);
+                        }
+                        for LoopParam { param, init: _, consumed: _ } in params {
+                            self.param(param);
+                        }
+                        if let LoopForm::While { cond } = form {
+                            self.name(cond);
+                        }
+                        self.body(body);
+                        self.leave();
+                    }
+                    Exp::Apply { fun: _, args } => {
+                        for arg in args {
+                            self.atom(arg);
+                        }
+                    }
+                    Exp::Op(op) => op.$visit(self),
+                }
+            }
+
+            /// The parts of a body, in a scope.
+            fn walk_body(&mut self, body: &$($m)? Body<L>) {
+                with_stack(|| {
+                    let Body { stms, result } = body;
+                    self.enter();
+                    for stm in stms {
+                        self.stm(stm);
+                    }
+                    for atom in result {
+                        self.atom(atom);
+                    }
+                    self.leave();
+                });
+            }
+
+            /// The parts of a lambda, in a scope: parameters, types of results, body.
+            fn walk_lambda(&mut self, lambda: &$($m)? Lambda<L>) {
+                let Lambda { params, body, ret } = lambda;
+                self.enter();
+                for param in params {
+                    self.param(param);
+                }
+                for ty in ret {
+                    self.ty(ty);
+                }
+                self.body(body);
+                self.leave();
+            }
+
+            /// The parts of a function: parameters, body, then results. (A
+            /// result's type sees the parameters only.)
+            fn walk_function(&mut self, function: &$($m)? Function<L>) {
+                let Function { name: _, kind: _, attrs: _, params, ret, body, names: _, provs: _ } =
+                    function;
+                self.enter();
+                for FunParam { param, consumed: _ } in params {
+                    self.param(param);
+                }
+                for FunResult { ty, aliases: _, ann } in ret {
+                    self.ty(ty);
+                    self.ann(ann);
+                }
+                self.body(body);
+                self.leave();
+            }
+
+            /// The parts of an index or slice.
+            fn walk_slice(&mut self, slice: &$($m)? Vec<DimIndex>) {
+                for index in slice {
+                    match index {
+                        DimIndex::Fix(i) => self.atom(i),
+                        DimIndex::Slice { start, count, stride } => {
+                            self.atom(start);
+                            self.dim(count);
+                            self.atom(stride);
+                        }
+                    }
+                }
+            }
+
+            /// The operands of an operation without bodies.
+            fn walk_basic(&mut self, op: &$($m)? BasicOp) {
+                match op {
+                    BasicOp::Atom(x) | BasicOp::Opaque(x) | BasicOp::Unary(_, _, x) => {
+                        self.atom(x);
+                    }
+                    BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
+                        self.atom(x);
+                        self.atom(y);
+                    }
+                    BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
+                    BasicOp::Select { ty: _, cond, if_true, if_false } => {
+                        self.atom(cond);
+                        self.atom(if_true);
+                        self.atom(if_false);
+                    }
+                    BasicOp::Fma(_, x, y, z) => {
+                        self.atom(x);
+                        self.atom(y);
+                        self.atom(z);
+                    }
+                    BasicOp::Math(_, _, args) => {
+                        for arg in args {
+                            self.atom(arg);
+                        }
+                    }
+                    BasicOp::Assert { cond, msg } => {
+                        self.atom(cond);
+                        for part in msg {
+                            match part {
+                                MsgPart::Text(_) => {}
+                                MsgPart::Value(_, x) => self.atom(x),
+                            }
+                        }
+                    }
+                    BasicOp::Index { array, slice } => {
+                        self.name(array);
+                        self.walk_slice(slice);
+                    }
+                    BasicOp::Update { array, slice, value } => {
+                        self.name(array);
+                        self.walk_slice(slice);
+                        self.atom(value);
+                    }
+                    BasicOp::Concat { dim: _, arrays, width } => {
+                        for array in arrays {
+                            self.name(array);
+                        }
+                        self.dim(width);
+                    }
+                    BasicOp::Iota { ty: _, count, start, stride } => {
+                        self.dim(count);
+                        self.atom(start);
+                        self.atom(stride);
+                    }
+                    BasicOp::Replicate { shape, value } => {
+                        for dim in shape {
+                            self.dim(dim);
+                        }
+                        self.atom(value);
+                    }
+                    BasicOp::Scratch { elem: _, shape } => {
+                        for dim in shape {
+                            self.dim(dim);
+                        }
+                    }
+                    BasicOp::Reshape { kind: _, shape, array } => {
+                        for dim in shape {
+                            self.dim(dim);
+                        }
+                        self.name(array);
+                    }
+                    BasicOp::Rearrange { perm: _, array }
+                    | BasicOp::Copy(array)
+                    | BasicOp::Manifest { perm: _, array } => self.name(array),
+                    BasicOp::ArrayLit { row, elems } => {
+                        self.ty(row);
+                        for elem in elems {
+                            self.atom(elem);
+                        }
+                    }
+                    BasicOp::ConstArray { elem: _, shape: _, bytes: _ } => {}
+                    BasicOp::UpdateAcc { acc, index, values } => {
+                        self.name(acc);
+                        for i in index {
+                            self.atom(i);
+                        }
+                        for value in values {
+                            self.atom(value);
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+walker! {
+    /// A traversal that reads.
+    Visit, visit, read_poly,
+}
+
+walker! {
+    /// A traversal that changes what it sees.
+    VisitMut, visit_mut, change_poly, mut
+}
+
+/// Calls `f` with each body directly inside the expression (branches, loop
+/// bodies, bodies of lambdas and segops), not with bodies inside those.
+pub fn sub_bodies<L: Level>(exp: &Exp<L>, f: impl FnMut(&Body<L>)) {
+    struct Bodies<F>(F);
+    impl<L: Level, F: FnMut(&Body<L>)> Visit<L> for Bodies<F> {
+        fn body(&mut self, body: &Body<L>) {
+            (self.0)(body);
+        }
+    }
+    Bodies(f).exp(exp);
+}
+
+/// As [`sub_bodies`], to change them.
+pub fn sub_bodies_mut<L: Level>(exp: &mut Exp<L>, f: impl FnMut(&mut Body<L>)) {
+    struct Bodies<F>(F);
+    impl<L: Level, F: FnMut(&mut Body<L>)> VisitMut<L> for Bodies<F> {
+        fn body(&mut self, body: &mut Body<L>) {
+            (self.0)(body);
+        }
+    }
+    Bodies(f).exp(exp);
+}
+
+/// Calls `f` with every name that the expression uses, at any depth, in scope
+/// order and with repetitions (names that the expression itself binds included).
+pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
+    struct Uses<F>(F);
+    impl<L: Level, F: FnMut(Name)> Visit<L> for Uses<F> {
+        fn name(&mut self, name: &Name) {
+            (self.0)(*name);
+        }
+    }
+    Uses(f).exp(exp);
+}

@@ -1,0 +1,502 @@
+//! What each level's operations and annotations tell the walkers, and the
+//! types of operations' results.
+
+use super::{Annotation, Operation, Visit, VisitMut};
+use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
+use crate::name::Name;
+use crate::seg::{SegKind, SegOp, SegSpace};
+use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::syntax::{Lambda, Level};
+use crate::types::{Dim, Type};
+
+macro_rules! walk_operator {
+    ($v:ident, $operator:expr) => {{
+        let Operator {
+            op,
+            neutral,
+            comm: _,
+        } = $operator;
+        for atom in neutral {
+            $v.atom(atom);
+        }
+        $v.lambda(op);
+    }};
+}
+
+macro_rules! walk_hist {
+    ($v:ident, $hist:expr) => {{
+        let HistOp { shape, dests, op } = $hist;
+        for dim in shape {
+            $v.dim(dim);
+        }
+        for dest in dests {
+            $v.name(dest);
+        }
+        walk_operator!($v, op);
+    }};
+}
+
+macro_rules! walk_withacc {
+    ($v:ident, $inputs:expr, $lambda:expr) => {{
+        for AccInput { shape, arrays, op } in $inputs {
+            for dim in shape {
+                $v.dim(dim);
+            }
+            for array in arrays {
+                $v.name(array);
+            }
+            if let Some(op) = op {
+                walk_operator!($v, op);
+            }
+        }
+        $v.lambda($lambda);
+    }};
+}
+
+macro_rules! walk_soac {
+    ($v:ident, $soac:expr) => {
+        match $soac {
+            Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                $v.dim(width);
+                for input in inputs {
+                    $v.name(input);
+                }
+                $v.lambda(map);
+                for op in scans {
+                    walk_operator!($v, op);
+                }
+                for op in reduces {
+                    walk_operator!($v, op);
+                }
+                if let Some(post) = post {
+                    $v.lambda(post);
+                }
+            }
+            Soac::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            } => {
+                $v.dim(width);
+                for input in inputs {
+                    $v.name(input);
+                }
+                $v.lambda(map);
+                for op in ops {
+                    walk_hist!($v, op);
+                }
+            }
+            Soac::WithAcc { inputs, lambda } => walk_withacc!($v, inputs, lambda),
+            Soac::Stream {
+                width,
+                inputs,
+                init,
+                lambda,
+            } => {
+                $v.dim(width);
+                for input in inputs {
+                    $v.name(input);
+                }
+                for atom in init {
+                    $v.atom(atom);
+                }
+                $v.lambda(lambda);
+            }
+            Soac::FlatMap {
+                width,
+                inputs,
+                lambda,
+            } => {
+                $v.dim(width);
+                for input in inputs {
+                    $v.name(input);
+                }
+                $v.lambda(lambda);
+            }
+            Soac::Jvp {
+                lambda,
+                args,
+                tangents: others,
+            }
+            | Soac::Vjp {
+                lambda,
+                args,
+                adjoints: others,
+            } => {
+                for arg in args {
+                    $v.atom(arg);
+                }
+                for other in others {
+                    $v.atom(other);
+                }
+                $v.lambda(lambda);
+            }
+        }
+    };
+}
+
+macro_rules! walk_seg {
+    ($v:ident, $op:expr) => {
+        match $op {
+            SegOp::Seg {
+                level: _,
+                space,
+                kind,
+                body,
+                ret,
+                decomp: _,
+            } => {
+                let SegSpace { dims, lane: _ } = space;
+                match kind {
+                    SegKind::Map => {}
+                    SegKind::Red(ops) => {
+                        for op in ops {
+                            walk_operator!($v, op);
+                        }
+                    }
+                    SegKind::Scan(ops, post) => {
+                        for op in ops {
+                            walk_operator!($v, op);
+                        }
+                        if let Some(post) = post {
+                            $v.lambda(post);
+                        }
+                    }
+                    SegKind::Hist(ops) => {
+                        for op in ops {
+                            walk_hist!($v, op);
+                        }
+                    }
+                }
+                $v.enter();
+                for (index, size) in dims {
+                    $v.dim(size);
+                    $v.binder(index);
+                }
+                for ty in ret {
+                    $v.ty(ty);
+                }
+                $v.body(body);
+                $v.leave();
+            }
+            SegOp::WithAcc { inputs, lambda } => walk_withacc!($v, inputs, lambda),
+        }
+    };
+}
+
+impl Operation<Soacs> for Soac {
+    fn visit<V: Visit<Soacs> + ?Sized>(&self, v: &mut V) {
+        walk_soac!(v, self);
+    }
+
+    fn visit_mut<V: VisitMut<Soacs> + ?Sized>(&mut self, v: &mut V) {
+        walk_soac!(v, self);
+    }
+
+    fn keyword(&self) -> &'static str {
+        match self {
+            Self::Screma {
+                map,
+                scans,
+                reduces,
+                post,
+                ..
+            } => {
+                let n_ops: usize = scans.iter().chain(reduces).map(|op| op.neutral.len()).sum();
+                let plain = map.is_identity() && n_ops == map.ret.len();
+                match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
+                    (true, true, true) => "map",
+                    (true, false, true) => {
+                        if plain {
+                            "reduce"
+                        } else {
+                            "redomap"
+                        }
+                    }
+                    (false, true, true) => {
+                        if plain {
+                            "scan"
+                        } else {
+                            "scanomap"
+                        }
+                    }
+                    _ => "screma",
+                }
+            }
+            Self::Hist { .. } => "hist",
+            Self::WithAcc { .. } => "withacc",
+            Self::Stream { .. } => "stream",
+            Self::FlatMap { .. } => "flatmap",
+            Self::Jvp { .. } => "jvp",
+            Self::Vjp { .. } => "vjp",
+        }
+    }
+
+    fn consumed(&self) -> Vec<Name> {
+        match self {
+            Self::Hist { ops, .. } => hist_consumed(ops),
+            Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
+            Self::Screma { .. }
+            | Self::Stream { .. }
+            | Self::FlatMap { .. }
+            | Self::Jvp { .. }
+            | Self::Vjp { .. } => Vec::new(),
+        }
+    }
+
+    fn runs_once(&self) -> bool {
+        matches!(
+            self,
+            Self::WithAcc { .. } | Self::Jvp { .. } | Self::Vjp { .. }
+        )
+    }
+
+    fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
+        match self {
+            Self::Screma {
+                width,
+                inputs: _,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                let mut types: Vec<Type> = reduces
+                    .iter()
+                    .flat_map(|op| op.op.ret.iter().cloned())
+                    .collect();
+                if let Some(post) = post {
+                    types.extend(post.ret.iter().map(|ty| ty.array_of(*width)));
+                } else {
+                    let scanned = scans.iter().flat_map(|op| &op.op.ret);
+                    let n_ops = operator_arity(scans) + operator_arity(reduces);
+                    let mapped = map.ret.iter().skip(n_ops);
+                    types.extend(scanned.chain(mapped).map(|ty| ty.array_of(*width)));
+                }
+                types
+            }
+            Self::Hist { ops, .. } => ops
+                .iter()
+                .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
+                .collect(),
+            Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
+            Self::Stream {
+                width,
+                inputs: _,
+                init,
+                lambda,
+            } => {
+                let split = init.len().min(lambda.ret.len());
+                let (accs, mapped) = lambda.ret.split_at(split);
+                let whole = mapped.iter().map(|ty| {
+                    ty.row()
+                        .map_or_else(|| ty.clone(), |row| row.array_of(*width))
+                });
+                accs.iter().cloned().chain(whole).collect()
+            }
+            Self::FlatMap { lambda, .. } => {
+                let mut types = vec![Type::I64];
+                types.extend(lambda.ret.iter().skip(1).map(|ty| {
+                    ty.row()
+                        .map_or_else(|| ty.clone(), |row| row.array_of(Dim::Ext(0)))
+                }));
+                types
+            }
+            Self::Jvp { lambda, .. } => lambda.ret.iter().chain(&lambda.ret).cloned().collect(),
+            Self::Vjp { lambda, .. } => lambda
+                .ret
+                .iter()
+                .cloned()
+                .chain(lambda.params.iter().map(|param| param.ty.clone()))
+                .collect(),
+        }
+    }
+}
+
+impl<L: Level> Operation<L> for SegOp<L> {
+    fn visit<V: Visit<L> + ?Sized>(&self, v: &mut V) {
+        walk_seg!(v, self);
+    }
+
+    fn visit_mut<V: VisitMut<L> + ?Sized>(&mut self, v: &mut V) {
+        walk_seg!(v, self);
+    }
+
+    fn keyword(&self) -> &'static str {
+        match self {
+            Self::Seg { kind, .. } => match kind {
+                SegKind::Map => "segmap",
+                SegKind::Red(_) => "segred",
+                SegKind::Scan(..) => "segscan",
+                SegKind::Hist(_) => "seghist",
+            },
+            Self::WithAcc { .. } => "withacc",
+        }
+    }
+
+    fn consumed(&self) -> Vec<Name> {
+        match self {
+            Self::Seg { kind, .. } => match kind {
+                SegKind::Hist(ops) => hist_consumed(ops),
+                SegKind::Map | SegKind::Red(_) | SegKind::Scan(..) => Vec::new(),
+            },
+            Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
+        }
+    }
+
+    fn runs_once(&self) -> bool {
+        matches!(self, Self::WithAcc { .. })
+    }
+
+    fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
+        match self {
+            Self::Seg {
+                space, kind, ret, ..
+            } => {
+                let dims: Vec<Dim> = space.dims.iter().map(|(_, dim)| *dim).collect();
+                let segments = &dims[..dims.len().saturating_sub(1)];
+                let over = |ty: &Type, dims: &[Dim]| {
+                    dims.iter()
+                        .rev()
+                        .fold(ty.clone(), |ty, dim| ty.array_of(*dim))
+                };
+                match kind {
+                    SegKind::Map => ret.iter().map(|ty| over(ty, &dims)).collect(),
+                    SegKind::Red(ops) => {
+                        let reduced = ops
+                            .iter()
+                            .flat_map(|op| &op.op.ret)
+                            .map(|ty| over(ty, segments));
+                        let rest = ret
+                            .iter()
+                            .skip(operator_arity(ops))
+                            .map(|ty| over(ty, &dims));
+                        reduced.chain(rest).collect()
+                    }
+                    SegKind::Scan(ops, None) => {
+                        let scanned = ops.iter().flat_map(|op| &op.op.ret);
+                        let rest = ret.iter().skip(operator_arity(ops));
+                        scanned.chain(rest).map(|ty| over(ty, &dims)).collect()
+                    }
+                    SegKind::Scan(_, Some(post)) => {
+                        post.ret.iter().map(|ty| over(ty, &dims)).collect()
+                    }
+                    SegKind::Hist(ops) => ops
+                        .iter()
+                        .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
+                        .collect(),
+                }
+            }
+            Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
+        }
+    }
+}
+
+impl Operation<Mems> for MemOp {
+    fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
+        match self {
+            Self::Alloc { bytes, space: _ } => v.atom(bytes),
+            Self::Seg(op) => op.visit(v),
+        }
+    }
+
+    fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
+        match self {
+            Self::Alloc { bytes, space: _ } => v.atom(bytes),
+            Self::Seg(op) => op.visit_mut(v),
+        }
+    }
+
+    fn keyword(&self) -> &'static str {
+        match self {
+            Self::Alloc { .. } => "alloc",
+            Self::Seg(op) => op.keyword(),
+        }
+    }
+
+    fn consumed(&self) -> Vec<Name> {
+        match self {
+            Self::Alloc { .. } => Vec::new(),
+            Self::Seg(op) => op.consumed(),
+        }
+    }
+
+    fn runs_once(&self) -> bool {
+        match self {
+            Self::Alloc { .. } => true,
+            Self::Seg(op) => op.runs_once(),
+        }
+    }
+
+    fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
+        match self {
+            Self::Alloc { bytes: _, space } => vec![Type::Mem(*space)],
+            Self::Seg(op) => op.result_types(type_of),
+        }
+    }
+}
+
+macro_rules! walk_mem_ann {
+    ($v:ident, $ann:expr) => {
+        match $ann {
+            MemAnn::None => {}
+            MemAnn::In { block, lmad } => {
+                if let Block::Var(name) = block {
+                    $v.name(name);
+                }
+                let Lmad { offset, dims } = lmad;
+                $v.poly(offset);
+                for LmadDim { stride, extent } in dims {
+                    $v.poly(stride);
+                    $v.dim(extent);
+                }
+            }
+        }
+    };
+}
+
+impl Annotation<Mems> for MemAnn {
+    fn visit<V: Visit<Mems> + ?Sized>(&self, v: &mut V) {
+        walk_mem_ann!(v, self);
+    }
+
+    fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
+        walk_mem_ann!(v, self);
+    }
+}
+
+/// How many values the operators work on together.
+pub(crate) fn operator_arity<L: Level>(ops: &[Operator<L>]) -> usize {
+    ops.iter().map(|op| op.neutral.len()).sum()
+}
+
+fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {
+    ops.iter().flat_map(|op| op.dests.iter().copied()).collect()
+}
+
+fn withacc_consumed<L: Level>(inputs: &[AccInput<L>]) -> Vec<Name> {
+    inputs
+        .iter()
+        .flat_map(|input| input.arrays.iter().copied())
+        .collect()
+}
+
+fn withacc_types<L: Level>(
+    inputs: &[AccInput<L>],
+    lambda: &Lambda<L>,
+    type_of: &dyn Fn(Name) -> Type,
+) -> Vec<Type> {
+    let arrays = inputs
+        .iter()
+        .flat_map(|input| input.arrays.iter().map(|a| type_of(*a)));
+    let rest = lambda.ret.iter().skip(inputs.len()).cloned();
+    arrays.chain(rest).collect()
+}

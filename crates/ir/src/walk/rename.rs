@@ -1,0 +1,280 @@
+//! Services on names: substitution, free names, copies with fresh names,
+//! bodies brought over from another function.
+//!
+//! All of them rely on names being unique within a function: a substitution
+//! never captures, and what is free is what is used and not bound inside.
+
+use super::{Visit, VisitMut};
+use crate::name::{Name, NameTable, Prov, ProvTable};
+use crate::poly::Poly;
+use crate::syntax::{Atom, Body, Exp, Lambda, Level};
+use crate::types::{Dim, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What stands for each of some names.
+pub type Substitution = FxHashMap<Name, Atom>;
+
+struct Substitute<'a>(&'a Substitution);
+
+impl<L: Level> VisitMut<L> for Substitute<'_> {
+    fn name(&mut self, name: &mut Name) {
+        if let Some(Atom::Var(new)) = self.0.get(name) {
+            *name = *new;
+        }
+    }
+
+    fn atom(&mut self, atom: &mut Atom) {
+        if let Atom::Var(name) = atom
+            && let Some(new) = self.0.get(name)
+        {
+            *atom = *new;
+        }
+    }
+
+    fn dim(&mut self, dim: &mut Dim) {
+        if let Dim::Var(name) = dim
+            && let Some(new) = self.0.get(name).and_then(|new| Dim::from_atom(*new))
+        {
+            *dim = new;
+        }
+    }
+
+    fn poly(&mut self, poly: &mut Poly) {
+        if poly.names().any(|name| self.0.contains_key(&name)) {
+            *poly = poly.substitute(|name| {
+                self.0
+                    .get(&name)
+                    .map_or_else(|| Poly::var(name), |new| Poly::atom(*new))
+            });
+        }
+    }
+}
+
+/// Replaces names in the body by what stands for them: in operands,
+/// dimensions, types and annotations. Where only a variable can stand (arrays,
+/// certificates, blocks), a name that a constant stands for is kept.
+pub fn substitute_body<L: Level>(body: &mut Body<L>, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<L>::body(&mut Substitute(map), body);
+    }
+}
+
+/// As [`substitute_body`], in an expression.
+pub fn substitute_exp<L: Level>(exp: &mut Exp<L>, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<L>::exp(&mut Substitute(map), exp);
+    }
+}
+
+/// As [`substitute_body`], in a lambda (not its parameters' own names).
+pub fn substitute_lambda<L: Level>(lambda: &mut Lambda<L>, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<L>::lambda(&mut Substitute(map), lambda);
+    }
+}
+
+/// As [`substitute_body`], in a type.
+pub fn substitute_type(ty: &mut Type, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<crate::Soacs>::ty(&mut Substitute(map), ty);
+    }
+}
+
+#[derive(Default)]
+struct Names {
+    used: FxHashSet<Name>,
+    bound: Vec<Name>,
+}
+
+impl<L: Level> Visit<L> for Names {
+    fn name(&mut self, name: &Name) {
+        self.used.insert(*name);
+    }
+
+    fn binder(&mut self, name: &Name) {
+        self.bound.push(*name);
+    }
+}
+
+impl Names {
+    fn free(mut self) -> Vec<Name> {
+        for name in &self.bound {
+            self.used.remove(name);
+        }
+        #[allow(clippy::iter_over_hash_type, reason = "sorted right away")]
+        let mut free: Vec<Name> = self.used.into_iter().collect();
+        free.sort_unstable();
+        free
+    }
+}
+
+/// The names that the body uses and does not bind, sorted.
+pub fn free_names<L: Level>(body: &Body<L>) -> Vec<Name> {
+    let mut names = Names::default();
+    Visit::<L>::body(&mut names, body);
+    names.free()
+}
+
+/// The names that the lambda uses and does not bind, sorted.
+pub fn free_names_lambda<L: Level>(lambda: &Lambda<L>) -> Vec<Name> {
+    let mut names = Names::default();
+    Visit::<L>::lambda(&mut names, lambda);
+    names.free()
+}
+
+/// The names that the expression uses and does not bind, sorted.
+pub fn free_names_exp<L: Level>(exp: &Exp<L>) -> Vec<Name> {
+    let mut names = Names::default();
+    Visit::<L>::exp(&mut names, exp);
+    names.free()
+}
+
+/// The names bound in the body, at any depth, in order.
+pub fn binders<L: Level>(body: &Body<L>) -> Vec<Name> {
+    let mut names = Names::default();
+    Visit::<L>::body(&mut names, body);
+    names.bound
+}
+
+/// Gives each binder a name by `fresh` when the walk meets it and replaces its
+/// uses, which follow in scope order. Other names go through `map` as in a
+/// substitution, provenances through `prov`.
+struct Copier<'a, F, P> {
+    map: &'a mut Substitution,
+    fresh: F,
+    prov: P,
+}
+
+impl<L: Level, F: FnMut(Name) -> Name, P: FnMut(Prov) -> Prov> VisitMut<L> for Copier<'_, F, P> {
+    fn binder(&mut self, name: &mut Name) {
+        let new = (self.fresh)(*name);
+        self.map.insert(*name, Atom::Var(new));
+        *name = new;
+    }
+
+    fn prov(&mut self, prov: &mut Prov) {
+        *prov = (self.prov)(*prov);
+    }
+
+    fn name(&mut self, name: &mut Name) {
+        VisitMut::<L>::name(&mut Substitute(self.map), name);
+    }
+
+    fn atom(&mut self, atom: &mut Atom) {
+        VisitMut::<L>::atom(&mut Substitute(self.map), atom);
+    }
+
+    fn dim(&mut self, dim: &mut Dim) {
+        VisitMut::<L>::dim(&mut Substitute(self.map), dim);
+    }
+
+    fn poly(&mut self, poly: &mut Poly) {
+        VisitMut::<L>::poly(&mut Substitute(self.map), poly);
+    }
+}
+
+/// A copy of the body in which all bound names are fresh, and free names are
+/// replaced by what `map` says; on return `map` also holds each bound name's
+/// new name.
+pub fn refresh_body<L: Level>(
+    body: &Body<L>,
+    names: &mut NameTable,
+    map: &mut Substitution,
+) -> Body<L> {
+    let mut copy = body.clone();
+    let fresh = |name| names.fresh_like(name);
+    VisitMut::<L>::body(
+        &mut Copier {
+            map,
+            fresh,
+            prov: |prov| prov,
+        },
+        &mut copy,
+    );
+    copy
+}
+
+/// As [`refresh_body`], for a lambda; its parameters are fresh too.
+pub fn refresh_lambda<L: Level>(
+    lambda: &Lambda<L>,
+    names: &mut NameTable,
+    map: &mut Substitution,
+) -> Lambda<L> {
+    let mut copy = lambda.clone();
+    let fresh = |name| names.fresh_like(name);
+    VisitMut::<L>::lambda(
+        &mut Copier {
+            map,
+            fresh,
+            prov: |prov| prov,
+        },
+        &mut copy,
+    );
+    copy
+}
+
+/// Where a body is brought from and to.
+pub struct Import<'a> {
+    /// Names of the function that the body stands in.
+    pub from_names: &'a NameTable,
+    /// Provenances of that function.
+    pub from_provs: &'a ProvTable,
+    /// Names of the function that it goes to.
+    pub names: &'a mut NameTable,
+    /// Provenances of the function that it goes to.
+    pub provs: &'a mut ProvTable,
+    /// The stack in that function that goes below each of the body's: the call's.
+    pub outer: Prov,
+}
+
+/// A copy of a body of another function with all names in it fresh in the new
+/// one. `map` says what stands for the body's free names (the old function's
+/// parameters); on return it also holds each bound name's new name.
+pub fn import_body<L: Level>(
+    body: &Body<L>,
+    import: &mut Import<'_>,
+    map: &mut Substitution,
+) -> Body<L> {
+    let Import {
+        from_names,
+        from_provs,
+        names,
+        provs,
+        outer,
+    } = import;
+    let outer = *outer;
+    let mut known: FxHashMap<Prov, Prov> = FxHashMap::default();
+    let mut copy = body.clone();
+    let fresh = |name| names.fresh_shared(from_names.hint(name).clone());
+    let prov = |old| import_prov(old, from_provs, provs, outer, &mut known);
+    VisitMut::<L>::body(&mut Copier { map, fresh, prov }, &mut copy);
+    copy
+}
+
+fn import_prov(
+    prov: Prov,
+    from: &ProvTable,
+    to: &mut ProvTable,
+    outer: Prov,
+    known: &mut FxHashMap<Prov, Prov>,
+) -> Prov {
+    let mut pending = Vec::new();
+    let mut rest = prov;
+    let mut new = loop {
+        if let Some(new) = known.get(&rest) {
+            break *new;
+        }
+        match from.pop(rest) {
+            None => break outer,
+            Some((loc, below)) => {
+                pending.push((rest, loc));
+                rest = below;
+            }
+        }
+    };
+    while let Some((old, loc)) = pending.pop() {
+        new = to.push(loc, new);
+        known.insert(old, new);
+    }
+    new
+}

@@ -1,0 +1,67 @@
+//! Links LLVM 19: its shared library, which links quickly, or with the feature
+//! `static-llvm` the parts of it that this crate uses, put into the binary.
+//!
+//! `llvm-config` is looked for below `LLVM_SYS_191_PREFIX`, then by its usual
+//! name in the search path.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+const PREFIX: &str = "LLVM_SYS_191_PREFIX";
+
+fn main() {
+    println!("cargo:rerun-if-env-changed={PREFIX}");
+    println!("cargo:rerun-if-changed=build.rs");
+    let config = std::env::var_os(PREFIX).map_or_else(
+        || PathBuf::from("llvm-config-19"),
+        |prefix| PathBuf::from(prefix).join("bin/llvm-config"),
+    );
+    let ask = |args: &[&str]| -> String {
+        let shown = config.display();
+        match Command::new(&config).args(args).output() {
+            Ok(out) if out.status.success() => String::from_utf8_lossy(&out.stdout).into_owned(),
+            Ok(out) => panic!("{shown} {args:?}: {}", String::from_utf8_lossy(&out.stderr)),
+            Err(error) => panic!("{shown}: {error}; install LLVM 19 or set {PREFIX}"),
+        }
+    };
+    println!(
+        "cargo:rustc-link-search=native={}",
+        ask(&["--libdir"]).trim()
+    );
+    let names = |text: String| -> Vec<String> {
+        text.split_whitespace()
+            .map(|word| word.trim_start_matches("-l").to_owned())
+            .collect()
+    };
+    if std::env::var_os("CARGO_FEATURE_STATIC_LLVM").is_none() {
+        for lib in names(ask(&["--link-shared", "--libs"])) {
+            println!("cargo:rustc-link-lib=dylib={lib}");
+        }
+        return;
+    }
+    for lib in names(ask(&["--link-static", "--libs", "x86", "orcjit", "passes"])) {
+        println!("cargo:rustc-link-lib=static:-bundle={lib}");
+    }
+    // What LLVMSupport needs: compressed sections, the C++ library. Its uses of
+    // z3 and libxml2 are in members that nothing here refers to. Archives are
+    // taken where the C compiler finds them, so that the binary runs anywhere.
+    for lib in ["z", "zstd", "stdc++"] {
+        match archive(lib) {
+            Some(path) => {
+                if let Some(folder) = path.parent() {
+                    println!("cargo:rustc-link-search=native={}", folder.display());
+                }
+                println!("cargo:rustc-link-lib=static:-bundle={lib}");
+            }
+            None => println!("cargo:rustc-link-lib=dylib={lib}"),
+        }
+    }
+}
+
+/// Where the C compiler finds a library's archive.
+fn archive(lib: &str) -> Option<PathBuf> {
+    let ask = format!("-print-file-name=lib{lib}.a");
+    let out = Command::new("cc").arg(ask).output().ok()?;
+    let path = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
+    path.is_absolute().then_some(path)
+}

@@ -1,0 +1,373 @@
+//! What the emission of all functions of a module shares: declarations,
+//! intrinsics, constants, and the runtime's functions with what LLVM may assume
+//! about them.
+
+use crate::copy::CopyKey;
+use crate::error::{Error, Res};
+use crate::metadata::Metadata;
+use crate::types::{Types, Value};
+use imp::{Function, Program, VarType};
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::builder::Builder;
+use inkwell::context::Context;
+use inkwell::intrinsics::Intrinsic;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
+use inkwell::values::{
+    AsValueRef, BasicMetadataValueEnum, BasicValue, CallSiteValue, FunctionValue, GlobalValue,
+    InstructionValue, PointerValue, UnnamedAddress,
+};
+use prim::{MathFun, PrimType};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// LLVM's number of the calling convention for internal functions.
+pub const FAST_CALLS: u32 = 8;
+
+/// Memory effects as LLVM encodes them: two bits each (1 reads, 2 writes) for
+/// what arguments point to, for memory that the module cannot reach, and for
+/// the rest.
+#[derive(Clone, Copy)]
+pub enum Effects {
+    /// Nothing is read or written.
+    None = 0,
+    /// Reads and writes what arguments point to.
+    Arguments = 3,
+    /// Reads what arguments point to; inaccessible memory changes.
+    ReadArguments = 13,
+    /// Reads and writes what arguments point to; inaccessible memory changes.
+    ArgumentsAndHidden = 15,
+    /// Anything may happen.
+    All = 63,
+}
+
+/// The functions of the runtime, as far as scalars and statements call them.
+#[derive(Clone, Copy)]
+pub struct Runtime<'c> {
+    pub alloc: FunctionValue<'c>,
+    pub share: FunctionValue<'c>,
+    pub release: FunctionValue<'c>,
+    pub tasks: FunctionValue<'c>,
+    pub fail: FunctionValue<'c>,
+    pub stack_check: FunctionValue<'c>,
+}
+
+/// A module under construction.
+pub struct Emit<'p, 'c> {
+    pub context: &'c Context,
+    pub module: Module<'c>,
+    pub program: &'p Program,
+    pub types: Types<'c>,
+    pub metadata: Metadata<'c>,
+    pub runtime: Runtime<'c>,
+    /// The program's functions, by id.
+    pub functions: Vec<FunctionValue<'c>>,
+    pub copies: RefCell<FxHashMap<CopyKey, FunctionValue<'c>>>,
+    pub powers: RefCell<FxHashMap<PrimType, FunctionValue<'c>>>,
+    strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
+    checks: RefCell<FxHashMap<u32, PointerValue<'c>>>,
+    data: RefCell<FxHashMap<u32, PointerValue<'c>>>,
+}
+
+impl<'p, 'c> Emit<'p, 'c> {
+    /// A module with all declarations and no code.
+    pub fn new(
+        context: &'c Context,
+        module: Module<'c>,
+        metadata: Metadata<'c>,
+        program: &'p Program,
+    ) -> Res<Self> {
+        let types = Types::new(context);
+        let runtime = declare_runtime(context, &module, &types);
+        let mut emit = Self {
+            context,
+            module,
+            program,
+            types,
+            metadata,
+            runtime,
+            functions: Vec::new(),
+            copies: RefCell::default(),
+            powers: RefCell::default(),
+            strings: RefCell::default(),
+            checks: RefCell::default(),
+            data: RefCell::default(),
+        };
+        let functions: Res<Vec<_>> = program.functions.iter().map(|f| emit.declare(f)).collect();
+        emit.functions = functions?;
+        Ok(emit)
+    }
+
+    /// What a function returns: a status alone, or a structure of the status and the results.
+    pub fn return_type(&self, function: &Function) -> Res<BasicTypeEnum<'c>> {
+        if function.results.is_empty() {
+            return Ok(self.types.i32.into());
+        }
+        let mut fields = vec![self.types.i32.into()];
+        for result in &function.results {
+            fields.push(self.types.var(var_type(function, *result)?));
+        }
+        Ok(self.context.struct_type(&fields, false).into())
+    }
+
+    fn declare(&self, function: &Function) -> Res<FunctionValue<'c>> {
+        let mut params: Vec<BasicMetadataTypeEnum<'c>> = vec![self.types.ptr.into()];
+        for param in &function.params {
+            params.push(self.types.var(var_type(function, *param)?).into());
+        }
+        let ty = self.return_type(function)?.fn_type(&params, false);
+        let name = format!("f.{}", function.name);
+        let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
+        value.set_call_conventions(FAST_CALLS);
+        set(self.context, value, AttributeLoc::Function, "nounwind", 0);
+        if function.inline {
+            set(
+                self.context,
+                value,
+                AttributeLoc::Function,
+                "alwaysinline",
+                0,
+            );
+        }
+        set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
+        for (i, param) in function.params.iter().enumerate() {
+            if var_type(function, *param)? == VarType::Buffer {
+                set(
+                    self.context,
+                    value,
+                    AttributeLoc::Param(i as u32 + 1),
+                    "align",
+                    64,
+                );
+            }
+        }
+        Ok(value)
+    }
+
+    /// An internal function that a module has besides its program's functions.
+    pub fn helper(
+        &self,
+        name: &str,
+        params: &[BasicMetadataTypeEnum<'c>],
+        result: impl BasicType<'c>,
+    ) -> FunctionValue<'c> {
+        let ty = result.fn_type(params, false);
+        let value = self.module.add_function(name, ty, Some(Linkage::Internal));
+        set(self.context, value, AttributeLoc::Function, "nounwind", 0);
+        value
+    }
+
+    /// Gives a function or one of its parameters an attribute.
+    pub fn attribute(&self, f: FunctionValue<'c>, at: AttributeLoc, name: &str, value: u64) {
+        set(self.context, f, at, name, value);
+    }
+
+    /// Says which memory a function touches.
+    pub fn effects(&self, f: FunctionValue<'c>, effects: Effects) {
+        set(
+            self.context,
+            f,
+            AttributeLoc::Function,
+            "memory",
+            effects as u64,
+        );
+    }
+
+    /// An intrinsic function of LLVM, for these overloaded types.
+    pub fn intrinsic(&self, name: &str, types: &[BasicTypeEnum<'c>]) -> Res<FunctionValue<'c>> {
+        Intrinsic::find(name)
+            .and_then(|intrinsic| intrinsic.get_declaration(&self.module, types))
+            .ok_or_else(|| Error::bug(format_args!("LLVM does not know {name}")))
+    }
+
+    /// A library function of the runtime.
+    pub fn math(&self, fun: MathFun, ty: PrimType) -> FunctionValue<'c> {
+        let name = format!("br_math_{}_{ty}", fun.name());
+        if let Some(known) = self.module.get_function(&name) {
+            return known;
+        }
+        let scalar = self.types.register(ty);
+        let params = vec![scalar.into(); fun.arity()];
+        let value = self
+            .module
+            .add_function(&name, scalar.fn_type(&params, false), None);
+        for attribute in ["nounwind", "willreturn"] {
+            set(self.context, value, AttributeLoc::Function, attribute, 0);
+        }
+        if ty == PrimType::F16 {
+            // C passes what is narrower than `int` extended; callees rely on it.
+            set(self.context, value, AttributeLoc::Return, "zeroext", 0);
+            for i in 0..fun.arity() {
+                set(
+                    self.context,
+                    value,
+                    AttributeLoc::Param(i as u32),
+                    "zeroext",
+                    0,
+                );
+            }
+        }
+        self.effects(value, Effects::None);
+        value
+    }
+
+    /// A constant in the module.
+    pub fn constant<V: BasicValue<'c>>(&self, name: &str, value: V, align: u32) -> GlobalValue<'c> {
+        let ty = value.as_basic_value_enum().get_type();
+        let global = self.module.add_global(ty, None, name);
+        global.set_initializer(&value);
+        global.set_constant(true);
+        global.set_linkage(Linkage::Private);
+        global.set_unnamed_address(UnnamedAddress::Global);
+        global.set_alignment(align);
+        global
+    }
+
+    /// The address of a text's bytes; null for the empty text.
+    pub fn text(&self, text: &Arc<str>) -> PointerValue<'c> {
+        if text.is_empty() {
+            return self.types.ptr.const_null();
+        }
+        *self
+            .strings
+            .borrow_mut()
+            .entry(text.clone())
+            .or_insert_with(|| {
+                let bytes = self.context.const_string(text.as_bytes(), false);
+                self.constant("text", bytes, 1).as_pointer_value()
+            })
+    }
+
+    /// Address and length of a text, the fields of an `abi::Str`.
+    pub fn text_fields(&self, text: &Arc<str>) -> [Value<'c>; 2] {
+        [
+            self.text(text).into(),
+            self.types.const_i64(text.len() as i64).into(),
+        ]
+    }
+
+    /// The address of a check's description.
+    pub fn check(&self, id: u32) -> Res<PointerValue<'c>> {
+        let check = self.program.checks.get(id as usize);
+        let check = check.ok_or_else(|| Error::bug("a check does not exist"))?;
+        Ok(*self.checks.borrow_mut().entry(id).or_insert_with(|| {
+            let (format, location) = (
+                self.text_fields(&check.format),
+                self.text_fields(&check.location),
+            );
+            let fields = [format, location].concat();
+            let desc = self.context.const_struct(&fields, false);
+            self.constant(&format!("check.{id}"), desc, 8)
+                .as_pointer_value()
+        }))
+    }
+
+    /// The address of the first byte of constant data: a block with a header
+    /// whose count says that it is static.
+    pub fn data(&self, id: u32) -> Res<PointerValue<'c>> {
+        let data = self.program.data.get(id as usize);
+        let data = data.ok_or_else(|| Error::bug("constant data does not exist"))?;
+        if let Some(known) = self.data.borrow().get(&id) {
+            return Ok(*known);
+        }
+        let mut header = [self.types.i64.const_zero(); 8];
+        header[0] = self.types.const_i64(STATIC_REFERENCES);
+        let header = self.types.i64.const_array(&header);
+        let bytes = self.context.const_string(&data.bytes, false);
+        let block = self
+            .context
+            .const_struct(&[header.into(), bytes.into()], false);
+        let global = self.constant(&format!("data.{id}"), block, 64);
+        let header_bytes = self.types.const_i64(64);
+        // SAFETY: the global is at least 64 bytes long, all of them its header.
+        let first = unsafe {
+            global
+                .as_pointer_value()
+                .const_in_bounds_gep(self.types.i8, &[header_bytes])
+        };
+        self.data.borrow_mut().insert(id, first);
+        Ok(first)
+    }
+}
+
+/// The count of references in the header of a block that is never freed.
+pub const STATIC_REFERENCES: i64 = 1 << 62;
+
+fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {
+    let kind = Attribute::get_named_enum_kind_id(name);
+    f.add_attribute(at, context.create_enum_attribute(kind, value));
+}
+
+fn declare_runtime<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    types: &Types<'c>,
+) -> Runtime<'c> {
+    let (ptr, i64): (BasicMetadataTypeEnum<'c>, _) = (types.ptr.into(), types.i64.into());
+    let status = types.i32;
+    let declare = |name: &str, ty, effects: Effects| {
+        let f = module.add_function(name, ty, None);
+        set(context, f, AttributeLoc::Function, "nounwind", 0);
+        if !matches!(effects, Effects::All) {
+            set(context, f, AttributeLoc::Function, "willreturn", 0);
+        }
+        set(context, f, AttributeLoc::Function, "memory", effects as u64);
+        f
+    };
+    let hidden = Effects::ArgumentsAndHidden;
+    let alloc = declare("br_alloc", types.ptr.fn_type(&[ptr, i64], false), hidden);
+    set(context, alloc, AttributeLoc::Return, "noalias", 0);
+    set(context, alloc, AttributeLoc::Return, "align", 64);
+    let void = context.void_type();
+    let tasks = status.fn_type(&[ptr, ptr, ptr, i64, i64], false);
+    let fail = declare(
+        "br_fail",
+        status.fn_type(&[ptr, ptr, ptr], false),
+        Effects::ReadArguments,
+    );
+    set(context, fail, AttributeLoc::Function, "cold", 0);
+    Runtime {
+        alloc,
+        share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
+        release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
+        tasks: declare("br_tasks", tasks, Effects::All),
+        fail,
+        stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),
+    }
+}
+
+/// The type of a variable of a function.
+pub fn var_type(function: &Function, var: imp::Var) -> Res<VarType> {
+    let info = function.vars.get(var.index());
+    info.map(|info| info.ty)
+        .ok_or_else(|| Error::bug("a variable does not exist"))
+}
+
+/// Calls a function; the site, for its value and attributes.
+pub fn call<'c>(
+    builder: &Builder<'c>,
+    f: FunctionValue<'c>,
+    args: &[Value<'c>],
+) -> Res<CallSiteValue<'c>> {
+    let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|v| (*v).into()).collect();
+    let site = builder.build_direct_call(f, &args, "")?;
+    site.set_call_convention(f.get_call_conventions());
+    Ok(site)
+}
+
+/// The value of a call of a function that returns one.
+pub fn call_value<'c>(
+    builder: &Builder<'c>,
+    f: FunctionValue<'c>,
+    args: &[Value<'c>],
+) -> Res<Value<'c>> {
+    let value = call(builder, f, args)?.try_as_basic_value().basic();
+    value.ok_or_else(|| Error::bug("a function returns no value"))
+}
+
+/// The instruction behind a call.
+pub fn call_instruction(site: CallSiteValue<'_>) -> InstructionValue<'_> {
+    // SAFETY: a call site is an instruction.
+    unsafe { InstructionValue::new(site.as_value_ref()) }
+}

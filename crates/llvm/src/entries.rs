@@ -1,0 +1,168 @@
+//! Functions that the module exports: entry points, the initialiser and the
+//! finaliser of globals, `main`. The words that they take and give are described
+//! in the runtime's `abi`.
+
+use crate::emit::{Emit, call, call_value, var_type};
+use crate::error::{Error, Res};
+use crate::types::{Value, int, pointer};
+use imp::{Entry, FunId, VarType};
+use inkwell::IntPredicate;
+use inkwell::attributes::AttributeLoc;
+use inkwell::builder::Builder;
+use inkwell::values::{FunctionValue, PointerValue};
+use prim::PrimType;
+
+/// The symbol of an entry point's code.
+pub fn entry_symbol(name: &str) -> String {
+    format!("entry_{name}")
+}
+
+fn export<'c>(emit: &Emit<'_, 'c>, name: &str, params: usize) -> (FunctionValue<'c>, Builder<'c>) {
+    let params = vec![emit.types.ptr.into(); params];
+    let f = emit
+        .module
+        .add_function(name, emit.types.i32.fn_type(&params, false), None);
+    emit.attribute(f, AttributeLoc::Function, "nounwind", 0);
+    let builder = emit.context.create_builder();
+    builder.position_at_end(emit.context.append_basic_block(f, "entry"));
+    (f, builder)
+}
+
+fn param(f: FunctionValue<'_>, i: u32) -> Res<PointerValue<'_>> {
+    pointer(
+        f.get_nth_param(i)
+            .ok_or_else(|| Error::bug("an entry's parameter is missing"))?,
+    )
+}
+
+/// The address of a word of an array of words.
+fn word_at<'c>(
+    emit: &Emit<'_, 'c>,
+    b: &Builder<'c>,
+    words: PointerValue<'c>,
+    index: usize,
+) -> Res<PointerValue<'c>> {
+    let index = emit.types.const_i64(index as i64);
+    // SAFETY: callers pass as many words as the entry's description says.
+    Ok(unsafe { b.build_in_bounds_gep(emit.types.i64, words, &[index], "")? })
+}
+
+/// The exported code of an entry point: unpacks words, calls, packs words.
+pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
+    let id = entry.fun.0 as usize;
+    let missing = || Error::bug(format_args!("entry {} has no function", entry.name));
+    let function = emit.program.functions.get(id).ok_or_else(missing)?;
+    let callee = *emit.functions.get(id).ok_or_else(missing)?;
+    let (f, b) = export(emit, &entry_symbol(&entry.name), 3);
+    let (ctx, args, results) = (param(f, 0)?, param(f, 1)?, param(f, 2)?);
+    let mut values: Vec<Value<'c>> = vec![ctx.into()];
+    for (i, var) in function.params.iter().enumerate() {
+        let place = word_at(emit, &b, args, i)?;
+        values.push(match var_type(function, *var)? {
+            VarType::Scalar(PrimType::Bool) => {
+                let word = int(b.build_load(emit.types.i64, place, "")?)?;
+                let zero = emit.types.i64.const_zero();
+                b.build_int_compare(IntPredicate::NE, word, zero, "")?
+                    .into()
+            }
+            // The low bytes come first.
+            ty => b.build_load(emit.types.var(ty), place, "")?,
+        });
+    }
+    let value = call_value(&b, callee, &values)?;
+    if function.results.is_empty() {
+        b.build_return(Some(&value))?;
+        return Ok(f);
+    }
+    let fields = value.into_struct_value();
+    let status = int(b.build_extract_value(fields, 0, "")?)?;
+    let good = emit.context.append_basic_block(f, "good");
+    let done = emit.context.append_basic_block(f, "done");
+    let zero = emit.types.i32.const_zero();
+    let ok = b.build_int_compare(IntPredicate::EQ, status, zero, "")?;
+    b.build_conditional_branch(ok, good, done)?;
+    b.position_at_end(good);
+    for (i, var) in function.results.iter().enumerate() {
+        let value = b.build_extract_value(fields, i as u32 + 1, "")?;
+        let word = match var_type(function, *var)? {
+            VarType::Scalar(ty) => {
+                let bits = int(b.build_bit_cast(value, emit.types.int(ty), "")?)?;
+                b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?
+                    .into()
+            }
+            VarType::Buffer => value,
+        };
+        b.build_store(word_at(emit, &b, results, i)?, word)?;
+    }
+    b.build_unconditional_branch(done)?;
+    b.position_at_end(done);
+    b.build_return(Some(&status))?;
+    Ok(f)
+}
+
+/// The code that fills the globals; on failure it releases what it stored.
+pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
+    let callee = emit.functions.get(id.0 as usize).copied();
+    let callee = callee.ok_or_else(|| Error::bug("the initialiser does not exist"))?;
+    let (f, b) = export(emit, "bindrune_init", 1);
+    let ctx = param(f, 0)?;
+    let status = int(call_value(&b, callee, &[ctx.into()])?)?;
+    let (bad, done) = (
+        emit.context.append_basic_block(f, "bad"),
+        emit.context.append_basic_block(f, "done"),
+    );
+    let ok = b.build_int_compare(IntPredicate::EQ, status, emit.types.i32.const_zero(), "")?;
+    b.build_conditional_branch(ok, done, bad)?;
+    b.position_at_end(bad);
+    release_globals(emit, &b, ctx)?;
+    b.build_unconditional_branch(done)?;
+    b.position_at_end(done);
+    b.build_return(Some(&status))?;
+    Ok(f)
+}
+
+/// The code that releases what the globals hold.
+pub fn fini<'c>(emit: &Emit<'_, 'c>) -> Res<FunctionValue<'c>> {
+    let ty = emit
+        .context
+        .void_type()
+        .fn_type(&[emit.types.ptr.into()], false);
+    let f = emit.module.add_function("bindrune_fini", ty, None);
+    emit.attribute(f, AttributeLoc::Function, "nounwind", 0);
+    let b = emit.context.create_builder();
+    b.position_at_end(emit.context.append_basic_block(f, "entry"));
+    release_globals(emit, &b, param(f, 0)?)?;
+    b.build_return(None)?;
+    Ok(f)
+}
+
+fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'c>) -> Res<()> {
+    let globals = pointer(b.build_load(emit.types.ptr, ctx, "")?)?;
+    for (i, ty) in emit.program.globals.iter().enumerate() {
+        if *ty == VarType::Buffer {
+            let place = word_at(emit, b, globals, i)?;
+            let block = b.build_load(emit.types.ptr, place, "")?;
+            call(b, emit.runtime.release, &[ctx.into(), block])?;
+            b.build_store(place, emit.types.ptr.const_null())?;
+        }
+    }
+    Ok(())
+}
+
+/// `main`, which leaves everything to the runtime.
+pub fn main<'c>(emit: &Emit<'_, 'c>, table: PointerValue<'c>) -> Res<()> {
+    let (types, b) = (&emit.types, emit.context.create_builder());
+    let (int_type, ptr) = (types.i32.into(), types.ptr.into());
+    let start = types.i32.fn_type(&[int_type, ptr, ptr], false);
+    let start = emit.module.add_function("br_main", start, None);
+    let main = emit
+        .module
+        .add_function("main", types.i32.fn_type(&[int_type, ptr], false), None);
+    b.position_at_end(emit.context.append_basic_block(main, "entry"));
+    let [argc, argv] = main.get_params()[..] else {
+        return Err(Error::bug("main has lost its parameters"));
+    };
+    let status = call_value(&b, start, &[argc, argv, table.into()])?;
+    b.build_return(Some(&status))?;
+    Ok(())
+}

@@ -1,0 +1,413 @@
+//! The frame of a function: variables, entry, exits.
+//!
+//! Each variable is a slot in the entry block (`mem2reg` makes registers of
+//! them), made when it is first used. Owned variables are null at first. There
+//! is one block for failure; it and the end of the body give back what is owned.
+//!
+//! A task's body is a function of its own in LLVM; it is emitted by the same
+//! code with other exits (see [`tasks`](crate::tasks)).
+
+use crate::emit::{Emit, call, call_value, var_type};
+use crate::error::{Error, Res};
+use crate::scalar::Scalars;
+use crate::types::{Value, int, pointer};
+use imp::{Expr, Function, Stmt, Var, VarType};
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::Builder;
+use inkwell::types::BasicType;
+use inkwell::values::{
+    AsValueRef, BasicValue, FunctionValue, InstructionValue, IntValue, MetadataValue, PointerValue,
+};
+use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Scopes of the buffers that are distinct in the body being emitted.
+#[derive(Default)]
+pub struct Scopes<'c> {
+    pub own: FxHashMap<Var, usize>,
+    pub all: Vec<MetadataValue<'c>>,
+}
+
+/// Emits the body of a function, or of one of its task loops.
+pub struct Frame<'e, 'p, 'c> {
+    pub emit: &'e Emit<'p, 'c>,
+    pub function: &'p Function,
+    pub value: FunctionValue<'c>,
+    pub builder: Builder<'c>,
+    pub ctx: PointerValue<'c>,
+    /// Where execution goes when something fails.
+    pub fail: BasicBlock<'c>,
+    /// Variables that lie in the frame and may be shared by iterations of loops.
+    pub framed: &'e FxHashSet<Var>,
+    /// Access groups of the independent loops around.
+    pub groups: Vec<MetadataValue<'c>>,
+    pub scopes: Scopes<'c>,
+    /// Arrays for the values of failing checks, by length.
+    pub check_values: FxHashMap<usize, PointerValue<'c>>,
+    entry: BasicBlock<'c>,
+    slots: FxHashMap<Var, PointerValue<'c>>,
+}
+
+/// Emits the code of a declared function.
+pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionValue<'c>) -> Res<()> {
+    let framed = framed_vars(&function.body);
+    let mut frame = Frame::new(emit, function, value, &framed)?;
+    for (i, param) in function.params.iter().enumerate() {
+        let slot = frame.slot(*param)?;
+        let arg = value.get_nth_param(i as u32 + 1);
+        let arg = arg.ok_or_else(|| Error::bug("a parameter is missing"))?;
+        frame.builder.build_store(slot, arg)?;
+    }
+    frame.forget(&function.owned)?;
+    if function.recursive {
+        frame.check_stack()?;
+    }
+    frame.block(&function.body)?;
+    let others: Vec<Var> = function
+        .owned
+        .iter()
+        .filter(|v| !function.results.contains(v))
+        .copied()
+        .collect();
+    frame.release_all(&others)?;
+    frame.return_results()?;
+    frame.builder.position_at_end(frame.fail);
+    frame.release_all(&function.owned)?;
+    frame.return_failure()?;
+    frame.finish()
+}
+
+/// Buffer variables that denote arrays in the frame.
+fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
+    let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
+    crate::walk::each_stmt(stmts, &mut |stmt| match stmt {
+        Stmt::Frame { buffer, .. } => framed.push(*buffer),
+        Stmt::Borrow(to, from) => borrows.entry(*from).or_default().push(*to),
+        _ => {}
+    });
+    let mut found = FxHashSet::default();
+    while let Some(var) = framed.pop() {
+        if found.insert(var) {
+            framed.extend(borrows.remove(&var).unwrap_or_default());
+        }
+    }
+    found
+}
+
+impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
+    /// A frame with its entry block, ready for the body.
+    pub fn new(
+        emit: &'e Emit<'p, 'c>,
+        function: &'p Function,
+        value: FunctionValue<'c>,
+        framed: &'e FxHashSet<Var>,
+    ) -> Res<Self> {
+        let entry = emit.context.append_basic_block(value, "entry");
+        let body = emit.context.append_basic_block(value, "body");
+        let fail = emit.context.append_basic_block(value, "fail");
+        let builder = emit.context.create_builder();
+        builder.position_at_end(body);
+        let ctx = value
+            .get_nth_param(0)
+            .ok_or_else(|| Error::bug("the context is missing"))?;
+        Ok(Self {
+            emit,
+            function,
+            value,
+            builder,
+            ctx: pointer(ctx)?,
+            fail,
+            framed,
+            groups: Vec::new(),
+            scopes: Scopes::default(),
+            check_values: FxHashMap::default(),
+            entry,
+            slots: FxHashMap::default(),
+        })
+    }
+
+    /// Joins the entry block, which by now has all slots, to the body.
+    pub fn finish(&self) -> Res<()> {
+        let builder = self.emit.context.create_builder();
+        builder.position_at_end(self.entry);
+        let body = self.entry.get_next_basic_block();
+        builder.build_unconditional_branch(body.ok_or_else(|| Error::bug("no body"))?)?;
+        Ok(())
+    }
+
+    /// Emits scalar operators at the current place.
+    pub fn scalars(&self) -> Scalars<'_, 'p, 'c> {
+        Scalars {
+            emit: self.emit,
+            builder: &self.builder,
+        }
+    }
+
+    /// A new block of the function.
+    pub fn new_block(&self, name: &str) -> BasicBlock<'c> {
+        self.emit.context.append_basic_block(self.value, name)
+    }
+
+    /// A place in the stack frame, allocated once at entry.
+    pub fn stack_slot(&self, ty: impl BasicType<'c>, align: u32) -> Res<PointerValue<'c>> {
+        let builder = self.emit.context.create_builder();
+        builder.position_at_end(self.entry);
+        let slot = builder.build_alloca(ty, "")?;
+        if align > 0
+            && let Some(instruction) = slot.as_instruction()
+        {
+            instruction.set_alignment(align).map_err(Error::bug)?;
+        }
+        Ok(slot)
+    }
+
+    /// What a variable holds.
+    pub fn var_type(&self, var: Var) -> Res<VarType> {
+        var_type(self.function, var)
+    }
+
+    /// The slot of a variable.
+    pub fn slot(&mut self, var: Var) -> Res<PointerValue<'c>> {
+        if let Some(slot) = self.slots.get(&var) {
+            return Ok(*slot);
+        }
+        let slot = self.stack_slot(self.emit.types.var(self.var_type(var)?), 0)?;
+        self.slots.insert(var, slot);
+        Ok(slot)
+    }
+
+    /// The value of a variable.
+    pub fn get(&mut self, var: Var) -> Res<Value<'c>> {
+        let ty = self.emit.types.var(self.var_type(var)?);
+        let slot = self.slot(var)?;
+        Ok(self.builder.build_load(ty, slot, "")?)
+    }
+
+    /// The buffer that a variable denotes.
+    pub fn buffer(&mut self, var: Var) -> Res<PointerValue<'c>> {
+        pointer(self.get(var)?)
+    }
+
+    /// Gives a variable a value.
+    pub fn set(&mut self, var: Var, value: impl BasicValue<'c>) -> Res<()> {
+        let slot = self.slot(var)?;
+        self.builder.build_store(slot, value)?;
+        Ok(())
+    }
+
+    /// Makes owned variables null, whatever they held.
+    pub fn forget(&mut self, owned: &[Var]) -> Res<()> {
+        owned
+            .iter()
+            .try_for_each(|var| self.set(*var, self.emit.types.ptr.const_null()))
+    }
+
+    /// Gives back the references of these variables; what they hold is stale then.
+    pub fn release_all(&mut self, owned: &[Var]) -> Res<()> {
+        owned.iter().try_for_each(|var| {
+            let old = self.buffer(*var)?;
+            self.release(old)
+        })
+    }
+
+    /// Gives back a reference, unless it is null.
+    pub fn release(&self, block: PointerValue<'c>) -> Res<()> {
+        let (give, after) = (self.new_block("release"), self.new_block("released"));
+        let some = self.builder.build_is_not_null(block, "")?;
+        self.builder.build_conditional_branch(some, give, after)?;
+        self.builder.position_at_end(give);
+        call(
+            &self.builder,
+            self.emit.runtime.release,
+            &[self.ctx.into(), block.into()],
+        )?;
+        self.builder.build_unconditional_branch(after)?;
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// An owned variable gets a reference; the one that it held is given back.
+    pub fn set_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
+        let old = self.buffer(var)?;
+        self.set(var, block)?;
+        self.release(old)
+    }
+
+    /// Goes on where `good` holds, fails elsewhere.
+    pub fn fail_unless(&mut self, good: IntValue<'c>) -> Res<()> {
+        let next = self.new_block("good");
+        let branch = self
+            .builder
+            .build_conditional_branch(good, next, self.fail)?;
+        self.emit.metadata.likely(branch)?;
+        self.builder.position_at_end(next);
+        Ok(())
+    }
+
+    /// Fails unless a status is 0.
+    pub fn fail_unless_ok(&mut self, status: IntValue<'c>) -> Res<()> {
+        let zero = status.get_type().const_zero();
+        let good = self
+            .builder
+            .build_int_compare(IntPredicate::EQ, status, zero, "")?;
+        self.fail_unless(good)
+    }
+
+    /// Fails if the stack is nearly used up: compares with the limit in the
+    /// context's second word first.
+    fn check_stack(&mut self) -> Res<()> {
+        let (types, b) = (&self.emit.types, &self.builder);
+        let frame_address = self
+            .emit
+            .intrinsic("llvm.frameaddress", &[types.ptr.into()])?;
+        let here = call_value(b, frame_address, &[types.i32.const_zero().into()])?;
+        let here = b.build_ptr_to_int(pointer(here)?, types.i64, "")?;
+        // SAFETY: a context begins with at least two words.
+        let limit =
+            unsafe { b.build_in_bounds_gep(types.i64, self.ctx, &[types.const_i64(1)], "")? };
+        let limit = int(b.build_load(types.i64, limit, "")?)?;
+        let (slow, fine) = (self.new_block("stack.low"), self.new_block("stack.fine"));
+        let enough = b.build_int_compare(IntPredicate::UGT, here, limit, "")?;
+        let branch = b.build_conditional_branch(enough, fine, slow)?;
+        self.emit.metadata.likely(branch)?;
+        b.position_at_end(slow);
+        let status = call_value(b, self.emit.runtime.stack_check, &[self.ctx.into()])?;
+        self.fail_unless_ok(int(status)?)?;
+        self.builder.build_unconditional_branch(fine)?;
+        self.builder.position_at_end(fine);
+        Ok(())
+    }
+
+    fn return_results(&mut self) -> Res<()> {
+        let ok = self.emit.types.i32.const_zero();
+        if self.function.results.is_empty() {
+            self.builder.build_return(Some(&ok))?;
+            return Ok(());
+        }
+        let mut values: Vec<Value<'c>> = vec![ok.into()];
+        for result in &self.function.results {
+            values.push(self.get(*result)?);
+        }
+        self.builder.build_aggregate_return(&values)?;
+        Ok(())
+    }
+
+    fn return_failure(&self) -> Res<()> {
+        let failed = self.emit.types.i32.const_int(1, false);
+        if self.function.results.is_empty() {
+            self.builder.build_return(Some(&failed))?;
+            return Ok(());
+        }
+        let mut values: Vec<Value<'c>> = vec![failed.into()];
+        for result in &self.function.results {
+            values.push(match self.var_type(*result)? {
+                VarType::Scalar(ty) => self.scalars().constant(Scalar::zero(ty))?,
+                VarType::Buffer => self.emit.types.ptr.const_null().into(),
+            });
+        }
+        self.builder.build_aggregate_return(&values)?;
+        Ok(())
+    }
+
+    /// Puts an instruction that touches only these buffers into the access
+    /// groups of the loops around, unless iterations share one of them.
+    pub fn independent(&self, access: InstructionValue<'c>, buffers: &[Var]) -> Res<()> {
+        if buffers.iter().any(|var| self.framed.contains(var)) {
+            return Ok(());
+        }
+        self.emit.metadata.in_groups(access, &self.groups)
+    }
+
+    /// Says all that is known about a load or store of a buffer's element.
+    pub fn annotate(&self, access: InstructionValue<'c>, buffer: Var) -> Res<()> {
+        self.independent(access, &[buffer])?;
+        let own = self.scopes.own.get(&buffer).copied();
+        let others: Vec<MetadataValue<'c>> = self
+            .scopes
+            .all
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != own)
+            .map(|(_, scope)| *scope)
+            .collect();
+        let own = own.and_then(|i| self.scopes.all.get(i).copied());
+        self.emit.metadata.scoped(access, own, &others)
+    }
+
+    /// The value of an expression.
+    pub fn expr(&mut self, expr: &Expr) -> Res<Value<'c>> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
+    }
+
+    /// The value of an integer or truth value.
+    pub fn int_expr(&mut self, expr: &Expr) -> Res<IntValue<'c>> {
+        int(self.expr(expr)?)
+    }
+
+    fn expr_here(&mut self, expr: &Expr) -> Res<Value<'c>> {
+        match expr {
+            Expr::Const(x) => self.scalars().constant(*x),
+            Expr::Var(v) => self.get(*v),
+            Expr::Unary(op, ty, x) => {
+                let x = self.expr(x)?;
+                self.scalars().unary(*op, *ty, x)
+            }
+            Expr::Binary(BinOp::Pow, ty, x, y) if small_power(y).is_some() && ty.is_int() => {
+                let x = self.int_expr(x)?;
+                let exponent = small_power(y).unwrap_or_default();
+                Ok(self.scalars().constant_power(x, exponent)?.into())
+            }
+            Expr::Binary(op, ty, x, y) => {
+                let (x, y) = (self.expr(x)?, self.expr(y)?);
+                self.scalars().binary(*op, *ty, x, y)
+            }
+            Expr::Compare(op, ty, x, y) => {
+                let (x, y) = (self.expr(x)?, self.expr(y)?);
+                Ok(self.scalars().compare(*op, *ty, x, y)?.into())
+            }
+            Expr::Convert(op, from, to, x) => {
+                let x = self.expr(x)?;
+                self.scalars().convert(*op, *from, *to, x)
+            }
+            Expr::Select(_, c, x, y) => {
+                let (c, x, y) = (self.int_expr(c)?, self.expr(x)?, self.expr(y)?);
+                self.scalars().select(c, x, y)
+            }
+            Expr::Fma(ty, x, y, z) => {
+                let (x, y, z) = (self.expr(x)?, self.expr(y)?, self.expr(z)?);
+                self.scalars().fma(*ty, x, y, z)
+            }
+            Expr::Math(fun, ty, args) => {
+                let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
+                self.scalars().math(*fun, *ty, &args?)
+            }
+        }
+    }
+
+    /// A scalar as a word: its bits, zero-extended.
+    pub fn word(&self, value: Value<'c>, ty: PrimType) -> Res<IntValue<'c>> {
+        let bits = self
+            .builder
+            .build_bit_cast(value, self.emit.types.int(ty), "")?;
+        Ok(self
+            .builder
+            .build_int_z_extend_or_bit_cast(int(bits)?, self.emit.types.i64, "")?)
+    }
+}
+
+/// The exponent, if it is constant, not negative and small.
+fn small_power(exponent: &Expr) -> Option<u32> {
+    match exponent {
+        Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
+        _ => None,
+    }
+}
+
+/// The instruction that made a value, which is known to be one.
+pub fn instruction_of(value: Value<'_>) -> Res<InstructionValue<'_>> {
+    debug_assert!(!value.as_value_ref().is_null());
+    value
+        .as_instruction_value()
+        .ok_or_else(|| Error::bug("a value is not an instruction"))
+}

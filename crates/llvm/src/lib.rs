@@ -1,0 +1,81 @@
+//! From the imperative IR to machine code with LLVM 19.
+//!
+//! [`compile`] verifies a program, emits LLVM code for each function and each
+//! task's body, and runs LLVM's optimisations for the processor that is asked
+//! for. The [`Module`] gives text, assembly or an object file; [`Jit`] links the
+//! object into this process.
+//!
+//! Contracts. No fast-math flag reaches LLVM and nothing is contracted: scalar
+//! operators mean what `prim::eval` says, bit for bit (NaNs up to their payload).
+//! Every generated function returns a status; on failure it has given back what
+//! it owned. The runtime's `abi` describes what generated code calls and exports.
+//! The same program and options give the same bytes.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `types`, `scalar` | LLVM types and constants; operators |
+//! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
+//! | `function`, `stmt`, `loops`, `tasks`, `copy`, `walk` | code of functions |
+//! | `entries`, `tables` | exported functions, the program's description |
+//! | `target`, `passes`, `module`, `jit` | machine, pipeline, outputs |
+
+mod copy;
+mod emit;
+mod entries;
+mod error;
+mod function;
+mod jit;
+mod loops;
+mod metadata;
+mod module;
+mod passes;
+mod scalar;
+mod stmt;
+mod tables;
+mod target;
+mod tasks;
+mod types;
+mod walk;
+
+pub use error::Error;
+pub use jit::Jit;
+pub use module::Module;
+pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
+
+/// What code is made for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
+    pub cpu: String,
+    /// LLVM's optimisation level, 0 to 3.
+    pub opt_level: u8,
+    /// Whether the object gets a `main` that starts the runtime.
+    pub executable: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cpu: "native".to_owned(),
+            opt_level: 3,
+            executable: false,
+        }
+    }
+}
+
+/// Compiles a program.
+///
+/// # Errors
+/// [`Error::Unsupported`] for what the back end cannot do yet, [`Error::Usage`]
+/// for an unknown processor, [`Error::Bug`] for an invalid program.
+pub fn compile(program: &imp::Program, options: &Options) -> Result<Module, Error> {
+    if let Err(errors) = imp::verify(program) {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let shown = imp::print(program);
+        return Err(Error::bug(format_args!(
+            "invalid imperative IR: {}\n{shown}",
+            texts.join("; ")
+        )));
+    }
+    Module::compile(program, options)
+}

@@ -1,0 +1,109 @@
+//! Loops that run on the calling thread.
+//!
+//! A counting loop becomes `head: i < to ? body : after`, with the counter as a
+//! phi; LLVM rotates it. A loop that is independent gets an access group of its
+//! own. No loop is promised to end: LLVM sees that counting loops do, and an
+//! endless loop inside one must not license it to do as it likes.
+
+use crate::error::{Error, Res};
+use crate::function::Frame;
+use crate::types::int;
+use imp::{For, How, Stmt, Var, VarType};
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
+
+impl<'p, 'c> Frame<'_, 'p, 'c> {
+    /// A counting loop of any kind.
+    pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
+        match &f.how {
+            How::Seq { independent } => {
+                let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
+                self.counted(from, to, *independent, |frame, i| {
+                    frame.set(f.var, i)?;
+                    frame.block(&f.body)
+                })
+            }
+            How::Tasks(launch) => self.task_loop(f, launch),
+            How::Lanes(width) => Err(Error::Unsupported(format!(
+                "loops in {width} vector lanes (in function {})",
+                self.function.name
+            ))),
+        }
+    }
+
+    /// Runs `body` for each of `from..to`, signed.
+    pub fn counted(
+        &mut self,
+        from: IntValue<'c>,
+        to: IntValue<'c>,
+        independent: bool,
+        body: impl FnOnce(&mut Self, IntValue<'c>) -> Res<()>,
+    ) -> Res<()> {
+        let ty = from.get_type();
+        let before = self.current()?;
+        let (head, inside, after) = (
+            self.new_block("loop"),
+            self.new_block("loop.body"),
+            self.new_block("loop.after"),
+        );
+        self.builder.build_unconditional_branch(head)?;
+        self.builder.position_at_end(head);
+        let counter = self.builder.build_phi(ty, "i")?;
+        let i = int(counter.as_basic_value())?;
+        let more = self
+            .builder
+            .build_int_compare(IntPredicate::SLT, i, to, "")?;
+        self.builder.build_conditional_branch(more, inside, after)?;
+        self.builder.position_at_end(inside);
+        let group = if independent {
+            Some(self.emit.metadata.new_group()?)
+        } else {
+            None
+        };
+        self.groups.extend(group);
+        body(self, i)?;
+        if group.is_some() {
+            self.groups.pop();
+        }
+        let next = self
+            .builder
+            .build_int_nsw_add(i, ty.const_int(1, false), "")?;
+        let last = self.current()?;
+        let back = self.builder.build_unconditional_branch(head)?;
+        if let Some(group) = group {
+            self.emit.metadata.independent_loop(back, group)?;
+        }
+        counter.add_incoming(&[(&from, before), (&next, last)]);
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// The block that is being filled.
+    pub fn current(&self) -> Res<inkwell::basic_block::BasicBlock<'c>> {
+        self.builder
+            .get_insert_block()
+            .ok_or_else(|| Error::bug("code without a block"))
+    }
+
+    /// A loop while a variable is true.
+    pub fn while_loop(&mut self, cond: Var, body: &'p [Stmt]) -> Res<()> {
+        if !matches!(self.var_type(cond)?, VarType::Scalar(prim::PrimType::Bool)) {
+            return Err(Error::bug("the condition of a loop is not a truth value"));
+        }
+        let (head, inside, after) = (
+            self.new_block("while"),
+            self.new_block("while.body"),
+            self.new_block("while.after"),
+        );
+        self.builder.build_unconditional_branch(head)?;
+        self.builder.position_at_end(head);
+        let holds = int(self.get(cond)?)?;
+        self.builder
+            .build_conditional_branch(holds, inside, after)?;
+        self.builder.position_at_end(inside);
+        self.block(body)?;
+        self.builder.build_unconditional_branch(head)?;
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+}

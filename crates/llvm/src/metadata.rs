@@ -1,0 +1,195 @@
+//! Metadata that tells LLVM what it may assume about loops, accesses and branches.
+//!
+//! - An *access group* marks the accesses of an independent loop; the loop's id
+//!   names the group, and the vectoriser then tests nothing at run time.
+//! - *Scopes* say which accesses cannot meet: one scope for each buffer that is
+//!   distinct in a task's body.
+//!
+//! Groups must be distinct nodes without operands, which the C interface cannot
+//! make; a module therefore starts from a text that declares as many as it needs.
+
+use crate::error::{Error, Res};
+use imp::{For, How, Program, Stmt};
+use inkwell::context::{AsContextRef, Context};
+use inkwell::llvm_sys::core::{LLVMMDNodeInContext2, LLVMMetadataAsValue, LLVMValueAsMetadata};
+use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
+use inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::values::{AsValueRef, BasicMetadataValueEnum, InstructionValue, MetadataValue};
+use std::cell::RefCell;
+use std::fmt::Write;
+
+const GROUPS: &str = "bindrune.access.groups";
+
+/// The kinds of metadata in use, and the access groups not yet given out.
+pub struct Metadata<'c> {
+    context: &'c Context,
+    group: u32,
+    scope: u32,
+    noalias: u32,
+    weights: u32,
+    loop_id: u32,
+    invariant: u32,
+    align: u32,
+    free_groups: RefCell<Vec<MetadataValue<'c>>>,
+}
+
+/// A module with the access groups that a program needs.
+pub fn module<'c>(context: &'c Context, program: &Program) -> Res<(Module<'c>, Metadata<'c>)> {
+    let count: usize = program
+        .functions
+        .iter()
+        .map(|f| independent_loops(&f.body))
+        .sum();
+    let mut text = String::new();
+    if count > 0 {
+        let ids: Vec<String> = (0..count).map(|i| format!("!{i}")).collect();
+        let _ = writeln!(text, "!{GROUPS} = !{{{}}}", ids.join(", "));
+        for i in 0..count {
+            let _ = writeln!(text, "!{i} = distinct !{{}}");
+        }
+    }
+    // The parser wants the terminating zero inside the buffer.
+    text.push('\0');
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "groups");
+    let module = context.create_module_from_ir(buffer).map_err(Error::bug)?;
+    let mut free_groups = module.get_global_metadata(GROUPS);
+    free_groups.reverse();
+    let kind = |name: &str| context.get_kind_id(name);
+    let metadata = Metadata {
+        context,
+        group: kind("llvm.access.group"),
+        scope: kind("alias.scope"),
+        noalias: kind("noalias"),
+        weights: kind("prof"),
+        loop_id: kind("llvm.loop"),
+        invariant: kind("invariant.load"),
+        align: kind("align"),
+        free_groups: RefCell::new(free_groups),
+    };
+    Ok((module, metadata))
+}
+
+fn independent_loops(stmts: &[Stmt]) -> usize {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        let count = |stmt: &Stmt| match stmt {
+            Stmt::If(_, yes, no) => independent_loops(yes) + independent_loops(no),
+            Stmt::While(_, body) => independent_loops(body),
+            Stmt::For(For { how, body, .. }) => {
+                let ordered = matches!(how, How::Seq { independent: false });
+                usize::from(!ordered) + independent_loops(body)
+            }
+            _ => 0,
+        };
+        stmts.iter().map(count).sum()
+    })
+}
+
+impl<'c> Metadata<'c> {
+    fn node(&self, operands: &[MetadataValue<'c>]) -> MetadataValue<'c> {
+        let operands: Vec<BasicMetadataValueEnum<'c>> =
+            operands.iter().map(|m| (*m).into()).collect();
+        self.context.metadata_node(&operands)
+    }
+
+    /// A distinct node whose first operand is itself.
+    fn distinct(&self, operands: &[MetadataValue<'c>]) -> MetadataValue<'c> {
+        let context = self.context.as_ctx_ref();
+        // SAFETY: all nodes belong to the living context; the temporary node is
+        // replaced, which also frees it, before anything else can refer to it.
+        unsafe {
+            let placeholder = LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0);
+            let mut all: Vec<LLVMMetadataRef> = vec![placeholder];
+            all.extend(
+                operands
+                    .iter()
+                    .map(|m| LLVMValueAsMetadata(m.as_value_ref())),
+            );
+            let node = LLVMMDNodeInContext2(context, all.as_mut_ptr(), all.len());
+            LLVMMetadataReplaceAllUsesWith(placeholder, node);
+            MetadataValue::new(LLVMMetadataAsValue(context, node))
+        }
+    }
+
+    fn attach(instruction: InstructionValue<'c>, node: MetadataValue<'c>, kind: u32) -> Res<()> {
+        instruction.set_metadata(node, kind).map_err(Error::bug)
+    }
+
+    /// A fresh access group.
+    pub fn new_group(&self) -> Res<MetadataValue<'c>> {
+        let group = self.free_groups.borrow_mut().pop();
+        group.ok_or_else(|| Error::bug("the access groups are used up"))
+    }
+
+    /// Puts an access into all of some groups.
+    pub fn in_groups(
+        &self,
+        instruction: InstructionValue<'c>,
+        groups: &[MetadataValue<'c>],
+    ) -> Res<()> {
+        match groups {
+            [] => Ok(()),
+            [group] => Self::attach(instruction, *group, self.group),
+            _ => Self::attach(instruction, self.node(groups), self.group),
+        }
+    }
+
+    /// Marks the branch back of a loop whose accesses in `group` are independent.
+    pub fn independent_loop(
+        &self,
+        back: InstructionValue<'c>,
+        group: MetadataValue<'c>,
+    ) -> Res<()> {
+        let name = self.context.metadata_string("llvm.loop.parallel_accesses");
+        let fact = self.node(&[name, group]);
+        Self::attach(back, self.distinct(&[fact]), self.loop_id)
+    }
+
+    /// Scopes for a number of buffers that cannot meet.
+    pub fn scopes(&self, count: usize) -> Vec<MetadataValue<'c>> {
+        let domain = self.distinct(&[]);
+        (0..count).map(|_| self.distinct(&[domain])).collect()
+    }
+
+    /// Says in which scope an access is and which ones it does not meet.
+    pub fn scoped(
+        &self,
+        instruction: InstructionValue<'c>,
+        own: Option<MetadataValue<'c>>,
+        others: &[MetadataValue<'c>],
+    ) -> Res<()> {
+        if let Some(own) = own {
+            Self::attach(instruction, self.node(&[own]), self.scope)?;
+        }
+        if !others.is_empty() {
+            Self::attach(instruction, self.node(others), self.noalias)?;
+        }
+        Ok(())
+    }
+
+    /// Marks a conditional branch whose first target is taken nearly always.
+    pub fn likely(&self, branch: InstructionValue<'c>) -> Res<()> {
+        let int = |x| BasicMetadataValueEnum::from(self.context.i32_type().const_int(x, false));
+        let name = self.context.metadata_string("branch_weights");
+        let node = self
+            .context
+            .metadata_node(&[name.into(), int(2000), int(1)]);
+        Self::attach(branch, node, self.weights)
+    }
+
+    /// Marks a load of memory that nothing changes.
+    pub fn invariant(&self, load: InstructionValue<'c>) -> Res<()> {
+        Self::attach(load, self.node(&[]), self.invariant)
+    }
+
+    /// Marks a load of a pointer to a buffer.
+    pub fn aligned(&self, load: InstructionValue<'c>) -> Res<()> {
+        let align = self.context.i64_type().const_int(64, false);
+        Self::attach(
+            load,
+            self.context.metadata_node(&[align.into()]),
+            self.align,
+        )
+    }
+}

@@ -1,0 +1,325 @@
+//! Statements: memory, calls, checks, conditionals, globals. Loops and copies
+//! have files of their own.
+
+use crate::emit::{call, call_instruction, call_value};
+use crate::error::{Error, Res};
+use crate::function::{Frame, instruction_of};
+use crate::types::{Value, int, pointer};
+use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Stmt, Var, VarType};
+use inkwell::values::{AggregateValue, IntValue, PointerValue};
+use inkwell::{IntPredicate, types::BasicType};
+use prim::PrimType;
+
+impl<'p, 'c> Frame<'_, 'p, 'c> {
+    /// Statements, one after another.
+    pub fn block(&mut self, stmts: &'p [Stmt]) -> Res<()> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+        })
+    }
+
+    fn stmt(&mut self, stmt: &'p Stmt) -> Res<()> {
+        match stmt {
+            Stmt::Set(v, e) => {
+                let value = self.expr(e)?;
+                self.set(*v, value)
+            }
+            Stmt::Load(v, access) => self.load(*v, access),
+            Stmt::Store(access, e) => self.store(access, e),
+            Stmt::Alloc(v, bytes) => self.alloc(*v, bytes),
+            Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            } => self.frame_array(*buffer, *elem, *count),
+            Stmt::Share(v, w) => {
+                let block = self.buffer(*w)?;
+                call(&self.builder, self.emit.runtime.share, &[block.into()])?;
+                self.set_owned(*v, block)
+            }
+            Stmt::Borrow(v, w) => {
+                let block = self.buffer(*w)?;
+                self.set(*v, block)
+            }
+            Stmt::Release(v) => self.set_owned(*v, self.emit.types.ptr.const_null()),
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+            } => self.copy(to, from, *elem, extents),
+            Stmt::ConstData(v, data) => self.set(*v, self.emit.data(data.0)?),
+            Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
+            Stmt::While(cond, body) => self.while_loop(*cond, body),
+            Stmt::For(f) => self.for_loop(f),
+            Stmt::Call { fun, args, results } => self.call(*fun, args, results),
+            Stmt::Check {
+                cond,
+                check,
+                values,
+            } => self.check(cond, *check, values),
+            Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
+            Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
+        }
+    }
+
+    /// `offset + sum(index * stride)`. Everything that an access computes is a
+    /// position inside the block, so none of it overflows.
+    fn position(&mut self, offset: &Expr, dims: &[(Expr, Expr)]) -> Res<IntValue<'c>> {
+        let mut position = self.int_expr(offset)?;
+        for (index, stride) in dims {
+            let index = self.int_expr(index)?;
+            let step = if *stride == Expr::i64(1) {
+                index
+            } else {
+                let stride = self.int_expr(stride)?;
+                self.builder.build_int_nsw_mul(index, stride, "")?
+            };
+            position = self.builder.build_int_nsw_add(position, step, "")?;
+        }
+        Ok(position)
+    }
+
+    /// The address of an element.
+    pub fn element(
+        &self,
+        buffer: PointerValue<'c>,
+        elem: PrimType,
+        position: IntValue<'c>,
+    ) -> Res<PointerValue<'c>> {
+        let ty = self.emit.types.memory(elem);
+        // SAFETY: whoever makes the program vouches that accesses stay in their block.
+        Ok(unsafe {
+            self.builder
+                .build_in_bounds_gep(ty, buffer, &[position], "")?
+        })
+    }
+
+    fn address(&mut self, access: &Access) -> Res<PointerValue<'c>> {
+        let position = self.position(&access.offset, &access.dims)?;
+        let buffer = self.buffer(access.buffer)?;
+        self.element(buffer, access.elem, position)
+    }
+
+    fn load(&mut self, var: Var, access: &Access) -> Res<()> {
+        let (elem, address) = (access.elem, self.address(access)?);
+        let value = self
+            .builder
+            .build_load(self.emit.types.memory(elem), address, "")?;
+        let load = instruction_of(value)?;
+        load.set_alignment(elem.size() as u32).map_err(Error::bug)?;
+        self.annotate(load, access.buffer)?;
+        let value = self.loaded(value, elem)?;
+        self.set(var, value)
+    }
+
+    fn store(&mut self, access: &Access, e: &Expr) -> Res<()> {
+        let value = self.expr(e)?;
+        let value = self.stored(value, access.elem)?;
+        let address = self.address(access)?;
+        let store = self.builder.build_store(address, value)?;
+        store
+            .set_alignment(access.elem.size() as u32)
+            .map_err(Error::bug)?;
+        self.annotate(store, access.buffer)
+    }
+
+    fn loaded(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
+        if ty != PrimType::Bool {
+            return Ok(value);
+        }
+        let (value, zero) = (int(value)?, self.emit.types.i8.const_zero());
+        Ok(self
+            .builder
+            .build_int_compare(IntPredicate::NE, value, zero, "")?
+            .into())
+    }
+
+    fn stored(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
+        if ty != PrimType::Bool {
+            return Ok(value);
+        }
+        Ok(self
+            .builder
+            .build_int_z_extend(int(value)?, self.emit.types.i8, "")?
+            .into())
+    }
+
+    fn alloc(&mut self, var: Var, bytes: &Expr) -> Res<()> {
+        let bytes = self.expr(bytes)?;
+        let block = call_value(
+            &self.builder,
+            self.emit.runtime.alloc,
+            &[self.ctx.into(), bytes],
+        )?;
+        let block = pointer(block)?;
+        let good = self.builder.build_is_not_null(block, "")?;
+        self.fail_unless(good)?;
+        self.set_owned(var, block)
+    }
+
+    fn frame_array(&mut self, var: Var, elem: PrimType, count: u64) -> Res<()> {
+        let count = u32::try_from(count)
+            .map_err(|_| Error::bug(format_args!("a frame of {count} elements")))?;
+        let array = self.emit.types.memory(elem).array_type(count);
+        let place = self.stack_slot(array, 64)?;
+        self.set(var, place)
+    }
+
+    fn conditional(&mut self, cond: &Expr, yes: &'p [Stmt], no: &'p [Stmt]) -> Res<()> {
+        let cond = self.int_expr(cond)?;
+        let (then, after) = (self.new_block("then"), self.new_block("after"));
+        let other = if no.is_empty() {
+            after
+        } else {
+            self.new_block("else")
+        };
+        self.builder.build_conditional_branch(cond, then, other)?;
+        for (block, stmts) in [(then, yes), (other, no)] {
+            if block != after {
+                self.builder.position_at_end(block);
+                self.block(stmts)?;
+                self.builder.build_unconditional_branch(after)?;
+            }
+        }
+        self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) -> Res<()> {
+        let callee = self.emit.functions.get(fun.0 as usize).copied();
+        let callee = callee.ok_or_else(|| Error::bug("a function does not exist"))?;
+        let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
+        let mut buffers = Vec::new();
+        for arg in args {
+            values.push(match arg {
+                Arg::Scalar(e) => self.expr(e)?,
+                Arg::Buffer(v) => {
+                    buffers.push(*v);
+                    self.get(*v)?
+                }
+            });
+        }
+        let site = call(&self.builder, callee, &values)?;
+        self.independent(call_instruction(site), &buffers)?;
+        let value = site.try_as_basic_value().basic();
+        let value = value.ok_or_else(|| Error::bug("a function returns no status"))?;
+        if results.is_empty() {
+            return self.fail_unless_ok(int(value)?);
+        }
+        let fields = value.into_struct_value();
+        let status = self.extract(fields, 0)?;
+        self.fail_unless_ok(int(status)?)?;
+        for (i, result) in results.iter().enumerate() {
+            let value = self.extract(fields, i as u32 + 1)?;
+            match self.var_type(*result)? {
+                VarType::Scalar(_) => self.set(*result, value)?,
+                VarType::Buffer => self.set_owned(*result, pointer(value)?)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn extract(&self, fields: impl AggregateValue<'c>, index: u32) -> Res<Value<'c>> {
+        Ok(self.builder.build_extract_value(fields, index, "")?)
+    }
+
+    /// A branch to a cold block that records what the check says and fails.
+    fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr]) -> Res<()> {
+        let cond = self.int_expr(cond)?;
+        let (good, bad) = (self.new_block("checked"), self.new_block("check.failed"));
+        let branch = self.builder.build_conditional_branch(cond, good, bad)?;
+        self.emit.metadata.likely(branch)?;
+        self.builder.position_at_end(bad);
+        let types = self.emit.types;
+        let place = match self.check_values.get(&values.len()) {
+            Some(place) => *place,
+            None if values.is_empty() => types.ptr.const_null(),
+            None => {
+                let place = self.stack_slot(types.i64.array_type(values.len() as u32), 0)?;
+                self.check_values.insert(values.len(), place);
+                place
+            }
+        };
+        for (i, value) in values.iter().enumerate() {
+            let ty = self.scalar_type(value)?;
+            let value = self.expr(value)?;
+            let word = self.word(value, ty)?;
+            let index = types.const_i64(i as i64);
+            // SAFETY: the array has as many words as there are values.
+            let slot = unsafe {
+                self.builder
+                    .build_in_bounds_gep(types.i64, place, &[index], "")?
+            };
+            self.builder.build_store(slot, word)?;
+        }
+        let desc = self.emit.check(check.0)?;
+        let args = [self.ctx.into(), desc.into(), place.into()];
+        call(&self.builder, self.emit.runtime.fail, &args)?;
+        self.builder.build_unconditional_branch(self.fail)?;
+        self.builder.position_at_end(good);
+        Ok(())
+    }
+
+    fn scalar_type(&self, expr: &Expr) -> Res<PrimType> {
+        Ok(match expr {
+            Expr::Const(x) => x.ty(),
+            Expr::Var(v) => match self.var_type(*v)? {
+                VarType::Scalar(ty) => ty,
+                VarType::Buffer => return Err(Error::bug("a check shows a buffer")),
+            },
+            Expr::Compare(..) => PrimType::Bool,
+            Expr::Unary(_, ty, _)
+            | Expr::Binary(_, ty, _, _)
+            | Expr::Convert(_, _, ty, _)
+            | Expr::Select(ty, _, _, _)
+            | Expr::Fma(ty, _, _, _)
+            | Expr::Math(_, ty, _) => *ty,
+        })
+    }
+
+    /// The address of a global: the context's first word points to all of them.
+    fn global(&mut self, global: GlobalId) -> Res<PointerValue<'c>> {
+        let types = self.emit.types;
+        let globals = self.builder.build_load(types.ptr, self.ctx, "globals")?;
+        self.emit.metadata.invariant(instruction_of(globals)?)?;
+        let index = types.const_i64(i64::from(global.0));
+        // SAFETY: a context has as many words as the program has globals.
+        Ok(unsafe {
+            self.builder
+                .build_in_bounds_gep(types.i64, pointer(globals)?, &[index], "")?
+        })
+    }
+
+    fn read_global(&mut self, var: Var, global: GlobalId) -> Res<()> {
+        let (place, ty) = (self.global(global)?, self.var_type(var)?);
+        let memory = match ty {
+            VarType::Scalar(ty) => self.emit.types.memory(ty),
+            VarType::Buffer => self.emit.types.ptr.into(),
+        };
+        let value = self.builder.build_load(memory, place, "")?;
+        let value = match ty {
+            VarType::Scalar(ty) => self.loaded(value, ty)?,
+            VarType::Buffer => {
+                self.emit.metadata.aligned(instruction_of(value)?)?;
+                value
+            }
+        };
+        self.set(var, value)
+    }
+
+    fn write_global(&mut self, global: GlobalId, var: Var) -> Res<()> {
+        let (place, value) = (self.global(global)?, self.get(var)?);
+        match self.var_type(var)? {
+            VarType::Scalar(ty) => {
+                let word = self.word(value, ty)?;
+                self.builder.build_store(place, word)?;
+            }
+            VarType::Buffer => {
+                call(&self.builder, self.emit.runtime.share, &[value])?;
+                self.builder.build_store(place, value)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The constant that describes a program to the runtime: the `#[repr(C)]`
+//! structures of its `abi`, field by field.
+
+use crate::emit::Emit;
+use crate::types::Value;
+use imp::{Entry, EntryType, EntryValue};
+use inkwell::module::Linkage;
+use inkwell::values::{FunctionValue, PointerValue, StructValue};
+use prim::ScalarType;
+use std::sync::Arc;
+
+/// The version of the interface that this file knows.
+pub const ABI_VERSION: i64 = 1;
+
+/// The symbol of the program's table.
+pub const PROGRAM_SYMBOL: &str = "bindrune_program";
+
+const KIND_SCALAR: u64 = 0;
+const KIND_ARRAY: u64 = 1;
+const KIND_OPAQUE: u64 = 2;
+const KIND_UNIT: u64 = 3;
+
+struct Tables<'e, 'p, 'c>(&'e Emit<'p, 'c>);
+
+/// Makes the table of a program whose exported functions exist.
+pub fn program<'c>(
+    emit: &Emit<'_, 'c>,
+    entries: &[(&Entry, FunctionValue<'c>)],
+    init: Option<FunctionValue<'c>>,
+    fini: Option<FunctionValue<'c>>,
+) -> PointerValue<'c> {
+    let tables = Tables(emit);
+    let descs: Vec<StructValue<'c>> = entries
+        .iter()
+        .map(|(entry, code)| tables.entry(entry, *code))
+        .collect();
+    let code =
+        |f: Option<FunctionValue<'c>>| f.map_or_else(|| emit.types.ptr.const_null(), address);
+    let mut fields: Vec<Value<'c>> = vec![emit.types.const_i64(ABI_VERSION).into()];
+    fields.extend(emit.text_fields(&emit.program.source_name));
+    fields.extend(tables.array("entries", &descs));
+    fields.push(
+        emit.types
+            .const_i64(emit.program.globals.len() as i64)
+            .into(),
+    );
+    fields.push(code(init).into());
+    fields.push(code(fini).into());
+    let table = emit.context.const_struct(&fields, false);
+    let global = emit.constant(PROGRAM_SYMBOL, table, 8);
+    global.set_linkage(Linkage::External);
+    global.as_pointer_value()
+}
+
+fn address(f: FunctionValue<'_>) -> PointerValue<'_> {
+    f.as_global_value().as_pointer_value()
+}
+
+impl<'c> Tables<'_, '_, 'c> {
+    /// Address and length of an array of structures of one type.
+    fn array(&self, name: &str, elements: &[StructValue<'c>]) -> [Value<'c>; 2] {
+        let length = self.0.types.const_i64(elements.len() as i64).into();
+        let Some(first) = elements.first() else {
+            return [self.0.types.ptr.const_null().into(), length];
+        };
+        let array = first.get_type().const_array(elements);
+        [
+            self.0.constant(name, array, 8).as_pointer_value().into(),
+            length,
+        ]
+    }
+
+    fn entry(&self, entry: &Entry, code: FunctionValue<'c>) -> StructValue<'c> {
+        let params: Vec<_> = entry.params.iter().map(|value| self.value(value)).collect();
+        let results: Vec<_> = entry
+            .results
+            .iter()
+            .map(|value| self.value(value))
+            .collect();
+        let mut fields = self.0.text_fields(&entry.name).to_vec();
+        fields.push(address(code).into());
+        fields.extend(self.array("params", &params));
+        fields.extend(self.array("results", &results));
+        self.0.context.const_struct(&fields, false)
+    }
+
+    fn value(&self, value: &EntryValue) -> StructValue<'c> {
+        let index = |ty: ScalarType| {
+            ScalarType::ALL
+                .iter()
+                .position(|t| *t == ty)
+                .unwrap_or_default() as u64
+        };
+        let (kind, scalar, rank) = match &value.ty {
+            EntryType::Scalar(ty) => (KIND_SCALAR, index(*ty), 0),
+            EntryType::Array(ty, rank) => (KIND_ARRAY, index(*ty), *rank as u64),
+            EntryType::Opaque(_) if value.ty.words() == 0 => (KIND_UNIT, 0, 0),
+            EntryType::Opaque(_) => (KIND_OPAQUE, 0, 0),
+        };
+        let i32 = |x: u64| Value::from(self.0.types.i32.const_int(x, false));
+        let text = |text: &Arc<str>| self.0.text_fields(text);
+        let mut fields = [text(&value.name), text(&value.type_name)].concat();
+        fields.extend([
+            i32(kind),
+            i32(scalar),
+            i32(rank),
+            i32(u64::from(value.unique)),
+        ]);
+        fields.extend([i32(value.ty.words() as u64), i32(0)]);
+        fields.extend(self.offsets(&value.ty.blocks()));
+        self.0.context.const_struct(&fields, false)
+    }
+
+    fn offsets(&self, offsets: &[u32]) -> [Value<'c>; 2] {
+        let types = &self.0.types;
+        let length = types.const_i64(offsets.len() as i64).into();
+        if offsets.is_empty() {
+            return [types.ptr.const_null().into(), length];
+        }
+        let offsets: Vec<_> = offsets
+            .iter()
+            .map(|x| types.i32.const_int(u64::from(*x), false))
+            .collect();
+        let array = types.i32.const_array(&offsets);
+        [
+            self.0
+                .constant("blocks", array, 4)
+                .as_pointer_value()
+                .into(),
+            length,
+        ]
+    }
+}

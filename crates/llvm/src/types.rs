@@ -1,0 +1,130 @@
+//! The LLVM types and constants of scalars.
+//!
+//! In registers a `bool` is an `i1` and an `f16` its bits as an `i16` (so that
+//! every conversion and rounding stands in the code that says so); in memory a
+//! `bool` is an `i8` that holds 0 or 1.
+
+use crate::error::{Error, Res};
+use imp::VarType;
+use inkwell::AddressSpace;
+use inkwell::builder::Builder;
+use inkwell::context::Context;
+use inkwell::types::{BasicTypeEnum, FloatType, IntType, PointerType};
+use inkwell::values::{BasicValueEnum, FloatValue, IntValue, PointerValue};
+use prim::{PrimType, Scalar};
+
+/// A value in a register.
+pub type Value<'c> = BasicValueEnum<'c>;
+
+/// The types that are used everywhere.
+#[derive(Clone, Copy)]
+pub struct Types<'c> {
+    pub i1: IntType<'c>,
+    pub i8: IntType<'c>,
+    pub i16: IntType<'c>,
+    pub i32: IntType<'c>,
+    pub i64: IntType<'c>,
+    pub half: FloatType<'c>,
+    pub f32: FloatType<'c>,
+    pub f64: FloatType<'c>,
+    pub ptr: PointerType<'c>,
+}
+
+impl<'c> Types<'c> {
+    pub fn new(context: &'c Context) -> Self {
+        Self {
+            i1: context.bool_type(),
+            i8: context.i8_type(),
+            i16: context.i16_type(),
+            i32: context.i32_type(),
+            i64: context.i64_type(),
+            half: context.f16_type(),
+            f32: context.f32_type(),
+            f64: context.f64_type(),
+            ptr: context.ptr_type(AddressSpace::default()),
+        }
+    }
+
+    /// The type of an integer, of the bits of an `f16`, of a truth value.
+    pub fn int(&self, ty: PrimType) -> IntType<'c> {
+        match ty {
+            PrimType::I8 => self.i8,
+            PrimType::I16 | PrimType::F16 => self.i16,
+            PrimType::I32 | PrimType::F32 => self.i32,
+            PrimType::I64 | PrimType::F64 => self.i64,
+            PrimType::Bool => self.i1,
+        }
+    }
+
+    /// The type in which floats of a type are computed.
+    pub fn float(&self, ty: PrimType) -> FloatType<'c> {
+        if ty == PrimType::F64 {
+            self.f64
+        } else {
+            self.f32
+        }
+    }
+
+    /// The type in a register.
+    pub fn register(&self, ty: PrimType) -> BasicTypeEnum<'c> {
+        match ty {
+            PrimType::F32 => self.f32.into(),
+            PrimType::F64 => self.f64.into(),
+            _ => self.int(ty).into(),
+        }
+    }
+
+    /// The type in memory.
+    pub fn memory(&self, ty: PrimType) -> BasicTypeEnum<'c> {
+        match ty {
+            PrimType::Bool => self.i8.into(),
+            _ => self.register(ty),
+        }
+    }
+
+    /// The type of a variable.
+    pub fn var(&self, ty: VarType) -> BasicTypeEnum<'c> {
+        match ty {
+            VarType::Scalar(ty) => self.register(ty),
+            VarType::Buffer => self.ptr.into(),
+        }
+    }
+
+    /// An `i64` constant.
+    pub fn const_i64(&self, x: i64) -> IntValue<'c> {
+        self.i64.const_int(x as u64, false)
+    }
+
+    /// A constant.
+    pub fn constant(&self, builder: &Builder<'c>, x: Scalar) -> Res<Value<'c>> {
+        let bits = self.int(x.ty()).const_int(x.bits(), false);
+        Ok(match x {
+            Scalar::F32(x) if !x.is_nan() => self.f32.const_float(f64::from(x)).into(),
+            Scalar::F64(x) if !x.is_nan() => self.f64.const_float(x).into(),
+            Scalar::F32(_) => builder.build_bit_cast(bits, self.f32, "")?,
+            Scalar::F64(_) => builder.build_bit_cast(bits, self.f64, "")?,
+            _ => bits.into(),
+        })
+    }
+}
+
+/// The value as an integer; anything else is a bug.
+pub fn int(value: Value<'_>) -> Res<IntValue<'_>> {
+    value
+        .try_into()
+        .map_err(|()| Error::bug("an LLVM value is not an integer"))
+}
+
+/// The value as a float; anything else is a bug.
+pub fn float(value: Value<'_>) -> Res<FloatValue<'_>> {
+    value
+        .try_into()
+        .map_err(|()| Error::bug("an LLVM value is not a float"))
+}
+
+/// The value as a pointer; anything else is a bug.
+pub fn pointer(value: Value<'_>) -> Res<PointerValue<'_>> {
+    value
+        .try_into()
+        .map_err(|()| Error::bug("an LLVM value is not a pointer"))
+}

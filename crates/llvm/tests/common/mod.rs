@@ -1,0 +1,228 @@
+//! Small means of writing imperative programs by hand and running them.
+
+#![allow(dead_code, reason = "each test program uses a part of this")]
+
+use imp::{
+    Access, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
+    Program, Stmt, Var, VarInfo, VarType,
+};
+use llvm::{Jit, Options};
+use prim::{BinOp, CmpOp, PrimType, ScalarType};
+use runtime::abi::{ABI_VERSION, EntryFn};
+use runtime::{Config, Context, Image, Output};
+use std::sync::Arc;
+use value::Value;
+
+/// A function under construction.
+#[derive(Default)]
+pub struct Fun {
+    pub vars: Vec<VarInfo>,
+    pub params: Vec<Var>,
+    pub results: Vec<Var>,
+    pub owned: Vec<Var>,
+}
+
+impl Fun {
+    fn var(&mut self, hint: &str, ty: VarType) -> Var {
+        self.vars.push(VarInfo {
+            ty,
+            hint: hint.into(),
+        });
+        Var(self.vars.len() as u32 - 1)
+    }
+    pub fn scalar(&mut self, hint: &str, ty: PrimType) -> Var {
+        self.var(hint, VarType::Scalar(ty))
+    }
+    pub fn int(&mut self, hint: &str) -> Var {
+        self.scalar(hint, PrimType::I64)
+    }
+    pub fn buffer(&mut self, hint: &str) -> Var {
+        self.var(hint, VarType::Buffer)
+    }
+    pub fn param(&mut self, hint: &str, ty: VarType) -> Var {
+        let var = self.var(hint, ty);
+        self.params.push(var);
+        var
+    }
+    /// An array parameter of rank 1: buffer and size.
+    pub fn array(&mut self, hint: &str) -> (Var, Var) {
+        let buffer = self.param(hint, VarType::Buffer);
+        (buffer, self.param("n", VarType::Scalar(PrimType::I64)))
+    }
+    pub fn owned(&mut self, hint: &str) -> Var {
+        let var = self.buffer(hint);
+        self.owned.push(var);
+        var
+    }
+    pub fn finish(self, name: &str, body: Vec<Stmt>) -> Function {
+        Function {
+            name: name.into(),
+            params: self.params,
+            results: self.results,
+            owned: self.owned,
+            vars: self.vars,
+            body,
+            inline: false,
+            recursive: false,
+        }
+    }
+}
+
+pub fn v(var: Var) -> Expr {
+    Expr::Var(var)
+}
+pub fn c(x: i64) -> Expr {
+    Expr::i64(x)
+}
+pub fn bin(op: BinOp, ty: PrimType, x: Expr, y: Expr) -> Expr {
+    Expr::Binary(op, ty, Box::new(x), Box::new(y))
+}
+pub fn add(x: Expr, y: Expr) -> Expr {
+    bin(BinOp::Add, PrimType::I64, x, y)
+}
+pub fn sub(x: Expr, y: Expr) -> Expr {
+    bin(BinOp::Sub, PrimType::I64, x, y)
+}
+pub fn mul(x: Expr, y: Expr) -> Expr {
+    bin(BinOp::Mul, PrimType::I64, x, y)
+}
+pub fn less(x: Expr, y: Expr) -> Expr {
+    Expr::Compare(CmpOp::SLt, PrimType::I64, Box::new(x), Box::new(y))
+}
+/// Element `index` of a row-major vector.
+pub fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
+    Access {
+        buffer,
+        elem,
+        offset: c(0),
+        dims: vec![(index, c(1))],
+    }
+}
+pub fn tasks(id: u32, var: Var, to: Expr, launch: Launch, body: Vec<Stmt>) -> Stmt {
+    let launch = Launch { id, ..launch };
+    Stmt::For(For {
+        how: How::Tasks(launch),
+        var,
+        from: c(0),
+        to,
+        body,
+    })
+}
+pub fn seq(independent: bool, var: Var, from: Expr, to: Expr, body: Vec<Stmt>) -> Stmt {
+    Stmt::For(For {
+        how: How::Seq { independent },
+        var,
+        from,
+        to,
+        body,
+    })
+}
+/// A launch that is always worth its threads.
+pub fn launch() -> Launch {
+    Launch {
+        id: 0,
+        name: "test".into(),
+        provenance: "".into(),
+        cost: c(1_000_000_000),
+        owned: vec![],
+        locals: vec![],
+        distinct: vec![],
+    }
+}
+pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
+    Stmt::Check {
+        cond,
+        check: CheckId(0),
+        values,
+    }
+}
+
+pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
+    let type_name = match &ty {
+        EntryType::Scalar(ty) => ty.to_string(),
+        EntryType::Array(ty, rank) => format!("{}{ty}", "[]".repeat(*rank)),
+        EntryType::Opaque(_) => "opaque".to_owned(),
+    };
+    EntryValue {
+        name: name.into(),
+        type_name: type_name.into(),
+        ty,
+        unique: false,
+    }
+}
+pub fn array_of(ty: ScalarType) -> EntryType {
+    EntryType::Array(ty, 1)
+}
+
+/// A program of these functions, the first of which is the entry `main`.
+pub fn program(
+    functions: Vec<Function>,
+    params: Vec<EntryType>,
+    results: Vec<EntryType>,
+) -> Program {
+    let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
+    Program {
+        source_name: "test.fut".into(),
+        functions,
+        entries: vec![Entry {
+            name: "main".into(),
+            fun: FunId(0),
+            params: values(params),
+            results: values(results),
+        }],
+        checks: vec![Check {
+            format: "index {i64} is out of bounds for size {i64}".into(),
+            location: "test.fut:1:2-3".into(),
+        }],
+        ..Program::default()
+    }
+}
+
+pub fn jit(program: &Program, cpu: &str) -> Jit {
+    assert_eq!(llvm::ABI_VERSION as u64, ABI_VERSION);
+    let options = Options {
+        cpu: cpu.to_owned(),
+        ..Options::default()
+    };
+    let module = llvm::compile(program, &options).unwrap_or_else(|error| panic!("{error}"));
+    // SAFETY: the runtime's symbols are what its interface says.
+    unsafe { Jit::new(&module, &runtime::symbols()) }.unwrap()
+}
+
+/// A context with a number of threads for a program.
+pub fn context(program: &Program, threads: usize) -> Context {
+    let jit = Arc::new(jit(program, "native"));
+    let table = jit.program().unwrap().cast::<runtime::abi::Program>();
+    // SAFETY: the table is a constant of the code, which the image keeps.
+    let image = unsafe { Image::new(*table, jit) };
+    let config = Config {
+        num_threads: Some(threads),
+        ..Config::default()
+    };
+    Context::new(&config, image).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs the entry `main`; checks that nothing leaks.
+pub fn run(program: &Program, threads: usize, args: Vec<Value>) -> Result<Vec<Value>, String> {
+    let mut context = context(program, threads);
+    let outputs = context
+        .call("main", args)
+        .map_err(|error| error.to_string());
+    let values = outputs.map(|outputs| {
+        outputs
+            .into_iter()
+            .map(|output| match output {
+                Output::Value(value) => value,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    });
+    assert_eq!(context.finish(), 0, "bytes leaked");
+    values
+}
+
+/// The code of an entry point that needs no context.
+pub fn entry_fn(jit: &Jit, name: &str) -> EntryFn {
+    // SAFETY: entry symbols are entry functions.
+    unsafe { std::mem::transmute::<*const (), EntryFn>(jit.entry(name).unwrap()) }
+}

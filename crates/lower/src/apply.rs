@@ -1,0 +1,123 @@
+//! Application: functions are applied where they are called, in place, unless
+//! they become core functions (see [`crate::function`]).
+
+use crate::scalar::arity;
+use crate::size::Mismatch;
+use crate::value::{Env, FunKind, FunVal, Inst, Value};
+use crate::{Lower, Res};
+use check::intrinsics::Intrinsic;
+use check::tast::{Def, Exp, Pat, RetType};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How deeply calls in place may nest.
+const MAX_DEPTH: usize = 500;
+
+impl Lower<'_> {
+    /// A function applied to arguments, as many as there are.
+    pub(crate) fn apply(&mut self, fun: &Value, args: Vec<Value>) -> Res<Value> {
+        let Value::Fun(fun) = fun else {
+            return self.bug("application of other than a function");
+        };
+        let arity = match &fun.kind {
+            FunKind::Lambda(lambda, _) => lambda.params.len(),
+            FunKind::Def(def, ..) => def.params.len(),
+            FunKind::Intrinsic(fun, ..) => arity(*fun),
+            FunKind::Absent => {
+                return self.unsupported("functions in sum types whose constructor is not static");
+            }
+        };
+        let mut all = fun.args.clone();
+        all.extend(args);
+        if all.len() < arity {
+            let kind = fun.kind.clone();
+            return Ok(Value::Fun(Rc::new(FunVal { kind, args: all })));
+        }
+        let rest = all.split_off(arity);
+        let result = match &fun.kind {
+            FunKind::Lambda(lambda, env) => {
+                let env = Env::inside(env);
+                self.in_place(&lambda.params, &[], &lambda.ret, &lambda.body, &env, all)?
+            }
+            FunKind::Def(def, env, inst) => self.call(def, env, inst, all)?,
+            FunKind::Intrinsic(Intrinsic::Array(fun), types, sizes) => {
+                self.array_intrinsic(*fun, types, sizes, all)?
+            }
+            FunKind::Intrinsic(Intrinsic::Equal { negate }, ..) => {
+                let [x, y] = all.as_slice() else {
+                    return self.bug("an equality of two");
+                };
+                let same = self.equal(x, y)?;
+                Value::bool(if *negate { self.f.not(same) } else { same })
+            }
+            FunKind::Intrinsic(fun, ..) => self.scalar_intrinsic(*fun, &all)?,
+            FunKind::Absent => return self.bug("an absent function"),
+        };
+        if rest.is_empty() {
+            Ok(result)
+        } else {
+            self.apply(&result, rest)
+        }
+    }
+
+    fn call(
+        &mut self,
+        def: &Arc<Def>,
+        env: &Rc<Env>,
+        inst: &Rc<Inst>,
+        args: Vec<Value>,
+    ) -> Res<Value> {
+        if !self.is_inline(def, inst, &args) {
+            return self.call_instance(def, inst, args);
+        }
+        let env = Env::inside(env);
+        for (var, ty) in &inst.types {
+            env.bind_type(*var, ty.clone());
+        }
+        self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)
+    }
+
+    /// Evaluates a function's body in place. Sizes that the arguments do not
+    /// give are those of the instantiation.
+    pub(crate) fn in_place(
+        &mut self,
+        params: &[Pat],
+        sizes: &[(check::tast::VarId, crate::types::Size)],
+        ret: &RetType,
+        body: &Exp,
+        env: &Rc<Env>,
+        args: Vec<Value>,
+    ) -> Res<Value> {
+        if self.depth > MAX_DEPTH {
+            return self.unsupported("recursive functions that are evaluated in place");
+        }
+        self.depth += 1;
+        let (span, place, calls) = (self.span, self.f.place, self.f.calls);
+        self.f.calls = self.f.prov();
+        let mark = self.f.n_names();
+        for (pat, arg) in params.iter().zip(args) {
+            self.bind_pattern(pat, arg, env, mark)?;
+        }
+        for (var, size) in sizes {
+            if let (Some(size), None) = (size, env.get(*var)) {
+                env.bind(*var, Value::size(*size));
+            }
+        }
+        // Sizes that the result brings are bound anew.
+        let value = self.eval(body, env)?;
+        for var in &ret.ext {
+            env.unbind(*var);
+        }
+        let value = self.conform(&ret.ty, value, env, false, Mismatch::Type)?;
+        self.f.calls = calls;
+        self.f.place = place;
+        self.span = span;
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    /// Applies a function value to arguments that are not curried.
+    pub(crate) fn apply_to(&mut self, fun: &Value, args: &[&Value]) -> Res<Value> {
+        self.apply(fun, args.iter().map(|value| (*value).clone()).collect())
+    }
+}

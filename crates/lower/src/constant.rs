@@ -1,0 +1,103 @@
+//! Definitions without parameters: core constants, or values in place.
+
+use crate::exp::attributes;
+use crate::function::{ext_size, has_arrow};
+use crate::size::Mismatch;
+use crate::types::LTy;
+use crate::value::{Env, Inst, Value};
+use crate::{Lower, Res};
+use check::tast::{Def, Ty};
+use ir::syntax::{FunKind, FunResult};
+use ir::{Exp as CoreExp, FunName, Function, Soacs, Type};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Constants up to this size are evaluated in place, if they are scalars.
+const TRIVIAL: usize = 8;
+
+/// A constant: the core function that computes it and the type of its value,
+/// in which sizes may be earlier results.
+pub(crate) struct Constant {
+    name: FunName,
+    ty: LTy,
+    n_exts: usize,
+}
+
+impl Lower<'_> {
+    /// The value of a definition without parameters.
+    pub(crate) fn constant(&mut self, def: &Arc<Def>, inst: &Rc<Inst>) -> Res<Value> {
+        if let Some(value) = self.loaded.get(&def.var) {
+            return Ok(value.clone());
+        }
+        let poly = !def.ty_params.is_empty() || !def.size_params.is_empty();
+        let scalar = matches!(def.ret.ty, Ty::Scalar(_));
+        if poly || has_arrow(&def.ret.ty) || (scalar && self.weight(def).nodes <= TRIVIAL) {
+            let env = Env::inside(&self.root);
+            for (var, ty) in &inst.types {
+                env.bind_type(*var, ty.clone());
+            }
+            return self.in_place(&[], &inst.sizes, &def.ret, &def.body, &env, Vec::new());
+        }
+        let constant = if let Some(constant) = self.constants.get(&def.var) {
+            Rc::clone(constant)
+        } else {
+            let constant = Rc::new(self.make_constant(def)?);
+            self.constants.insert(def.var, Rc::clone(&constant));
+            constant
+        };
+        let mut types = vec![Type::I64; constant.n_exts];
+        types.extend(constant.ty.leaves().iter().map(crate::types::Leaf::core));
+        let call = CoreExp::Apply {
+            fun: constant.name.clone(),
+            args: Vec::new(),
+        };
+        let names = self
+            .f
+            .bind_prologue(self.program.name(def.var), types, call);
+        self.lend_all(&names);
+        let (exts, leaves) = names.split_at(constant.n_exts);
+        let value = self.results(&constant.ty, exts, leaves)?;
+        self.loaded.insert(def.var, value.clone());
+        Ok(value)
+    }
+
+    fn make_constant(&mut self, def: &Arc<Def>) -> Res<Constant> {
+        let ((value, exts, ty), f) = self.in_function(|s| {
+            let env = Env::inside(&s.root);
+            let value = s.eval(&def.body, &env)?;
+            for var in &def.ret.ext {
+                env.unbind(*var);
+            }
+            let value = s.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
+            let mut exts = Vec::new();
+            let ty = value
+                .ty()
+                .map_sizes(&mut |size| ext_size(size, &|_| false, &mut exts));
+            Ok((value, exts, ty))
+        })?;
+        let name = self.fun_name(self.program.name(def.var));
+        let mut ret: Vec<FunResult<Soacs>> = Vec::new();
+        let fresh = |ty| FunResult {
+            ty,
+            aliases: Vec::new(),
+            ann: (),
+        };
+        ret.extend(exts.iter().map(|_| fresh(Type::I64)));
+        ret.extend(ty.leaves().iter().map(|leaf| fresh(leaf.core())));
+        let n_exts = exts.len();
+        let mut result = exts;
+        result.extend(value.atoms());
+        let (body, names, provs) = f.finish(result);
+        self.functions.push(Function {
+            name: name.clone(),
+            kind: FunKind::Constant,
+            attrs: attributes(&def.attrs),
+            params: Vec::new(),
+            ret,
+            body,
+            names,
+            provs,
+        });
+        Ok(Constant { name, ty, n_exts })
+    }
+}

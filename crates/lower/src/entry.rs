@@ -1,0 +1,373 @@
+//! Entry points: a core function for each, whose parameters and results are laid
+//! out as `ir::EntryType` says.
+
+use crate::exp::attributes;
+use crate::size::Mismatch;
+use crate::types::LTy;
+use crate::value::{Env, Value};
+use crate::{Lower, Res};
+use check::tast::{Entry, EntryType, PatKind};
+use ir::syntax::{Attrs, ReshapeKind};
+use ir::syntax::{EntryPoint, EntryType as CoreType, EntryValue, FunKind, FunParam, FunResult};
+use ir::{Atom, BasicOp, Dim, FunName, Function, Name, Param, Soacs, Type};
+use prim::{CmpOp, Scalar};
+use std::sync::Arc;
+
+/// Core parameters being made for an entry point.
+#[derive(Default)]
+struct Params {
+    /// In order, with whether the call consumes them.
+    all: Vec<(Name, bool)>,
+    /// Sizes of different core arrays that have to be equal.
+    pairs: Vec<(Dim, Dim)>,
+}
+
+impl Lower<'_> {
+    /// The entry point, and its function among the finished ones.
+    pub(crate) fn entry(&mut self, entry: &Entry) -> Res<EntryPoint> {
+        self.span = entry.span;
+        let name = FunName(Arc::clone(&entry.name));
+        let ((point, function_parts), f) = self.in_function(|s| s.entry_body(entry, &name))?;
+        let (params, ret, result, attrs) = function_parts;
+        let params = params
+            .into_iter()
+            .map(|(name, consumed)| FunParam {
+                param: Param {
+                    name,
+                    ty: f.type_of(name).clone(),
+                    ann: (),
+                },
+                consumed,
+            })
+            .collect();
+        let (body, names, provs) = f.finish(result);
+        let kind = FunKind::Function;
+        self.functions.push(Function {
+            name,
+            kind,
+            attrs,
+            params,
+            ret,
+            body,
+            names,
+            provs,
+        });
+        Ok(point)
+    }
+
+    #[allow(
+        clippy::type_complexity,
+        reason = "the parts of the function, used up at once"
+    )]
+    fn entry_body(
+        &mut self,
+        entry: &Entry,
+        name: &FunName,
+    ) -> Res<(
+        EntryPoint,
+        (Vec<(Name, bool)>, Vec<FunResult<Soacs>>, Vec<Atom>, Attrs),
+    )> {
+        let Some(def) = self.defs.get(&entry.var).cloned() else {
+            return self.bug("an entry point without a definition");
+        };
+        let env = Env::inside(&self.root);
+        self.f.place = self.places.place(entry.span);
+        let mut params = Params::default();
+        let mut values = Vec::new();
+        let mut args = Vec::new();
+        for param in &entry.params {
+            let ty = self.resolve(&param.ty.ty, &env, &def.size_params)?;
+            if ty.has_fun() {
+                return self.unsupported("functions as parameters of entry points");
+            }
+            values.push(EntryValue {
+                name: Arc::clone(&param.name),
+                type_name: type_name(&param.ty, &ty),
+                ty: core_type(&ty, param.ty.text.as_ref()),
+                unique: param.ty.unique,
+            });
+            let value = self.entry_param(&ty, param.ty.unique, &mut params)?;
+            for atom in value.atoms() {
+                if let Atom::Var(core) = atom
+                    && !param.name.is_empty()
+                {
+                    self.f.rename(core, &param.name);
+                }
+            }
+            args.push((value, param));
+        }
+        // Sizes of one name must be equal.
+        let pairs = std::mem::take(&mut params.pairs);
+        let mut conformed = Vec::new();
+        for (i, (value, param)) in args.into_iter().enumerate() {
+            let value = self.agreeing(&value, &pairs)?;
+            let value = self.conform(&param.ty.ty, value, &env, true, Mismatch::Entry)?;
+            // Sizes of later parameters may mention this one.
+            if let Some(PatKind::Var(var)) = def.params.get(i).map(|pat| &pat.kind) {
+                env.bind(*var, value.clone());
+            }
+            conformed.push(value);
+        }
+        let args = conformed;
+        let mut value = self.enter_def(&def, args)?;
+        let mut results = Vec::new();
+        if let [one] = entry.results.as_slice() {
+            results.push((one, value.clone()));
+        } else if let Value::Tuple(parts) = &mut value {
+            results.extend(entry.results.iter().zip(parts.iter().cloned()));
+        }
+        if results.len() != entry.results.len() {
+            return self.bug("an entry point's results");
+        }
+        let mut ret: Vec<FunResult<Soacs>> = Vec::new();
+        let mut atoms: Vec<Atom> = Vec::new();
+        let mut outs = Vec::new();
+        for (result, value) in results {
+            if value.has_fun() {
+                return self.unsupported("functions as results of entry points");
+            }
+            let ty = value.ty();
+            outs.push(EntryValue {
+                name: Arc::from(""),
+                type_name: type_name(result, &ty),
+                ty: core_type(&ty, result.text.as_ref()),
+                unique: result.unique,
+            });
+            for (leaf, atom) in ty.leaves().iter().zip(value.atoms()) {
+                let first = ret.len() as u32;
+                for dim in &leaf.dims {
+                    ret.push(FunResult {
+                        ty: Type::I64,
+                        aliases: Vec::new(),
+                        ann: (),
+                    });
+                    atoms.push(dim.and_then(Dim::atom).unwrap_or(Atom::i64(0)));
+                }
+                let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
+                let ty = Type::array(leaf.elem.prim(), exts);
+                let (atom, aliases) = self.entry_result(atom, result.unique, &params);
+                ret.push(FunResult {
+                    ty,
+                    aliases,
+                    ann: (),
+                });
+                atoms.push(atom);
+            }
+        }
+        let point = EntryPoint {
+            name: Arc::clone(&entry.name),
+            fun: name.clone(),
+            params: values,
+            results: outs,
+        };
+        Ok((point, (params.all, ret, atoms, attributes(&def.attrs))))
+    }
+
+    /// The definition's body in place, without a call on the provenance stack.
+    fn enter_def(&mut self, def: &Arc<check::tast::Def>, args: Vec<Value>) -> Res<Value> {
+        let place = std::mem::replace(&mut self.f.place, crate::state::NOWHERE);
+        let mut args = args;
+        let rest = args.split_off(def.params.len().min(args.len()));
+        let env = Env::inside(&self.root);
+        let value = self.in_place(&def.params, &[], &def.ret, &def.body, &env, args)?;
+        let value = if rest.is_empty() {
+            value
+        } else {
+            self.apply(&value, rest)?
+        };
+        self.f.place = place;
+        Ok(value)
+    }
+
+    /// A result leaf and the parameters that it may alias; a copy if it is
+    /// declared unique but may alias what the caller keeps.
+    fn entry_result(&mut self, atom: Atom, unique: bool, params: &Params) -> (Atom, Vec<u32>) {
+        let Atom::Var(name) = atom else {
+            return (atom, Vec::new());
+        };
+        if !self.f.type_of(name).is_array() {
+            return (atom, Vec::new());
+        }
+        let roots = self.f.roots(name);
+        if unique && roots.iter().any(|root| self.f.is_lent(*root)) {
+            return (self.f.basic("copy", BasicOp::Copy(name)).into(), Vec::new());
+        }
+        let aliases = params
+            .all
+            .iter()
+            .zip(0u32..)
+            .filter(|((param, consumed), _)| !consumed && roots.contains(param))
+            .map(|(_, i)| i)
+            .collect();
+        (atom, aliases)
+    }
+
+    /// Core parameters for a type: each leaf that is an array after its sizes.
+    fn entry_param(&mut self, ty: &LTy, unique: bool, params: &mut Params) -> Res<Value> {
+        let mut atoms = Vec::new();
+        let ty = self.entry_leaves(ty, &mut Vec::new(), unique, params, &mut atoms);
+        self.value_of(&ty, &atoms)
+    }
+
+    /// `path` holds the sizes of the dimensions around the type, as far as a
+    /// leaf has given them.
+    fn entry_leaves(
+        &mut self,
+        ty: &LTy,
+        path: &mut Vec<Option<Dim>>,
+        unique: bool,
+        params: &mut Params,
+        atoms: &mut Vec<Atom>,
+    ) -> LTy {
+        match ty {
+            LTy::Scalar(scalar) => {
+                let mut dims = Vec::with_capacity(path.len());
+                for known in path.iter_mut() {
+                    let own = self.f.fresh_size();
+                    params.all.push((own, false));
+                    let own = Dim::Var(own);
+                    match known {
+                        Some(known) => params.pairs.push((*known, own)),
+                        None => *known = Some(own),
+                    }
+                    dims.push(own);
+                }
+                let is_array = !dims.is_empty();
+                let name = self.f.fresh("x", Type::array(scalar.prim(), dims));
+                if is_array && !unique {
+                    self.f.lend(name);
+                }
+                params.all.push((name, is_array && unique));
+                atoms.push(name.into());
+                ty.clone()
+            }
+            LTy::Array(array) => {
+                path.push(None);
+                let elem = self.entry_leaves(&array.1, path, unique, params, atoms);
+                let dim = path.pop().flatten();
+                LTy::array(Some(dim.unwrap_or(Dim::Const(0))), elem)
+            }
+            LTy::Tuple(parts) => LTy::Tuple(
+                parts
+                    .iter()
+                    .map(|ty| self.entry_leaves(ty, path, unique, params, atoms))
+                    .collect(),
+            ),
+            LTy::Record(fields) => LTy::Record(
+                fields
+                    .iter()
+                    .map(|(l, ty)| {
+                        (
+                            l.clone(),
+                            self.entry_leaves(ty, path, unique, params, atoms),
+                        )
+                    })
+                    .collect(),
+            ),
+            LTy::Sum(constrs) => {
+                let tag = LTy::Scalar(prim::ScalarType::I8);
+                self.entry_leaves(&tag, path, unique, params, atoms);
+                LTy::Sum(
+                    constrs
+                        .iter()
+                        .map(|(l, tys)| {
+                            let tys = tys
+                                .iter()
+                                .map(|ty| self.entry_leaves(ty, path, unique, params, atoms));
+                            (l.clone(), tys.collect())
+                        })
+                        .collect(),
+                )
+            }
+            LTy::Fun => LTy::Fun,
+        }
+    }
+
+    /// The value with the sizes of its core arrays checked against each other.
+    fn agreeing(&mut self, value: &Value, pairs: &[(Dim, Dim)]) -> Res<Value> {
+        if pairs.is_empty() {
+            return Ok(value.clone());
+        }
+        let leaves = value.ty().leaves();
+        let mut atoms = Vec::new();
+        for (leaf, atom) in leaves.iter().zip(value.atoms()) {
+            let Atom::Var(name) = atom else {
+                atoms.push(atom);
+                continue;
+            };
+            let mut ok = Atom::Const(Scalar::Bool(true));
+            let own: Vec<Dim> = self.f.type_of(name).shape().to_vec();
+            let wanted: Vec<Dim> = leaf.dims.iter().copied().flatten().collect();
+            for (x, y) in own.iter().zip(&wanted) {
+                if let (Some(x), Some(y)) = (x.atom(), y.atom()) {
+                    let same = self.f.cmp(CmpOp::Eq, x, y);
+                    ok = self.f.and(ok, same);
+                }
+            }
+            if own == wanted {
+                atoms.push(atom);
+                continue;
+            }
+            let msg = vec![crate::size::text(
+                "entry point arguments have invalid sizes.",
+            )];
+            let cert = self.f.assert(ok, msg);
+            let shape = wanted.into_iter().collect();
+            let op = BasicOp::Reshape {
+                kind: ReshapeKind::Coerce,
+                shape,
+                array: name,
+            };
+            atoms.push(self.f.certified(cert, |f| f.basic("coerced", op)).into());
+        }
+        self.value_of(&value.ty(), &atoms)
+    }
+}
+
+/// The type as users see it.
+fn type_name(ty: &EntryType, concrete: &LTy) -> Arc<str> {
+    ty.text.clone().unwrap_or_else(|| {
+        let mut out = String::new();
+        concrete.structure(&mut out);
+        Arc::from(out)
+    })
+}
+
+fn core_type(ty: &LTy, name: Option<&Arc<str>>) -> CoreType {
+    let rank_and_elem = |ty: &LTy| {
+        let (mut rank, mut ty) = (0, ty.clone());
+        while let LTy::Array(array) = ty {
+            rank += 1;
+            ty = array.1.clone();
+        }
+        (rank, ty)
+    };
+    match (ty, rank_and_elem(ty)) {
+        (LTy::Scalar(ty), _) => CoreType::Scalar(*ty),
+        (_, (rank, LTy::Scalar(elem))) => CoreType::Array { elem, rank },
+        (_, _) => {
+            let name = name.cloned().unwrap_or_else(|| {
+                let mut out = String::new();
+                ty.structure(&mut out);
+                Arc::from(out)
+            });
+            let parts = match ty {
+                LTy::Array(_) => ty
+                    .leaves()
+                    .iter()
+                    .map(|leaf| CoreType::Array {
+                        elem: leaf.elem,
+                        rank: leaf.dims.len(),
+                    })
+                    .collect(),
+                _ => ty
+                    .parts()
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|ty| core_type(ty, None))
+                    .collect(),
+            };
+            CoreType::Opaque { name, parts }
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Expressions: the evaluator's centre. Each form has its method; the larger
+//! ones stand in modules of their own.
+
+use crate::size::{Mismatch, text};
+use crate::types::LTy;
+use crate::value::{Env, FunKind, FunVal, Inst, Value};
+use crate::{Lower, Res};
+use check::tast::{Attr, Bind, Exp, ExpKind, Ty, TyVarId, VarId};
+use ir::syntax::Attrs;
+use ir::{Atom, BasicOp};
+use prim::{PrimType, Scalar, ScalarType};
+use std::fmt::Write as _;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A walk that finds less stack than this left gets more.
+const RED_ZONE: usize = 256 * 1024;
+/// How much it gets at once.
+const STACK_STEP: usize = 8 * 1024 * 1024;
+/// Core names that one function may have; more means that evaluation in place
+/// got out of hand.
+const MAX_NAMES: usize = 20_000_000;
+
+impl Lower<'_> {
+    /// The value of an expression.
+    pub(crate) fn eval(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Value> {
+        stacker::maybe_grow(RED_ZONE, STACK_STEP, || {
+            let (span, place) = (self.span, self.f.place);
+            self.span = exp.span;
+            self.f.place = self.places.place(exp.span);
+            if self.f.n_names() > MAX_NAMES {
+                return self.unsupported("functions that become this large when specialised");
+            }
+            let value = self.eval_kind(exp, env)?;
+            self.bind_ext(&exp.ext, &exp.ty, &value, env)?;
+            self.span = span;
+            self.f.place = place;
+            Ok(value)
+        })
+    }
+
+    fn eval_kind(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Value> {
+        match &exp.kind {
+            ExpKind::Lit(value, ty) => Ok(Value::Scalar(Atom::Const(*value), *ty)),
+            ExpKind::String(bytes) => self.string(bytes),
+            ExpKind::Var {
+                id,
+                ty_args,
+                size_args,
+            } => {
+                let inst = self.instantiate(ty_args, size_args, env)?;
+                self.variable(*id, inst, env)
+            }
+            ExpKind::Intrinsic {
+                fun,
+                ty_args,
+                size_args,
+            } => {
+                let types = ty_args
+                    .iter()
+                    .map(|ty| self.resolve(ty, env, &[]))
+                    .collect::<Res<_>>()?;
+                let sizes = size_args
+                    .iter()
+                    .map(|dim| self.resolve_dim(dim, env, &[]))
+                    .collect::<Res<_>>()?;
+                let kind = FunKind::Intrinsic(*fun, types, sizes);
+                Ok(Value::Fun(Rc::new(FunVal {
+                    kind,
+                    args: Vec::new(),
+                })))
+            }
+            ExpKind::Operator(_) => self.bug("an operator without a type"),
+            ExpKind::Tuple(parts) => {
+                let parts = parts
+                    .iter()
+                    .map(|part| self.eval(part, env))
+                    .collect::<Res<_>>()?;
+                Ok(Value::Tuple(parts))
+            }
+            ExpKind::Record(fields) => self.record(fields, &exp.ty, env),
+            ExpKind::Project(record, label) => match self.eval(record, env)?.field(label) {
+                Some(value) => Ok(value),
+                None => self.bug("a projection from another value"),
+            },
+            ExpKind::RecordUpdate {
+                record,
+                path,
+                value,
+            } => {
+                let record = self.eval(record, env)?;
+                let value = self.eval(value, env)?;
+                self.with_field(&record, path, value)
+            }
+            ExpKind::Array(elems) => self.array_literal(elems, &exp.ty, env),
+            ExpKind::Range {
+                start,
+                second,
+                end,
+                kind,
+            } => {
+                let start = self.eval(start, env)?;
+                let second = match second {
+                    Some(second) => Some(self.eval(second, env)?),
+                    None => None,
+                };
+                let end = self.eval(end, env)?;
+                self.range(&start, second.as_ref(), &end, *kind)
+            }
+            ExpKind::Index { array, indices } => self.index(array, indices, env),
+            ExpKind::Update {
+                array,
+                indices,
+                value,
+            } => self.update(array, indices, value, env),
+            ExpKind::Apply { fun, args } => {
+                let fun = self.eval(fun, env)?;
+                let args = args
+                    .iter()
+                    .map(|arg| self.eval(arg, env))
+                    .collect::<Res<Vec<_>>>()?;
+                self.apply(&fun, args)
+            }
+            ExpKind::Lambda(lambda) => {
+                let kind = FunKind::Lambda(Arc::clone(lambda), Rc::clone(env));
+                Ok(Value::Fun(Rc::new(FunVal {
+                    kind,
+                    args: Vec::new(),
+                })))
+            }
+            ExpKind::Let { binds, body } => {
+                for bind in binds {
+                    self.bind(bind, env)?;
+                }
+                self.eval(body, env)
+            }
+            ExpKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let cond = self.eval_scalar(cond, env)?;
+                self.branches(
+                    cond,
+                    exp,
+                    env,
+                    |s| s.eval(then, env),
+                    |s| s.eval(otherwise, env),
+                )
+            }
+            ExpKind::Loop {
+                sizes,
+                pat,
+                init,
+                form,
+                body,
+            } => self.loop_exp(sizes, pat, init, form, body, env),
+            ExpKind::Match { scrutinee, cases } => {
+                let value = self.eval(scrutinee, env)?;
+                self.cases(&value, cases, exp, env)
+            }
+            ExpKind::Constr(label, args) => {
+                let args = args
+                    .iter()
+                    .map(|arg| self.eval(arg, env))
+                    .collect::<Res<Vec<_>>>()?;
+                // Sizes that only the payload knows.
+                for var in &exp.ext {
+                    env.unbind(*var);
+                }
+                if let Ty::Sum(constrs) = &exp.ty
+                    && let Some((_, tys)) = constrs.iter().find(|(l, _)| l == label)
+                {
+                    for (ty, arg) in tys.iter().zip(&args) {
+                        self.target(ty, &arg.ty(), env, false)?;
+                    }
+                }
+                let ty = self.resolve(&exp.ty, env, &[])?;
+                self.construct(label, args, &ty)
+            }
+            ExpKind::And(x, y) => self.short_circuit(true, x, y, env),
+            ExpKind::Or(x, y) => self.short_circuit(false, x, y, env),
+            ExpKind::Coerce(inner) => {
+                let value = self.eval(inner, env)?;
+                // Sizes that come into being here are read off the value.
+                for var in &exp.ext {
+                    env.unbind(*var);
+                }
+                self.conform(&exp.ty, value, env, true, Mismatch::Type)
+            }
+            ExpKind::Assert {
+                cond,
+                text: shown,
+                exp,
+            } => {
+                let cond = self.eval_scalar(cond, env)?;
+                let msg = vec![text(&format!("Assertion is false: {shown}"))];
+                let cert = self.f.assert(cond, msg);
+                let value = self.eval(exp, env)?;
+                self.under(cert, &value)
+            }
+            ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, env),
+            ExpKind::Hole => {
+                let no = Atom::Const(Scalar::Bool(false));
+                let msg = vec![text("Reached hole of type.")];
+                let cert = self.f.basic("cert", BasicOp::Assert { cond: no, msg });
+                let ty = self.resolve(&exp.ty, env, &exp.ext)?;
+                if ty.has_fun() {
+                    return self.unsupported("holes that stand for functions");
+                }
+                let value = self.blank(&ty)?;
+                self.under(Some(cert), &value)
+            }
+        }
+    }
+
+    /// The operand of a scalar expression.
+    pub(crate) fn eval_scalar(&mut self, exp: &Exp, env: &Rc<Env>) -> Res<Atom> {
+        match self.eval(exp, env)? {
+            Value::Scalar(atom, _) => Ok(atom),
+            _ => self.bug("a scalar was expected"),
+        }
+    }
+
+    pub(crate) fn bind(&mut self, bind: &Bind, env: &Rc<Env>) -> Res<()> {
+        match bind {
+            Bind::Pat { sizes, pat, rhs } => {
+                let mark = self.f.n_names();
+                let value = self.eval(rhs, env)?;
+                for size in sizes {
+                    env.unbind(*size);
+                }
+                self.bind_pattern(pat, value, env, mark)
+            }
+            Bind::Fun(def) => {
+                let value = if def.params.is_empty() {
+                    // A constant or an alias of a function, perhaps polymorphic.
+                    self.eval(&def.body, env)?
+                } else {
+                    let kind = FunKind::Def(Arc::clone(def), Rc::clone(env), Rc::default());
+                    Value::Fun(Rc::new(FunVal {
+                        kind,
+                        args: Vec::new(),
+                    }))
+                };
+                env.bind(def.var, value);
+                Ok(())
+            }
+        }
+    }
+
+    fn instantiate(
+        &mut self,
+        ty_args: &[(TyVarId, Ty)],
+        size_args: &[(VarId, check::tast::Dim)],
+        env: &Rc<Env>,
+    ) -> Res<Rc<Inst>> {
+        let types = ty_args
+            .iter()
+            .map(|(var, ty)| Ok((*var, self.resolve(ty, env, &[])?)))
+            .collect::<Res<_>>()?;
+        let sizes = size_args
+            .iter()
+            .map(|(var, dim)| Ok((*var, self.resolve_dim(dim, env, &[])?)))
+            .collect::<Res<_>>()?;
+        Ok(Rc::new(Inst { types, sizes }))
+    }
+
+    fn variable(&mut self, var: VarId, inst: Rc<Inst>, env: &Rc<Env>) -> Res<Value> {
+        if let Some(value) = env.get(var) {
+            let poly = !inst.types.is_empty() || !inst.sizes.is_empty();
+            if poly
+                && let Value::Fun(fun) = &value
+                && let FunKind::Def(def, scope, _) = &fun.kind
+                && fun.args.is_empty()
+            {
+                let kind = FunKind::Def(Arc::clone(def), Rc::clone(scope), inst);
+                return Ok(Value::Fun(Rc::new(FunVal {
+                    kind,
+                    args: Vec::new(),
+                })));
+            }
+            return Ok(value);
+        }
+        let Some(def) = self.defs.get(&var).cloned() else {
+            return self.bug(format!("no value for `{}`", self.program.name(var)));
+        };
+        if def.params.is_empty() {
+            return self.constant(&def, &inst);
+        }
+        let kind = FunKind::Def(def, Rc::clone(&self.root), inst);
+        Ok(Value::Fun(Rc::new(FunVal {
+            kind,
+            args: Vec::new(),
+        })))
+    }
+
+    fn record(&mut self, fields: &[(Arc<str>, Exp)], ty: &Ty, env: &Rc<Env>) -> Res<Value> {
+        let values = fields
+            .iter()
+            .map(|(label, exp)| Ok((label.clone(), self.eval(exp, env)?)))
+            .collect::<Res<Vec<_>>>()?;
+        let find = |label: &str| {
+            values
+                .iter()
+                .rev()
+                .find(|(l, _)| &**l == label)
+                .map(|(_, value)| value.clone())
+        };
+        let record = match ty {
+            Ty::Record(tys) => tys
+                .iter()
+                .map(|(label, _)| Some((label.clone(), find(label)?)))
+                .collect::<Option<_>>()
+                .map(Value::Record),
+            Ty::Tuple(tys) => (0..tys.len())
+                .map(|i| find(&i.to_string()))
+                .collect::<Option<_>>()
+                .map(Value::Tuple),
+            _ => None,
+        };
+        match record {
+            Some(record) => Ok(record),
+            None => self.bug("a record that does not fit its type"),
+        }
+    }
+
+    fn with_field(&mut self, record: &Value, path: &[Arc<str>], new: Value) -> Res<Value> {
+        let Some((label, path)) = path.split_first() else {
+            return Ok(new);
+        };
+        let Some(old) = record.field(label) else {
+            return self.bug("an update of a field that is not there");
+        };
+        let new = self.with_field(&old, path, new)?;
+        Ok(match record {
+            Value::Record(fields) => Value::Record(
+                fields
+                    .iter()
+                    .map(|(l, v)| (l.clone(), if l == label { new.clone() } else { v.clone() }))
+                    .collect(),
+            ),
+            Value::Tuple(parts) => {
+                let at = label.parse::<usize>().unwrap_or(usize::MAX);
+                let part = |(i, v): (usize, &Value)| if i == at { new.clone() } else { v.clone() };
+                Value::Tuple(parts.iter().enumerate().map(part).collect())
+            }
+            other => other.clone(),
+        })
+    }
+
+    fn string(&mut self, bytes: &Arc<[u8]>) -> Res<Value> {
+        let shape = std::iter::once(bytes.len() as i64).collect();
+        let op = BasicOp::ConstArray {
+            elem: PrimType::I8,
+            shape,
+            bytes: Arc::clone(bytes),
+        };
+        let name = self.f.basic("string", op);
+        let ty = LTy::array(
+            Some(ir::Dim::Const(bytes.len() as i64)),
+            LTy::Scalar(ScalarType::U8),
+        );
+        self.value_of(&ty, &[name.into()])
+    }
+
+    /// The value of a type whose leaves are these operands.
+    pub(crate) fn value_of(&mut self, ty: &LTy, atoms: &[Atom]) -> Res<Value> {
+        match Value::from_atoms(ty, &mut atoms.iter().copied()) {
+            Some(value) => Ok(value),
+            None => self.bug("leaves that do not fit their type"),
+        }
+    }
+
+    /// The value, usable only once the certificate holds.
+    pub(crate) fn under(&mut self, cert: Option<ir::Name>, value: &Value) -> Res<Value> {
+        if cert.is_none() || value.has_fun() {
+            return Ok(value.clone());
+        }
+        let atoms: Vec<Atom> = value
+            .atoms()
+            .into_iter()
+            .map(|atom| {
+                self.f
+                    .certified(cert, |f| f.basic("certified", BasicOp::Atom(atom)).into())
+            })
+            .collect();
+        let result = self.value_of(&value.ty(), &atoms)?;
+        Ok(if value.shared().contains(&true) {
+            result.mark_shared()
+        } else {
+            result
+        })
+    }
+
+    fn attributed(&mut self, attrs: &[Attr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
+        let unchecked = self.f.unchecked;
+        let mut all = self.f.attrs();
+        for attr in attrs {
+            match &*attr.name {
+                "unsafe" => self.f.unchecked = true,
+                _ => all.0.push(attr_text(attr)),
+            }
+        }
+        let before = self.f.set_attrs(all);
+        let value = self.eval(exp, env)?;
+        self.f.set_attrs(before);
+        self.f.unchecked = unchecked;
+        Ok(match attrs {
+            [attr] if &*attr.name == "opaque" => self.opaque(&value)?,
+            _ => value,
+        })
+    }
+}
+
+/// An attribute in its written form.
+pub(crate) fn attr_text(attr: &Attr) -> Arc<str> {
+    let mut out = String::new();
+    write_attr(attr, &mut out);
+    Arc::from(out)
+}
+
+fn write_attr(attr: &Attr, out: &mut String) {
+    out.push_str(&attr.name);
+    if !attr.args.is_empty() {
+        for (i, arg) in attr.args.iter().enumerate() {
+            let _ = write!(out, "{}", if i == 0 { "(" } else { ", " });
+            write_attr(arg, out);
+        }
+        out.push(')');
+    }
+}
+
+/// The attributes of a definition.
+pub(crate) fn attributes(attrs: &[Attr]) -> Attrs {
+    Attrs(attrs.iter().map(attr_text).collect())
+}

@@ -1,0 +1,142 @@
+//! Scalar operations, folded where their operands are constants or one does not
+//! matter. This is no optimisation: it keeps equal sizes equal names.
+
+use crate::state::Fun;
+use ir::{Atom, BasicOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+
+impl Fun {
+    /// `x op y`, folded where both are constants or one does not matter.
+    pub(crate) fn binary(&mut self, op: BinOp, ty: PrimType, x: Atom, y: Atom) -> Atom {
+        if let (Atom::Const(a), Atom::Const(b)) = (x, y)
+            && let Some(value) = eval::binary(op, a, b)
+        {
+            return Atom::Const(value);
+        }
+        let is = |atom: Atom, n: i64| {
+            atom.constant().is_some_and(|c| c == Scalar::int(ty, n)) && !ty.is_float()
+        };
+        match op {
+            BinOp::Add if is(x, 0) => return y,
+            BinOp::Add | BinOp::Sub if is(y, 0) => return x,
+            BinOp::Sub if x == y => return Atom::Const(Scalar::zero(ty)),
+            BinOp::Mul if is(x, 1) => return y,
+            BinOp::Mul if is(y, 1) => return x,
+            BinOp::And if ty == PrimType::Bool => match (x.constant(), y.constant()) {
+                (Some(Scalar::Bool(true)), _) => return y,
+                (_, Some(Scalar::Bool(true))) => return x,
+                (Some(Scalar::Bool(false)), _) | (_, Some(Scalar::Bool(false))) => {
+                    return Atom::Const(Scalar::Bool(false));
+                }
+                _ => {}
+            },
+            BinOp::Or if ty == PrimType::Bool => match (x.constant(), y.constant()) {
+                (Some(Scalar::Bool(false)), _) => return y,
+                (_, Some(Scalar::Bool(false))) => return x,
+                (Some(Scalar::Bool(true)), _) | (_, Some(Scalar::Bool(true))) => {
+                    return Atom::Const(Scalar::Bool(true));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        let is_sum = ty == PrimType::I64 && matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul);
+        if is_sum && let Some(known) = self.known_sum(op, x, y) {
+            return known;
+        }
+        let name = self.basic(op.name(), BasicOp::Binary(op, ty, x, y));
+        if is_sum {
+            self.remember_sum(op, x, y, name);
+        }
+        name.into()
+    }
+
+    /// `op x`, folded.
+    pub(crate) fn unary(&mut self, op: UnOp, ty: PrimType, x: Atom) -> Atom {
+        if let Some(value) = x.constant().and_then(|c| eval::unary(op, c)) {
+            return Atom::Const(value);
+        }
+        self.basic(op.name(), BasicOp::Unary(op, ty, x)).into()
+    }
+
+    /// Whether `x op y`, folded.
+    pub(crate) fn compare(&mut self, op: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Atom {
+        if let (Atom::Const(a), Atom::Const(b)) = (x, y)
+            && let Some(value) = eval::compare(op, a, b)
+        {
+            return Atom::Const(Scalar::Bool(value));
+        }
+        if x == y && !ty.is_float() {
+            let holds = matches!(op, CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe);
+            return Atom::Const(Scalar::Bool(holds));
+        }
+        self.basic(op.name(), BasicOp::Compare(op, ty, x, y)).into()
+    }
+
+    /// `x` converted, folded; the same operand for integers of one width.
+    pub(crate) fn convert(&mut self, op: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Atom {
+        if from == to && matches!(op, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+            return x;
+        }
+        if let Some(value) = x.constant().and_then(|c| eval::convert(op, c, to)) {
+            return Atom::Const(value);
+        }
+        self.basic(
+            "conv",
+            BasicOp::Convert {
+                op,
+                from,
+                to,
+                arg: x,
+            },
+        )
+        .into()
+    }
+
+    /// One of two scalars.
+    pub(crate) fn select(&mut self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Atom {
+        match cond.constant() {
+            Some(Scalar::Bool(true)) => yes,
+            Some(Scalar::Bool(false)) => no,
+            _ if yes == no => yes,
+            _ => {
+                let op = BasicOp::Select {
+                    ty,
+                    cond,
+                    if_true: yes,
+                    if_false: no,
+                };
+                self.basic("sel", op).into()
+            }
+        }
+    }
+
+    pub(crate) fn add(&mut self, x: Atom, y: Atom) -> Atom {
+        self.binary(BinOp::Add, PrimType::I64, x, y)
+    }
+
+    pub(crate) fn sub(&mut self, x: Atom, y: Atom) -> Atom {
+        self.binary(BinOp::Sub, PrimType::I64, x, y)
+    }
+
+    pub(crate) fn mul(&mut self, x: Atom, y: Atom) -> Atom {
+        self.binary(BinOp::Mul, PrimType::I64, x, y)
+    }
+
+    pub(crate) fn and(&mut self, x: Atom, y: Atom) -> Atom {
+        self.binary(BinOp::And, PrimType::Bool, x, y)
+    }
+
+    pub(crate) fn or(&mut self, x: Atom, y: Atom) -> Atom {
+        self.binary(BinOp::Or, PrimType::Bool, x, y)
+    }
+
+    pub(crate) fn not(&mut self, x: Atom) -> Atom {
+        self.unary(UnOp::Not, PrimType::Bool, x)
+    }
+
+    /// A comparison of `i64` operands.
+    pub(crate) fn cmp(&mut self, op: CmpOp, x: Atom, y: Atom) -> Atom {
+        self.compare(op, PrimType::I64, x, y)
+    }
+}

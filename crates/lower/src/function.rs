@@ -1,0 +1,577 @@
+//! Core functions: instances of definitions, and constants.
+//!
+//! An instance is made for each definition and structure of the types it is
+//! used at. Its parameters are sizes, then the leaves of the arguments; sizes
+//! that the definition's parameters share are one core parameter. Its results
+//! are the sizes that only the body knows, then the leaves.
+
+use crate::exp::attributes;
+use crate::pattern::consumed_leaves;
+use crate::size::Mismatch;
+use crate::state::Fun;
+use crate::types::{LTy, Size};
+use crate::value::{Env, Inst, Value};
+use crate::{Lower, Res};
+use check::tast::{self, Def, Ty, Uniq};
+use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
+use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Prelude functions up to this size are evaluated in place.
+const SMALL: usize = 120;
+/// Other functions up to this size are evaluated in place.
+const TINY: usize = 12;
+
+/// A core function made of a definition.
+#[derive(Clone)]
+pub(crate) struct Instance {
+    name: FunName,
+    /// The sizes that come first, with their names in the instance.
+    sizes: Vec<(Name, SizeFrom)>,
+    /// The types of the arguments; sizes are names in the instance.
+    params: Vec<LTy>,
+    /// The leaves' names in the instance.
+    leaves: Vec<Name>,
+    /// For each leaf, whether it is consumed.
+    consumed: Vec<bool>,
+    /// The type of the result; sizes are constants, names in the instance or
+    /// earlier results.
+    ret: LTy,
+    n_exts: usize,
+    /// For each result leaf, the parameter leaves that it may alias.
+    aliases: Vec<Vec<usize>>,
+}
+
+/// Where a call finds a size that no argument has.
+#[derive(Clone, Copy)]
+enum SizeFrom {
+    /// In an argument's shape.
+    Args,
+    /// It is a size argument of the call.
+    SizeArg(usize),
+    /// It is a size in a type argument of the call.
+    TypeArg(usize, usize),
+}
+
+impl Lower<'_> {
+    /// Whether calls are evaluated in place.
+    pub(crate) fn is_inline(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> bool {
+        let local = !self.defs.contains_key(&def.var);
+        if local
+            || args.iter().any(Value::has_fun)
+            || inst.types.iter().any(|(_, ty)| ty.has_fun())
+            || has_arrow(&def.ret.ty)
+        {
+            return true;
+        }
+        let noinline = def.attrs.iter().any(|attr| &*attr.name == "noinline");
+        if noinline || self.weight(def).recursive {
+            return false;
+        }
+        let limit = if def.is_prelude { SMALL } else { TINY };
+        def.attrs.iter().any(|attr| &*attr.name == "inline") || self.weight(def).nodes <= limit
+    }
+
+    /// A name for a core function, not used before.
+    pub(crate) fn fun_name(&mut self, base: &str) -> FunName {
+        let base: String = base
+            .chars()
+            .map(|c| {
+                if c.is_alphanumeric() || c == '_' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        let count = self.fun_names.entry(Arc::from(base.as_str())).or_insert(0);
+        *count += 1;
+        let name: Arc<str> = Arc::from(format!("{base}_{count}"));
+        if self.fun_names.contains_key(&name) {
+            return self.fun_name(&base);
+        }
+        self.fun_names.insert(Arc::clone(&name), 0);
+        FunName(name)
+    }
+
+    /// Runs `f` on a fresh core function and gives what it returns and the
+    /// function as it is then.
+    pub(crate) fn in_function<R>(&mut self, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<(R, Fun)> {
+        let outer = std::mem::replace(&mut self.f, Fun::new());
+        let loaded = std::mem::take(&mut self.loaded);
+        let (span, depth) = (self.span, std::mem::take(&mut self.depth));
+        let result = f(self);
+        self.span = span;
+        self.depth = depth;
+        self.loaded = loaded;
+        let inner = std::mem::replace(&mut self.f, outer);
+        Ok((result?, inner))
+    }
+
+    // -------------------------------------------------------------- instances
+
+    /// A call of a core function.
+    pub(crate) fn call_instance(
+        &mut self,
+        def: &Arc<Def>,
+        inst: &Rc<Inst>,
+        args: Vec<Value>,
+    ) -> Res<Value> {
+        let mut key = format!("{}", def.var.0);
+        for ty in inst
+            .types
+            .iter()
+            .map(|(_, ty)| ty.clone())
+            .chain(args.iter().map(Value::ty))
+        {
+            key.push('/');
+            ty.structure(&mut key);
+        }
+        let instance = if let Some(instance) = self.instances.get(&key) {
+            Rc::clone(instance)
+        } else {
+            let instance = Rc::new(self.instance(def, inst, &args, &key)?);
+            self.instances.insert(key, Rc::clone(&instance));
+            instance
+        };
+        // Sizes of the instance by the arguments' shapes; where one size has
+        // two values they are checked to be equal.
+        let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
+        let mut given = instance.leaves.iter();
+        for arg in &args {
+            for atom in arg.atoms() {
+                if let (Some(name), Some(dim)) = (given.next(), Dim::from_atom(atom)) {
+                    sizes.insert(*name, dim);
+                }
+            }
+        }
+        let mut atoms = Vec::new();
+        for (arg, ty) in args.into_iter().zip(&instance.params) {
+            let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| match (wanted, found) {
+                (Some(Dim::Var(name)), Some(found)) => Some(*sizes.entry(name).or_insert(found)),
+                (wanted, _) => wanted,
+            });
+            let shared = arg.shared();
+            let arg = self.coerce(arg, &target, Mismatch::Type)?;
+            atoms.extend(arg.atoms().into_iter().zip(shared));
+        }
+        let mut operands: Vec<Atom> = Vec::new();
+        for (name, from) in &instance.sizes {
+            let fallback = match from {
+                SizeFrom::Args => None,
+                SizeFrom::SizeArg(i) => inst.sizes.get(*i).and_then(|(_, size)| *size),
+                SizeFrom::TypeArg(i, j) => inst
+                    .types
+                    .get(*i)
+                    .and_then(|(_, ty)| ty.sizes().get(*j).copied().flatten()),
+            };
+            let Some(dim) = sizes.get(name).copied().or(fallback) else {
+                return self.unsupported("sizes that neither arguments nor context give");
+            };
+            sizes.insert(*name, dim);
+            operands.extend(dim.atom());
+        }
+        for ((atom, shared), consumed) in atoms.iter().zip(&instance.consumed) {
+            operands.push(match atom {
+                Atom::Var(name) if *consumed => self.f.own(*name, *shared).into(),
+                atom => *atom,
+            });
+        }
+        let ret = instance.ret.map_sizes(&mut |size| match size {
+            Some(Dim::Var(name)) => sizes.get(&name).copied(),
+            size => size,
+        });
+        let mut types = vec![Type::I64; instance.n_exts];
+        types.extend(ret.leaves().iter().map(crate::types::Leaf::core));
+        let hint = self.program.name(def.var).to_owned();
+        let call = CoreExp::Apply {
+            fun: instance.name.clone(),
+            args: operands,
+        };
+        let names = self.f.bind_all(&hint, types, call);
+        let (exts, leaves) = names.split_at(instance.n_exts);
+        for (leaf, aliases) in leaves.iter().zip(&instance.aliases) {
+            let of: Vec<Name> = aliases
+                .iter()
+                .filter_map(|i| atoms.get(*i).and_then(|(atom, _)| atom.var()))
+                .collect();
+            self.f.alias(*leaf, of);
+        }
+        self.results(&ret, exts, leaves)
+    }
+
+    fn instance(
+        &mut self,
+        def: &Arc<Def>,
+        inst: &Inst,
+        args: &[Value],
+        key: &str,
+    ) -> Res<Instance> {
+        let name = self.fun_name(self.program.name(def.var));
+        let arg_types: Vec<LTy> = args.iter().map(Value::ty).collect();
+        let ((instance, result), f) =
+            self.in_function(|s| s.instance_body(name, def, inst, &arg_types, key))?;
+        self.finish(
+            f,
+            instance.name.clone(),
+            &instance,
+            result,
+            attributes(&def.attrs),
+        );
+        Ok(instance)
+    }
+
+    fn instance_body(
+        &mut self,
+        name: FunName,
+        def: &Arc<Def>,
+        inst: &Inst,
+        args: &[LTy],
+        key: &str,
+    ) -> Res<(Instance, Vec<Atom>)> {
+        let env = Env::inside(&self.root);
+        let mut sizes: Vec<(Name, SizeFrom)> = Vec::new();
+        for (i, (var, ty)) in inst.types.iter().enumerate() {
+            let mut j = 0;
+            let ty = ty.map_sizes(&mut |_| {
+                let name = self.f.fresh_size();
+                sizes.push((name, SizeFrom::TypeArg(i, j)));
+                j += 1;
+                Some(Dim::Var(name))
+            });
+            env.bind_type(*var, ty);
+        }
+        let mut params = Vec::new();
+        let mut leaves = Vec::new();
+        let mut consumed = Vec::new();
+        for (pat, arg) in def.params.iter().zip(args) {
+            let ty = self.abstract_sizes(&pat.ty, arg, &env, &mut sizes)?;
+            let mut atoms: Vec<Atom> = Vec::new();
+            for leaf in ty.leaves() {
+                atoms.push(self.f.fresh("x", leaf.core()).into());
+            }
+            let from = consumed.len();
+            consumed_leaves(pat, &ty, false, &mut consumed);
+            for (atom, consumed) in atoms.iter().zip(&mut consumed[from..]) {
+                if let Atom::Var(name) = atom {
+                    leaves.push(*name);
+                    *consumed &= self.f.type_of(*name).is_array();
+                    if !*consumed {
+                        self.f.lend(*name);
+                    }
+                }
+            }
+            let value = self.value_of(&ty, &atoms)?;
+            params.push(ty);
+            self.bind_pattern(pat, value, &env, 0)?;
+        }
+        for (i, (var, _)) in inst.sizes.iter().enumerate() {
+            if env.get(*var).is_none() {
+                let name = self.f.fresh_size();
+                sizes.push((name, SizeFrom::SizeArg(i)));
+                env.bind(*var, Value::size(Dim::Var(name)));
+            }
+        }
+        let is_param =
+            |dim: &Name| sizes.iter().any(|(name, _)| name == dim) || leaves.contains(dim);
+        let mut instance = Instance {
+            name,
+            sizes: sizes.clone(),
+            params,
+            leaves: leaves.clone(),
+            consumed: consumed.clone(),
+            ret: LTy::Fun,
+            n_exts: 0,
+            aliases: Vec::new(),
+        };
+        let recursive = self.weight(def).recursive;
+        if recursive {
+            self.declare(&mut instance, def, &env, &is_param)?;
+            self.instances
+                .insert(key.to_owned(), Rc::new(instance.clone()));
+        }
+        let value = self.eval(&def.body, &env)?;
+        for var in &def.ret.ext {
+            env.unbind(*var);
+        }
+        let mut value = self.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
+        if value.has_fun() {
+            return self.unsupported("functions that return functions in this place");
+        }
+        let mut exts: Vec<Atom> = Vec::new();
+        if recursive {
+            let known = instance.ret.map_sizes(&mut |size| match size {
+                Some(Dim::Ext(_)) => None,
+                size => size,
+            });
+            value = self.coerce(value, &known, Mismatch::Type)?;
+            for (known, actual) in known.sizes().into_iter().zip(value.ty().sizes()) {
+                if known.is_none() {
+                    exts.extend(actual.and_then(Dim::atom));
+                }
+            }
+        } else {
+            instance.ret = value
+                .ty()
+                .map_sizes(&mut |size| ext_size(size, &is_param, &mut exts));
+            instance.n_exts = exts.len();
+        }
+        let unique = uniqueness(&def.ret.unique, &value.ty());
+        let mut result = exts;
+        let mut aliases = Vec::new();
+        for (atom, unique) in value.atoms().into_iter().zip(unique) {
+            let (atom, of) = self.returned(atom, unique, &leaves, &consumed);
+            result.push(atom);
+            aliases.push(of);
+        }
+        if !recursive {
+            instance.aliases = aliases;
+        }
+        Ok((instance, result))
+    }
+
+    /// The result of a recursive function, from its declared type: calls in its
+    /// own body need it.
+    fn declare(
+        &mut self,
+        instance: &mut Instance,
+        def: &Arc<Def>,
+        env: &Rc<Env>,
+        is_param: &dyn Fn(&Name) -> bool,
+    ) -> Res<()> {
+        let mut ty = self.resolve(&def.ret.ty, env, &def.ret.ext)?;
+        let mut n_exts = 0;
+        ty = ty.map_sizes(&mut |size| match size {
+            Some(Dim::Const(_)) => size,
+            Some(Dim::Var(name)) if is_param(&name) => size,
+            _ => {
+                n_exts += 1;
+                Some(Dim::Ext(n_exts - 1))
+            }
+        });
+        let unique = uniqueness(&def.ret.unique, &ty);
+        let params: Vec<LTy> = instance.params.clone();
+        let elems: Vec<_> = params.iter().flat_map(LTy::leaves).collect();
+        for (leaf, unique) in ty.leaves().iter().zip(unique) {
+            let of = elems
+                .iter()
+                .enumerate()
+                .filter(|(i, param)| {
+                    !param.dims.is_empty()
+                        && param.elem.prim() == leaf.elem.prim()
+                        && !instance.consumed.get(*i).copied().unwrap_or(false)
+                })
+                .map(|(i, _)| i);
+            instance.aliases.push(if unique || leaf.dims.is_empty() {
+                Vec::new()
+            } else {
+                of.collect()
+            });
+        }
+        instance.ret = ty;
+        instance.n_exts = n_exts as usize;
+        Ok(())
+    }
+
+    /// A result leaf with the parameter leaves that it may alias; a copy if it
+    /// must not alias any but does.
+    fn returned(
+        &mut self,
+        atom: Atom,
+        unique: bool,
+        leaves: &[Name],
+        consumed: &[bool],
+    ) -> (Atom, Vec<usize>) {
+        let Atom::Var(name) = atom else {
+            return (atom, Vec::new());
+        };
+        if !self.f.type_of(name).is_array() {
+            return (atom, Vec::new());
+        }
+        let roots = self.f.roots(name);
+        if unique && roots.iter().any(|root| self.f.is_lent(*root)) {
+            return (self.f.basic("copy", BasicOp::Copy(name)).into(), Vec::new());
+        }
+        let of = (0..leaves.len())
+            .filter(|i| !consumed.get(*i).copied().unwrap_or(false))
+            .filter(|i| roots.contains(&leaves[*i]))
+            .collect();
+        (atom, of)
+    }
+
+    /// The type of a parameter of an instance: its sizes are core names.
+    fn abstract_sizes(
+        &mut self,
+        ty: &Ty,
+        arg: &LTy,
+        env: &Rc<Env>,
+        sizes: &mut Vec<(Name, SizeFrom)>,
+    ) -> Res<LTy> {
+        let mut fresh = |s: &mut Self| {
+            let name = s.f.fresh_size();
+            sizes.push((name, SizeFrom::Args));
+            Dim::Var(name)
+        };
+        Ok(match (ty, arg) {
+            (Ty::Array(array), LTy::Array(found)) => {
+                let size = match &array.dim {
+                    tast::Dim::Const(n) => Dim::Const(*n),
+                    tast::Dim::Var(var) => match env.get(*var) {
+                        Some(Value::Scalar(atom, _)) => {
+                            Dim::from_atom(atom).unwrap_or(Dim::Const(0))
+                        }
+                        _ => {
+                            let size = fresh(self);
+                            env.bind(*var, Value::size(size));
+                            size
+                        }
+                    },
+                    _ => fresh(self),
+                };
+                LTy::array(
+                    Some(size),
+                    self.abstract_sizes(&array.elem, &found.1, env, sizes)?,
+                )
+            }
+            (Ty::Tuple(parts), LTy::Tuple(found)) => LTy::Tuple(
+                parts
+                    .iter()
+                    .zip(found.iter())
+                    .map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes))
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Record(fields), LTy::Record(found)) => LTy::Record(
+                fields
+                    .iter()
+                    .zip(found.iter())
+                    .map(|((l, ty), (_, found))| {
+                        Ok((l.clone(), self.abstract_sizes(ty, found, env, sizes)?))
+                    })
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Sum(constrs), LTy::Sum(found)) => LTy::Sum(
+                constrs
+                    .iter()
+                    .zip(found.iter())
+                    .map(|((l, tys), (_, found))| {
+                        let tys = tys.iter().zip(found.iter());
+                        let tys = tys.map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes));
+                        Ok((l.clone(), tys.collect::<Res<_>>()?))
+                    })
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Var(var), _) => match env.get_type(*var) {
+                Some(ty) => ty,
+                None => return self.bug("a type variable without a type"),
+            },
+            _ => arg.clone(),
+        })
+    }
+
+    fn finish(
+        &mut self,
+        f: Fun,
+        name: FunName,
+        instance: &Instance,
+        result: Vec<Atom>,
+        attrs: Attrs,
+    ) {
+        let param = |name: Name| Param {
+            name,
+            ty: f.type_of(name).clone(),
+            ann: (),
+        };
+        let n_sizes = instance.sizes.len();
+        let mut params: Vec<FunParam<Soacs>> = instance
+            .sizes
+            .iter()
+            .map(|(name, _)| FunParam {
+                param: param(*name),
+                consumed: false,
+            })
+            .collect();
+        params.extend(
+            instance
+                .leaves
+                .iter()
+                .zip(&instance.consumed)
+                .map(|(name, consumed)| FunParam {
+                    param: param(*name),
+                    consumed: *consumed,
+                }),
+        );
+        let fresh = |ty| FunResult {
+            ty,
+            aliases: Vec::new(),
+            ann: (),
+        };
+        let mut ret: Vec<FunResult<Soacs>> =
+            (0..instance.n_exts).map(|_| fresh(Type::I64)).collect();
+        ret.extend(
+            instance
+                .ret
+                .leaves()
+                .iter()
+                .zip(&instance.aliases)
+                .map(|(leaf, aliases)| FunResult {
+                    ty: leaf.core(),
+                    aliases: aliases.iter().map(|i| (n_sizes + i) as u32).collect(),
+                    ann: (),
+                }),
+        );
+        let (body, names, provs) = f.finish(result);
+        let kind = FunKind::Function;
+        self.functions.push(Function {
+            name,
+            kind,
+            attrs,
+            params,
+            ret,
+            body,
+            names,
+            provs,
+        });
+    }
+}
+
+/// A size in a result: a constant, a parameter, or a result of its own.
+pub(crate) fn ext_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &mut Vec<Atom>) -> Size {
+    match size {
+        Some(Dim::Var(name)) if !is_param(&name) => {
+            let atom = Atom::Var(name);
+            let i = exts.iter().position(|ext| *ext == atom).unwrap_or_else(|| {
+                exts.push(atom);
+                exts.len() - 1
+            });
+            Some(Dim::Ext(i as u32))
+        }
+        size => size,
+    }
+}
+
+/// For each leaf, whether it is declared to alias nothing.
+fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
+    match (unique, ty.parts()) {
+        (Uniq::Parts(uniqs), Some(parts)) if uniqs.len() == parts.len() => uniqs
+            .iter()
+            .zip(parts)
+            .flat_map(|(unique, ty)| uniqueness(unique, ty))
+            .collect(),
+        (Uniq::All, _) => vec![true; ty.n_leaves()],
+        _ => vec![false; ty.n_leaves()],
+    }
+}
+
+/// Whether a function is in the type.
+pub(crate) fn has_arrow(ty: &Ty) -> bool {
+    match ty {
+        Ty::Arrow(_) => true,
+        Ty::Array(array) => has_arrow(&array.elem),
+        Ty::Tuple(parts) => parts.iter().any(has_arrow),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| has_arrow(ty)),
+        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(has_arrow)),
+        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => false,
+    }
+}

@@ -1,0 +1,171 @@
+//! From the typed tree to the core IR, by specialising evaluation.
+//!
+//! Before: a typed program with polymorphism, higher-order functions, tuples
+//! and records. After: core functions over scalars and arrays of scalars that
+//! pass the verifier.
+//!
+//! One pass does the work of several. The typed tree is *evaluated* with
+//! lowering-time values ([`value`]): scalars are core operands, functions are
+//! closures, a tuple is its components, an array of tuples a core array per
+//! component. Operations on core operands emit statements into the function
+//! under construction ([`state`]). So
+//! - type variables are looked up in an environment of concrete types
+//!   (monomorphisation),
+//! - a function value never becomes a core value: it is applied where it is
+//!   called (defunctionalisation),
+//! - sizes are taken from the core arrays at hand. Where two sizes have to be
+//!   equal and are not the same operand, a check and a coercion are emitted
+//!   ([`size`]).
+//!
+//! Functions that take or give functions, that are tiny, or that ask for it are
+//! evaluated in place; others become core functions, one for each structure of
+//! types that they are used at ([`function`]). Nothing is optimised, apart from
+//! folding that keeps sizes canonical.
+
+mod apply;
+mod array;
+mod branch;
+mod constant;
+mod entry;
+mod exp;
+mod fold;
+mod function;
+mod index;
+mod loops;
+mod pattern;
+mod place;
+mod range;
+mod scalar;
+mod size;
+mod soac;
+mod state;
+mod sum;
+mod tree;
+mod types;
+mod value;
+
+use check::tast::{Def, Program, VarId};
+use constant::Constant;
+use function::Instance;
+use ir::{Function, Soacs};
+use place::Places;
+use rustc_hash::FxHashMap;
+use state::Fun;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::diag::Diagnostic;
+use syntax::span::{SourceMap, Span};
+use value::Env;
+
+/// What a part of the work comes to: an error is reported once, for the entry
+/// point that needs the part.
+type Res<T> = Result<T, Box<Diagnostic>>;
+
+/// How large a definition is.
+#[derive(Clone, Copy)]
+struct Weight {
+    /// Nodes of its tree, up to a limit.
+    nodes: usize,
+    /// Whether it mentions itself.
+    recursive: bool,
+}
+
+/// The state of lowering one program.
+struct Lower<'a> {
+    program: &'a Program,
+    places: Places<'a>,
+    defs: FxHashMap<VarId, Arc<Def>>,
+    /// The empty environment, of global definitions.
+    root: Rc<Env>,
+    /// The core function that is being made.
+    f: Fun,
+    /// Finished core functions.
+    functions: Vec<Function<Soacs>>,
+    instances: FxHashMap<String, Rc<Instance>>,
+    constants: FxHashMap<VarId, Rc<Constant>>,
+    /// Values of constants in the function that is being made.
+    loaded: FxHashMap<VarId, value::Value>,
+    /// How often each name has been given to a core function.
+    fun_names: FxHashMap<Arc<str>, u32>,
+    weights: FxHashMap<VarId, Weight>,
+    /// How many calls are being evaluated in place.
+    depth: usize,
+    /// The span of the expression that is being evaluated.
+    span: Span,
+}
+
+/// Lowers a program. `sources` are the files that its spans point into.
+///
+/// # Errors
+/// What is not supported yet, by name and place, one error per entry point at
+/// most.
+pub fn lower(
+    program: &Program,
+    sources: &SourceMap,
+) -> Result<ir::Program<Soacs>, Vec<Diagnostic>> {
+    let defs: FxHashMap<VarId, Arc<Def>> = program
+        .defs
+        .iter()
+        .map(|def| (def.var, Arc::clone(def)))
+        .collect();
+    let mut lower = Lower {
+        program,
+        places: Places::new(sources),
+        defs,
+        root: Env::root(),
+        f: Fun::new(),
+        functions: Vec::new(),
+        instances: FxHashMap::default(),
+        constants: FxHashMap::default(),
+        loaded: FxHashMap::default(),
+        fun_names: FxHashMap::default(),
+        weights: FxHashMap::default(),
+        depth: 0,
+        span: Span::new(syntax::span::FileId(0), 0, 0),
+    };
+    let mut entries = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for entry in &program.entries {
+        lower.fun_names.insert(Arc::clone(&entry.name), 0);
+    }
+    for entry in &program.entries {
+        match lower.entry(entry) {
+            Ok(entry) => entries.push(entry),
+            Err(error) if errors.contains(&error) => {}
+            Err(error) => errors.push(*error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let files = sources
+        .ids()
+        .filter_map(|id| sources.get(id).map(|file| Arc::from(file.name())))
+        .collect();
+    Ok(ir::Program {
+        files,
+        entries,
+        functions: lower.functions,
+    })
+}
+
+impl Lower<'_> {
+    /// An error: something that is not supported yet, here.
+    fn unsupported<T>(&self, what: impl AsRef<str>) -> Res<T> {
+        let message = format!("not supported yet: {}", what.as_ref());
+        Err(Box::new(
+            Diagnostic::error("not-supported-yet", message).at(self.span, ""),
+        ))
+    }
+
+    /// An error: a broken promise of an earlier stage or of this one.
+    fn bug<T>(&self, what: impl AsRef<str>) -> Res<T> {
+        let message = format!(
+            "compiler bug (please report it): lowering: {}",
+            what.as_ref()
+        );
+        Err(Box::new(
+            Diagnostic::error("compiler-bug", message).at(self.span, ""),
+        ))
+    }
+}

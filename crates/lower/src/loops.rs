@@ -1,0 +1,445 @@
+//! Loops: the value that goes round becomes core loop parameters.
+//!
+//! Which sizes vary from iteration to iteration the checker says; those become
+//! parameters too. What the body updates in place is consumed: its initial value
+//! must then be this code's own, and so must what the body gives for the next
+//! iteration. Copies are made where they are not.
+
+use crate::size::Mismatch;
+use crate::types::LTy;
+use crate::value::{ArrayVal, Env, Value};
+use crate::{Lower, Res};
+use check::tast::{self, Exp, LoopForm, Pat, Ty, VarId};
+use ir::syntax::LoopParam;
+use ir::{Atom, BasicOp, Body, Dim, Exp as CoreExp, Name, Param, Soacs, Type};
+use prim::{PrimType, ScalarType};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What drives a loop, evaluated.
+enum Driver<'a> {
+    For {
+        var: Option<VarId>,
+        ty: ScalarType,
+        bound: Atom,
+        array: Option<(&'a Pat, ArrayVal)>,
+    },
+    While(&'a Exp),
+}
+
+impl Lower<'_> {
+    pub(crate) fn loop_exp(
+        &mut self,
+        sizes: &[VarId],
+        pat: &Pat,
+        init: &Exp,
+        form: &LoopForm,
+        body: &Exp,
+        env: &Rc<Env>,
+    ) -> Res<Value> {
+        let init = self.eval(init, env)?;
+        if init.has_fun() {
+            return self.unsupported("functions as loop parameters");
+        }
+        let driver = match form {
+            LoopForm::For(var, bound) => {
+                let Value::Scalar(bound, ty) = self.eval(bound, env)? else {
+                    return self.bug("a loop bound that is no scalar");
+                };
+                Driver::For {
+                    var: Some(*var),
+                    ty,
+                    bound,
+                    array: None,
+                }
+            }
+            LoopForm::ForIn(pat, array) => {
+                let array = self.eval(array, env)?;
+                let array = self.as_array(&array)?;
+                let bound = array.dim.atom().unwrap_or(Atom::i64(0));
+                let ty = ScalarType::I64;
+                Driver::For {
+                    var: None,
+                    ty,
+                    bound,
+                    array: Some((pat, array)),
+                }
+            }
+            LoopForm::While(cond) => Driver::While(cond),
+        };
+        // The sizes that do not vary are bound by the initial value; the value
+        // gets the sizes that the pattern's type says.
+        for size in sizes {
+            env.unbind(*size);
+        }
+        let init = self.conform(&pat.ty, init, env, false, Mismatch::Type)?;
+        for size in sizes {
+            env.unbind(*size);
+        }
+        let first = if let Driver::While(cond) = &driver {
+            let mark = self.f.n_names();
+            self.bind_pattern(pat, init.clone(), env, mark)?;
+            let first = self.eval_scalar(cond, env)?;
+            for size in sizes {
+                env.unbind(*size);
+            }
+            Some(first)
+        } else {
+            None
+        };
+        self.loop_of(sizes, pat, init, first, &driver, body, env)
+    }
+
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the parts of a loop, taken apart in one place and put together in this one"
+    )]
+    fn loop_of(
+        &mut self,
+        sizes: &[VarId],
+        pat: &Pat,
+        init: Value,
+        first: Option<Atom>,
+        driver: &Driver<'_>,
+        body: &Exp,
+        env: &Rc<Env>,
+    ) -> Res<Value> {
+        let attrs = self.f.attrs();
+        let init_ty = init.ty();
+        self.f.enter(true);
+        // Sizes that vary: one parameter for each variable, and one for each
+        // size that the type does not tell.
+        let mut size_inits: Vec<Atom> = Vec::new();
+        let mut size_params: Vec<Param<Soacs>> = Vec::new();
+        let mut by_var: FxHashMap<VarId, Dim> = FxHashMap::default();
+        let mut claims: Vec<Option<VarId>> = Vec::new();
+        varying(&pat.ty, &init_ty, sizes, &mut claims);
+        let mut claim = claims.into_iter();
+        let param_ty = init_ty.map_sizes(&mut |size| {
+            let Some(atom) = size.and_then(Dim::atom) else {
+                return size;
+            };
+            let Some(var) = claim.next().flatten() else {
+                return size;
+            };
+            let known = (var != ANONYMOUS)
+                .then(|| by_var.get(&var).copied())
+                .flatten();
+            known.or_else(|| {
+                let param = self.f.param("n", Type::I64);
+                let dim = Dim::Var(param.name);
+                size_params.push(param);
+                size_inits.push(atom);
+                by_var.insert(var, dim);
+                Some(dim)
+            })
+        });
+        let mut leaf_params: Vec<Param<Soacs>> = Vec::new();
+        for leaf in param_ty.leaves() {
+            leaf_params.push(self.f.param("x", leaf.core()));
+        }
+        let atoms: Vec<Atom> = leaf_params.iter().map(|param| param.name.into()).collect();
+        let value = self.value_of(&param_ty, &atoms)?;
+        let mark = leaf_params
+            .first()
+            .map_or(usize::MAX, |param| param.name.index());
+        self.bind_pattern(pat, value, env, mark)?;
+        let (form, cond_param) = self.drive(driver, env)?;
+        let result = self.eval(body, env)?;
+        for size in sizes {
+            env.unbind(*size);
+        }
+        // The next values: invariant sizes stay, the others are results.
+        let fixed = param_ty.map_sizes(&mut |size| match size {
+            Some(Dim::Var(name)) if size_params.iter().any(|p| p.name == name) => None,
+            size => size,
+        });
+        let result = self.coerce(result, &fixed, Mismatch::Type)?;
+        let mut next_sizes: FxHashMap<Name, Atom> = FxHashMap::default();
+        let mut joined = result.ty();
+        // One variable that stands for two sizes of the result: they must agree.
+        joined = param_ty.zip_sizes(&joined, &mut |param, found| match param {
+            Some(Dim::Var(name)) if size_params.iter().any(|p| p.name == name) => {
+                let atom = found.and_then(Dim::atom).unwrap_or(Atom::i64(0));
+                Dim::from_atom(*next_sizes.entry(name).or_insert(atom))
+            }
+            param => param,
+        });
+        let result = self.coerce(result, &joined, Mismatch::Type)?;
+        let next_cond = match driver {
+            Driver::While(cond) => {
+                let mark = self.f.n_names();
+                self.bind_pattern(pat, result.clone(), env, mark)?;
+                let next = self.eval_scalar(cond, env)?;
+                for size in sizes {
+                    env.unbind(*size);
+                }
+                Some(next)
+            }
+            Driver::For { .. } => None,
+        };
+        let mut next = result.atoms();
+        let shared = result.shared();
+        let consumed = self.consumption(&leaf_params, &mut next, &shared);
+        // Roots of what the body gives, before its names go out of scope.
+        let roots: Vec<Vec<Name>> = next.iter().map(|atom| self.array_roots(*atom)).collect();
+        let stms = self.f.leave();
+        self.f.set_attrs(attrs);
+        // The core loop.
+        let mut inits = init.atoms();
+        let mut taken: Vec<Name> = Vec::new();
+        for ((atom, shared), consumed) in inits.iter_mut().zip(init.shared()).zip(&consumed) {
+            if let (true, Atom::Var(name)) = (*consumed, *atom) {
+                let again = self.f.roots(name).iter().any(|root| taken.contains(root));
+                taken.extend(self.f.roots(name));
+                *atom = self.f.own(name, shared || again).into();
+            }
+        }
+        let mut params: Vec<LoopParam<Soacs>> = Vec::new();
+        let mut results: Vec<Atom> = Vec::new();
+        if let (Some(param), Some(init), Some(next)) = (cond_param, first, next_cond) {
+            params.push(LoopParam {
+                param,
+                init,
+                consumed: false,
+            });
+            results.push(next);
+        }
+        let before = params.len();
+        for (param, init) in size_params.iter().zip(&size_inits) {
+            results.push(next_sizes.get(&param.name).copied().unwrap_or(*init));
+            params.push(LoopParam {
+                param: param.clone(),
+                init: *init,
+                consumed: false,
+            });
+        }
+        let n_sizes = size_params.len();
+        for ((param, init), consumed) in leaf_params.iter().zip(&inits).zip(&consumed) {
+            params.push(LoopParam {
+                param: param.clone(),
+                init: *init,
+                consumed: *consumed,
+            });
+        }
+        results.extend(next);
+        let hints: Vec<Arc<str>> = params
+            .iter()
+            .map(|param| self.f.hint(param.param.name))
+            .collect();
+        let body = Body {
+            stms,
+            result: results,
+        };
+        let names = self.f.loop_(&hints, CoreExp::Loop { params, form, body });
+        let (sizes_out, leaves) = names[before..].split_at(n_sizes);
+        self.alias_results(leaves, &leaf_params, &inits, &roots, &consumed);
+        let mut position = FxHashMap::default();
+        for (param, i) in size_params.iter().zip(0u32..) {
+            position.insert(param.name, Dim::Ext(i));
+        }
+        let ty = param_ty.map_sizes(&mut |size| match size {
+            Some(Dim::Var(name)) => Some(position.get(&name).copied().unwrap_or(Dim::Var(name))),
+            size => size,
+        });
+        let value = self.results(&ty, sizes_out, leaves)?;
+        let lent = shared.contains(&true) || init.shared().contains(&true);
+        Ok(if lent { value.mark_shared() } else { value })
+    }
+
+    /// The core form of the loop and, for `while`, the condition's parameter.
+    /// Binds the counter or element for the body.
+    fn drive(
+        &mut self,
+        driver: &Driver<'_>,
+        env: &Rc<Env>,
+    ) -> Res<(ir::LoopForm, Option<Param<Soacs>>)> {
+        match driver {
+            Driver::For {
+                var,
+                ty,
+                bound,
+                array,
+            } => {
+                // Unsigned counters count as `i64`.
+                let signed = ty.is_signed();
+                let core = if signed { ty.prim() } else { PrimType::I64 };
+                let bound = if signed {
+                    *bound
+                } else {
+                    self.outer_bound(*bound, *ty)
+                };
+                let counter = self.f.fresh("i", Type::Prim(core));
+                let mut value: Atom = counter.into();
+                if core != ty.prim() {
+                    value = self.f.convert(prim::ConvOp::ZExt, core, ty.prim(), value);
+                }
+                if let Some(var) = var {
+                    if let Some(info) = self.program.vars.get(var.0 as usize) {
+                        self.f.rename(counter, &info.name);
+                    }
+                    env.bind(*var, Value::Scalar(value, *ty));
+                }
+                if let Some((pat, array)) = array {
+                    let mark = self.f.n_names();
+                    let row = self.row(array, value)?;
+                    self.bind_pattern(pat, row, env, mark)?;
+                }
+                Ok((
+                    ir::LoopForm::For {
+                        var: counter,
+                        ty: core,
+                        bound,
+                    },
+                    None,
+                ))
+            }
+            Driver::While(_) => {
+                let param = self.f.param("go", Type::BOOL);
+                Ok((ir::LoopForm::While { cond: param.name }, Some(param)))
+            }
+        }
+    }
+
+    /// The bound as `i64`, computed in the body around the loop's.
+    fn outer_bound(&mut self, bound: Atom, ty: ScalarType) -> Atom {
+        let scope = self.f.suspend();
+        let bound = self.as_i64(bound, ty);
+        self.f.resume(scope);
+        bound
+    }
+
+    fn array_roots(&self, atom: Atom) -> Vec<Name> {
+        match atom {
+            Atom::Var(name) if self.f.type_of(name).is_array() => self.f.roots(name).to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Which parameters are consumed: those that the body consumes, and those
+    /// that the next value of a consumed one may alias. Next values of consumed
+    /// parameters that are not the body's own are copied.
+    fn consumption(
+        &mut self,
+        params: &[Param<Soacs>],
+        next: &mut [Atom],
+        shared: &[bool],
+    ) -> Vec<bool> {
+        let position: FxHashMap<Name, usize> = params
+            .iter()
+            .enumerate()
+            .map(|(i, param)| (param.name, i))
+            .collect();
+        let mut consumed: Vec<bool> = params
+            .iter()
+            .map(|param| self.f.consumed.contains(&param.name))
+            .collect();
+        let mut todo: Vec<usize> = (0..params.len()).filter(|i| consumed[*i]).collect();
+        let mut taken: Vec<Name> = Vec::new();
+        while let Some(i) = todo.pop() {
+            let Some(Atom::Var(name)) = next.get(i).copied() else {
+                continue;
+            };
+            let roots = self.f.roots(name);
+            let mine = roots.iter().all(|root| position.contains_key(root)) || self.f.may_own(name);
+            let again = roots.iter().any(|root| taken.contains(root));
+            if !mine || again || shared.get(i).copied().unwrap_or(false) {
+                next[i] = self.f.basic("copy", BasicOp::Copy(name)).into();
+                continue;
+            }
+            taken.extend(roots.iter().copied());
+            for root in roots {
+                if let Some(j) = position.get(&root)
+                    && !consumed[*j]
+                {
+                    consumed[*j] = true;
+                    todo.push(*j);
+                }
+            }
+        }
+        // What is not consumed must not alias what is.
+        for (i, atom) in next.iter_mut().enumerate() {
+            let Atom::Var(name) = *atom else { continue };
+            if !consumed[i] && self.f.roots(name).iter().any(|root| taken.contains(root)) {
+                *atom = self.f.basic("copy", BasicOp::Copy(name)).into();
+            }
+        }
+        consumed
+    }
+
+    /// What the loop's results may alias: a consumed parameter's result is
+    /// fresh; others may be their initial values and what the body gives from
+    /// outside.
+    fn alias_results(
+        &mut self,
+        results: &[Name],
+        params: &[Param<Soacs>],
+        inits: &[Atom],
+        roots: &[Vec<Name>],
+        consumed: &[bool],
+    ) {
+        let position: FxHashMap<Name, usize> = params
+            .iter()
+            .enumerate()
+            .map(|(i, param)| (param.name, i))
+            .collect();
+        for (i, result) in results.iter().enumerate() {
+            if consumed[i] || !self.f.type_of(*result).is_array() {
+                continue;
+            }
+            let mut of: Vec<Atom> = vec![inits[i]];
+            let mut seen = vec![i];
+            let mut todo = vec![i];
+            while let Some(j) = todo.pop() {
+                for root in &roots[j] {
+                    match position.get(root) {
+                        Some(k) if !seen.contains(k) => {
+                            seen.push(*k);
+                            todo.push(*k);
+                            of.push(inits[*k]);
+                        }
+                        Some(_) => {}
+                        None => of.push(Atom::Var(*root)),
+                    }
+                }
+            }
+            self.f.alias_outer(*result, &of);
+        }
+    }
+}
+
+/// Stands for a size that has no variable.
+const ANONYMOUS: VarId = VarId(u32::MAX);
+
+/// For each size of the type, in order, the variable that says that it varies.
+fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], out: &mut Vec<Option<VarId>>) {
+    match (ty, actual) {
+        (Ty::Array(array), LTy::Array(found)) => {
+            out.push(match &array.dim {
+                tast::Dim::Var(var) if sizes.contains(var) => Some(*var),
+                tast::Dim::Any => Some(ANONYMOUS),
+                _ => None,
+            });
+            varying(&array.elem, &found.1, sizes, out);
+        }
+        (Ty::Tuple(parts), LTy::Tuple(found)) => {
+            for (ty, found) in parts.iter().zip(found.iter()) {
+                varying(ty, found, sizes, out);
+            }
+        }
+        (Ty::Record(fields), LTy::Record(found)) => {
+            for ((_, ty), (_, found)) in fields.iter().zip(found.iter()) {
+                varying(ty, found, sizes, out);
+            }
+        }
+        (Ty::Sum(constrs), LTy::Sum(found)) => {
+            for ((_, tys), (_, found)) in constrs.iter().zip(found.iter()) {
+                for (ty, found) in tys.iter().zip(found.iter()) {
+                    varying(ty, found, sizes, out);
+                }
+            }
+        }
+        _ => out.extend(actual.sizes().iter().map(|_| None)),
+    }
+}

@@ -1,0 +1,81 @@
+//! Source places of spans, as the core IR keeps them.
+
+use ir::name::SrcLoc;
+use syntax::span::{FileId, SourceMap, Span};
+
+/// Turns spans into lines and columns, at a cost that does not depend on the
+/// length of lines where the file is ASCII.
+pub(crate) struct Places<'a> {
+    sources: &'a SourceMap,
+    files: Vec<Option<Lines>>,
+    last: Option<(Span, SrcLoc)>,
+}
+
+struct Lines {
+    starts: Vec<u32>,
+    ascii: bool,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(sources: &'a SourceMap) -> Self {
+        Self {
+            sources,
+            files: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The place of a span; a span of an unknown file is at its start.
+    pub(crate) fn place(&mut self, span: Span) -> SrcLoc {
+        if let Some((last, place)) = self.last
+            && last == span
+        {
+            return place;
+        }
+        let (line, col) = self.line_col(span.file, span.start);
+        let (end_line, end_col) = self.line_col(span.file, span.end);
+        let place = SrcLoc {
+            file: span.file.0,
+            line,
+            col,
+            end_line,
+            end_col,
+        };
+        self.last = Some((span, place));
+        place
+    }
+
+    fn line_col(&mut self, id: FileId, offset: u32) -> (u32, u32) {
+        let Some(file) = self.sources.get(id) else {
+            return (1, 1);
+        };
+        let slot = id.0 as usize;
+        if self.files.len() <= slot {
+            self.files.resize_with(slot + 1, || None);
+        }
+        let lines = self.files[slot].get_or_insert_with(|| {
+            let text = file.text();
+            let after = text
+                .bytes()
+                .zip(1u32..)
+                .filter(|(c, _)| *c == b'\n')
+                .map(|(_, i)| i);
+            Lines {
+                starts: std::iter::once(0).chain(after).collect(),
+                ascii: text.is_ascii(),
+            }
+        });
+        let line = lines.starts.partition_point(|start| *start <= offset);
+        let start = lines
+            .starts
+            .get(line.saturating_sub(1))
+            .copied()
+            .unwrap_or(0);
+        let col = if lines.ascii {
+            offset.saturating_sub(start) + 1
+        } else {
+            u32::try_from(file.line_col(offset).column).unwrap_or(u32::MAX)
+        };
+        (u32::try_from(line).unwrap_or(u32::MAX), col)
+    }
+}

@@ -1,0 +1,402 @@
+//! Sizes: concrete types of source types, and values that fit them.
+//!
+//! A size in a source type is looked up in the environment; a size variable
+//! without a value gets that of the array at hand. Where an array's size should
+//! be another operand than it is, [`Lower::coerce`] emits a check that they are
+//! equal and a coercion under its certificate.
+
+use crate::types::{LTy, Size};
+use crate::value::{ArrayVal, Env, Value};
+use crate::{Lower, Res};
+use check::tast::{self, Ty, VarId};
+use ir::syntax::{MsgPart, ReshapeKind};
+use ir::{Atom, BasicOp, Dim};
+use prim::{CmpOp, PrimType, ScalarType};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is said when sizes differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// The value does not fit the type.
+    Type,
+    /// An argument of an entry point does not fit the others.
+    Entry,
+}
+
+impl Lower<'_> {
+    /// The concrete type of a source type, with the sizes that are known.
+    /// Variables in `mask` count as unknown.
+    pub(crate) fn resolve(&mut self, ty: &Ty, env: &Rc<Env>, mask: &[VarId]) -> Res<LTy> {
+        Ok(match ty {
+            Ty::Scalar(ty) => LTy::Scalar(*ty),
+            Ty::Array(array) => {
+                let size = self.resolve_dim(&array.dim, env, mask)?;
+                LTy::array(size, self.resolve(&array.elem, env, mask)?)
+            }
+            Ty::Tuple(parts) => LTy::Tuple(
+                parts
+                    .iter()
+                    .map(|ty| self.resolve(ty, env, mask))
+                    .collect::<Res<_>>()?,
+            ),
+            Ty::Record(fields) => LTy::Record(
+                fields
+                    .iter()
+                    .map(|(l, ty)| Ok((l.clone(), self.resolve(ty, env, mask)?)))
+                    .collect::<Res<_>>()?,
+            ),
+            Ty::Sum(constrs) => LTy::Sum(
+                constrs
+                    .iter()
+                    .map(|(l, tys)| {
+                        let tys = tys.iter().map(|ty| self.resolve(ty, env, mask));
+                        Ok((l.clone(), tys.collect::<Res<_>>()?))
+                    })
+                    .collect::<Res<_>>()?,
+            ),
+            Ty::Arrow(_) => LTy::Fun,
+            // A type that nothing decides: no value has it.
+            Ty::Var(var) => env.get_type(*var).unwrap_or(LTy::Tuple(Rc::from([]))),
+            Ty::Abstract(..) => return self.unsupported("accumulators in programs"),
+        })
+    }
+
+    /// The operand of a size, if it is known.
+    pub(crate) fn resolve_dim(
+        &mut self,
+        dim: &tast::Dim,
+        env: &Rc<Env>,
+        mask: &[VarId],
+    ) -> Res<Size> {
+        Ok(match dim {
+            tast::Dim::Any => None,
+            tast::Dim::Const(n) => Some(Dim::Const(*n)),
+            tast::Dim::Var(var) if mask.contains(var) => None,
+            tast::Dim::Var(var) => self.size_var(*var, env)?,
+            tast::Dim::Op(op, args) => {
+                let x = self.resolve_dim(&args.0, env, mask)?.and_then(Dim::atom);
+                let y = self.resolve_dim(&args.1, env, mask)?.and_then(Dim::atom);
+                match (x, y) {
+                    (Some(x), Some(y)) => {
+                        Dim::from_atom(self.checked_binary(*op, ScalarType::I64, x, y))
+                    }
+                    _ => None,
+                }
+            }
+            // A size may mention what is not in scope here.
+            tast::Dim::Exp(exp) if !self.in_scope(exp, env) => None,
+            tast::Dim::Exp(exp) => match self.eval(exp, env)? {
+                Value::Scalar(atom, _) => Dim::from_atom(atom),
+                _ => None,
+            },
+        })
+    }
+
+    fn size_var(&mut self, var: VarId, env: &Rc<Env>) -> Res<Size> {
+        if let Some(value) = env.get(var) {
+            return Ok(match value {
+                Value::Scalar(atom, _) => Dim::from_atom(atom),
+                _ => None,
+            });
+        }
+        match self.defs.get(&var).cloned() {
+            Some(def) if def.params.is_empty() => match self.constant(&def, &Rc::default())? {
+                Value::Scalar(atom, _) => Ok(Dim::from_atom(atom)),
+                _ => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// The type that a value of type `actual` should have by a source type.
+    /// Size variables without a value are bound to the actual sizes. Sizes that
+    /// are computed, and those of type variables, count only if `strict`.
+    pub(crate) fn target(
+        &mut self,
+        ty: &Ty,
+        actual: &LTy,
+        env: &Rc<Env>,
+        strict: bool,
+    ) -> Res<LTy> {
+        Ok(match (ty, actual) {
+            (Ty::Array(array), LTy::Array(found)) => {
+                let size = self.target_dim(&array.dim, found.0, env, strict)?;
+                LTy::array(size, self.target(&array.elem, &found.1, env, strict)?)
+            }
+            (Ty::Tuple(parts), LTy::Tuple(found)) => LTy::Tuple(
+                parts
+                    .iter()
+                    .zip(found.iter())
+                    .map(|(ty, found)| self.target(ty, found, env, strict))
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Record(fields), LTy::Record(found)) => LTy::Record(
+                fields
+                    .iter()
+                    .zip(found.iter())
+                    .map(|((l, ty), (_, found))| {
+                        Ok((l.clone(), self.target(ty, found, env, strict)?))
+                    })
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Sum(constrs), LTy::Sum(found)) => LTy::Sum(
+                constrs
+                    .iter()
+                    .zip(found.iter())
+                    .map(|((l, tys), (_, found))| {
+                        let tys = tys.iter().zip(found.iter());
+                        let tys = tys.map(|(ty, found)| self.target(ty, found, env, strict));
+                        Ok((l.clone(), tys.collect::<Res<_>>()?))
+                    })
+                    .collect::<Res<_>>()?,
+            ),
+            (Ty::Var(var), _) if strict => match env.get_type(*var) {
+                Some(ty) => ty.zip_sizes(actual, &mut |wanted, found| wanted.or(found)),
+                None => actual.clone(),
+            },
+            _ => actual.clone(),
+        })
+    }
+
+    fn target_dim(
+        &mut self,
+        dim: &tast::Dim,
+        actual: Size,
+        env: &Rc<Env>,
+        strict: bool,
+    ) -> Res<Size> {
+        Ok(match dim {
+            tast::Dim::Any => actual,
+            tast::Dim::Const(n) => Some(Dim::Const(*n)),
+            tast::Dim::Var(var) => match self.size_var(*var, env)? {
+                Some(size) => Some(size),
+                None => {
+                    if let Some(size) = actual {
+                        env.bind(*var, Value::size(size));
+                    }
+                    actual
+                }
+            },
+            tast::Dim::Op(..) | tast::Dim::Exp(_) if strict => {
+                self.resolve_dim(dim, env, &[])?.or(actual)
+            }
+            tast::Dim::Op(..) | tast::Dim::Exp(_) => actual,
+        })
+    }
+
+    /// The value with the sizes that its source type asks for; size variables
+    /// without a value are bound.
+    pub(crate) fn conform(
+        &mut self,
+        ty: &Ty,
+        value: Value,
+        env: &Rc<Env>,
+        strict: bool,
+        why: Mismatch,
+    ) -> Res<Value> {
+        if matches!(value, Value::Scalar(..) | Value::Fun(_)) {
+            return Ok(value);
+        }
+        let actual = value.ty();
+        let target = self.target(ty, &actual, env, strict)?;
+        if target == actual {
+            Ok(value)
+        } else {
+            self.coerce(value, &target, why)
+        }
+    }
+
+    /// Binds the sizes in `ext`, which occur in the type, to those of the value.
+    pub(crate) fn bind_ext(
+        &mut self,
+        ext: &[VarId],
+        ty: &Ty,
+        value: &Value,
+        env: &Rc<Env>,
+    ) -> Res<()> {
+        if ext.is_empty() {
+            return Ok(());
+        }
+        for var in ext {
+            env.unbind(*var);
+        }
+        self.target(ty, &value.ty(), env, false)?;
+        Ok(())
+    }
+
+    /// The value with other names for its sizes, checked to be equal. Sizes
+    /// that `target` does not know stay.
+    pub(crate) fn coerce(&mut self, value: Value, target: &LTy, why: Mismatch) -> Res<Value> {
+        Ok(match (value, target) {
+            (Value::Array(array), LTy::Array(_)) => {
+                Value::Array(self.coerce_array(array, target, why))
+            }
+            (Value::Tuple(parts), LTy::Tuple(tys)) => Value::Tuple(
+                parts
+                    .iter()
+                    .zip(tys.iter())
+                    .map(|(v, ty)| self.coerce(v.clone(), ty, why))
+                    .collect::<Res<_>>()?,
+            ),
+            (Value::Record(fields), LTy::Record(tys)) => Value::Record(
+                fields
+                    .iter()
+                    .zip(tys.iter())
+                    .map(|((l, v), (_, ty))| Ok((l.clone(), self.coerce(v.clone(), ty, why)?)))
+                    .collect::<Res<_>>()?,
+            ),
+            (Value::Sum(parts, ty), LTy::Sum(_)) => self.coerce_sum(&parts, ty, target, why)?,
+            (value, _) => value,
+        })
+    }
+
+    fn coerce_array(&mut self, array: ArrayVal, target: &LTy, why: Mismatch) -> ArrayVal {
+        let actual = LTy::array(Some(array.dim), array.elem.clone());
+        let target = target.zip_sizes(&actual, &mut |wanted, found| wanted.or(found));
+        let mut cond = Atom::Const(prim::Scalar::Bool(true));
+        let pairs: Vec<(Size, Size)> = target
+            .sizes()
+            .into_iter()
+            .zip(actual.sizes())
+            .filter(|(x, y)| x != y)
+            .collect();
+        if pairs.is_empty() {
+            return array;
+        }
+        for (wanted, found) in pairs {
+            if let (Some(x), Some(y)) = (wanted.and_then(Dim::atom), found.and_then(Dim::atom)) {
+                let same = self.f.compare(CmpOp::Eq, PrimType::I64, x, y);
+                cond = self.f.and(cond, same);
+            }
+        }
+        let cert = self.f.assert(cond, mismatch_message(&actual, &target, why));
+        let LTy::Array(ty) = &target else {
+            return array;
+        };
+        let shapes = target.leaves();
+        let leaves = array
+            .leaves
+            .iter()
+            .zip(shapes)
+            .map(|(leaf, to)| {
+                let shape = to.dims.into_iter().flatten().collect();
+                if self.f.type_of(*leaf).shape() == slice_of(&shape) {
+                    return *leaf;
+                }
+                let op = BasicOp::Reshape {
+                    kind: ReshapeKind::Coerce,
+                    shape,
+                    array: *leaf,
+                };
+                self.f.certified(cert, |f| f.basic("coerced", op))
+            })
+            .collect();
+        ArrayVal {
+            dim: ty.0.unwrap_or(array.dim),
+            elem: ty.1.clone(),
+            leaves,
+            shared: array.shared,
+        }
+    }
+}
+
+fn slice_of(shape: &ir::Shape) -> &[Dim] {
+    shape
+}
+
+/// A piece of fixed text.
+pub(crate) fn text(text: &str) -> MsgPart {
+    MsgPart::Text(Arc::from(text))
+}
+
+/// An `i64` in a message.
+pub(crate) fn number(atom: Atom) -> MsgPart {
+    MsgPart::Value(ScalarType::I64, atom)
+}
+
+/// `[n][m]` for the sizes.
+pub(crate) fn shape_text(dims: &[Size], msg: &mut Vec<MsgPart>) {
+    for dim in dims {
+        msg.push(text("["));
+        if let Some(atom) = dim.and_then(Dim::atom) {
+            msg.push(number(atom));
+        }
+        msg.push(text("]"));
+    }
+}
+
+fn mismatch_message(actual: &LTy, target: &LTy, why: Mismatch) -> Vec<MsgPart> {
+    if why == Mismatch::Entry {
+        return vec![text("entry point arguments have invalid sizes.")];
+    }
+    let outer = |ty: &LTy| {
+        let (mut dims, mut ty) = (Vec::new(), ty.clone());
+        while let LTy::Array(array) = ty {
+            dims.push(array.0);
+            ty = array.1.clone();
+        }
+        (dims, ty)
+    };
+    let (found, _) = outer(actual);
+    let (wanted, elem) = outer(target);
+    let mut msg = vec![text("Value of shape ")];
+    shape_text(&found, &mut msg);
+    msg.push(text(" cannot match shape of type \""));
+    shape_text(&wanted, &mut msg);
+    type_text(&elem, &mut msg);
+    msg.push(text("\"."));
+    join(msg)
+}
+
+fn type_text(ty: &LTy, msg: &mut Vec<MsgPart>) {
+    match ty {
+        LTy::Scalar(ty) => msg.push(text(ty.name())),
+        LTy::Array(array) => {
+            shape_text(&[array.0], msg);
+            type_text(&array.1, msg);
+        }
+        LTy::Fun => msg.push(text("function")),
+        LTy::Tuple(parts) => {
+            msg.push(text("("));
+            for (i, part) in parts.iter().enumerate() {
+                if i > 0 {
+                    msg.push(text(", "));
+                }
+                type_text(part, msg);
+            }
+            msg.push(text(")"));
+        }
+        LTy::Record(fields) => {
+            msg.push(text("{"));
+            for (i, (label, ty)) in fields.iter().enumerate() {
+                msg.push(text(&format!("{}{label}: ", if i > 0 { ", " } else { "" })));
+                type_text(ty, msg);
+            }
+            msg.push(text("}"));
+        }
+        LTy::Sum(constrs) => {
+            for (i, (label, tys)) in constrs.iter().enumerate() {
+                msg.push(text(&format!("{}#{label}", if i > 0 { " | " } else { "" })));
+                for ty in tys.iter() {
+                    msg.push(text(" "));
+                    type_text(ty, msg);
+                }
+            }
+        }
+    }
+}
+
+/// The message with neighbouring texts as one.
+pub(crate) fn join(msg: Vec<MsgPart>) -> Vec<MsgPart> {
+    let mut out: Vec<MsgPart> = Vec::with_capacity(msg.len());
+    for part in msg {
+        match (out.last_mut(), part) {
+            (Some(MsgPart::Text(before)), MsgPart::Text(text)) => {
+                *before = Arc::from(format!("{before}{text}"));
+            }
+            (_, part) => out.push(part),
+        }
+    }
+    out
+}

@@ -1,0 +1,580 @@
+//! The core function that is being made: names with their types, scopes of
+//! statements, aliases and ownership, and the small amount of folding that
+//! keeps equal sizes equal names.
+//!
+//! - Bodies nest ([`Fun::enter`], [`Fun::leave`]). A name's *level* is the
+//!   number of bodies around its binding: a name may be mentioned outside of a
+//!   body only if its level is smaller than the body's.
+//! - A name's *iteration* is the number of loops and lambdas around its
+//!   binding. What was bound in an outer iteration may not be updated in place,
+//!   nor may parameters that are only lent ([`Fun::own`] makes copies of these).
+//! - Arithmetic on `i64` gives the same name for the same operands within a
+//!   scope, so that equal sizes are equal names wherever that is plain to see.
+
+use ir::name::{Prov, SrcLoc};
+use ir::soac::Soac;
+use ir::syntax::{Attrs, MsgPart};
+use ir::typing::{basic_type, exp_types};
+use ir::walk::Operation as _;
+use ir::{Atom, Aux, BasicOp, Body, Dim, Exp, Name, NameTable, Param, ProvTable, Soacs, Stm, Type};
+use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What is known of a name beside its type.
+#[derive(Clone, Default)]
+struct Info {
+    level: u32,
+    iteration: u32,
+    /// Only lent: it may not be updated.
+    lent: bool,
+    /// The size of a parameter: never negative.
+    size: bool,
+    /// The names whose memory it may share; empty for what is fresh.
+    roots: SmallVec<[Name; 1]>,
+}
+
+/// One open body.
+#[derive(Default)]
+pub(crate) struct Scope {
+    stms: Vec<Stm<Soacs>>,
+    sums: FxHashMap<(BinOp, Atom, Atom), Atom>,
+    certs: SmallVec<[Name; 2]>,
+    attrs: Attrs,
+    iteration: u32,
+}
+
+/// A core function under construction.
+pub(crate) struct Fun {
+    hints: Vec<Arc<str>>,
+    types: Vec<Type>,
+    infos: Vec<Info>,
+    /// Provenance stacks.
+    pub(crate) provs: ProvTable,
+    /// The stack of the calls that are being evaluated in place.
+    pub(crate) calls: Prov,
+    /// Where the expression that is being evaluated stands.
+    pub(crate) place: SrcLoc,
+    prov: Option<(SrcLoc, Prov, Prov)>,
+    scopes: Vec<Scope>,
+    prologue: Vec<Stm<Soacs>>,
+    /// Whether checks are left out.
+    pub(crate) unchecked: bool,
+    /// Names whose memory has been given away.
+    pub(crate) consumed: FxHashSet<Name>,
+}
+
+/// Where nothing in particular stands.
+pub(crate) const NOWHERE: SrcLoc = SrcLoc {
+    file: 0,
+    line: 0,
+    col: 0,
+    end_line: 0,
+    end_col: 0,
+};
+
+impl Fun {
+    pub(crate) fn new() -> Self {
+        Self {
+            hints: Vec::new(),
+            types: Vec::new(),
+            infos: Vec::new(),
+            provs: ProvTable::new(),
+            calls: Prov::NONE,
+            place: NOWHERE,
+            prov: None,
+            scopes: vec![Scope::default()],
+            prologue: Vec::new(),
+            unchecked: false,
+            consumed: FxHashSet::default(),
+        }
+    }
+
+    /// The finished body and the tables of names and provenances.
+    pub(crate) fn finish(mut self, result: Vec<Atom>) -> (Body<Soacs>, NameTable, ProvTable) {
+        let mut stms = self.prologue;
+        if let Some(scope) = self.scopes.pop() {
+            stms.extend(scope.stms);
+        }
+        let mut names = NameTable::new();
+        for hint in self.hints {
+            names.fresh_shared(hint);
+        }
+        (Body { stms, result }, names, self.provs)
+    }
+
+    // ------------------------------------------------------------------ names
+
+    /// How many names there are.
+    pub(crate) fn n_names(&self) -> usize {
+        self.hints.len()
+    }
+
+    /// A fresh name with its type, bound in the current body.
+    pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Name {
+        let name = Name(self.hints.len() as u32);
+        self.hints.push(Arc::from(hint));
+        self.types.push(ty);
+        self.infos.push(Info {
+            level: self.level(),
+            iteration: self.iteration(),
+            lent: false,
+            size: false,
+            roots: SmallVec::new(),
+        });
+        name
+    }
+
+    /// A fresh parameter.
+    pub(crate) fn param(&mut self, hint: &str, ty: Type) -> Param<Soacs> {
+        Param {
+            name: self.fresh(hint, ty.clone()),
+            ty,
+            ann: (),
+        }
+    }
+
+    /// A fresh size of parameters.
+    pub(crate) fn fresh_size(&mut self) -> Name {
+        let name = self.fresh("n", Type::I64);
+        self.infos[name.index()].size = true;
+        name
+    }
+
+    /// Whether the operand is the size of a parameter (or a constant that is
+    /// not negative).
+    pub(crate) fn is_size(&self, atom: Atom) -> bool {
+        match atom {
+            Atom::Var(name) => self.infos[name.index()].size,
+            Atom::Const(value) => value.as_i64().is_some_and(|n| n >= 0),
+        }
+    }
+
+    /// A better hint for a name.
+    pub(crate) fn rename(&mut self, name: Name, hint: &Arc<str>) {
+        if let Some(old) = self.hints.get_mut(name.index()) {
+            *old = Arc::clone(hint);
+        }
+    }
+
+    /// A name's hint.
+    pub(crate) fn hint(&self, name: Name) -> Arc<str> {
+        Arc::clone(&self.hints[name.index()])
+    }
+
+    /// A name's type; every name has one.
+    pub(crate) fn type_of(&self, name: Name) -> &Type {
+        &self.types[name.index()]
+    }
+
+    /// Whether the size can be mentioned in bodies around the current one.
+    pub(crate) fn is_outer(&self, dim: Dim) -> bool {
+        match dim {
+            Dim::Const(_) => true,
+            Dim::Var(name) => self.infos[name.index()].level < self.level(),
+            Dim::Ext(_) => false,
+        }
+    }
+
+    /// Whether the size can be mentioned in the current body.
+    pub(crate) fn is_outer_of(&self, dim: Dim) -> bool {
+        match dim {
+            Dim::Const(_) => true,
+            Dim::Var(name) => self.infos[name.index()].level <= self.level(),
+            Dim::Ext(_) => false,
+        }
+    }
+
+    // ---------------------------------------------------------------- aliases
+
+    /// The names whose memory this one may share, itself if it is fresh.
+    pub(crate) fn roots(&self, name: Name) -> SmallVec<[Name; 1]> {
+        let roots = &self.infos[name.index()].roots;
+        if roots.is_empty() {
+            SmallVec::from_slice(&[name])
+        } else {
+            roots.clone()
+        }
+    }
+
+    /// Records that a name may share the memory of others.
+    pub(crate) fn alias(&mut self, name: Name, of: impl IntoIterator<Item = Name>) {
+        let mut roots: SmallVec<[Name; 1]> = of.into_iter().flat_map(|n| self.roots(n)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        self.infos[name.index()].roots = roots;
+    }
+
+    /// Records that a name may share the memory of what these operands of closed
+    /// bodies share with the current body.
+    pub(crate) fn alias_outer(&mut self, name: Name, of: &[Atom]) {
+        let level = self.level();
+        let mut roots: SmallVec<[Name; 1]> = of
+            .iter()
+            .filter_map(|atom| atom.var())
+            .filter(|n| self.type_of(*n).is_array())
+            .flat_map(|n| self.roots(n))
+            .filter(|root| self.infos[root.index()].level <= level)
+            .collect();
+        roots.sort_unstable();
+        roots.dedup();
+        self.infos[name.index()].roots = roots;
+    }
+
+    /// Records that a name is only lent.
+    pub(crate) fn lend(&mut self, name: Name) {
+        self.infos[name.index()].lent = true;
+    }
+
+    /// Whether the name is only lent.
+    pub(crate) fn is_lent(&self, name: Name) -> bool {
+        self.infos[name.index()].lent
+    }
+
+    /// Lends the memory that the arrays share, or takes it back; says which
+    /// names have changed.
+    pub(crate) fn set_lent(&mut self, arrays: &[Name], lent: bool) -> Vec<Name> {
+        let mut changed = Vec::new();
+        for array in arrays {
+            for root in self.roots(*array) {
+                let info = &mut self.infos[root.index()];
+                if info.lent != lent {
+                    info.lent = lent;
+                    changed.push(root);
+                }
+            }
+        }
+        changed
+    }
+
+    /// Whether the array may be updated in place, as far as this function's
+    /// parameters and scopes go.
+    pub(crate) fn may_own(&self, array: Name) -> bool {
+        self.roots(array).iter().all(|root| {
+            let info = &self.infos[root.index()];
+            !info.lent && info.iteration == self.iteration()
+        })
+    }
+
+    /// The array for someone who consumes it: itself, or a copy where it is not
+    /// this code's to give away.
+    pub(crate) fn own(&mut self, array: Name, shared: bool) -> Name {
+        if !shared && self.may_own(array) {
+            self.consumed.insert(array);
+            self.consumed
+                .extend(self.infos[array.index()].roots.iter().copied());
+            return array;
+        }
+        self.basic("copy", BasicOp::Copy(array))
+    }
+
+    // ----------------------------------------------------------------- scopes
+
+    /// The number of bodies around the current place.
+    pub(crate) fn level(&self) -> u32 {
+        self.scopes.len() as u32
+    }
+
+    pub(crate) fn iteration(&self) -> u32 {
+        self.scopes.last().map_or(0, |scope| scope.iteration)
+    }
+
+    /// Opens a body; `iterates` if it is that of a loop or of a lambda.
+    pub(crate) fn enter(&mut self, iterates: bool) {
+        let iteration = self.iteration() + u32::from(iterates);
+        self.scopes.push(Scope {
+            iteration,
+            ..Scope::default()
+        });
+    }
+
+    /// Closes the innermost body and gives its statements.
+    pub(crate) fn leave(&mut self) -> Vec<Stm<Soacs>> {
+        self.scopes
+            .pop()
+            .map(|scope| scope.stms)
+            .unwrap_or_default()
+    }
+
+    /// Sets the innermost body aside.
+    pub(crate) fn suspend(&mut self) -> Scope {
+        self.scopes.pop().unwrap_or_default()
+    }
+
+    /// Goes on with a body that was set aside.
+    pub(crate) fn resume(&mut self, scope: Scope) {
+        self.scopes.push(scope);
+    }
+
+    /// The statements of the innermost body so far.
+    pub(crate) fn stms(&self) -> &[Stm<Soacs>] {
+        self.scopes.last().map_or(&[], |scope| &scope.stms)
+    }
+
+    /// Appends statements of a closed body to the innermost one, as they are.
+    pub(crate) fn splice(&mut self, stms: Vec<Stm<Soacs>>) {
+        let (level, iteration) = (self.level(), self.iteration());
+        for stm in stms {
+            for param in &stm.pat {
+                let info = &mut self.infos[param.name.index()];
+                info.level = level;
+                info.iteration = iteration;
+            }
+            self.push(stm);
+        }
+    }
+
+    fn push(&mut self, stm: Stm<Soacs>) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.stms.push(stm);
+        }
+    }
+
+    /// Moves the computation of a scalar of the innermost body to the body
+    /// around it, if it is cheap, cannot fail and needs nothing of the
+    /// innermost body.
+    pub(crate) fn hoist(&mut self, name: Name) -> bool {
+        let mut needed = Vec::new();
+        if self.scopes.len() < 2 || !self.hoistable(name, &mut needed) {
+            return false;
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        let level = self.level();
+        let Some(scope) = self.scopes.last_mut() else {
+            return false;
+        };
+        let mut moved = Vec::new();
+        let mut kept = Vec::with_capacity(scope.stms.len());
+        for (i, stm) in std::mem::take(&mut scope.stms).into_iter().enumerate() {
+            if needed.binary_search(&i).is_ok() {
+                moved.push(stm);
+            } else {
+                kept.push(stm);
+            }
+        }
+        scope.stms = kept;
+        let outer = self.scopes.len() - 2;
+        for stm in moved {
+            for param in &stm.pat {
+                self.infos[param.name.index()].level = level - 1;
+            }
+            if let (Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)), [param]) =
+                (&stm.exp, stm.pat.as_slice())
+            {
+                self.scopes[outer]
+                    .sums
+                    .insert((*op, *x, *y), param.name.into());
+            }
+            self.scopes[outer].stms.push(stm);
+        }
+        true
+    }
+
+    fn hoistable(&self, name: Name, needed: &mut Vec<usize>) -> bool {
+        if self.infos[name.index()].level < self.level() {
+            return true;
+        }
+        let found = self
+            .stms()
+            .iter()
+            .position(|stm| stm.pat.iter().any(|p| p.name == name));
+        let Some(i) = found else { return false };
+        if needed.contains(&i) {
+            return true;
+        }
+        let stm = &self.stms()[i];
+        if !stm.aux.certs.is_empty() || !is_cheap(&stm.exp) || needed.len() > 64 {
+            return false;
+        }
+        needed.push(i);
+        let mut operands: SmallVec<[Name; 4]> = SmallVec::new();
+        ir::walk::used_names(&stm.exp, |name| operands.push(name));
+        operands
+            .into_iter()
+            .all(|name| self.hoistable(name, needed))
+    }
+
+    /// The name that an operation on `i64` operands has got already.
+    pub(crate) fn known_sum(&self, op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.sums.get(&(op, x, y)).copied())
+    }
+
+    /// Records the name of an operation on `i64` operands.
+    pub(crate) fn remember_sum(&mut self, op: BinOp, x: Atom, y: Atom, name: Name) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.sums.insert((op, x, y), name.into());
+            if op != BinOp::Sub {
+                scope.sums.insert((op, y, x), name.into());
+            }
+        }
+    }
+
+    // ------------------------------------------------------------- statements
+
+    /// The provenance of the expression that is being evaluated.
+    pub(crate) fn prov(&mut self) -> Prov {
+        if let Some((place, calls, prov)) = self.prov
+            && place == self.place
+            && calls == self.calls
+        {
+            return prov;
+        }
+        let prov = if self.place == NOWHERE {
+            self.calls
+        } else {
+            self.provs.push(self.place, self.calls)
+        };
+        self.prov = Some((self.place, self.calls, prov));
+        prov
+    }
+
+    fn aux(&mut self, with_attrs: bool) -> Aux {
+        let mut aux = Aux::at(self.prov());
+        if let Some(scope) = self.scopes.last() {
+            aux.certs.clone_from(&scope.certs);
+            if with_attrs {
+                aux.attrs = scope.attrs.clone();
+            }
+        }
+        aux
+    }
+
+    /// Runs `f` with attributes for the operations made directly inside.
+    pub(crate) fn set_attrs(&mut self, attrs: Attrs) -> Attrs {
+        self.scopes
+            .last_mut()
+            .map(|scope| std::mem::replace(&mut scope.attrs, attrs))
+            .unwrap_or_default()
+    }
+
+    /// The attributes in force.
+    pub(crate) fn attrs(&self) -> Attrs {
+        self.scopes
+            .last()
+            .map(|scope| scope.attrs.clone())
+            .unwrap_or_default()
+    }
+
+    /// Runs `f` with a certificate on every statement of the current body.
+    pub(crate) fn certified<R>(&mut self, cert: Option<Name>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(cert) = cert else { return f(self) };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.certs.push(cert);
+        }
+        let result = f(self);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.certs.pop();
+        }
+        result
+    }
+
+    /// `let pat = exp` for a finished pattern.
+    pub(crate) fn bind_pat(&mut self, pat: Vec<Param<Soacs>>, exp: Exp<Soacs>) {
+        let aux = self.aux(!matches!(exp, Exp::Basic(_)));
+        self.push(Stm { pat, aux, exp });
+    }
+
+    /// Binds results of given types; [`Dim::Ext`] means an earlier result.
+    pub(crate) fn bind_all(&mut self, hint: &str, types: Vec<Type>, exp: Exp<Soacs>) -> Vec<Name> {
+        let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(types.len());
+        for ty in types {
+            let earlier = |i: u32| pat.get(i as usize).map(|p| Dim::Var(p.name));
+            let ty = ir::typing::instantiate(&ty, &earlier);
+            pat.push(self.param(hint, ty));
+        }
+        let names = pat.iter().map(|param| param.name).collect();
+        self.bind_pat(pat, exp);
+        names
+    }
+
+    /// Binds the result of a basic operation.
+    pub(crate) fn basic(&mut self, hint: &str, op: BasicOp) -> Name {
+        let ty = basic_type(&op, &|name| self.type_of(name).clone());
+        let aliased = match &op {
+            BasicOp::Index { array, .. }
+            | BasicOp::Rearrange { array, .. }
+            | BasicOp::Reshape { array, .. } => Some(*array),
+            BasicOp::Atom(Atom::Var(name)) | BasicOp::Opaque(Atom::Var(name)) => Some(*name),
+            _ => None,
+        };
+        let is_array = ty.is_array();
+        let name = self.fresh(hint, ty.clone());
+        self.bind_pat(vec![Param { name, ty, ann: () }], Exp::Basic(op));
+        if let (true, Some(array)) = (is_array, aliased) {
+            self.alias(name, [array]);
+        }
+        name
+    }
+
+    /// Binds the results of an operation of the level.
+    pub(crate) fn soac(&mut self, hint: &str, op: Soac) -> Vec<Name> {
+        let types = op.result_types(&|name| self.type_of(name).clone());
+        self.bind_all(hint, types, Exp::Op(op))
+    }
+
+    /// Binds the results of a loop.
+    pub(crate) fn loop_(&mut self, hints: &[Arc<str>], exp: Exp<Soacs>) -> Vec<Name> {
+        let types = exp_types(&exp, &|name| self.type_of(name).clone()).unwrap_or_default();
+        let names = self.bind_all("x", types, exp);
+        for (name, hint) in names.iter().zip(hints) {
+            self.rename(*name, hint);
+        }
+        names
+    }
+
+    /// Binds a statement at the start of the function.
+    pub(crate) fn bind_prologue(
+        &mut self,
+        hint: &str,
+        types: Vec<Type>,
+        exp: Exp<Soacs>,
+    ) -> Vec<Name> {
+        let scopes = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope::default());
+        let names = self.bind_all(hint, types, exp);
+        let stms = self.leave();
+        self.prologue.extend(stms);
+        self.scopes = scopes;
+        names
+    }
+
+    /// A check; `None` where it certainly holds or checks are left out.
+    pub(crate) fn assert(&mut self, cond: Atom, msg: Vec<MsgPart>) -> Option<Name> {
+        if self.unchecked || cond.constant() == Some(Scalar::Bool(true)) {
+            return None;
+        }
+        Some(self.basic("cert", BasicOp::Assert { cond, msg }))
+    }
+}
+
+/// Whether the expression costs next to nothing, cannot fail and may be
+/// evaluated although nobody needs it.
+pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
+    match exp {
+        Exp::Basic(op) => match op {
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..) => true,
+            BasicOp::Binary(op, ..) => !matches!(
+                op,
+                BinOp::SDiv
+                    | BinOp::UDiv
+                    | BinOp::SMod
+                    | BinOp::UMod
+                    | BinOp::SQuot
+                    | BinOp::SRem
+                    | BinOp::Pow
+            ),
+            _ => false,
+        },
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}

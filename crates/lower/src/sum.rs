@@ -1,0 +1,194 @@
+//! Sum types: a constructor's number and the payloads of all constructors, of
+//! which those of other constructors are blank.
+
+use crate::size::Mismatch;
+use crate::types::LTy;
+use crate::value::{FunKind, FunVal, Value};
+use crate::{Lower, Res};
+use ir::{Atom, BasicOp, Body, Dim, Exp};
+use prim::Scalar;
+use std::rc::Rc;
+
+impl Lower<'_> {
+    /// `#label args` of a type. An error for more than 128 constructors.
+    pub(crate) fn construct(&mut self, label: &str, args: Vec<Value>, ty: &LTy) -> Res<Value> {
+        let LTy::Sum(constrs) = ty else {
+            return self.bug("a constructor of another type");
+        };
+        let Some(at) = constrs.iter().position(|(l, _)| &**l == label) else {
+            return self.bug("a constructor that its type does not have");
+        };
+        let Ok(number) = i8::try_from(at) else {
+            return self.unsupported("sum types with more than 128 constructors");
+        };
+        let tag = Value::Scalar(Atom::Const(Scalar::I8(number)), prim::ScalarType::I8);
+        let mut parts = vec![tag];
+        // Blank payloads whose sizes are not known take those of an argument
+        // of the same structure: the two may stand for the same type.
+        let like: Vec<(String, LTy)> = args.iter().map(|arg| keyed(arg.ty())).collect();
+        let mut args = Some(args);
+        for (i, (_, tys)) in constrs.iter().enumerate() {
+            if i == at {
+                for (arg, ty) in args.take().unwrap_or_default().into_iter().zip(tys.iter()) {
+                    parts.push(self.coerce(arg, ty, Mismatch::Type)?);
+                }
+            } else {
+                for ty in tys.iter() {
+                    let (key, ty) = keyed(ty.clone());
+                    let like = like.iter().find(|(other, _)| *other == key);
+                    let ty = like.map_or(ty.clone(), |(_, like)| {
+                        ty.zip_sizes(like, &mut |own, other| own.or(other))
+                    });
+                    parts.push(self.blank(&ty)?);
+                }
+            }
+        }
+        Ok(Value::Sum(parts.into(), ty.clone()))
+    }
+
+    /// The constructor's number in the value, and the number of `label`.
+    pub(crate) fn tag(&mut self, value: &Value, label: &str) -> Res<(Atom, Scalar)> {
+        if let Value::Sum(parts, LTy::Sum(constrs)) = value
+            && let Some(Value::Scalar(tag, _)) = parts.first()
+            && let Some(at) = constrs.iter().position(|(l, _)| &**l == label)
+        {
+            return Ok((*tag, Scalar::I8(at as i8)));
+        }
+        self.bug("a constructor pattern for another value")
+    }
+
+    /// The payload that the value has if `label` is its constructor.
+    pub(crate) fn payload(&mut self, value: &Value, label: &str) -> Res<Vec<Value>> {
+        if let Value::Sum(parts, LTy::Sum(constrs)) = value {
+            let mut at = 1;
+            for (l, tys) in constrs.iter() {
+                if &**l == label {
+                    return Ok(parts.iter().skip(at).take(tys.len()).cloned().collect());
+                }
+                at += tys.len();
+            }
+        }
+        self.bug("a constructor pattern for another value")
+    }
+
+    /// The value with other sizes. Only the payload of the constructor that it
+    /// has is checked; the others are blank and made anew.
+    pub(crate) fn coerce_sum(
+        &mut self,
+        parts: &[Value],
+        ty: LTy,
+        target: &LTy,
+        why: Mismatch,
+    ) -> Res<Value> {
+        let (Some(Value::Scalar(tag, _)), LTy::Sum(constrs)) = (parts.first(), target) else {
+            return self.bug("a sum value without a constructor");
+        };
+        let mut out = vec![Value::Scalar(*tag, prim::ScalarType::I8)];
+        let mut rest = parts.iter().skip(1);
+        for ((_, tys), number) in constrs.iter().zip(0i8..) {
+            for (ty, part) in tys.iter().zip(rest.by_ref()) {
+                let actual = part.ty();
+                let wanted = ty.zip_sizes(&actual, &mut |wanted, found| wanted.or(found));
+                if wanted == actual || part.has_fun() {
+                    out.push(part.clone());
+                    continue;
+                }
+                let number = Atom::Const(Scalar::I8(number));
+                let cond = self
+                    .f
+                    .compare(prim::CmpOp::Eq, prim::PrimType::I8, *tag, number);
+                match cond.constant() {
+                    Some(Scalar::Bool(true)) => out.push(self.coerce(part.clone(), ty, why)?),
+                    Some(_) => out.push(self.blank(&wanted)?),
+                    None => out.push(self.coerce_if(cond, part, &wanted, why)?),
+                }
+            }
+        }
+        Ok(Value::Sum(out.into(), ty))
+    }
+
+    /// The value coerced if `cond` holds, else a blank one.
+    fn coerce_if(&mut self, cond: Atom, value: &Value, target: &LTy, why: Mismatch) -> Res<Value> {
+        self.f.enter(false);
+        let yes = self.coerce(value.clone(), target, why)?.atoms();
+        let then_body = Body {
+            stms: self.f.leave(),
+            result: yes.clone(),
+        };
+        self.f.enter(false);
+        let no = self.blank(target)?.atoms();
+        let else_body = Body {
+            stms: self.f.leave(),
+            result: no,
+        };
+        let types = target
+            .leaves()
+            .iter()
+            .map(crate::types::Leaf::core)
+            .collect();
+        let exp = Exp::If {
+            cond,
+            then_body,
+            else_body,
+        };
+        let names = self.f.bind_all("payload", types, exp);
+        for (name, yes) in names.iter().zip(&yes) {
+            self.f.alias_outer(*name, &[*yes]);
+        }
+        let atoms: Vec<Atom> = names.into_iter().map(Atom::Var).collect();
+        self.value_of(target, &atoms)
+    }
+
+    /// A value of a type that nobody looks at: zeros. Sizes that are not known
+    /// are 0, functions fail when they are applied.
+    pub(crate) fn blank(&mut self, ty: &LTy) -> Res<Value> {
+        match ty {
+            LTy::Fun => {
+                let kind = FunKind::Absent;
+                return Ok(Value::Fun(Rc::new(FunVal {
+                    kind,
+                    args: Vec::new(),
+                })));
+            }
+            LTy::Tuple(parts) if ty.has_fun() => {
+                let parts = parts.iter().map(|ty| self.blank(ty)).collect::<Res<_>>()?;
+                return Ok(Value::Tuple(parts));
+            }
+            LTy::Record(fields) if ty.has_fun() => {
+                let fields = fields
+                    .iter()
+                    .map(|(l, ty)| Ok((l.clone(), self.blank(ty)?)));
+                return Ok(Value::Record(fields.collect::<Res<_>>()?));
+            }
+            LTy::Sum(_) if ty.has_fun() => {
+                let parts = ty.parts().unwrap_or_default();
+                let parts = parts
+                    .into_iter()
+                    .map(|ty| self.blank(ty))
+                    .collect::<Res<_>>()?;
+                return Ok(Value::Sum(parts, ty.clone()));
+            }
+            _ => {}
+        }
+        let mut atoms = Vec::new();
+        let ty = ty.map_sizes(&mut |size| size.or(Some(Dim::Const(0))));
+        for leaf in ty.leaves() {
+            let zero = Atom::Const(Scalar::zero(leaf.elem.prim()));
+            if leaf.dims.is_empty() {
+                atoms.push(zero);
+            } else {
+                let shape = leaf.dims.into_iter().flatten().collect();
+                let op = BasicOp::Replicate { shape, value: zero };
+                atoms.push(self.f.basic("blank", op).into());
+            }
+        }
+        self.value_of(&ty, &atoms)
+    }
+}
+
+/// A type with the text of its structure.
+fn keyed(ty: LTy) -> (String, LTy) {
+    let mut key = String::new();
+    ty.structure(&mut key);
+    (key, ty)
+}

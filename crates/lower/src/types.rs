@@ -1,0 +1,214 @@
+//! Concrete types at lowering time.
+//!
+//! A [`LTy`] is a source type without variables, whose sizes are operands of
+//! the core function being made, or unknown. Its *leaves* are the scalars and
+//! arrays of scalars that carry a value of the type, in a fixed order: tuples
+//! and records component by component, a sum type as its constructor's number
+//! (`i8`) and then the payloads of all constructors.
+
+use check::tast;
+use ir::{Dim, Type};
+use prim::ScalarType;
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+/// Text of a label or constructor.
+pub(crate) type Label = tast::Name;
+
+/// A size: `None` if it is not known.
+pub(crate) type Size = Option<Dim>;
+
+/// A concrete type.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum LTy {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// An array: size and element type.
+    Array(Rc<(Size, LTy)>),
+    /// A tuple.
+    Tuple(Rc<[LTy]>),
+    /// A record, in the order of the source type.
+    Record(Rc<[(Label, LTy)]>),
+    /// A sum type, in the order of the source type.
+    Sum(Rc<[(Label, Rc<[LTy]>)]>),
+    /// A function. What it is stands in the value.
+    Fun,
+}
+
+/// One leaf: outer dimensions and element type.
+pub(crate) struct Leaf {
+    pub(crate) dims: Vec<Size>,
+    pub(crate) elem: ScalarType,
+}
+
+impl Leaf {
+    /// The core type; a size that is not known counts as 0.
+    pub(crate) fn core(&self) -> Type {
+        Type::array(
+            self.elem.prim(),
+            self.dims.iter().map(|d| d.unwrap_or(Dim::Const(0))),
+        )
+    }
+}
+
+impl LTy {
+    pub(crate) fn array(size: Size, elem: Self) -> Self {
+        Self::Array(Rc::new((size, elem)))
+    }
+
+    /// The parts whose leaves, one after the other, are those of this type;
+    /// `None` for scalars, arrays and functions.
+    pub(crate) fn parts(&self) -> Option<Vec<&Self>> {
+        match self {
+            Self::Tuple(parts) => Some(parts.iter().collect()),
+            Self::Record(fields) => Some(fields.iter().map(|(_, ty)| ty).collect()),
+            Self::Sum(constrs) => {
+                let tag = std::iter::once(&Self::Scalar(ScalarType::I8));
+                Some(
+                    tag.chain(constrs.iter().flat_map(|(_, tys)| tys.iter()))
+                        .collect(),
+                )
+            }
+            Self::Scalar(_) | Self::Array(_) | Self::Fun => None,
+        }
+    }
+
+    /// The leaves in order.
+    pub(crate) fn leaves(&self) -> Vec<Leaf> {
+        let mut out = Vec::new();
+        self.collect_leaves(&mut Vec::new(), &mut out);
+        out
+    }
+
+    fn collect_leaves(&self, outer: &mut Vec<Size>, out: &mut Vec<Leaf>) {
+        match self {
+            Self::Scalar(elem) => out.push(Leaf {
+                dims: outer.clone(),
+                elem: *elem,
+            }),
+            Self::Array(array) => {
+                outer.push(array.0);
+                array.1.collect_leaves(outer, out);
+                outer.pop();
+            }
+            Self::Fun => {}
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => {
+                for part in self.parts().unwrap_or_default() {
+                    part.collect_leaves(outer, out);
+                }
+            }
+        }
+    }
+
+    /// How many leaves there are.
+    pub(crate) fn n_leaves(&self) -> usize {
+        match self {
+            Self::Scalar(_) => 1,
+            Self::Array(array) => array.1.n_leaves(),
+            Self::Fun => 0,
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
+                .parts()
+                .unwrap_or_default()
+                .into_iter()
+                .map(Self::n_leaves)
+                .sum(),
+        }
+    }
+
+    /// Whether a function is in it.
+    pub(crate) fn has_fun(&self) -> bool {
+        match self {
+            Self::Scalar(_) => false,
+            Self::Array(array) => array.1.has_fun(),
+            Self::Fun => true,
+            Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
+                .parts()
+                .unwrap_or_default()
+                .into_iter()
+                .any(Self::has_fun),
+        }
+    }
+
+    /// The type with each size replaced, in order of the type's text.
+    pub(crate) fn map_sizes(&self, f: &mut dyn FnMut(Size) -> Size) -> Self {
+        match self {
+            Self::Scalar(_) | Self::Fun => self.clone(),
+            Self::Array(array) => {
+                let size = f(array.0);
+                Self::array(size, array.1.map_sizes(f))
+            }
+            Self::Tuple(parts) => Self::Tuple(parts.iter().map(|ty| ty.map_sizes(f)).collect()),
+            Self::Record(fields) => Self::Record(
+                fields
+                    .iter()
+                    .map(|(l, ty)| (l.clone(), ty.map_sizes(f)))
+                    .collect(),
+            ),
+            Self::Sum(constrs) => Self::Sum(
+                constrs
+                    .iter()
+                    .map(|(l, tys)| (l.clone(), tys.iter().map(|ty| ty.map_sizes(f)).collect()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// All sizes, in order of the type's text.
+    pub(crate) fn sizes(&self) -> Vec<Size> {
+        let mut sizes = Vec::new();
+        self.map_sizes(&mut |size| {
+            sizes.push(size);
+            size
+        });
+        sizes
+    }
+
+    /// The type with each size paired with that of a type of the same
+    /// structure; where the structures differ, `f` gets `None`.
+    pub(crate) fn zip_sizes(&self, other: &Self, f: &mut dyn FnMut(Size, Size) -> Size) -> Self {
+        let sizes = other.sizes();
+        let mut at = sizes.into_iter();
+        self.map_sizes(&mut |size| f(size, at.next().flatten()))
+    }
+
+    /// A text that is equal for types of equal structure, whatever their sizes.
+    pub(crate) fn structure(&self, out: &mut String) {
+        match self {
+            Self::Scalar(ty) => out.push_str(ty.name()),
+            Self::Array(array) => {
+                out.push_str("[]");
+                array.1.structure(out);
+            }
+            Self::Fun => out.push_str("->"),
+            Self::Tuple(parts) => {
+                out.push('(');
+                for part in parts.iter() {
+                    part.structure(out);
+                    out.push(',');
+                }
+                out.push(')');
+            }
+            Self::Record(fields) => {
+                out.push('{');
+                for (label, ty) in fields.iter() {
+                    let _ = write!(out, "{label}:");
+                    ty.structure(out);
+                    out.push(',');
+                }
+                out.push('}');
+            }
+            Self::Sum(constrs) => {
+                out.push('<');
+                for (label, tys) in constrs.iter() {
+                    let _ = write!(out, "#{label}");
+                    for ty in tys.iter() {
+                        out.push(' ');
+                        ty.structure(out);
+                    }
+                    out.push('|');
+                }
+                out.push('>');
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Values at lowering time: what an expression has become.
+//!
+//! Scalars are core operands, arrays one core array per leaf of their element
+//! type, functions closures that are applied where they are called. Tuples,
+//! records and functions leave no trace in the core program.
+
+use crate::types::{LTy, Label, Size};
+use check::intrinsics::Intrinsic;
+use check::tast::{self, TyVarId, VarId};
+use ir::{Atom, Dim, Name};
+use prim::ScalarType;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A scalar of a source type.
+    Scalar(Atom, ScalarType),
+    /// An array.
+    Array(ArrayVal),
+    /// A tuple.
+    Tuple(Rc<[Value]>),
+    /// A record, in the order of its type.
+    Record(Rc<[(Label, Value)]>),
+    /// A value of a sum type: the constructor's number, then the payloads of
+    /// all constructors.
+    Sum(Rc<[Value]>, LTy),
+    /// A function.
+    Fun(Rc<FunVal>),
+}
+
+/// An array value. All sizes in `elem` are known.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayVal {
+    /// Outer size.
+    pub(crate) dim: Dim,
+    /// Type of the elements.
+    pub(crate) elem: LTy,
+    /// A core array for each leaf of the element type.
+    pub(crate) leaves: Rc<[Name]>,
+    /// Whether the core arrays may belong to another value that is free to go
+    /// on using them: whoever wants to update them makes a copy first.
+    pub(crate) shared: bool,
+}
+
+/// A function, applied to as many arguments as it has got so far.
+#[derive(Clone, Debug)]
+pub(crate) struct FunVal {
+    /// The function.
+    pub(crate) kind: FunKind,
+    /// Arguments so far, fewer than it takes.
+    pub(crate) args: Vec<Value>,
+}
+
+/// The function of a [`FunVal`].
+#[derive(Clone, Debug)]
+pub(crate) enum FunKind {
+    /// An anonymous function in its environment.
+    Lambda(Arc<tast::Lambda>, Rc<Env>),
+    /// A definition: instantiated, in its environment (empty for a global one).
+    Def(Arc<tast::Def>, Rc<Env>, Rc<Inst>),
+    /// A built-in function with its type and size arguments.
+    Intrinsic(Intrinsic, Rc<[LTy]>, Rc<[Size]>),
+    /// The function in a payload of a constructor that the value does not have.
+    Absent,
+}
+
+/// What the parameters of a polymorphic definition stand for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inst {
+    pub(crate) types: Vec<(TyVarId, LTy)>,
+    pub(crate) sizes: Vec<(VarId, Size)>,
+}
+
+/// An environment: the values of one evaluation of a function's body, and
+/// around it those of the scope where the function stood.
+#[derive(Debug, Default)]
+pub(crate) struct Env {
+    vars: RefCell<FxHashMap<VarId, Value>>,
+    types: RefCell<FxHashMap<TyVarId, LTy>>,
+    parent: Option<Rc<Env>>,
+}
+
+impl Env {
+    pub(crate) fn root() -> Rc<Self> {
+        Rc::new(Self::default())
+    }
+
+    pub(crate) fn inside(parent: &Rc<Self>) -> Rc<Self> {
+        Rc::new(Self {
+            parent: Some(Rc::clone(parent)),
+            ..Self::default()
+        })
+    }
+
+    pub(crate) fn bind(&self, var: VarId, value: Value) {
+        self.vars.borrow_mut().insert(var, value);
+    }
+
+    /// Forgets a binding of the innermost scope.
+    pub(crate) fn unbind(&self, var: VarId) {
+        self.vars.borrow_mut().remove(&var);
+    }
+
+    pub(crate) fn bind_type(&self, var: TyVarId, ty: LTy) {
+        self.types.borrow_mut().insert(var, ty);
+    }
+
+    pub(crate) fn get(&self, var: VarId) -> Option<Value> {
+        let mut env = self;
+        loop {
+            if let Some(value) = env.vars.borrow().get(&var) {
+                return Some(value.clone());
+            }
+            env = env.parent.as_deref()?;
+        }
+    }
+
+    pub(crate) fn get_type(&self, var: TyVarId) -> Option<LTy> {
+        let mut env = self;
+        loop {
+            if let Some(ty) = env.types.borrow().get(&var) {
+                return Some(ty.clone());
+            }
+            env = env.parent.as_deref()?;
+        }
+    }
+}
+
+impl Value {
+    pub(crate) fn size(dim: Dim) -> Self {
+        Self::Scalar(dim.atom().unwrap_or(Atom::i64(0)), ScalarType::I64)
+    }
+
+    pub(crate) fn bool(atom: impl Into<Atom>) -> Self {
+        Self::Scalar(atom.into(), ScalarType::Bool)
+    }
+
+    /// The type, with all sizes.
+    pub(crate) fn ty(&self) -> LTy {
+        match self {
+            Self::Scalar(_, ty) => LTy::Scalar(*ty),
+            Self::Array(array) => LTy::array(Some(array.dim), array.elem.clone()),
+            Self::Tuple(parts) => LTy::Tuple(parts.iter().map(Self::ty).collect()),
+            Self::Record(fields) => {
+                LTy::Record(fields.iter().map(|(l, v)| (l.clone(), v.ty())).collect())
+            }
+            Self::Sum(parts, ty) => {
+                let LTy::Sum(constrs) = ty else {
+                    return ty.clone();
+                };
+                let mut at = parts.iter().skip(1);
+                let mut next = |ty: &LTy| at.next().map_or(ty.clone(), Self::ty);
+                LTy::Sum(
+                    constrs
+                        .iter()
+                        .map(|(l, tys)| (l.clone(), tys.iter().map(&mut next).collect()))
+                        .collect(),
+                )
+            }
+            Self::Fun(_) => LTy::Fun,
+        }
+    }
+
+    /// Whether a function is in it.
+    pub(crate) fn has_fun(&self) -> bool {
+        match self {
+            Self::Scalar(..) | Self::Array(_) => false,
+            Self::Tuple(parts) | Self::Sum(parts, _) => parts.iter().any(Self::has_fun),
+            Self::Record(fields) => fields.iter().any(|(_, v)| v.has_fun()),
+            Self::Fun(_) => true,
+        }
+    }
+
+    /// The operands of the leaves, in order.
+    pub(crate) fn atoms(&self) -> Vec<Atom> {
+        let mut out = Vec::new();
+        self.collect_atoms(&mut out);
+        out
+    }
+
+    fn collect_atoms(&self, out: &mut Vec<Atom>) {
+        match self {
+            Self::Scalar(atom, _) => out.push(*atom),
+            Self::Array(array) => out.extend(array.leaves.iter().map(|n| Atom::Var(*n))),
+            Self::Tuple(parts) | Self::Sum(parts, _) => {
+                for part in parts.iter() {
+                    part.collect_atoms(out);
+                }
+            }
+            Self::Record(fields) => {
+                for (_, value) in fields.iter() {
+                    value.collect_atoms(out);
+                }
+            }
+            Self::Fun(_) => {}
+        }
+    }
+
+    /// For each leaf, whether it is shared (see [`ArrayVal::shared`]).
+    pub(crate) fn shared(&self) -> Vec<bool> {
+        match self {
+            Self::Scalar(..) => vec![false],
+            Self::Array(array) => vec![array.shared; array.leaves.len()],
+            Self::Tuple(parts) | Self::Sum(parts, _) => {
+                parts.iter().flat_map(Self::shared).collect()
+            }
+            Self::Record(fields) => fields.iter().flat_map(|(_, v)| v.shared()).collect(),
+            Self::Fun(_) => Vec::new(),
+        }
+    }
+
+    /// The value with its arrays marked as shared.
+    #[must_use]
+    pub(crate) fn mark_shared(self) -> Self {
+        match self {
+            Self::Array(array) => Self::Array(ArrayVal {
+                shared: true,
+                ..array
+            }),
+            Self::Tuple(parts) => {
+                Self::Tuple(parts.iter().map(|v| v.clone().mark_shared()).collect())
+            }
+            Self::Sum(parts, ty) => {
+                Self::Sum(parts.iter().map(|v| v.clone().mark_shared()).collect(), ty)
+            }
+            Self::Record(fields) => Self::Record(
+                fields
+                    .iter()
+                    .map(|(l, v)| (l.clone(), v.clone().mark_shared()))
+                    .collect(),
+            ),
+            Self::Scalar(..) | Self::Fun(_) => self,
+        }
+    }
+
+    /// The value of a type from the operands of its leaves. An array size that
+    /// is not known counts as 0; `None` if there are too few operands or a
+    /// constant stands for an array.
+    pub(crate) fn from_atoms(ty: &LTy, atoms: &mut dyn Iterator<Item = Atom>) -> Option<Self> {
+        Some(match ty {
+            LTy::Scalar(ty) => Self::Scalar(atoms.next()?, *ty),
+            LTy::Array(array) => {
+                let leaves = (0..array.1.n_leaves())
+                    .map(|_| atoms.next()?.var())
+                    .collect::<Option<Rc<[Name]>>>()?;
+                Self::Array(ArrayVal {
+                    dim: array.0.unwrap_or(Dim::Const(0)),
+                    elem: array.1.clone(),
+                    leaves,
+                    shared: false,
+                })
+            }
+            LTy::Tuple(parts) => Self::Tuple(
+                parts
+                    .iter()
+                    .map(|ty| Self::from_atoms(ty, atoms))
+                    .collect::<Option<_>>()?,
+            ),
+            LTy::Record(fields) => Self::Record(
+                fields
+                    .iter()
+                    .map(|(l, ty)| Some((l.clone(), Self::from_atoms(ty, atoms)?)))
+                    .collect::<Option<_>>()?,
+            ),
+            LTy::Sum(_) => Self::Sum(
+                ty.parts()?
+                    .into_iter()
+                    .map(|ty| Self::from_atoms(ty, atoms))
+                    .collect::<Option<_>>()?,
+                ty.clone(),
+            ),
+            LTy::Fun => return None,
+        })
+    }
+
+    /// A component of a tuple or field of a record.
+    pub(crate) fn field(&self, label: &str) -> Option<Self> {
+        match self {
+            Self::Tuple(parts) => parts.get(label.parse::<usize>().ok()?).cloned(),
+            Self::Record(fields) => fields
+                .iter()
+                .find(|(l, _)| &**l == label)
+                .map(|(_, v)| v.clone()),
+            Self::Scalar(..) | Self::Array(_) | Self::Sum(..) | Self::Fun(_) => None,
+        }
+    }
+}

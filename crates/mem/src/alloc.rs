@@ -1,0 +1,338 @@
+//! The context of a function being given memory: types, annotations, fresh
+//! blocks, copies, and slices of index functions.
+
+use crate::dests::Dest;
+use crate::functions::Signatures;
+use crate::roots::Roots;
+use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
+use ir::name::{Name, NameTable, Prov, ProvTable};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
+use ir::types::{Dim, Space, Type};
+use ir::{Mems, PassError, Segs};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+
+/// Arrays of at most this many bytes, of constant size and local to one
+/// iteration, lie in registers (the frame).
+const FRAME_BYTES: i64 = 2048;
+/// No block is larger than this: byte counts and offsets stay far from wrapping.
+const MAX_BYTES: i64 = 1 << 60;
+
+/// A function being given memory.
+pub(crate) struct Ctx<'a> {
+    pub(crate) names: NameTable,
+    pub(crate) provs: &'a ProvTable,
+    pub(crate) signatures: &'a Signatures,
+    pub(crate) roots: Roots,
+    pub(crate) dests: FxHashMap<Name, Dest>,
+    /// Whether the code stands in a segop's body.
+    pub(crate) inside: bool,
+    types: Vec<Option<Type>>,
+    anns: Vec<MemAnn>,
+}
+
+impl<'a> Ctx<'a> {
+    pub(crate) fn new(
+        names: NameTable,
+        provs: &'a ProvTable,
+        signatures: &'a Signatures,
+        roots: Roots,
+    ) -> Self {
+        let n = names.len();
+        Self {
+            names,
+            provs,
+            signatures,
+            roots,
+            dests: FxHashMap::default(),
+            inside: false,
+            types: vec![None; n],
+            anns: vec![MemAnn::None; n],
+        }
+    }
+
+    /// Notes a bound name.
+    pub(crate) fn bind(&mut self, name: Name, ty: Type, ann: MemAnn) -> Param<Mems> {
+        if name.index() >= self.types.len() {
+            self.types.resize(self.names.len(), None);
+            self.anns.resize(self.names.len(), MemAnn::None);
+        }
+        self.types[name.index()] = Some(ty.clone());
+        self.anns[name.index()] = ann.clone();
+        Param { name, ty, ann }
+    }
+
+    /// A fresh bound name.
+    pub(crate) fn fresh(&mut self, hint: &str, ty: Type, ann: MemAnn) -> Param<Mems> {
+        let name = self.names.fresh(hint);
+        self.bind(name, ty, ann)
+    }
+
+    /// A bound name that is no array.
+    pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
+        if param.ty.is_array() {
+            return Err(PassError::bug(
+                "an array is bound where only scalars can be",
+            ));
+        }
+        Ok(self.bind(param.name, param.ty, MemAnn::None))
+    }
+
+    /// The annotation of a bound name.
+    pub(crate) fn ann(&self, name: Name) -> MemAnn {
+        self.anns.get(name.index()).cloned().unwrap_or_default()
+    }
+
+    /// The block and index function of a bound array.
+    pub(crate) fn place_of(&self, name: Name) -> Result<(Name, Lmad), PassError> {
+        match self.ann(name) {
+            MemAnn::In {
+                block: Block::Var(block),
+                lmad,
+            } => Ok((block, lmad)),
+            MemAnn::In {
+                block: Block::Ext(_),
+                lmad: _,
+            }
+            | MemAnn::None => Err(PassError::bug(format!(
+                "{}_{} has no memory",
+                self.names.hint(name),
+                name.0
+            ))),
+        }
+    }
+
+    /// The type of a bound name.
+    pub(crate) fn type_of(&self, name: Name) -> Result<Type, PassError> {
+        self.types
+            .get(name.index())
+            .cloned()
+            .flatten()
+            .ok_or_else(|| {
+                let hint = self.names.hint(name);
+                PassError::bug(format!("{hint}_{} is used before it is bound", name.0))
+            })
+    }
+
+    /// Whether an array of this type lies in registers when it is local to an iteration.
+    pub(crate) fn small(&self, ty: &Type) -> bool {
+        self.inside && constant_bytes(ty).is_some_and(|bytes| bytes <= FRAME_BYTES)
+    }
+
+    /// A new block for an array of this type.
+    pub(crate) fn alloc(
+        &mut self,
+        hint: &str,
+        ty: &Type,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Name {
+        let space = if self.small(ty) {
+            Space::Registers
+        } else {
+            Space::Host
+        };
+        self.alloc_in(hint, ty, space, prov, out)
+    }
+
+    /// A new block in a space for an array of this type.
+    pub(crate) fn alloc_in(
+        &mut self,
+        hint: &str,
+        ty: &Type,
+        space: Space,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Name {
+        let bytes = self.bytes(ty, prov, out);
+        let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
+        let name = block.name;
+        let exp = Exp::Op(MemOp::Alloc { bytes, space });
+        out.push(Stm {
+            pat: vec![block],
+            aux: Aux::at(prov),
+            exp,
+        });
+        name
+    }
+
+    /// The number of bytes of an array, negative if it is above [`MAX_BYTES`].
+    fn bytes(&mut self, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Atom {
+        if let Some(bytes) = constant_bytes(ty) {
+            return Atom::i64(if bytes <= MAX_BYTES { bytes } else { -1 });
+        }
+        let size = ty.elem().map_or(1, |elem| elem.size() as i64);
+        let mut factor = size;
+        let mut names = Vec::new();
+        for dim in ty.shape() {
+            match dim.atom() {
+                Some(Atom::Const(n)) => {
+                    factor = factor
+                        .saturating_mul(n.as_i64().unwrap_or(1))
+                        .min(MAX_BYTES + 1);
+                }
+                Some(Atom::Var(name)) => names.push(Atom::Var(name)),
+                None => {}
+            }
+        }
+        let mut product = Atom::i64(factor);
+        let fits = if let [name] = names[..] {
+            // One unknown size: an unsigned comparison also refuses negative ones.
+            let limit = Atom::i64(MAX_BYTES / factor.max(1));
+            let op = BasicOp::Compare(CmpOp::ULe, PrimType::I64, name, limit);
+            let fits = self.scalar("fits", PrimType::Bool, op, prov, out);
+            let op = BasicOp::Binary(BinOp::Mul, PrimType::I64, name, product);
+            product = self.scalar("bytes", PrimType::I64, op, prov, out);
+            fits
+        } else {
+            // Several: their product as floats is exact enough to tell.
+            let mut float = Atom::Const(Scalar::F64(factor as f64));
+            for name in names {
+                let op = BasicOp::Convert {
+                    op: ConvOp::SToF,
+                    from: PrimType::I64,
+                    to: PrimType::F64,
+                    arg: name,
+                };
+                let size = self.scalar("size", PrimType::F64, op, prov, out);
+                let op = BasicOp::Binary(BinOp::FMul, PrimType::F64, float, size);
+                float = self.scalar("product", PrimType::F64, op, prov, out);
+                let op = BasicOp::Binary(BinOp::Mul, PrimType::I64, product, name);
+                product = self.scalar("bytes", PrimType::I64, op, prov, out);
+            }
+            let limit = Atom::Const(Scalar::F64(MAX_BYTES as f64));
+            let op = BasicOp::Compare(CmpOp::FLe, PrimType::F64, float, limit);
+            self.scalar("fits", PrimType::Bool, op, prov, out)
+        };
+        let select = BasicOp::Select {
+            ty: PrimType::I64,
+            cond: fits,
+            if_true: product,
+            if_false: Atom::i64(-1),
+        };
+        self.scalar("bytes", PrimType::I64, select, prov, out)
+    }
+
+    fn scalar(
+        &mut self,
+        hint: &str,
+        ty: PrimType,
+        op: BasicOp,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Atom {
+        let pat = self.fresh(hint, Type::Prim(ty), MemAnn::None);
+        let name = pat.name;
+        out.push(Stm {
+            pat: vec![pat],
+            aux: Aux::at(prov),
+            exp: Exp::Basic(op),
+        });
+        Atom::Var(name)
+    }
+
+    /// Where a new array goes: its destination if it has one, else a new block.
+    pub(crate) fn place(
+        &mut self,
+        param: &Param<Segs>,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> MemAnn {
+        if !param.ty.is_array() {
+            return MemAnn::None;
+        }
+        if let Some(Dest { block, lmad }) = self.dest(param) {
+            return MemAnn::In {
+                block: Block::Var(block),
+                lmad,
+            };
+        }
+        let hint = self.names.hint(param.name).clone();
+        let block = self.alloc(&hint, &param.ty, prov, out);
+        row_major_in(block, &param.ty)
+    }
+
+    /// The destination of a bound array.
+    pub(crate) fn dest(&self, param: &Param<Segs>) -> Option<Dest> {
+        let dest = self.dests.get(&param.name)?;
+        let rank = dest.lmad.dims.len();
+        (rank == param.ty.rank()).then(|| Dest {
+            block: dest.block,
+            lmad: with_extents(&dest.lmad, &param.ty),
+        })
+    }
+
+    /// A copy of an array in a place.
+    pub(crate) fn copy_to(
+        &mut self,
+        array: Name,
+        ann: MemAnn,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<Name, PassError> {
+        let ty = self.type_of(array)?;
+        let hint = self.names.hint(array).clone();
+        let pat = self.fresh(&hint, ty, ann);
+        let name = pat.name;
+        let exp = Exp::Basic(BasicOp::Copy(array));
+        out.push(Stm {
+            pat: vec![pat],
+            aux: Aux::at(prov),
+            exp,
+        });
+        Ok(name)
+    }
+
+    /// The array itself where it is row-major from the start of a host block,
+    /// else a copy that is; with its block.
+    pub(crate) fn returnable(
+        &mut self,
+        array: Name,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(Name, Name), PassError> {
+        let (block, lmad) = self.place_of(array)?;
+        let ty = self.type_of(array)?;
+        let host = self.type_of(block)? == Type::Mem(Space::Host);
+        if host && lmad == Lmad::row_major(ty.shape()) {
+            return Ok((array, block));
+        }
+        let hint = self.names.hint(array).clone();
+        let block = self.alloc_in(&hint, &ty, Space::Host, prov, out);
+        let copy = self.copy_to(array, row_major_in(block, &ty), prov, out)?;
+        Ok((copy, block))
+    }
+}
+
+fn constant_bytes(ty: &Type) -> Option<i64> {
+    let size = ty.elem()?.size() as i64;
+    ty.shape().iter().try_fold(size, |bytes, dim| match dim {
+        Dim::Const(n) => Some(bytes.saturating_mul(*n)),
+        Dim::Var(_) | Dim::Ext(_) => None,
+    })
+}
+
+/// Row-major from the start of a block.
+pub(crate) fn row_major_in(block: Name, ty: &Type) -> MemAnn {
+    MemAnn::In {
+        block: Block::Var(block),
+        lmad: Lmad::row_major(ty.shape()),
+    }
+}
+
+/// The index function with the extents of a type.
+pub(crate) fn with_extents(lmad: &Lmad, ty: &Type) -> Lmad {
+    let dims = lmad
+        .dims
+        .iter()
+        .zip(ty.shape())
+        .map(|(dim, &extent)| LmadDim {
+            stride: dim.stride.clone(),
+            extent,
+        })
+        .collect();
+    Lmad {
+        offset: lmad.offset.clone(),
+        dims,
+    }
+}

@@ -1,0 +1,393 @@
+//! Bodies, branches, loops and calls.
+//!
+//! An array that a branch or loop yields lies
+//!
+//! - where its in-place root lies, if it has one outside;
+//! - at its destination, or for small arrays inside a segop in a block made
+//!   before the branch or loop, and is copied there where it is not built there;
+//! - else in a block that is a result of its own, row-major from its start.
+
+use crate::alloc::{Ctx, row_major_in, with_extents};
+use crate::dests::{self, Dest};
+use crate::order;
+use ir::mem::{Block, MemAnn};
+use ir::name::{FunName, Name};
+use ir::seg::SegOp;
+use ir::syntax::{Atom, Aux, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Space, Type};
+use ir::{Mems, PassError, Segs};
+
+/// Where a branch's or loop's result lies.
+enum Home {
+    /// It is no array, or it lies where its root does.
+    Settled(MemAnn),
+    /// It is brought there.
+    Fixed(Dest),
+    /// In a block that is a result too.
+    Returned,
+}
+
+impl Ctx<'_> {
+    /// A body whose results have these destinations.
+    pub(crate) fn body(
+        &mut self,
+        body: Body<Segs>,
+        results: &[Option<Dest>],
+    ) -> Result<Body<Mems>, PassError> {
+        ir::walk::with_stack(|| {
+            let body = order::checks_first(body);
+            let found = dests::propagate(self, &body, results);
+            self.dests.extend(found);
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for stm in body.stms {
+                self.stm(stm, &mut stms)?;
+            }
+            Ok(Body {
+                stms,
+                result: body.result,
+            })
+        })
+    }
+
+    fn stm(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Mems>>) -> Result<(), PassError> {
+        let Stm { pat, aux, exp } = stm;
+        match exp {
+            Exp::Basic(op) => self.basic(pat, aux, op, out),
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => self.branch(pat, aux, cond, then_body, else_body, out),
+            Exp::Loop { params, form, body } => self.repeat(pat, aux, params, form, body, out),
+            Exp::Apply { fun, args } => self.call(pat, aux, fun, &args, out),
+            Exp::Op(SegOp::Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+            }) => {
+                let seg = crate::segops::Seg {
+                    level,
+                    space,
+                    kind,
+                    body,
+                    ret,
+                    decomp,
+                };
+                self.seg(pat, aux, seg, out)
+            }
+            Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
+                self.with_acc(pat, aux, inputs, lambda, out)
+            }
+        }
+    }
+
+    fn branch(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        cond: Atom,
+        then_body: Body<Segs>,
+        else_body: Body<Segs>,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        let mut homes = Vec::with_capacity(pat.len());
+        for param in &pat {
+            homes.push(self.branch_home(param, &aux, out)?);
+        }
+        let then_body = self.arm(then_body, &homes, aux.prov)?;
+        let else_body = self.arm(else_body, &homes, aux.prov)?;
+        let pat = self.result_pattern(pat, &homes);
+        out.push(Stm {
+            pat,
+            aux,
+            exp: Exp::If {
+                cond,
+                then_body,
+                else_body,
+            },
+        });
+        Ok(())
+    }
+
+    fn branch_home(
+        &mut self,
+        param: &Param<Segs>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<Home, PassError> {
+        if !param.ty.is_array() {
+            return Ok(Home::Settled(MemAnn::None));
+        }
+        let root = self.roots.root(param.name);
+        if root != param.name {
+            return Ok(Home::Settled(self.same(root, &param.ty)?));
+        }
+        if let Some(dest) = self.dest(param) {
+            return Ok(Home::Fixed(dest));
+        }
+        if self.small(&param.ty) {
+            let hint = self.names.hint(param.name).clone();
+            let block = self.alloc(&hint, &param.ty, aux.prov, out);
+            let lmad = ir::mem::Lmad::row_major(param.ty.shape());
+            return Ok(Home::Fixed(Dest { block, lmad }));
+        }
+        Ok(Home::Returned)
+    }
+
+    /// One branch: its results brought home.
+    fn arm(
+        &mut self,
+        body: Body<Segs>,
+        homes: &[Home],
+        prov: ir::Prov,
+    ) -> Result<Body<Mems>, PassError> {
+        let dests: Vec<Option<Dest>> = homes
+            .iter()
+            .map(|home| match home {
+                Home::Fixed(dest) => Some(dest.clone()),
+                Home::Settled(_) | Home::Returned => None,
+            })
+            .collect();
+        let mut body = self.body(body, &dests)?;
+        let mut result = Vec::with_capacity(body.result.len());
+        for (atom, home) in std::mem::take(&mut body.result).into_iter().zip(homes) {
+            match (home, atom) {
+                (Home::Fixed(dest), Atom::Var(array)) => {
+                    let at_home = self.bring(array, dest, prov, &mut body.stms)?;
+                    result.push(Atom::Var(at_home));
+                }
+                (Home::Returned, Atom::Var(array)) => {
+                    let (array, block) = self.returnable(array, prov, &mut body.stms)?;
+                    result.extend([Atom::Var(block), Atom::Var(array)]);
+                }
+                (Home::Settled(_), _) | (_, Atom::Const(_)) => result.push(atom),
+            }
+        }
+        body.result = result;
+        Ok(body)
+    }
+
+    /// The array itself if it lies at the destination, else a copy there.
+    fn bring(
+        &mut self,
+        array: Name,
+        dest: &Dest,
+        prov: ir::Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<Name, PassError> {
+        let ty = self.type_of(array)?;
+        let lmad = with_extents(&dest.lmad, &ty);
+        let (block, from) = self.place_of(array)?;
+        if block == dest.block && from == lmad {
+            return Ok(array);
+        }
+        self.copy_to(
+            array,
+            MemAnn::In {
+                block: Block::Var(dest.block),
+                lmad,
+            },
+            prov,
+            out,
+        )
+    }
+
+    fn result_pattern(&mut self, pat: Vec<Param<Segs>>, homes: &[Home]) -> Vec<Param<Mems>> {
+        let mut bound = Vec::with_capacity(pat.len());
+        for (param, home) in pat.into_iter().zip(homes) {
+            let ann = match home {
+                Home::Settled(ann) => ann.clone(),
+                Home::Fixed(dest) => MemAnn::In {
+                    block: Block::Var(dest.block),
+                    lmad: with_extents(&dest.lmad, &param.ty),
+                },
+                Home::Returned => {
+                    let hint = format!("{}_mem", self.names.hint(param.name));
+                    let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                    let ann = row_major_in(block.name, &param.ty);
+                    bound.push(block);
+                    ann
+                }
+            };
+            bound.push(self.bind(param.name, param.ty, ann));
+        }
+        bound
+    }
+
+    fn repeat(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        params: Vec<LoopParam<Segs>>,
+        form: LoopForm,
+        body: Body<Segs>,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        if let LoopForm::For { var, ty, bound: _ } = form {
+            self.bind(var, Type::Prim(ty), MemAnn::None);
+        }
+        let mut homes = Vec::with_capacity(params.len());
+        let mut converted = Vec::with_capacity(params.len());
+        for LoopParam {
+            param,
+            init,
+            consumed,
+        } in params
+        {
+            let home = self.loop_home(&param, init, &aux, out)?;
+            let (init, ann) = match (&home, init) {
+                (Home::Settled(ann), _) => (init, ann.clone()),
+                (Home::Fixed(dest), Atom::Var(array)) => {
+                    let array = self.bring(array, dest, aux.prov, out)?;
+                    (Atom::Var(array), row_major_in(dest.block, &param.ty))
+                }
+                (Home::Returned, Atom::Var(array)) => {
+                    let (array, block) = self.returnable(array, aux.prov, out)?;
+                    let hint = format!("{}_mem", self.names.hint(param.name));
+                    let own = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                    let ann = row_major_in(own.name, &param.ty);
+                    converted.push(LoopParam {
+                        param: own,
+                        init: Atom::Var(block),
+                        consumed: false,
+                    });
+                    (Atom::Var(array), ann)
+                }
+                (Home::Fixed(_) | Home::Returned, Atom::Const(_)) => {
+                    return Err(PassError::bug("an array starts from a constant"));
+                }
+            };
+            let param = self.bind(param.name, param.ty, ann);
+            converted.push(LoopParam {
+                param,
+                init,
+                consumed,
+            });
+            homes.push(home);
+        }
+        let mut body = self.body(body, &[])?;
+        self.loop_results(&mut body, &homes, aux.prov)?;
+        let pat = self.result_pattern(pat, &homes);
+        out.push(Stm {
+            pat,
+            aux,
+            exp: Exp::Loop {
+                params: converted,
+                form,
+                body,
+            },
+        });
+        Ok(())
+    }
+
+    fn loop_home(
+        &mut self,
+        param: &Param<Segs>,
+        init: Atom,
+        aux: &Aux,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<Home, PassError> {
+        let (true, Atom::Var(init)) = (param.ty.is_array(), init) else {
+            return Ok(Home::Settled(MemAnn::None));
+        };
+        if self.roots.in_place(param.name) {
+            return Ok(Home::Settled(self.same(init, &param.ty)?));
+        }
+        if self.small(&param.ty) {
+            let hint = self.names.hint(param.name).clone();
+            let block = self.alloc(&hint, &param.ty, aux.prov, out);
+            let lmad = ir::mem::Lmad::row_major(param.ty.shape());
+            return Ok(Home::Fixed(Dest { block, lmad }));
+        }
+        Ok(Home::Returned)
+    }
+
+    /// Brings an iteration's results home. What lies in a parameter's fixed
+    /// block is copied away first: the block is about to be overwritten.
+    fn loop_results(
+        &mut self,
+        body: &mut Body<Mems>,
+        homes: &[Home],
+        prov: ir::Prov,
+    ) -> Result<(), PassError> {
+        let fixed: Vec<Name> = homes
+            .iter()
+            .filter_map(|home| match home {
+                Home::Fixed(dest) => Some(dest.block),
+                Home::Settled(_) | Home::Returned => None,
+            })
+            .collect();
+        let mut results = std::mem::take(&mut body.result);
+        for (atom, home) in results.iter_mut().zip(homes) {
+            let (Home::Fixed(dest), Atom::Var(array)) = (home, *atom) else {
+                continue;
+            };
+            let (block, lmad) = self.place_of(array)?;
+            let in_place = block == dest.block && lmad.is_row_major();
+            if fixed.contains(&block) && !in_place {
+                let ty = self.type_of(array)?;
+                let temp = self.alloc("temp", &ty, prov, &mut body.stms);
+                let ann = row_major_in(temp, &ty);
+                *atom = Atom::Var(self.copy_to(array, ann, prov, &mut body.stms)?);
+            }
+        }
+        for (atom, home) in results.into_iter().zip(homes) {
+            match (home, atom) {
+                (Home::Fixed(dest), Atom::Var(array)) => {
+                    let array = self.bring(array, dest, prov, &mut body.stms)?;
+                    body.result.push(Atom::Var(array));
+                }
+                (Home::Returned, Atom::Var(array)) => {
+                    let (array, block) = self.returnable(array, prov, &mut body.stms)?;
+                    body.result.extend([Atom::Var(block), Atom::Var(array)]);
+                }
+                (Home::Settled(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
+            }
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        fun: FunName,
+        args: &[Atom],
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        let arrays = self.signatures.array_params(&fun)?;
+        let mut converted = Vec::with_capacity(args.len());
+        for (&arg, is_array) in args.iter().zip(arrays) {
+            match (arg, is_array) {
+                (Atom::Var(array), true) => {
+                    let (array, block) = self.returnable(array, aux.prov, out)?;
+                    converted.extend([Atom::Var(block), Atom::Var(array)]);
+                }
+                _ => converted.push(arg),
+            }
+        }
+        let homes: Vec<Home> = pat
+            .iter()
+            .map(|param| {
+                if param.ty.is_array() {
+                    Home::Returned
+                } else {
+                    Home::Settled(MemAnn::None)
+                }
+            })
+            .collect();
+        let pat = self.result_pattern(pat, &homes);
+        out.push(Stm {
+            pat,
+            aux,
+            exp: Exp::Apply {
+                fun,
+                args: converted,
+            },
+        });
+        Ok(())
+    }
+}

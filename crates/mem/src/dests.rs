@@ -1,0 +1,181 @@
+//! Where a body's arrays should be built: destinations flow from results back
+//! to what makes them.
+//!
+//! ```text
+//! segmap (i < n) {                          -- result row i lies in out[i]
+//!   let o = scratch [m]                     -- so o does,
+//!   let o' = loop (o1 = o) for j < m do     -- because the loop updates it in place
+//!     let o2 = o1 with [j] <- x in (o2)
+//!   in (o') }
+//! ```
+//!
+//! A value that is written into an array bound outside of the body (`out with
+//! [i] <- row`) gets that slice as its destination too, if the body uses
+//! nothing else that lies in the array's block: so nobody can see that it was
+//! written early.
+//!
+//! What says that the value fits (the certificates of the update and of
+//! coercions on the way) has to be known before the first element is written;
+//! [`crate::order`] sees to it that this is so where it can be.
+
+use crate::alloc::Ctx;
+use crate::order::{count_uses, slice_operands};
+use ir::Segs;
+use ir::mem::{Lmad, MemAnn};
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, Exp, ReshapeKind};
+use rustc_hash::FxHashMap;
+
+/// A place for an array.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Dest {
+    pub(crate) block: Name,
+    pub(crate) lmad: Lmad,
+}
+
+/// A destination, and the first statement of the body by which all is known
+/// that allows to write there.
+#[derive(Clone)]
+struct Ready {
+    dest: Dest,
+    from: usize,
+}
+
+/// The destinations of the arrays that a body's statements bind, given those
+/// of its results.
+pub(crate) fn propagate(
+    ctx: &Ctx<'_>,
+    body: &Body<Segs>,
+    results: &[Option<Dest>],
+) -> FxHashMap<Name, Dest> {
+    let mut flow = Flow::new(body);
+    for (result, dest) in body.result.iter().zip(results) {
+        if let (Atom::Var(name), Some(dest)) = (result, dest) {
+            flow.give(
+                *name,
+                Ready {
+                    dest: dest.clone(),
+                    from: 0,
+                },
+            );
+        }
+    }
+    let mut uses: Option<FxHashMap<Name, u32>> = None;
+    for stm in body.stms.iter().rev() {
+        match &stm.exp {
+            Exp::Basic(op) => {
+                let dest = stm
+                    .pat
+                    .first()
+                    .and_then(|elem| flow.dests.get(&elem.name))
+                    .cloned();
+                let source = match op {
+                    BasicOp::Atom(Atom::Var(source)) | BasicOp::Opaque(Atom::Var(source)) => {
+                        Some((*source, false))
+                    }
+                    BasicOp::Update { array, .. } => Some((*array, false)),
+                    // Its certificates say that the sizes are equal.
+                    BasicOp::Reshape {
+                        kind: ReshapeKind::Coerce,
+                        array,
+                        ..
+                    } => Some((*array, true)),
+                    _ => None,
+                };
+                if let (Some((source, checked)), Some(Ready { dest, from })) = (source, dest) {
+                    let from = if checked {
+                        flow.known_from(&stm.aux.certs, from)
+                    } else {
+                        from
+                    };
+                    flow.give(source, Ready { dest, from });
+                }
+                if let BasicOp::Update {
+                    array,
+                    slice,
+                    value: Atom::Var(value),
+                } = op
+                    && flow.defined.contains_key(value)
+                    && !flow.defined.contains_key(array)
+                    && !flow.dests.contains_key(value)
+                    && let MemAnn::In {
+                        block: ir::mem::Block::Var(block),
+                        lmad,
+                    } = ctx.ann(*array)
+                {
+                    let uses = uses.get_or_insert_with(|| count_uses(body));
+                    if uses.get(array) == Some(&1) && !lies_there(ctx, uses, *array, block) {
+                        let place = slice.iter().flat_map(slice_operands);
+                        let place: Vec<Name> = place.filter_map(Atom::var).collect();
+                        let from = flow.known_from(&place, flow.known_from(&stm.aux.certs, 0));
+                        let dest = Dest {
+                            block,
+                            lmad: lmad.slice(slice),
+                        };
+                        flow.give(*value, Ready { dest, from });
+                    }
+                }
+            }
+            Exp::Loop {
+                params,
+                form: _,
+                body: _,
+            } => {
+                for (elem, param) in stm.pat.iter().zip(params) {
+                    if let (true, Some(ready), Atom::Var(init)) = (
+                        ctx.roots.in_place(param.param.name),
+                        flow.dests.get(&elem.name),
+                        param.init,
+                    ) {
+                        let ready = ready.clone();
+                        flow.give(init, ready);
+                    }
+                }
+            }
+            Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+        }
+    }
+    flow.dests
+        .into_iter()
+        .map(|(name, ready)| (name, ready.dest))
+        .collect()
+}
+
+/// Destinations as they flow up a body.
+struct Flow {
+    dests: FxHashMap<Name, Ready>,
+    /// The statement that binds each name of the body.
+    defined: FxHashMap<Name, usize>,
+}
+
+impl Flow {
+    fn new(body: &Body<Segs>) -> Self {
+        let stms = body.stms.iter().enumerate();
+        let defined = stms.flat_map(|(at, stm)| stm.pat.iter().map(move |p| (p.name, at)));
+        Self {
+            dests: FxHashMap::default(),
+            defined: defined.collect(),
+        }
+    }
+
+    /// The first statement from `from` on by which all these names are there.
+    fn known_from(&self, names: &[Name], from: usize) -> usize {
+        let known = names
+            .iter()
+            .filter_map(|name| Some(self.defined.get(name)? + 1));
+        known.fold(from, usize::max)
+    }
+
+    /// Gives an array a destination, unless it has one or is made too early.
+    fn give(&mut self, array: Name, ready: Ready) {
+        if self.defined.get(&array).is_none_or(|&at| at >= ready.from) {
+            self.dests.entry(array).or_insert(ready);
+        }
+    }
+}
+
+/// Whether the body uses another array from outside that lies in this block.
+fn lies_there(ctx: &Ctx<'_>, uses: &FxHashMap<Name, u32>, array: Name, block: Name) -> bool {
+    let there = |name: &Name| matches!(ctx.ann(*name), MemAnn::In { block: ir::mem::Block::Var(b), .. } if b == block);
+    uses.keys().any(|name| *name != array && there(name))
+}

@@ -1,0 +1,152 @@
+//! Functions: beside each array parameter and result stands its block.
+
+use crate::alloc::{Ctx, row_major_in};
+use crate::roots::Roots;
+use ir::mem::{Block, Lmad, MemAnn};
+use ir::name::FunName;
+use ir::syntax::{Atom, FunParam, FunResult, Function, Program};
+use ir::types::{Dim, Space, Type};
+use ir::{Mems, PassError, Prov, Segs};
+use rustc_hash::FxHashMap;
+
+/// What calls need to know of each function.
+pub(crate) struct Signatures(FxHashMap<FunName, Vec<bool>>);
+
+impl Signatures {
+    /// Which parameters of a function are arrays.
+    pub(crate) fn array_params(&self, fun: &FunName) -> Result<Vec<bool>, PassError> {
+        self.0
+            .get(fun)
+            .cloned()
+            .ok_or_else(|| PassError::bug(format!("no function named {fun}")))
+    }
+}
+
+/// Gives every array of a program memory; see the crate's header.
+///
+/// # Errors
+/// Accumulators with an operator are not supported yet.
+pub fn allocate(program: Program<Segs>) -> Result<Program<Mems>, PassError> {
+    let signatures = Signatures(
+        program
+            .functions
+            .iter()
+            .map(|f| {
+                (
+                    f.name.clone(),
+                    f.params.iter().map(|p| p.param.ty.is_array()).collect(),
+                )
+            })
+            .collect(),
+    );
+    let functions = program
+        .functions
+        .into_iter()
+        .map(|function| allocate_function(function, &signatures))
+        .collect::<Result<Vec<_>, PassError>>()?;
+    Ok(Program {
+        files: program.files,
+        entries: program.entries,
+        functions,
+    })
+}
+
+fn allocate_function(
+    function: Function<Segs>,
+    signatures: &Signatures,
+) -> Result<Function<Mems>, PassError> {
+    let Function {
+        name,
+        kind,
+        attrs,
+        params,
+        ret,
+        body,
+        names,
+        provs,
+    } = function;
+    let roots = Roots::new(&body, names.len());
+    let mut ctx = Ctx::new(names, &provs, signatures, roots);
+    let mut position = Vec::with_capacity(params.len());
+    let mut converted = Vec::with_capacity(params.len());
+    for FunParam { param, consumed } in params {
+        let mut ann = MemAnn::None;
+        if param.ty.is_array() {
+            let hint = format!("{}_mem", ctx.names.hint(param.name));
+            let block = ctx.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+            ann = row_major_in(block.name, &param.ty);
+            converted.push(FunParam {
+                param: block,
+                consumed: false,
+            });
+        }
+        position.push(converted.len() as u32);
+        let param = ctx.bind(param.name, param.ty, ann);
+        converted.push(FunParam { param, consumed });
+    }
+
+    let mut body = ctx.body(body, &[])?;
+    let mut result = Vec::with_capacity(body.result.len());
+    let mut results = Vec::with_capacity(ret.len());
+    let mut moved: Vec<u32> = Vec::with_capacity(ret.len());
+    for (
+        atom,
+        FunResult {
+            ty,
+            aliases,
+            ann: (),
+        },
+    ) in std::mem::take(&mut body.result).into_iter().zip(ret)
+    {
+        let ty = renumber(&ty, &moved);
+        let aliases: Vec<u32> = aliases
+            .into_iter()
+            .filter_map(|at| position.get(at as usize).copied())
+            .collect();
+        let mut ann = MemAnn::None;
+        if let (true, Atom::Var(array)) = (ty.is_array(), atom) {
+            let (array, block) = ctx.returnable(array, Prov::NONE, &mut body.stms)?;
+            let lmad = Lmad::row_major(ty.shape());
+            ann = MemAnn::In {
+                block: Block::Ext(results.len() as u32),
+                lmad,
+            };
+            results.push(FunResult {
+                ty: Type::Mem(Space::Host),
+                aliases: Vec::new(),
+                ann: MemAnn::None,
+            });
+            result.extend([Atom::Var(block), Atom::Var(array)]);
+        } else {
+            result.push(atom);
+        }
+        moved.push(results.len() as u32);
+        results.push(FunResult { ty, aliases, ann });
+    }
+    body.result = result;
+    let names = ctx.names;
+    Ok(Function {
+        name,
+        kind,
+        attrs,
+        params: converted,
+        ret: results,
+        body,
+        names,
+        provs,
+    })
+}
+
+/// The type with each [`Dim::Ext`] at its result's new position.
+fn renumber(ty: &Type, moved: &[u32]) -> Type {
+    match ty {
+        Type::Array { elem, shape } => Type::array(
+            *elem,
+            shape.iter().map(|&dim| match dim {
+                Dim::Ext(at) => Dim::Ext(moved.get(at as usize).copied().unwrap_or(at)),
+                Dim::Const(_) | Dim::Var(_) => dim,
+            }),
+        ),
+        Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => ty.clone(),
+    }
+}

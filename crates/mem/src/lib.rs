@@ -1,0 +1,31 @@
+//! Memory: every array gets a block and an index function.
+//!
+//! Before: level `segs`, where arrays are values. After: level `mems`, where
+//! each bound array says in its annotation which block it lies in and how
+//! ([`ir::mem::Lmad`]).
+//!
+//! - Views (slices, transposes, reshapes that one LMAD can express) share the
+//!   block of what they view.
+//! - Updates happen in place: the updated array lies where its source does.
+//!   [`roots`] finds the chains of updates through loops and branches.
+//! - A result is built where it will live ([`dests`]): the row that a segop's
+//!   body or a loop's iteration yields lies in the result array from the start,
+//!   so nothing is copied.
+//! - Functions, and branches and loops whose arrays do not stay in place, take
+//!   and return a block beside each array, row-major from its start.
+//! - Small arrays of constant size inside segops lie in registers (the frame).
+//!
+//! Needs: a verified program at level `segs`. Guarantees: each array has an
+//! annotation, each block is bound before the arrays in it, sizes that overflow
+//! become a negative number of bytes, which allocation refuses.
+
+mod alloc;
+mod basic;
+mod control;
+mod dests;
+mod functions;
+mod order;
+mod roots;
+mod segops;
+
+pub use functions::allocate;

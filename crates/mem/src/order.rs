@@ -1,0 +1,120 @@
+//! Checks come first: in each body the assertions, the places of updates and
+//! the scalars that they need move up to just behind what they depend on.
+//!
+//! ```text
+//! let r = segmap (i < k) ..            let ok = eq k m
+//! let ok = eq k m               =>     let c = assert ok ..
+//! let c = assert ok ..                 let r = segmap (i < k) ..
+//! let r' : [m] <c> = coerce r          let r' : [m] <c> = coerce r
+//! ```
+//!
+//! So `r` can be built at the place of `r'`, which has room for `m` elements
+//! only: that they are as many is known before the first one is written. The
+//! order of checks among each other, and of everything else, stays. Linear but
+//! for the sorting.
+
+use ir::Segs;
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Stm};
+use ir::walk::{Visit, used_names};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The body with its checks as early as they can be.
+pub(crate) fn checks_first(mut body: Body<Segs>) -> Body<Segs> {
+    let moving = wanted(&body.stms);
+    if !moving.contains(&true) {
+        return body;
+    }
+    // Behind which of the statements that stay each name is there; 0: before all.
+    let mut behind: FxHashMap<Name, usize> = FxHashMap::default();
+    let mut keys = Vec::with_capacity(body.stms.len());
+    for (at, (stm, moves)) in body.stms.iter().zip(moving).enumerate() {
+        let key = if moves {
+            let mut key = 0;
+            operands(stm, |name| {
+                key = key.max(behind.get(&name).copied().unwrap_or(0));
+            });
+            (key, 1)
+        } else {
+            (at + 1, 0)
+        };
+        behind.extend(stm.pat.iter().map(|param| (param.name, key.0)));
+        keys.push(key);
+    }
+    let mut stms: Vec<_> = keys.into_iter().zip(body.stms).collect();
+    stms.sort_by_key(|(key, _)| *key);
+    body.stms = stms.into_iter().map(|(_, stm)| stm).collect();
+    body
+}
+
+/// Which statements are assertions, or scalars that assertions or the places of
+/// updates need.
+fn wanted(stms: &[Stm<Segs>]) -> Vec<bool> {
+    let mut needed: FxHashSet<Name> = FxHashSet::default();
+    let mut moving = vec![false; stms.len()];
+    for (stm, moves) in stms.iter().zip(&mut moving).rev() {
+        *moves =
+            is_check(stm) || is_scalar(stm) && stm.pat.iter().any(|p| needed.contains(&p.name));
+        if *moves {
+            operands(stm, |name| {
+                needed.insert(name);
+            });
+        } else if let Exp::Basic(BasicOp::Update { slice, .. }) = &stm.exp {
+            needed.extend(slice.iter().flat_map(slice_operands).filter_map(Atom::var));
+        }
+    }
+    moving
+}
+
+fn is_check(stm: &Stm<Segs>) -> bool {
+    matches!(stm.exp, Exp::Basic(BasicOp::Assert { .. }))
+}
+
+/// Whether the statement computes a scalar of scalars, without reading memory.
+fn is_scalar(stm: &Stm<Segs>) -> bool {
+    match &stm.exp {
+        Exp::Basic(
+            BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. },
+        ) => true,
+        Exp::Basic(BasicOp::Atom(_)) => stm.pat.iter().all(|param| !param.ty.is_array()),
+        _ => false,
+    }
+}
+
+/// The names that a statement needs, its certificates included.
+fn operands(stm: &Stm<Segs>, mut f: impl FnMut(Name)) {
+    stm.aux.certs.iter().copied().for_each(&mut f);
+    used_names(&stm.exp, f);
+}
+
+/// What an index of a slice consists of.
+pub(crate) fn slice_operands(index: &DimIndex) -> Vec<Atom> {
+    match index {
+        DimIndex::Fix(at) => vec![*at],
+        DimIndex::Slice {
+            start,
+            count,
+            stride,
+        } => [Some(*start), Some(*stride), count.atom()]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}
+
+/// The names used in a body, its inner bodies and results included, and how often.
+pub(crate) fn count_uses(body: &Body<Segs>) -> FxHashMap<Name, u32> {
+    struct Counter(FxHashMap<Name, u32>);
+    impl Visit<Segs> for Counter {
+        fn name(&mut self, name: &Name) {
+            *self.0.entry(*name).or_default() += 1;
+        }
+    }
+    let mut counter = Counter(FxHashMap::default());
+    counter.body(body);
+    counter.0
+}

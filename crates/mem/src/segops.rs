@@ -1,0 +1,283 @@
+//! Segops: result arrays get memory before, each point's results are built in it.
+
+use crate::alloc::Ctx;
+use crate::dests::Dest;
+use ir::mem::{Block, MemAnn, MemOp};
+use ir::name::Name;
+use ir::seg::{Decomp, SegKind, SegOp, SegSpace};
+use ir::soac::{AccInput, HistOp, Operator};
+use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Space, Type};
+use ir::{Mems, PassError, Segs};
+
+/// The parts of a segop.
+pub(crate) struct Seg {
+    pub(crate) level: u8,
+    pub(crate) space: SegSpace,
+    pub(crate) kind: SegKind<Segs>,
+    pub(crate) body: Body<Segs>,
+    pub(crate) ret: Vec<Type>,
+    pub(crate) decomp: Decomp,
+}
+
+impl Ctx<'_> {
+    /// Appends a segop.
+    pub(crate) fn seg(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        seg: Seg,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        let Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+        } = seg;
+        let pat = match &kind {
+            SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
+            SegKind::Map | SegKind::Red(_) | SegKind::Scan(..) => {
+                let mut bound = Vec::with_capacity(pat.len());
+                for param in pat {
+                    let ann = self.place(&param, aux.prov, out);
+                    bound.push(self.bind(param.name, param.ty, ann));
+                }
+                bound
+            }
+        };
+        for &(index, _) in &space.dims {
+            self.bind(index, Type::I64, MemAnn::None);
+        }
+        let outside = std::mem::replace(&mut self.inside, true);
+        let result = self.seg_inside(&pat, &space, kind, body);
+        self.inside = outside;
+        let (kind, body) = result?;
+        let op = MemOp::Seg(SegOp::Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+        });
+        out.push(Stm {
+            pat,
+            aux,
+            exp: Exp::Op(op),
+        });
+        Ok(())
+    }
+
+    fn seg_inside(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &SegSpace,
+        kind: SegKind<Segs>,
+        body: Body<Segs>,
+    ) -> Result<(SegKind<Mems>, Body<Mems>), PassError> {
+        let mut at: Vec<Option<Dest>> = pat.iter().map(|param| self.point(param, space)).collect();
+        // Where the body's results are not the pattern's elements one to one,
+        // they have no destination.
+        match &kind {
+            SegKind::Map | SegKind::Red(_) | SegKind::Scan(_, None) => {}
+            SegKind::Scan(_, Some(_)) | SegKind::Hist(_) => at.clear(),
+        }
+        let body = self.body(body, &at)?;
+        let kind = match kind {
+            SegKind::Map => SegKind::Map,
+            SegKind::Red(operators) => SegKind::Red(self.operators(operators)?),
+            SegKind::Scan(operators, post) => {
+                let operators = self.operators(operators)?;
+                let post = match post {
+                    Some(post) => {
+                        let at: Vec<Option<Dest>> =
+                            pat.iter().map(|param| self.point(param, space)).collect();
+                        Some(self.post(post, &at)?)
+                    }
+                    None => None,
+                };
+                SegKind::Scan(operators, post)
+            }
+            SegKind::Hist(ops) => {
+                let mut converted = Vec::with_capacity(ops.len());
+                for HistOp { shape, dests, op } in ops {
+                    converted.push(HistOp {
+                        shape,
+                        dests,
+                        op: self.operator(op)?,
+                    });
+                }
+                SegKind::Hist(converted)
+            }
+        };
+        Ok((kind, body))
+    }
+
+    /// The place of one point of a result array: of the array results, those
+    /// that have a row for each point.
+    fn point(&self, param: &Param<Mems>, space: &SegSpace) -> Option<Dest> {
+        let MemAnn::In {
+            block: Block::Var(block),
+            lmad,
+        } = &param.ann
+        else {
+            return None;
+        };
+        let rank = param.ty.rank();
+        if rank <= space.dims.len() {
+            return None;
+        }
+        let full = |&count: &Dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count,
+            stride: Atom::i64(1),
+        };
+        let slice: Vec<DimIndex> = space
+            .dims
+            .iter()
+            .map(|(index, _)| DimIndex::Fix(Atom::Var(*index)))
+            .chain(param.ty.shape().iter().skip(space.dims.len()).map(full))
+            .collect();
+        Some(Dest {
+            block: *block,
+            lmad: lmad.slice(&slice),
+        })
+    }
+
+    fn hist_pattern(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        ops: &[HistOp<Segs>],
+    ) -> Result<Vec<Param<Mems>>, PassError> {
+        let dests: Vec<Name> = ops.iter().flat_map(|op| op.dests.iter().copied()).collect();
+        let mut bound = Vec::with_capacity(pat.len());
+        for (param, dest) in pat.into_iter().zip(dests) {
+            let ann = self.same(dest, &param.ty)?;
+            bound.push(self.bind(param.name, param.ty, ann));
+        }
+        Ok(bound)
+    }
+
+    fn operators(
+        &mut self,
+        operators: Vec<Operator<Segs>>,
+    ) -> Result<Vec<Operator<Mems>>, PassError> {
+        operators
+            .into_iter()
+            .map(|operator| self.operator(operator))
+            .collect()
+    }
+
+    fn operator(&mut self, operator: Operator<Segs>) -> Result<Operator<Mems>, PassError> {
+        let Operator { op, neutral, comm } = operator;
+        let Lambda { params, body, ret } = op;
+        let params = params
+            .into_iter()
+            .map(|p| self.plain(p))
+            .collect::<Result<Vec<_>, PassError>>()?;
+        let body = self.body(body, &[])?;
+        Ok(Operator {
+            op: Lambda { params, body, ret },
+            neutral,
+            comm,
+        })
+    }
+
+    /// A post lambda: its parameters for arrays lie where the body put them,
+    /// which only scalars can do for now.
+    fn post(&mut self, post: Lambda<Segs>, at: &[Option<Dest>]) -> Result<Lambda<Mems>, PassError> {
+        let Lambda { params, body, ret } = post;
+        let params = params
+            .into_iter()
+            .map(|p| self.plain(p))
+            .collect::<Result<Vec<_>, PassError>>()?;
+        let body = self.body(body, at)?;
+        Ok(Lambda { params, body, ret })
+    }
+
+    /// Appends a `withacc`: the arrays stay where they are.
+    pub(crate) fn with_acc(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        inputs: Vec<AccInput<Segs>>,
+        lambda: Lambda<Segs>,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        let arrays: Vec<Name> = inputs
+            .iter()
+            .flat_map(|i| i.arrays.iter().copied())
+            .collect();
+        let n_accs = inputs.len();
+        let mut converted = Vec::with_capacity(inputs.len());
+        for AccInput { shape, arrays, op } in inputs {
+            if op.is_some() {
+                return Err(PassError::unsupported(
+                    "accumulators with an operator",
+                    self.provs.stack(aux.prov),
+                ));
+            }
+            converted.push(AccInput {
+                shape,
+                arrays,
+                op: None,
+            });
+        }
+        let Lambda { params, body, ret } = lambda;
+        let params = params
+            .into_iter()
+            .map(|p| self.plain(p))
+            .collect::<Result<Vec<_>, PassError>>()?;
+        let mut body = self.body(body, &[])?;
+        let mut ret_types = Vec::with_capacity(ret.len());
+        let mut result = Vec::with_capacity(body.result.len());
+        for (k, (atom, ty)) in std::mem::take(&mut body.result)
+            .into_iter()
+            .zip(ret)
+            .enumerate()
+        {
+            if let (true, true, Atom::Var(array)) = (k >= n_accs, ty.is_array(), atom) {
+                let (array, block) = self.returnable(array, aux.prov, &mut body.stms)?;
+                result.extend([Atom::Var(block), Atom::Var(array)]);
+                ret_types.push(Type::Mem(Space::Host));
+            } else {
+                result.push(atom);
+            }
+            ret_types.push(ty);
+        }
+        body.result = result;
+        let mut bound = Vec::with_capacity(pat.len());
+        for (k, param) in pat.into_iter().enumerate() {
+            let ann = if let Some(&array) = arrays.get(k) {
+                self.same(array, &param.ty)?
+            } else if param.ty.is_array() {
+                let hint = format!("{}_mem", self.names.hint(param.name));
+                let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                let ann = crate::alloc::row_major_in(block.name, &param.ty);
+                bound.push(block);
+                ann
+            } else {
+                MemAnn::None
+            };
+            bound.push(self.bind(param.name, param.ty, ann));
+        }
+        let lambda = Lambda {
+            params,
+            body,
+            ret: ret_types,
+        };
+        let op = MemOp::Seg(SegOp::WithAcc {
+            inputs: converted,
+            lambda,
+        });
+        out.push(Stm {
+            pat: bound,
+            aux,
+            exp: Exp::Op(op),
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,585 @@
+//! What the results of combinators and segmented operations need.
+//!
+//! Scans, reductions and maps fall apart into components: component `j` of an
+//! operator is its result `j`, its parameters `j` and `k + j`, its neutral
+//! element and the value that it starts from.
+
+use super::{Graph, Live, retain};
+use crate::level::OptLevel;
+use crate::simplify::Simplifier;
+use ir::seg::{SegKind, SegOp};
+use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::syntax::{Atom, Aux, Lambda, Param};
+use ir::types::Type;
+use ir::{Segs, Soacs};
+
+/// The values that operators start from and that are mapped out.
+struct Values<'a> {
+    results: &'a [Atom],
+    ret: &'a [Type],
+}
+
+fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
+    let Values { results, ret } = values;
+    let nodes: Vec<u32> = results.iter().map(|_| graph.node()).collect();
+    for ((node, result), ty) in nodes.iter().zip(*results).zip(*ret) {
+        graph.need(*node, stm);
+        graph.need_atom(*node, *result);
+        graph.need_type(*node, ty);
+    }
+    nodes
+}
+
+/// The components of an operator over these values, as nodes.
+fn operator<L: OptLevel>(
+    op: &Operator<L>,
+    values: &[u32],
+    stm: u32,
+    graph: &mut Graph,
+) -> Vec<u32> {
+    let Operator {
+        op,
+        neutral,
+        comm: _,
+    } = op;
+    let k = neutral.len();
+    for param in &op.params {
+        graph.binding(param, stm);
+    }
+    graph.body(&op.body);
+    let mut nodes = Vec::with_capacity(k);
+    for (j, neutral) in neutral.iter().enumerate() {
+        let node = graph.node();
+        nodes.push(node);
+        graph.need(node, stm);
+        if let Some(value) = values.get(j) {
+            graph.need(node, *value);
+        }
+        graph.need_atom(node, *neutral);
+        graph.need_atom(node, op.body.result[j]);
+        graph.need_type(node, &op.ret[j]);
+        graph.need(op.params[j].name.0, node);
+        graph.need(op.params[k + j].name.0, node);
+    }
+    nodes
+}
+
+fn operators<L: OptLevel>(
+    ops: &[Operator<L>],
+    mut values: &[u32],
+    stm: u32,
+    graph: &mut Graph,
+) -> Vec<u32> {
+    let mut nodes = Vec::new();
+    for op in ops {
+        let (own, rest) = values.split_at(op.neutral.len().min(values.len()));
+        nodes.extend(operator(op, own, stm, graph));
+        values = rest;
+    }
+    nodes
+}
+
+fn arity<L: OptLevel>(ops: &[Operator<L>]) -> usize {
+    ops.iter().map(|op| op.neutral.len()).sum()
+}
+
+fn scan_reduce_map<L: OptLevel>(
+    values: &Values<'_>,
+    scans: &[Operator<L>],
+    reduces: &[Operator<L>],
+    post: Option<&Lambda<L>>,
+    pat: &[Param<L>],
+    stm: u32,
+    graph: &mut Graph,
+) {
+    let nodes = node_for(values, stm, graph);
+    let (scan_values, rest) = nodes.split_at(arity(scans));
+    let (reduce_values, mapped) = rest.split_at(arity(reduces));
+    let scanned = operators(scans, scan_values, stm, graph);
+    let reduced = operators(reduces, reduce_values, stm, graph);
+    let elements = scanned.iter().chain(mapped);
+    if let Some(post) = post {
+        for (param, element) in post.params.iter().zip(elements) {
+            graph.binding(param, stm);
+            graph.need(param.name.0, *element);
+        }
+        graph.body(&post.body);
+        let own = Values {
+            results: &post.body.result,
+            ret: &post.ret,
+        };
+        let after = node_for(&own, stm, graph);
+        for (param, node) in pat.iter().zip(reduced.iter().chain(&after)) {
+            graph.need(param.name.0, *node);
+        }
+    } else {
+        for (param, node) in pat.iter().zip(reduced.iter().chain(elements)) {
+            graph.need(param.name.0, *node);
+        }
+    }
+}
+
+/// Drops dead components; `from` are the names that show that a component is
+/// needed, beside its parameters. Returns which are kept.
+fn sweep_operators<L: OptLevel>(
+    ops: &mut Vec<Operator<L>>,
+    needed: &[bool],
+    live: &Live,
+) -> Vec<bool> {
+    let mut keep = Vec::with_capacity(needed.len());
+    let mut at = 0;
+    ops.retain_mut(|operator| {
+        let k = operator.neutral.len();
+        let own: Vec<bool> = (0..k)
+            .map(|j| {
+                let params = &operator.op.params;
+                needed[at + j] || live.name(params[j].name) || live.name(params[k + j].name)
+            })
+            .collect();
+        at += k;
+        keep.extend_from_slice(&own);
+        let both: Vec<bool> = own.iter().chain(&own).copied().collect();
+        retain(&mut operator.op.params, &both);
+        retain(&mut operator.op.ret, &own);
+        retain(&mut operator.op.body.result, &own);
+        retain(&mut operator.neutral, &own);
+        live.sweep(&mut operator.op.body);
+        !operator.neutral.is_empty()
+    });
+    keep
+}
+
+fn sweep_scan_reduce_map<L: OptLevel>(
+    results: &mut Vec<Atom>,
+    ret: &mut Vec<Type>,
+    scans: &mut Vec<Operator<L>>,
+    reduces: &mut Vec<Operator<L>>,
+    post: Option<&mut Lambda<L>>,
+    pat: &mut Vec<Param<L>>,
+    live: &Live,
+) {
+    let (n_scanned, n_reduced) = (arity(scans), arity(reduces));
+    let alive: Vec<bool> = pat.iter().map(|param| live.name(param.name)).collect();
+    let (reduced, rest) = alive.split_at(n_reduced);
+    let keep_reduced = sweep_operators(reduces, reduced, live);
+    let elements: Vec<bool> = match &post {
+        Some(post) => post.params.iter().map(|p| live.name(p.name)).collect(),
+        None => rest.to_vec(),
+    };
+    let (scanned, mapped) = elements.split_at(n_scanned);
+    let keep_scanned = sweep_operators(scans, scanned, live);
+    let keep_values: Vec<bool> = keep_scanned
+        .iter()
+        .chain(&keep_reduced)
+        .chain(mapped)
+        .copied()
+        .collect();
+    retain(results, &keep_values);
+    retain(ret, &keep_values);
+    let keep_rest: Vec<bool> = if let Some(post) = post {
+        let keep: Vec<bool> = keep_scanned.iter().chain(mapped).copied().collect();
+        retain(&mut post.params, &keep);
+        retain(&mut post.ret, rest);
+        retain(&mut post.body.result, rest);
+        live.sweep(&mut post.body);
+        rest.to_vec()
+    } else {
+        keep_scanned.iter().chain(mapped).copied().collect()
+    };
+    let keep_pat: Vec<bool> = keep_reduced.iter().chain(&keep_rest).copied().collect();
+    retain(pat, &keep_pat);
+}
+
+fn histograms<L: OptLevel>(
+    values: &Values<'_>,
+    ops: &[HistOp<L>],
+    pat: &[Param<L>],
+    stm: u32,
+    graph: &mut Graph,
+) {
+    let nodes = node_for(values, stm, graph);
+    let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
+    let (mut indices, mut rest) = nodes.split_at(n_indices);
+    let mut pat = pat;
+    for HistOp { shape, dests, op } in ops {
+        let node = graph.node();
+        graph.need(node, stm);
+        for size in shape.iter().filter_map(|dim| dim.atom()) {
+            graph.need_atom(node, size);
+        }
+        for dest in dests {
+            graph.need_name(node, *dest);
+        }
+        let (own, more) = indices.split_at(shape.len());
+        indices = more;
+        let (new, more) = rest.split_at(dests.len());
+        rest = more;
+        let components = operator(op, new, stm, graph);
+        for needed in own.iter().chain(&components) {
+            graph.need(node, *needed);
+        }
+        let (bound, more) = pat.split_at(dests.len());
+        pat = more;
+        for param in bound {
+            graph.need(param.name.0, node);
+        }
+    }
+}
+
+fn sweep_histograms<L: OptLevel>(
+    results: &mut Vec<Atom>,
+    ret: &mut Vec<Type>,
+    ops: &mut Vec<HistOp<L>>,
+    pat: &mut Vec<Param<L>>,
+    live: &Live,
+) {
+    let (mut keep_indices, mut keep_pat) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    ops.retain_mut(|op| {
+        let k = op.dests.len();
+        let keep = live.any(&pat[at..at + k]);
+        at += k;
+        keep_indices.extend(std::iter::repeat_n(keep, op.shape.len()));
+        keep_pat.extend(std::iter::repeat_n(keep, k));
+        live.sweep(&mut op.op.op.body);
+        keep
+    });
+    let keep: Vec<bool> = keep_indices.iter().chain(&keep_pat).copied().collect();
+    retain(results, &keep);
+    retain(ret, &keep);
+    retain(pat, &keep_pat);
+}
+
+fn consumed<L: OptLevel>(inputs: &[AccInput<L>]) -> usize {
+    inputs.iter().map(|input| input.arrays.len()).sum()
+}
+
+fn with_acc<L: OptLevel>(
+    inputs: &[AccInput<L>],
+    lambda: &Lambda<L>,
+    pat: &[Param<L>],
+    stm: u32,
+    graph: &mut Graph,
+) {
+    let n = inputs.len();
+    let mut pat = pat;
+    for (i, AccInput { shape, arrays, op }) in inputs.iter().enumerate() {
+        let node = graph.node();
+        graph.need(node, stm);
+        for size in shape.iter().filter_map(|dim| dim.atom()) {
+            graph.need_atom(node, size);
+        }
+        for array in arrays {
+            graph.need_name(node, *array);
+        }
+        if let Some(op) = op {
+            for component in operator(op, &[], stm, graph) {
+                graph.need(node, component);
+            }
+        }
+        graph.need_atom(node, lambda.body.result[i]);
+        for param in [&lambda.params[i], &lambda.params[n + i]] {
+            graph.binding(param, node);
+            graph.need(node, param.name.0);
+        }
+        let (own, rest) = pat.split_at(arrays.len());
+        for param in own {
+            graph.need(param.name.0, node);
+        }
+        pat = rest;
+    }
+    for ((param, result), ty) in pat
+        .iter()
+        .zip(lambda.body.result.iter().skip(n))
+        .zip(lambda.ret.iter().skip(n))
+    {
+        graph.need_atom(param.name.0, *result);
+        graph.need_type(param.name.0, ty);
+    }
+    graph.body(&lambda.body);
+}
+
+fn sweep_with_acc<L: OptLevel>(
+    inputs: &mut Vec<AccInput<L>>,
+    lambda: &mut Lambda<L>,
+    pat: &mut Vec<Param<L>>,
+    live: &Live,
+) {
+    let n = inputs.len();
+    let keep: Vec<bool> = lambda.params[..n]
+        .iter()
+        .map(|token| live.name(token.name))
+        .collect();
+    let mut keep_pat: Vec<bool> = Vec::new();
+    for (input, keep) in inputs.iter_mut().zip(&keep) {
+        keep_pat.extend(std::iter::repeat_n(*keep, input.arrays.len()));
+        if let Some(op) = &mut input.op {
+            live.sweep(&mut op.op.body);
+        }
+    }
+    let rest: Vec<bool> = pat[keep_pat.len()..]
+        .iter()
+        .map(|param| live.name(param.name))
+        .collect();
+    let results: Vec<bool> = keep.iter().chain(&rest).copied().collect();
+    let params: Vec<bool> = keep.iter().chain(&keep).copied().collect();
+    keep_pat.extend_from_slice(&rest);
+    retain(inputs, &keep);
+    retain(&mut lambda.params, &params);
+    retain(&mut lambda.ret, &results);
+    retain(&mut lambda.body.result, &results);
+    retain(pat, &keep_pat);
+    live.sweep(&mut lambda.body);
+}
+
+impl OptLevel for Soacs {
+    fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
+        match op {
+            Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                bucket(*width, inputs, map, stm, graph);
+                let values = Values {
+                    results: &map.body.result,
+                    ret: &map.ret,
+                };
+                scan_reduce_map(&values, scans, reduces, post.as_ref(), pat, stm, graph);
+            }
+            Soac::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            } => {
+                bucket(*width, inputs, map, stm, graph);
+                let values = Values {
+                    results: &map.body.result,
+                    ret: &map.ret,
+                };
+                histograms(&values, ops, pat, stm, graph);
+            }
+            Soac::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, graph),
+            Soac::Stream {
+                width,
+                inputs,
+                init,
+                lambda,
+            } => {
+                bucket(*width, inputs, lambda, stm, graph);
+                for atom in init {
+                    graph.need_atom(stm, *atom);
+                }
+                whole_results(lambda, stm, graph);
+                for input in inputs {
+                    graph.need_name(stm, *input);
+                }
+            }
+            Soac::FlatMap {
+                width,
+                inputs,
+                lambda,
+            } => {
+                bucket(*width, inputs, lambda, stm, graph);
+                whole_results(lambda, stm, graph);
+                for input in inputs {
+                    graph.need_name(stm, *input);
+                }
+            }
+            Soac::Jvp {
+                lambda,
+                args,
+                tangents: others,
+            }
+            | Soac::Vjp {
+                lambda,
+                args,
+                adjoints: others,
+            } => {
+                for atom in args.iter().chain(others) {
+                    graph.need_atom(stm, *atom);
+                }
+                graph.whole_lambda(lambda, stm);
+            }
+        }
+    }
+
+    fn is_fresh(op: &Soac, result: usize) -> bool {
+        match op {
+            // A reduction of nothing gives its neutral element back.
+            Soac::Screma { reduces, .. } => result >= arity(reduces),
+            Soac::Hist { .. } | Soac::Stream { .. } | Soac::FlatMap { .. } => true,
+            Soac::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
+            Soac::Jvp { .. } | Soac::Vjp { .. } => false,
+        }
+    }
+
+    fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
+        match op {
+            Soac::Screma {
+                width: _,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                sweep_scan_reduce_map(
+                    &mut map.body.result,
+                    &mut map.ret,
+                    scans,
+                    reduces,
+                    post.as_mut(),
+                    pat,
+                    live,
+                );
+                sweep_bucket(inputs, map, live);
+            }
+            Soac::Hist {
+                width: _,
+                inputs,
+                map,
+                ops,
+            } => {
+                sweep_histograms(&mut map.body.result, &mut map.ret, ops, pat, live);
+                sweep_bucket(inputs, map, live);
+            }
+            Soac::WithAcc { inputs, lambda } => sweep_with_acc(inputs, lambda, pat, live),
+            Soac::Stream { lambda, .. }
+            | Soac::FlatMap { lambda, .. }
+            | Soac::Jvp { lambda, .. }
+            | Soac::Vjp { lambda, .. } => live.sweep(&mut lambda.body),
+        }
+    }
+
+    fn simplify(s: &mut Simplifier<'_, Self>, pat: Vec<Param<Self>>, aux: Aux, op: Soac) {
+        crate::simplify::soac::simplify(s, pat, aux, op);
+    }
+}
+
+/// The width, the inputs and the parameters that take their rows.
+fn bucket(width: ir::Dim, inputs: &[ir::Name], map: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
+    if let Some(width) = width.atom() {
+        graph.need_atom(stm, width);
+    }
+    let rows = map.params.len() - inputs.len().min(map.params.len());
+    for param in &map.params[..rows] {
+        graph.binding(param, stm);
+    }
+    for (param, input) in map.params[rows..].iter().zip(inputs) {
+        graph.binding(param, stm);
+        graph.need_name(param.name.0, *input);
+    }
+    graph.body(&map.body);
+}
+
+fn whole_results(lambda: &Lambda<Soacs>, stm: u32, graph: &mut Graph) {
+    graph.need_types(stm, &lambda.ret);
+    for result in &lambda.body.result {
+        graph.need_atom(stm, *result);
+    }
+}
+
+fn sweep_bucket(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live) {
+    let keep: Vec<bool> = map.params.iter().map(|p| live.name(p.name)).collect();
+    retain(inputs, &keep);
+    retain(&mut map.params, &keep);
+    live.sweep(&mut map.body);
+}
+
+fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
+    match op {
+        SegOp::Seg {
+            level: _,
+            space,
+            kind,
+            body,
+            ret,
+            decomp: _,
+        } => {
+            for (index, size) in &space.dims {
+                graph.need(index.0, stm);
+                if let Some(size) = size.atom() {
+                    graph.need_atom(stm, size);
+                }
+            }
+            graph.body(body);
+            let values = Values {
+                results: &body.result,
+                ret,
+            };
+            match kind {
+                SegKind::Map => scan_reduce_map(&values, &[], &[], None, pat, stm, graph),
+                SegKind::Red(ops) => scan_reduce_map(&values, &[], ops, None, pat, stm, graph),
+                SegKind::Scan(ops, post) => {
+                    scan_reduce_map(&values, ops, &[], post.as_ref(), pat, stm, graph);
+                }
+                SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
+            }
+        }
+        SegOp::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, graph),
+    }
+}
+
+fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Live) {
+    match op {
+        SegOp::Seg {
+            level: _,
+            space: _,
+            kind,
+            body,
+            ret,
+            decomp: _,
+        } => {
+            let results = &mut body.result;
+            let mut none = Vec::new();
+            match kind {
+                SegKind::Map => {
+                    let mut no_scans = Vec::new();
+                    sweep_scan_reduce_map(results, ret, &mut no_scans, &mut none, None, pat, live);
+                }
+                SegKind::Red(ops) => {
+                    sweep_scan_reduce_map(results, ret, &mut none, ops, None, pat, live);
+                    if ops.is_empty() {
+                        *kind = SegKind::Map;
+                    }
+                }
+                SegKind::Scan(ops, post) => {
+                    let after = post.as_mut();
+                    sweep_scan_reduce_map(results, ret, ops, &mut none, after, pat, live);
+                    if ops.is_empty() && post.is_none() {
+                        *kind = SegKind::Map;
+                    }
+                }
+                SegKind::Hist(ops) => sweep_histograms(results, ret, ops, pat, live),
+            }
+            live.sweep(body);
+        }
+        SegOp::WithAcc { inputs, lambda } => sweep_with_acc(inputs, lambda, pat, live),
+    }
+}
+
+impl OptLevel for Segs {
+    fn dependencies(op: &SegOp<Self>, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
+        seg_dependencies(op, pat, stm, graph);
+    }
+
+    fn is_fresh(op: &SegOp<Self>, result: usize) -> bool {
+        match op {
+            SegOp::Seg { .. } => true,
+            SegOp::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
+        }
+    }
+
+    fn sweep(op: &mut SegOp<Self>, pat: &mut Vec<Param<Self>>, live: &Live) {
+        seg_sweep(op, pat, live);
+    }
+
+    fn simplify(s: &mut Simplifier<'_, Self>, pat: Vec<Param<Self>>, aux: Aux, op: SegOp<Self>) {
+        crate::simplify::seg::simplify(s, pat, aux, op);
+    }
+}

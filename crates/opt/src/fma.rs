@@ -1,0 +1,168 @@
+//! Fused multiply-adds: a product whose only use is one sum or difference in
+//! the same body is computed with it, rounded once.
+//!
+//! ```text
+//! let p = fmul a b                   let s = fma a b c
+//! let s = fadd p c
+//!
+//! let s = fsub p c                   let m = fneg c, let s = fma a b m
+//! let s = fsub c p                   let m = fneg a, let s = fma m b c
+//! ```
+//!
+//! Likewise a power of 2.0 becomes a product.
+//!
+//! This is the one place where the compiler changes how floats round (design
+//! contract 2): `--fp=strict` leaves the pass out. Of two products in a sum the
+//! first is taken. It runs before flattening and once more after it, when
+//! reductions inside a segop have become loops: the operator then stands beside
+//! the product that it adds. Needs nothing; guarantees that nothing else changes.
+
+use crate::passes::{Context, Signatures};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
+use ir::types::Type;
+use ir::walk::{Visit, VisitMut, with_stack};
+use ir::{Fuel, Name, NameTable, PassError};
+use prim::{BinOp, MathFun, PrimType, Scalar, UnOp};
+use rustc_hash::FxHashMap;
+
+/// Fuses products with the sums that they go to.
+pub(crate) fn fuse_products<L: Level>(
+    mut function: Function<L>,
+    _: &Signatures,
+    context: &mut Context,
+) -> Result<Function<L>, PassError> {
+    if context.strict_fp {
+        return Ok(function);
+    }
+    let mut uses = Uses(vec![0; function.names.len()]);
+    Visit::<L>::body(&mut uses, &function.body);
+    let mut pass = Products {
+        uses: uses.0,
+        names: &mut function.names,
+        fuel: &mut context.fuel,
+    };
+    VisitMut::<L>::body(&mut pass, &mut function.body);
+    Ok(function)
+}
+
+struct Uses(Vec<u32>);
+
+impl<L: Level> Visit<L> for Uses {
+    fn name(&mut self, name: &Name) {
+        self.0[name.index()] += 1;
+    }
+}
+
+struct Products<'a> {
+    uses: Vec<u32>,
+    names: &'a mut NameTable,
+    fuel: &'a mut Fuel,
+}
+
+impl<L: Level> VisitMut<L> for Products<'_> {
+    fn body(&mut self, body: &mut Body<L>) {
+        with_stack(|| self.in_body(body));
+    }
+}
+
+impl Products<'_> {
+    fn in_body<L: Level>(&mut self, body: &mut Body<L>) {
+        // Products of this body that are used once: where they stand, their factors.
+        let mut products: FxHashMap<Name, (usize, Atom, Atom)> = FxHashMap::default();
+        let stms = std::mem::take(&mut body.stms);
+        let mut out: Vec<Option<Stm<L>>> = Vec::with_capacity(stms.len());
+        for mut stm in stms {
+            self.square(&mut stm);
+            match &stm.exp {
+                Exp::Basic(BasicOp::Binary(BinOp::FMul, ty, a, b)) => {
+                    if let [only] = stm.pat.as_slice()
+                        && fusable(*ty)
+                        && stm.aux.certs.is_empty()
+                        && self.uses.get(only.name.index()) == Some(&1)
+                    {
+                        products.insert(only.name, (out.len(), *a, *b));
+                    }
+                }
+                Exp::Basic(BasicOp::Binary(op @ (BinOp::FAdd | BinOp::FSub), ty, x, y)) => {
+                    let (op, ty, x, y) = (*op, *ty, *x, *y);
+                    let product = |atom: Atom| products.get(&atom.var()?).copied();
+                    let (first, second) = (product(x), product(y));
+                    if (first.is_some() || second.is_some()) && self.fuel.take() {
+                        let exp = match (op, first, second) {
+                            (BinOp::FAdd, Some((at, a, b)), _) => {
+                                out[at] = None;
+                                BasicOp::Fma(ty, a, b, y)
+                            }
+                            (BinOp::FAdd, None, Some((at, a, b))) => {
+                                out[at] = None;
+                                BasicOp::Fma(ty, a, b, x)
+                            }
+                            (_, Some((at, a, b)), _) => {
+                                out[at] = None;
+                                let minus = self.negated(ty, y, &stm.aux, &mut out);
+                                BasicOp::Fma(ty, a, b, minus)
+                            }
+                            (_, None, Some((at, a, b))) => {
+                                out[at] = None;
+                                let minus = self.negated(ty, a, &stm.aux, &mut out);
+                                BasicOp::Fma(ty, minus, b, x)
+                            }
+                            (_, None, None) => BasicOp::Binary(op, ty, x, y),
+                        };
+                        stm.exp = Exp::Basic(exp);
+                    }
+                }
+                Exp::Basic(_) => {}
+                _ => VisitMut::<L>::exp(self, &mut stm.exp),
+            }
+            out.push(Some(stm));
+        }
+        body.stms = out.into_iter().flatten().collect();
+    }
+
+    /// A power of 2.0 as a product.
+    fn square<L: Level>(&mut self, stm: &mut Stm<L>) {
+        let Exp::Basic(BasicOp::Math(MathFun::Pow, ty, args)) = &stm.exp else {
+            return;
+        };
+        let two = match args.get(1) {
+            Some(Atom::Const(Scalar::F32(x))) => *x == 2.0,
+            Some(Atom::Const(Scalar::F64(x))) => *x == 2.0,
+            _ => false,
+        };
+        if two && self.fuel.take() {
+            stm.exp = Exp::Basic(BasicOp::Binary(BinOp::FMul, *ty, args[0], args[0]));
+        }
+    }
+
+    fn negated<L: Level>(
+        &mut self,
+        ty: PrimType,
+        x: Atom,
+        aux: &Aux,
+        out: &mut Vec<Option<Stm<L>>>,
+    ) -> Atom {
+        if let Atom::Const(value) = x
+            && let Some(minus) = prim::eval::unary(UnOp::FNeg, value)
+        {
+            return Atom::Const(minus);
+        }
+        let name = self.names.fresh("minus");
+        let pat = vec![Param {
+            name,
+            ty: Type::Prim(ty),
+            ann: L::Ann::default(),
+        }];
+        out.push(Some(Stm {
+            pat,
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(BasicOp::Unary(UnOp::FNeg, ty, x)),
+        }));
+        Atom::Var(name)
+    }
+}
+
+/// Half precision has no such instruction on most machines.
+fn fusable(ty: PrimType) -> bool {
+    matches!(ty, PrimType::F32 | PrimType::F64)
+}

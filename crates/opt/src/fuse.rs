@@ -1,0 +1,333 @@
+//! Fusion: combinators that feed each other become one.
+//!
+//! ```text
+//! let ys = map w (x <- xs) -> f x
+//! let z  = reduce w (y <- ys) op 0        let z = redomap w (x <- xs) -> f x
+//!                                                 op 0
+//! ```
+//!
+//! A producer is fused into a consumer of the same body and width that reads
+//! its results elementwise, at the consumer's place. Nothing is computed twice:
+//! the producer is gone, and results of it that others use come out of the
+//! fused combinator. So it must be that
+//!
+//! - nobody has used a result of the producer before, and the consumer uses
+//!   them as inputs only;
+//! - nothing that the producer reads was consumed since, nor is by the consumer;
+//! - the fused combinator has not both scans and reductions (which would fall
+//!   apart again): what follows a scan elementwise goes to its `post` lambda;
+//! - neither passes accumulators on.
+//!
+//! A map that only a combinator inside a `withacc` reads moves in there first.
+//! Bodies are visited innermost first, statements in order, so that a chain of
+//! any length fuses in one walk; what lies in the lambdas of both fuses in the
+//! next. [`merge`] makes the fused combinators.
+//!
+//! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
+
+mod merge;
+
+use crate::alias::Aliases;
+use crate::passes::{Context, Signatures};
+use crate::simplify;
+use ir::soac::Soac;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
+use ir::types::Type;
+use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
+use ir::{Fuel, Name, NameTable, PassError, Soacs, TypeEnv};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How often a function is walked at most: a fusion brings combinators inside
+/// the two lambdas together, which the next walk finds.
+const MAX_ROUNDS: usize = 8;
+
+/// Fuses what can be in a function, and simplifies what that makes.
+pub(crate) fn fuse(
+    mut function: Function<Soacs>,
+    signatures: &Signatures,
+    context: &mut Context,
+) -> Result<Function<Soacs>, PassError> {
+    for _ in 0..MAX_ROUNDS {
+        let fused = walk(&mut function, signatures, context);
+        if !fused {
+            break;
+        }
+        function = simplify::simplify(function, signatures, context)?;
+    }
+    Ok(function)
+}
+
+/// One walk; whether something was fused.
+fn walk(function: &mut Function<Soacs>, signatures: &Signatures, context: &mut Context) -> bool {
+    let types = TypeEnv::of_function(function);
+    let aliases = Aliases::of(function, &types, signatures);
+    let mut uses = Uses(vec![0; function.names.len()]);
+    Visit::<Soacs>::body(&mut uses, &function.body);
+    let mut fuser = Fuser {
+        seen: vec![0; uses.0.len()],
+        uses: uses.0,
+        names: &mut function.names,
+        types,
+        aliases,
+        signatures,
+        consumed: Vec::new(),
+        fuel: &mut context.fuel,
+        fused: false,
+    };
+    fuser.fuse_body(&mut function.body);
+    fuser.fused
+}
+
+/// How often each name is used.
+struct Uses(Vec<u32>);
+
+impl Visit<Soacs> for Uses {
+    fn name(&mut self, name: &Name) {
+        self.0[name.index()] += 1;
+    }
+}
+
+struct Fuser<'a> {
+    /// How often each name is used in the whole function.
+    uses: Vec<u32>,
+    /// How often it was used up to here.
+    seen: Vec<u32>,
+    names: &'a mut NameTable,
+    types: TypeEnv,
+    aliases: Aliases,
+    signatures: &'a Signatures,
+    /// The classes consumed up to here.
+    consumed: Vec<usize>,
+    fuel: &'a mut Fuel,
+    fused: bool,
+}
+
+/// A statement that may be a producer.
+struct Placed {
+    stm: Option<Stm<Soacs>>,
+    /// How much had been consumed after it.
+    consumed: usize,
+}
+
+impl VisitMut<Soacs> for Fuser<'_> {
+    fn name(&mut self, name: &mut Name) {
+        self.seen[name.index()] += 1;
+    }
+
+    fn body(&mut self, body: &mut Body<Soacs>) {
+        self.fuse_body(body);
+    }
+}
+
+impl Fuser<'_> {
+    fn fuse_body(&mut self, body: &mut Body<Soacs>) {
+        with_stack(|| {
+            let stms = std::mem::take(&mut body.stms);
+            let mut placed: Vec<Placed> = Vec::with_capacity(stms.len());
+            let mut producers: FxHashMap<Name, usize> = FxHashMap::default();
+            for mut stm in stms {
+                self.sink(&mut stm, &mut placed, &producers);
+                self.stm(&mut stm);
+                self.consume(&stm.exp);
+                while let Some(i) = self.producer_for(&stm, &placed, &producers) {
+                    let Some(producer) = placed[i].stm.take() else {
+                        break;
+                    };
+                    stm = self.merge(producer, stm);
+                    self.fused = true;
+                }
+                if matches!(stm.exp, Exp::Op(Soac::Screma { .. })) {
+                    for param in &stm.pat {
+                        producers.insert(param.name, placed.len());
+                    }
+                }
+                placed.push(Placed {
+                    stm: Some(stm),
+                    consumed: self.consumed.len(),
+                });
+            }
+            for atom in &mut body.result {
+                VisitMut::<Soacs>::atom(self, atom);
+            }
+            body.stms = placed.into_iter().filter_map(|placed| placed.stm).collect();
+        });
+    }
+
+    /// Notes what an expression itself consumes.
+    fn consume(&mut self, exp: &Exp<Soacs>) {
+        let mut names: Vec<Name> = Vec::new();
+        match exp {
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::UpdateAcc { acc: array, .. }) => {
+                names.push(*array);
+            }
+            Exp::Basic(_) | Exp::If { .. } => {}
+            Exp::Loop { params, .. } => {
+                let consumed = params.iter().filter(|p| p.consumed);
+                names.extend(consumed.filter_map(|p| p.init.var()));
+            }
+            Exp::Apply { fun, args } => {
+                let signature = self.signatures.get(fun);
+                for (i, arg) in args.iter().enumerate() {
+                    let consumed =
+                        signature.is_none_or(|signature| signature.consumed.get(i) != Some(&false));
+                    if let (true, Atom::Var(name)) = (consumed, arg) {
+                        names.push(*name);
+                    }
+                }
+            }
+            Exp::Op(op) => names = op.consumed(),
+        }
+        for name in names {
+            self.consumed.push(self.aliases.class(name));
+        }
+    }
+
+    /// Whether nothing that the statement reads was consumed since, or is in `more`.
+    fn unharmed(&self, stm: &Stm<Soacs>, since: usize, more: &[Name]) -> bool {
+        let recent = &self.consumed[since.min(self.consumed.len())..];
+        if recent.is_empty() && more.is_empty() {
+            return true;
+        }
+        let arrays = free_names_exp(&stm.exp)
+            .into_iter()
+            .filter(|name| self.types.get(*name).is_some_and(Type::is_array));
+        let reads: FxHashSet<usize> = arrays.map(|name| self.aliases.class(name)).collect();
+        let more = more.iter().map(|name| self.aliases.class(*name));
+        recent
+            .iter()
+            .copied()
+            .chain(more)
+            .all(|class| !reads.contains(&class))
+    }
+
+    /// A statement that can be fused into this one, which was visited already.
+    fn producer_for(
+        &mut self,
+        stm: &Stm<Soacs>,
+        placed: &[Placed],
+        producers: &FxHashMap<Name, usize>,
+    ) -> Option<usize> {
+        let Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) = &stm.exp else {
+            return None;
+        };
+        let mut tried: Vec<usize> = Vec::new();
+        for input in inputs {
+            let Some(&i) = producers.get(input) else {
+                continue;
+            };
+            if tried.contains(&i) {
+                continue;
+            }
+            tried.push(i);
+            let Some(producer) = &placed[i].stm else {
+                continue;
+            };
+            if self.reads_elementwise(producer, inputs)
+                && merge::possible(producer, stm, &|name| self.is_kept(name, inputs))
+                && self.unharmed(producer, placed[i].consumed, &[])
+                && self.fuel.take()
+            {
+                return Some(i);
+            }
+        }
+        None
+    }
+
+    /// How often an array is among the inputs.
+    fn among(name: Name, inputs: &[Name]) -> u32 {
+        inputs.iter().filter(|input| **input == name).count() as u32
+    }
+
+    /// Whether all uses so far of the producer's results are these inputs.
+    fn reads_elementwise(&self, producer: &Stm<Soacs>, inputs: &[Name]) -> bool {
+        producer
+            .pat
+            .iter()
+            .all(|param| self.seen[param.name.index()] == Self::among(param.name, inputs))
+    }
+
+    /// Whether a producer's result is used beside these inputs.
+    fn is_kept(&self, name: Name, inputs: &[Name]) -> bool {
+        self.uses[name.index()] > Self::among(name, inputs)
+    }
+
+    fn merge(&mut self, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
+        let inputs = match &consumer.exp {
+            Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) => inputs.clone(),
+            _ => Vec::new(),
+        };
+        let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
+        let uses = &self.uses;
+        let kept = |name: Name| uses[name.index()] > Self::among(name, &inputs);
+        let fused = merge::merge(producer, consumer, &kept, self.names, &mut self.types);
+        // The inputs are no uses any more.
+        for name in results {
+            let gone = Self::among(name, &inputs);
+            self.uses[name.index()] -= gone;
+            self.seen[name.index()] -= gone;
+        }
+        self.uses.resize(self.names.len(), 1);
+        self.seen.resize(self.names.len(), 1);
+        fused
+    }
+
+    /// Moves maps that only combinators inside a `withacc` read into it.
+    fn sink(
+        &mut self,
+        stm: &mut Stm<Soacs>,
+        placed: &mut [Placed],
+        producers: &FxHashMap<Name, usize>,
+    ) {
+        let Exp::Op(Soac::WithAcc { inputs, lambda }) = &mut stm.exp else {
+            return;
+        };
+        let dests: Vec<Name> = inputs
+            .iter()
+            .flat_map(|input| input.arrays.iter().copied())
+            .collect();
+        let mut moved: Vec<(usize, usize)> = Vec::new();
+        for (at, inner) in lambda.body.stms.iter().enumerate() {
+            let Exp::Op(Soac::Screma { inputs, .. }) = &inner.exp else {
+                continue;
+            };
+            for input in inputs {
+                let Some(&i) = producers.get(input) else {
+                    continue;
+                };
+                let Some(producer) = &placed[i].stm else {
+                    continue;
+                };
+                if moved.iter().any(|(other, _)| *other == i) {
+                    continue;
+                }
+                let alone = producer
+                    .pat
+                    .iter()
+                    .all(|param| self.uses[param.name.index()] == Self::among(param.name, inputs));
+                if alone
+                    && merge::is_map(producer)
+                    && merge::possible(producer, inner, &|_| false)
+                    && self.unharmed(producer, placed[i].consumed, &dests)
+                {
+                    moved.push((i, at));
+                }
+            }
+        }
+        for (i, at) in moved.into_iter().rev() {
+            if let Some(mut producer) = placed[i].stm.take() {
+                Unsee(&mut self.seen).stm(&mut producer);
+                lambda.body.stms.insert(at, producer);
+            }
+        }
+    }
+}
+
+/// Takes a statement's uses back: it will be visited again elsewhere.
+struct Unsee<'a>(&'a mut Vec<u32>);
+
+impl VisitMut<Soacs> for Unsee<'_> {
+    fn name(&mut self, name: &mut Name) {
+        let seen = &mut self.0[name.index()];
+        *seen = seen.saturating_sub(1);
+    }
+}

@@ -1,0 +1,464 @@
+//! Two combinators as one.
+//!
+//! With the producer's and the consumer's map lambdas `p` and `c`, the fused
+//! one is `p` then `c`, the consumer's parameters bound to the producer's
+//! results. Values and results come in the order
+//!
+//! ```text
+//! values   scans of p, of c | reductions of p, of c | mapped of c | kept of p
+//! results  reduced p, c | scanned p, c | mapped c | kept p
+//! ```
+//!
+//! Where the consumer reads what the producer scanned, `c` follows the scan
+//! instead: it becomes the end of the `post` lambda, and inputs of the consumer
+//! from elsewhere pass through the map lambda to it.
+
+use ir::soac::{Operator, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{Name, NameTable, Soacs, TypeEnv};
+
+/// The parts of a [`Soac::Screma`].
+struct Screma {
+    width: Dim,
+    inputs: Vec<Name>,
+    map: Lambda<Soacs>,
+    scans: Vec<Operator<Soacs>>,
+    reduces: Vec<Operator<Soacs>>,
+    post: Option<Lambda<Soacs>>,
+}
+
+fn arity(ops: &[Operator<Soacs>]) -> usize {
+    ops.iter().map(|op| op.neutral.len()).sum()
+}
+
+/// Whether the statement only maps.
+pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
+    matches!(
+        &stm.exp,
+        Exp::Op(Soac::Screma { scans, reduces, post: None, .. })
+            if scans.is_empty() && reduces.is_empty()
+    )
+}
+
+fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
+    stm.pat
+        .iter()
+        .any(|param| matches!(param.ty, Type::Acc { .. }))
+}
+
+/// Whether the consumer reads results of the producer that come after a scan.
+fn reads_scanned(
+    producer: &Stm<Soacs>,
+    scans: &[Operator<Soacs>],
+    reduces: &[Operator<Soacs>],
+    post: bool,
+    inputs: &[Name],
+) -> bool {
+    let n_reduced = arity(reduces);
+    let n_scanned = if post {
+        producer.pat.len() - n_reduced
+    } else {
+        arity(scans)
+    };
+    producer.pat[n_reduced..n_reduced + n_scanned]
+        .iter()
+        .any(|param| inputs.contains(&param.name))
+}
+
+/// Whether the producer can be fused into the consumer, which reads its
+/// results elementwise only; `kept` are results that others use.
+pub(super) fn possible(
+    producer: &Stm<Soacs>,
+    consumer: &Stm<Soacs>,
+    kept: &dyn Fn(Name) -> bool,
+) -> bool {
+    let Exp::Op(Soac::Screma {
+        width,
+        inputs: _,
+        map: _,
+        scans,
+        reduces,
+        post,
+    }) = &producer.exp
+    else {
+        return false;
+    };
+    if passes_accumulators(producer) {
+        return false;
+    }
+    match &consumer.exp {
+        Exp::Op(Soac::Hist {
+            width: other,
+            inputs: _,
+            map: _,
+            ops: _,
+        }) => {
+            width == other && is_map(producer) && producer.pat.iter().all(|param| !kept(param.name))
+        }
+        Exp::Op(Soac::Screma {
+            width: other,
+            inputs,
+            map: _,
+            scans: own_scans,
+            reduces: own_reduces,
+            post: own_post,
+        }) => {
+            // A reduced array is there only after all iterations.
+            let reduced = &producer.pat[..arity(reduces)];
+            if width != other || reduced.iter().any(|param| inputs.contains(&param.name)) {
+                return false;
+            }
+            if reads_scanned(producer, scans, reduces, post.is_some(), inputs) {
+                return reduces.is_empty()
+                    && own_scans.is_empty()
+                    && own_reduces.is_empty()
+                    && own_post.is_none()
+                    && !passes_accumulators(consumer);
+            }
+            let scan = !scans.is_empty() || !own_scans.is_empty();
+            let reduce = !reduces.is_empty() || !own_reduces.is_empty();
+            post.is_none() && !(scan && reduce)
+        }
+        _ => false,
+    }
+}
+
+/// The producer and the consumer as one statement, given that it is [`possible`].
+pub(super) fn merge(
+    producer: Stm<Soacs>,
+    consumer: Stm<Soacs>,
+    kept: &dyn Fn(Name) -> bool,
+    names: &mut NameTable,
+    types: &mut TypeEnv,
+) -> Stm<Soacs> {
+    let aux = merge_aux(&producer.aux, consumer.aux);
+    let pat_p = producer.pat;
+    let Exp::Op(Soac::Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces,
+        post,
+    }) = producer.exp
+    else {
+        return Stm {
+            pat: consumer.pat,
+            aux,
+            exp: consumer.exp,
+        };
+    };
+    let p = Screma {
+        width,
+        inputs,
+        map,
+        scans,
+        reduces,
+        post,
+    };
+    match consumer.exp {
+        Exp::Op(Soac::Hist {
+            width,
+            inputs,
+            map,
+            ops,
+        }) => {
+            let mut fused = p.map;
+            let values = std::mem::take(&mut fused.body.result);
+            fused.ret.clear();
+            let mut outer = p.inputs;
+            append(&mut fused, &mut outer, &pat_p, &values, &inputs, map, &aux);
+            let exp = Exp::Op(Soac::Hist {
+                width,
+                inputs: outer,
+                map: fused,
+                ops,
+            });
+            Stm {
+                pat: consumer.pat,
+                aux,
+                exp,
+            }
+        }
+        Exp::Op(Soac::Screma {
+            width: _,
+            inputs,
+            map,
+            scans,
+            reduces,
+            post,
+        }) => {
+            let c = Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            };
+            let n_reduced = arity(&p.reduces);
+            let n_scanned = if p.post.is_some() {
+                pat_p.len() - n_reduced
+            } else {
+                arity(&p.scans)
+            };
+            let after = pat_p[n_reduced..n_reduced + n_scanned]
+                .iter()
+                .any(|param| c.inputs.contains(&param.name));
+            let (pat, fused) = if after {
+                after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types)
+            } else {
+                in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types)
+            };
+            let Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } = fused;
+            let exp = Exp::Op(Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            });
+            Stm { pat, aux, exp }
+        }
+        exp => Stm {
+            pat: consumer.pat,
+            aux,
+            exp,
+        },
+    }
+}
+
+/// Certificates and attributes of both, the consumer's provenance (statements
+/// inside keep their own).
+fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
+    let mut aux = consumer;
+    for cert in &producer.certs {
+        if !aux.certs.contains(cert) {
+            aux.certs.push(*cert);
+        }
+    }
+    for attr in &producer.attrs.0 {
+        if !aux.attrs.0.contains(attr) {
+            aux.attrs.0.push(attr.clone());
+        }
+    }
+    aux
+}
+
+fn bind(param: Param<Soacs>, value: Atom, aux: &Aux) -> Stm<Soacs> {
+    Stm {
+        pat: vec![param],
+        aux: Aux::at(aux.prov),
+        exp: Exp::Basic(BasicOp::Atom(value)),
+    }
+}
+
+/// Appends the consumer's lambda to the producer's: parameters over the
+/// producer's results (`pat`, in the iteration `values`) are bound to these,
+/// others are added with their inputs. Results are the consumer's.
+fn append(
+    fused: &mut Lambda<Soacs>,
+    outer: &mut Vec<Name>,
+    pat: &[Param<Soacs>],
+    values: &[Atom],
+    inputs: &[Name],
+    map: Lambda<Soacs>,
+    aux: &Aux,
+) {
+    let Lambda { params, body, ret } = map;
+    for (param, input) in params.into_iter().zip(inputs) {
+        match pat.iter().position(|produced| produced.name == *input) {
+            Some(i) => fused.body.stms.push(bind(param, values[i], aux)),
+            None => {
+                fused.params.push(param);
+                outer.push(*input);
+            }
+        }
+    }
+    fused.body.stms.extend(body.stms);
+    fused.body.result.extend(body.result);
+    fused.ret.extend(ret);
+}
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "two combinators, their patterns and the tables"
+)]
+fn in_map(
+    p: Screma,
+    pat_p: Vec<Param<Soacs>>,
+    c: Screma,
+    pat_c: Vec<Param<Soacs>>,
+    kept: &dyn Fn(Name) -> bool,
+    aux: &Aux,
+    names: &mut NameTable,
+    types: &mut TypeEnv,
+) -> (Vec<Param<Soacs>>, Screma) {
+    let (scanned_p, reduced_p) = (arity(&p.scans), arity(&p.reduces));
+    let (scanned_c, reduced_c) = (arity(&c.scans), arity(&c.reduces));
+    let mut map = p.map;
+    let mut inputs = p.inputs;
+    let values = std::mem::take(&mut map.body.result);
+    let ret = std::mem::take(&mut map.ret);
+    // Only mapped results are read: values and pattern agree from there on.
+    let first = scanned_p + reduced_p;
+    append(
+        &mut map,
+        &mut inputs,
+        &pat_p[first..],
+        &values[first..],
+        &c.inputs,
+        c.map,
+        aux,
+    );
+    let own = std::mem::take(&mut map.body.result);
+    let own_ret = std::mem::take(&mut map.ret);
+    let mut add = |values: &[Atom], types: &[Type]| {
+        map.body.result.extend_from_slice(values);
+        map.ret.extend_from_slice(types);
+    };
+    add(&values[..scanned_p], &ret[..scanned_p]);
+    add(&own[..scanned_c], &own_ret[..scanned_c]);
+    add(&values[scanned_p..first], &ret[scanned_p..first]);
+    let end = scanned_c + reduced_c;
+    add(&own[scanned_c..end], &own_ret[scanned_c..end]);
+    add(&own[end..], &own_ret[end..]);
+    let mut pat_p = pat_p;
+    let mapped_p = pat_p.split_off(first);
+    let mut kept_p = Vec::new();
+    for (i, param) in mapped_p.into_iter().enumerate() {
+        if kept(param.name) {
+            add(&values[first + i..=first + i], &ret[first + i..=first + i]);
+            kept_p.push(param);
+        }
+    }
+    let kept_ret: Vec<Type> = map.ret[map.ret.len() - kept_p.len()..].to_vec();
+    let scan_ret: Vec<Type> = map.ret[..scanned_p].to_vec();
+    let post = c.post.map(|post| {
+        let mut fresh = |ty: &Type| {
+            let name = names.fresh("x");
+            types.set(name, ty.clone());
+            Param {
+                name,
+                ty: ty.clone(),
+                ann: (),
+            }
+        };
+        let before: Vec<Param<Soacs>> = scan_ret.iter().map(&mut fresh).collect();
+        let behind: Vec<Param<Soacs>> = kept_ret.iter().map(&mut fresh).collect();
+        let atoms = |params: &[Param<Soacs>]| -> Vec<Atom> {
+            params.iter().map(|param| Atom::Var(param.name)).collect()
+        };
+        let result = [atoms(&before), post.body.result, atoms(&behind)].concat();
+        Lambda {
+            params: [before, post.params, behind].concat(),
+            body: Body {
+                stms: post.body.stms,
+                result,
+            },
+            ret: [scan_ret, post.ret, kept_ret].concat(),
+        }
+    });
+    let mut pat = pat_p;
+    let scanned = pat.split_off(reduced_p);
+    let mut pat_c = pat_c;
+    let rest_c = pat_c.split_off(reduced_c);
+    pat.extend(pat_c);
+    pat.extend(scanned);
+    pat.extend(rest_c);
+    pat.extend(kept_p);
+    let fused = Screma {
+        width: p.width,
+        inputs,
+        map,
+        scans: [p.scans, c.scans].concat(),
+        reduces: [p.reduces, c.reduces].concat(),
+        post,
+    };
+    (pat, fused)
+}
+
+#[allow(
+    clippy::too_many_arguments,
+    reason = "two combinators, their patterns and the tables"
+)]
+fn after_scan(
+    p: Screma,
+    pat_p: Vec<Param<Soacs>>,
+    c: Screma,
+    pat_c: Vec<Param<Soacs>>,
+    kept: &dyn Fn(Name) -> bool,
+    aux: &Aux,
+    names: &mut NameTable,
+    types: &mut TypeEnv,
+) -> (Vec<Param<Soacs>>, Screma) {
+    let mut fresh = |ty: &Type| {
+        let name = names.fresh("x");
+        types.set(name, ty.clone());
+        Param {
+            name,
+            ty: ty.clone(),
+            ann: (),
+        }
+    };
+    let mut map = p.map;
+    let mut inputs = p.inputs;
+    let mut post = p.post.unwrap_or_else(|| {
+        let params: Vec<Param<Soacs>> = map.ret.iter().map(&mut fresh).collect();
+        let result = params.iter().map(|param| Atom::Var(param.name)).collect();
+        let stms = Vec::new();
+        Lambda {
+            params,
+            body: Body { stms, result },
+            ret: map.ret.clone(),
+        }
+    });
+    let results = std::mem::take(&mut post.body.result);
+    let ret = std::mem::take(&mut post.ret);
+    let Lambda {
+        params,
+        body,
+        ret: ret_c,
+    } = c.map;
+    for (param, input) in params.into_iter().zip(&c.inputs) {
+        if let Some(i) = pat_p.iter().position(|bound| bound.name == *input) {
+            post.body.stms.push(bind(param, results[i], aux));
+            continue;
+        }
+        let row = fresh(&param.ty);
+        map.body.result.push(Atom::Var(row.name));
+        map.ret.push(row.ty.clone());
+        map.params.push(row);
+        inputs.push(*input);
+        post.params.push(param);
+    }
+    post.body.stms.extend(body.stms);
+    post.body.result = body.result;
+    post.ret = ret_c;
+    let mut pat = pat_c;
+    for ((param, result), ty) in pat_p.into_iter().zip(results).zip(ret) {
+        if kept(param.name) {
+            pat.push(param);
+            post.body.result.push(result);
+            post.ret.push(ty);
+        }
+    }
+    let fused = Screma {
+        width: p.width,
+        inputs,
+        map,
+        scans: p.scans,
+        reduces: p.reduces,
+        post: Some(post),
+    };
+    (pat, fused)
+}

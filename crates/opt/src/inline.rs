@@ -1,0 +1,403 @@
+//! Inlining: calls replaced by bodies.
+//!
+//! Functions are visited callees first, so that a body that is copied has its
+//! own calls replaced already. A call is replaced where the callee is small,
+//! called once, asked for (`#[inline]`), or holds combinators or takes arrays
+//! (so that it can fuse with its caller), as long as neither the callee nor the
+//! caller has grown too far; never where it is recursive or asked not to be
+//! (`#[noinline]`). Constants are inlined where they are constants.
+//! Functions that no entry point reaches are removed.
+//!
+//! The call's certificates go to the callee's outermost statements, its
+//! provenance below each of theirs.
+
+use crate::passes::Context;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
+use ir::types::Type;
+use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
+use ir::{Fuel, FunName, NameTable, PassError, ProvTable};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Statements of a function that is copied wherever it is called.
+const SMALL: usize = 60;
+/// Statements of a function of scalars that is copied: a call of a mathematical
+/// function keeps a loop out of vector registers.
+const SCALAR: usize = 400;
+/// Statements of a function with arrays or combinators that is copied.
+const MEDIUM: usize = 2000;
+/// Statements that a caller may have after inlining what is not small.
+const CALLER: usize = 20_000;
+
+/// Inlines calls, callees first.
+pub(crate) fn inline<L: Level>(
+    program: Program<L>,
+    context: &mut Context,
+) -> Result<Program<L>, PassError> {
+    let Program {
+        files,
+        entries,
+        functions,
+    } = program;
+    let index: FxHashMap<FunName, usize> = functions
+        .iter()
+        .enumerate()
+        .map(|(i, f)| (f.name.clone(), i))
+        .collect();
+    let calls: Vec<Vec<usize>> = functions.iter().map(|f| calls_of(f, &index)).collect();
+    let roots: Vec<usize> = entries
+        .iter()
+        .filter_map(|entry| index.get(&entry.fun).copied())
+        .collect();
+    let Order { order, recursive } = callees_first(&calls, &roots);
+    let mut count = vec![0usize; functions.len()];
+    for i in &order {
+        for callee in &calls[*i] {
+            count[*callee] += 1;
+        }
+    }
+    for root in &roots {
+        count[*root] += 2;
+    }
+    let mut done: Vec<Option<Function<L>>> = functions.into_iter().map(Some).collect();
+    let mut facts: Vec<Option<Callee>> = vec![None; done.len()];
+    for i in order {
+        let Some(mut function) = done[i].take() else {
+            continue;
+        };
+        let size = size_of(&function.body);
+        let mut inliner = Inliner {
+            functions: &done,
+            facts: &facts,
+            index: &index,
+            names: &mut function.names,
+            provs: &mut function.provs,
+            map: Substitution::default(),
+            size,
+            fuel: &mut context.fuel,
+        };
+        VisitMut::<L>::body(&mut inliner, &mut function.body);
+        facts[i] = Some(Callee::of(&function, recursive[i], count[i]));
+        done[i] = Some(function);
+    }
+    let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
+    Ok(drop_unreachable(Program {
+        files,
+        entries,
+        functions,
+    }))
+}
+
+/// What is known of a function when calls of it are looked at.
+#[derive(Clone)]
+struct Callee {
+    size: usize,
+    wanted: bool,
+    forbidden: bool,
+    calls: usize,
+    arrays: bool,
+}
+
+impl Callee {
+    fn of<L: Level>(function: &Function<L>, recursive: bool, calls: usize) -> Self {
+        let has = |name: &str| function.attrs.0.iter().any(|attr| &**attr == name);
+        let size = size_of(&function.body);
+        let params = function.params.iter().map(|p| &p.param.ty);
+        let results = function.ret.iter().map(|r| &r.ty);
+        let arrays = params.chain(results).any(|ty| !ty.is_prim());
+        // A constant is computed once, unless it is one already.
+        let computed =
+            function.kind == FunKind::Constant && !(size <= 2 && results_are_scalars(function));
+        Self {
+            size,
+            wanted: has("inline"),
+            forbidden: has("noinline") || recursive || computed,
+            calls,
+            arrays: arrays || has_operations(&function.body),
+        }
+    }
+
+    fn pays(&self, caller: usize) -> bool {
+        if self.forbidden {
+            return false;
+        }
+        let fits = caller + self.size <= CALLER;
+        self.wanted
+            || self.size <= SMALL
+            || (fits && self.calls == 1)
+            || (fits && self.size <= if self.arrays { MEDIUM } else { SCALAR })
+    }
+}
+
+fn results_are_scalars<L: Level>(function: &Function<L>) -> bool {
+    function.ret.iter().all(|r| r.ty.is_prim())
+}
+
+struct Inliner<'a, L: Level> {
+    functions: &'a [Option<Function<L>>],
+    facts: &'a [Option<Callee>],
+    index: &'a FxHashMap<FunName, usize>,
+    names: &'a mut NameTable,
+    provs: &'a mut ProvTable,
+    map: Substitution,
+    size: usize,
+    fuel: &'a mut Fuel,
+}
+
+impl<'a, L: Level> Inliner<'a, L> {
+    /// The function to put in place of a call.
+    fn callee(&mut self, fun: &FunName) -> Option<&'a Function<L>> {
+        let i = *self.index.get(fun)?;
+        let facts = self.facts[i].as_ref()?;
+        if !facts.pays(self.size) || !self.fuel.take() {
+            return None;
+        }
+        self.size += facts.size;
+        self.functions[i].as_ref()
+    }
+
+    fn replace(
+        &mut self,
+        callee: &Function<L>,
+        pat: Vec<Param<L>>,
+        aux: Aux,
+        args: &[Atom],
+        out: &mut Vec<Stm<L>>,
+    ) {
+        let mut map: Substitution = callee
+            .params
+            .iter()
+            .zip(args)
+            .map(|(param, arg)| (param.param.name, *arg))
+            .collect();
+        let mut import = Import {
+            from_names: &callee.names,
+            from_provs: &callee.provs,
+            names: self.names,
+            provs: self.provs,
+            outer: aux.prov,
+        };
+        let Body { stms, result } = import_body(&callee.body, &mut import, &mut map);
+        for mut stm in stms {
+            for cert in &aux.certs {
+                if !stm.aux.certs.contains(cert) {
+                    stm.aux.certs.push(*cert);
+                }
+            }
+            out.push(stm);
+        }
+        for (mut param, value) in pat.into_iter().zip(result) {
+            let name = param.name;
+            if aux.certs.is_empty() || param.ty == Type::I64 {
+                self.map.insert(name, value);
+                continue;
+            }
+            // The value alone would not tell what was checked. (A size must
+            // stand in types by itself; what made it was checked.)
+            self.param(&mut param);
+            let aux = aux.clone();
+            let exp = Exp::Basic(BasicOp::Atom(value));
+            let pat = vec![param];
+            out.push(Stm { pat, aux, exp });
+        }
+    }
+}
+
+impl<L: Level> VisitMut<L> for Inliner<'_, L> {
+    fn name(&mut self, name: &mut ir::Name) {
+        if let Some(Atom::Var(new)) = self.map.get(name) {
+            *name = *new;
+        }
+    }
+
+    fn atom(&mut self, atom: &mut Atom) {
+        if let Atom::Var(name) = atom
+            && let Some(new) = self.map.get(name)
+        {
+            *atom = *new;
+        }
+    }
+
+    fn dim(&mut self, dim: &mut ir::Dim) {
+        if let ir::Dim::Var(name) = dim
+            && let Some(new) = self.map.get(name).and_then(|new| ir::Dim::from_atom(*new))
+        {
+            *dim = new;
+        }
+    }
+
+    fn poly(&mut self, poly: &mut ir::poly::Poly) {
+        *poly = poly.substitute(|name| {
+            self.map.get(&name).map_or_else(
+                || ir::poly::Poly::var(name),
+                |new| ir::poly::Poly::atom(*new),
+            )
+        });
+    }
+
+    fn body(&mut self, body: &mut Body<L>) {
+        ir::walk::with_stack(|| {
+            let stms = std::mem::take(&mut body.stms);
+            let mut out = Vec::with_capacity(stms.len());
+            for mut stm in stms {
+                if let Exp::Apply { fun, args } = &mut stm.exp
+                    && let Some(callee) = self.callee(fun)
+                {
+                    for arg in args.iter_mut() {
+                        VisitMut::<L>::atom(self, arg);
+                    }
+                    for cert in &mut stm.aux.certs {
+                        VisitMut::<L>::name(self, cert);
+                    }
+                    let args = std::mem::take(args);
+                    self.replace(callee, stm.pat, stm.aux, &args, &mut out);
+                } else {
+                    self.stm(&mut stm);
+                    out.push(stm);
+                }
+            }
+            for atom in &mut body.result {
+                VisitMut::<L>::atom(self, atom);
+            }
+            body.stms = out;
+        });
+    }
+}
+
+struct Calls<'a> {
+    index: &'a FxHashMap<FunName, usize>,
+    calls: Vec<usize>,
+}
+
+impl<L: Level> Visit<L> for Calls<'_> {
+    fn exp(&mut self, exp: &Exp<L>) {
+        if let Exp::Apply { fun, args: _ } = exp {
+            self.calls.extend(self.index.get(fun));
+        }
+        self.walk_exp(exp);
+    }
+}
+
+fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>) -> Vec<usize> {
+    let mut calls = Calls {
+        index,
+        calls: Vec::new(),
+    };
+    Visit::<L>::body(&mut calls, &function.body);
+    calls.calls
+}
+
+fn size_of<L: Level>(body: &Body<L>) -> usize {
+    struct Size(usize);
+    impl<L: Level> Visit<L> for Size {
+        fn stm(&mut self, stm: &Stm<L>) {
+            self.0 += 1;
+            if !matches!(stm.exp, Exp::Basic(_)) {
+                self.exp(&stm.exp);
+            }
+        }
+    }
+    let mut size = Size(0);
+    Visit::<L>::body(&mut size, body);
+    size.0
+}
+
+fn has_operations<L: Level>(body: &Body<L>) -> bool {
+    struct Has(bool);
+    impl<L: Level> Visit<L> for Has {
+        fn exp(&mut self, exp: &Exp<L>) {
+            self.0 |= matches!(exp, Exp::Op(_));
+            if !self.0 {
+                self.walk_exp(exp);
+            }
+        }
+    }
+    let mut has = Has(false);
+    Visit::<L>::body(&mut has, body);
+    has.0
+}
+
+struct Order {
+    /// What the roots reach, callees before callers where there is no cycle.
+    order: Vec<usize>,
+    /// Whether a function can reach itself.
+    recursive: Vec<bool>,
+}
+
+/// Depth-first from the roots (Tarjan's strongly connected components), without recursion.
+fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
+    const NONE: usize = usize::MAX;
+    let n = calls.len();
+    let (mut found, mut low) = (vec![NONE; n], vec![0; n]);
+    let mut on_stack = vec![false; n];
+    let (mut component, mut work): (Vec<usize>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
+    let mut result = Order {
+        order: Vec::new(),
+        recursive: vec![false; n],
+    };
+    let mut next = 0;
+    for &root in roots {
+        if found[root] != NONE {
+            continue;
+        }
+        work.push((root, 0));
+        while let Some((node, at)) = work.pop() {
+            if at == 0 && found[node] == NONE {
+                found[node] = next;
+                low[node] = next;
+                next += 1;
+                component.push(node);
+                on_stack[node] = true;
+            }
+            if let Some(&callee) = calls[node].get(at) {
+                work.push((node, at + 1));
+                if found[callee] == NONE {
+                    work.push((callee, 0));
+                } else if on_stack[callee] {
+                    low[node] = low[node].min(found[callee]);
+                }
+                continue;
+            }
+            if low[node] == found[node] {
+                let start = component.iter().rposition(|other| *other == node);
+                let members = component.split_off(start.unwrap_or(0));
+                let cyclic = members.len() > 1 || calls[node].contains(&node);
+                for member in members.iter().rev() {
+                    on_stack[*member] = false;
+                    result.recursive[*member] = cyclic;
+                    result.order.push(*member);
+                }
+            }
+            if let Some((parent, _)) = work.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+        }
+    }
+    result
+}
+
+/// Removes the functions that no entry point reaches.
+fn drop_unreachable<L: Level>(mut program: Program<L>) -> Program<L> {
+    let index: FxHashMap<FunName, usize> = program
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(i, f)| (f.name.clone(), i))
+        .collect();
+    let mut pending: Vec<usize> = program
+        .entries
+        .iter()
+        .filter_map(|entry| index.get(&entry.fun).copied())
+        .collect();
+    let mut reached: FxHashSet<usize> = FxHashSet::default();
+    while let Some(i) = pending.pop() {
+        if reached.insert(i) {
+            pending.extend(calls_of(&program.functions[i], &index));
+        }
+    }
+    let mut at = 0;
+    program.functions.retain(|_| {
+        at += 1;
+        reached.contains(&(at - 1))
+    });
+    program
+}

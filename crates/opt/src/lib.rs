@@ -1,0 +1,27 @@
+//! The optimiser: inlining, simplification, fusion.
+//!
+//! Before: a verified program of any level; after: a verified program of the
+//! same level with the same meaning that does less. Nothing here knows hardware.
+//!
+//! - [`passes`]: the pipelines, as data.
+//! - `inline`: calls replaced by bodies where that pays.
+//! - `simplify`: folding, copy propagation, common subexpressions, hoisting,
+//!   bounds checks that cannot fail, conditionals to selections.
+//! - `dce`: what no result needs is removed.
+//! - `fuse`: combinators that feed each other become one.
+//! - `fma`: products that are added become fused multiply-adds.
+//!
+//! Passes work on one function at a time but for inlining; what they need to
+//! know of others is in [`passes::Signatures`].
+
+mod alias;
+mod dce;
+mod fma;
+mod fuse;
+mod inline;
+mod level;
+pub mod passes;
+mod simplify;
+
+pub use level::OptLevel;
+pub use passes::{Context, Pass, SEGS, SOACS, Signatures, run};

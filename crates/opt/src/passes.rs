@@ -1,0 +1,146 @@
+//! The pipelines, as data: what runs at each level, in order.
+//!
+//! The driver runs them one by one (to time, dump and verify after each) or
+//! all by [`run`].
+
+use crate::level::OptLevel;
+use crate::{fma, fuse, inline, simplify};
+use ir::syntax::Function;
+use ir::{Fuel, FunName, Level, PassError, Program, Segs, Soacs};
+use rustc_hash::FxHashMap;
+
+/// What passes share.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// How many rewrites may still be made.
+    pub fuel: Fuel,
+    /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
+    pub strict_fp: bool,
+}
+
+impl Context {
+    /// For this many rewrites (all if `None`), with or without fused multiply-adds.
+    pub fn new(fuel: Option<u64>, strict_fp: bool) -> Self {
+        let fuel = fuel.map_or_else(Fuel::unlimited, Fuel::limited);
+        Self { fuel, strict_fp }
+    }
+}
+
+/// One step of a pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass<L: Level> {
+    /// Its name on the command line, in logs and dumps.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub description: &'static str,
+    /// The step.
+    pub run: fn(Program<L>, &mut Context) -> Result<Program<L>, PassError>,
+}
+
+/// The passes over second-order combinators, before flattening.
+pub const SOACS: &[Pass<Soacs>] = &[
+    Pass {
+        name: "simplify",
+        description: "simplify functions before they are copied",
+        run: simplify_program,
+    },
+    Pass {
+        name: "inline",
+        description: "replace calls by bodies where that pays; drop what no entry point reaches",
+        run: inline::inline,
+    },
+    Pass {
+        name: "simplify",
+        description: "fold, share, hoist and remove",
+        run: simplify_program,
+    },
+    Pass {
+        name: "fuse",
+        description: "combinators that feed each other become one; simplify what that makes",
+        run: |program, context| per_function(program, context, fuse::fuse),
+    },
+    Pass {
+        name: "fma",
+        description: "fuse products with the sums that they go to",
+        run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+];
+
+/// The passes over segmented operations, after flattening.
+pub const SEGS: &[Pass<Segs>] = &[
+    Pass {
+        name: "simplify",
+        description: "fold, share, hoist and remove",
+        run: simplify_program,
+    },
+    Pass {
+        name: "fma",
+        description: "fuse products with the sums that they go to, where loops brought them together",
+        run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+];
+
+/// Runs passes in order.
+pub fn run<L: Level>(
+    passes: &[Pass<L>],
+    program: Program<L>,
+    context: &mut Context,
+) -> Result<Program<L>, PassError> {
+    passes
+        .iter()
+        .try_fold(program, |program, pass| (pass.run)(program, context))
+}
+
+/// What callers may know of a function.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// For each parameter, whether a call consumes the argument.
+    pub consumed: Vec<bool>,
+    /// For each result, the parameters that it may alias.
+    pub aliases: Vec<Vec<u32>>,
+}
+
+/// The signatures of a program's functions.
+#[derive(Clone, Debug, Default)]
+pub struct Signatures(FxHashMap<FunName, Signature>);
+
+impl Signatures {
+    /// Those of all functions of a program.
+    pub fn of<L: Level>(program: &Program<L>) -> Self {
+        let signature = |function: &Function<L>| {
+            let signature = Signature {
+                consumed: function.params.iter().map(|p| p.consumed).collect(),
+                aliases: function.ret.iter().map(|r| r.aliases.clone()).collect(),
+            };
+            (function.name.clone(), signature)
+        };
+        Self(program.functions.iter().map(signature).collect())
+    }
+
+    /// The signature of a function.
+    pub fn get(&self, fun: &FunName) -> Option<&Signature> {
+        self.0.get(fun)
+    }
+}
+
+fn simplify_program<L: OptLevel>(
+    program: Program<L>,
+    context: &mut Context,
+) -> Result<Program<L>, PassError> {
+    per_function(program, context, simplify::simplify)
+}
+
+/// Runs a pass over each function by itself.
+pub(crate) fn per_function<L: Level>(
+    mut program: Program<L>,
+    context: &mut Context,
+    pass: fn(Function<L>, &Signatures, &mut Context) -> Result<Function<L>, PassError>,
+) -> Result<Program<L>, PassError> {
+    let signatures = Signatures::of(&program);
+    program.functions = program
+        .functions
+        .into_iter()
+        .map(|function| pass(function, &signatures, context))
+        .collect::<Result<_, _>>()?;
+    Ok(program)
+}

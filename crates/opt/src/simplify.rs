@@ -1,0 +1,420 @@
+//! Simplification: one forward walk that knows what each name stands for,
+//! then removal of dead code; repeated while something changes, a few times.
+//!
+//! The walk keeps, for each name, what binds it, what may stand in its place,
+//! and how its value compares to others (`range`). A statement's operands are
+//! rewritten first; then rules look at it; what remains is emitted, at the
+//! outermost place where its operands are known and where it may run
+//! (`emit`). Tables are scoped: what was learnt in a body is
+//! forgotten at its end.
+//!
+//! **Certificates.** A value may be replaced by another that needs more checks:
+//! then those checks' certificates go along to every statement that uses it.
+//! Sizes in types and in telescopes take only replacements without certificates.
+//! A check that holds because others did is replaced by them.
+//!
+//! **Hoisting.** What cannot fail leaves loops and lambdas; a check leaves
+//! only what certainly runs; loads and divisions that rest on checks or facts
+//! stay. Nothing leaves a conditional's branch.
+//!
+//! Needs: a verified program. Guarantees: a verified program. See
+//! `dce` for what follows each walk.
+
+mod array;
+mod control;
+mod cse;
+mod emit;
+pub(crate) mod range;
+mod rewrite;
+mod scalar;
+pub(crate) mod seg;
+pub(crate) mod soac;
+
+use crate::alias::Aliases;
+use crate::dce;
+use crate::level::OptLevel;
+use crate::passes::{Context, Signatures};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{Visit, with_stack};
+use ir::{Fuel, Name, NameTable, PassError, Prov, TypeEnv};
+use range::Ranges;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// How often the walk is repeated at most.
+const MAX_ROUNDS: usize = 6;
+
+/// Certificates.
+pub(crate) type Certs = SmallVec<[Name; 2]>;
+
+/// Simplifies a function.
+pub(crate) fn simplify<L: OptLevel>(
+    mut function: Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+) -> Result<Function<L>, PassError> {
+    dce::remove(&mut function);
+    for _ in 0..MAX_ROUNDS {
+        let changed = walk(&mut function, signatures, &mut context.fuel);
+        dce::remove(&mut function);
+        if !changed {
+            break;
+        }
+    }
+    Ok(function)
+}
+
+/// One walk; whether something was rewritten.
+fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: &mut Fuel) -> bool {
+    let types = TypeEnv::of_function(function);
+    let aliases = Aliases::of(function, &types, signatures);
+    let n = function.names.len();
+    let mut uses = Uses(vec![0; n]);
+    Visit::<L>::body(&mut uses, &function.body);
+    let mut s = Simplifier {
+        names: &mut function.names,
+        types,
+        aliases,
+        uses: uses.0,
+        own: vec![false; n],
+        defs: vec![None; n],
+        subs: vec![None; n],
+        cert_subs: FxHashMap::default(),
+        depth: vec![0; n],
+        known_size: vec![u32::MAX; n],
+        scopes: vec![Scope::new(ScopeKind::Root)],
+        cse: FxHashMap::default(),
+        ranges: Ranges::default(),
+        fuel,
+        prov: Prov::NONE,
+        changed: false,
+    };
+    for param in &function.params {
+        s.enter_param(&param.param);
+    }
+    let body = std::mem::replace(
+        &mut function.body,
+        Body {
+            stms: Vec::new(),
+            result: Vec::new(),
+        },
+    );
+    for stm in body.stms {
+        s.stm(stm);
+    }
+    let result = s.results(body.result);
+    let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
+    function.body = Body { stms, result };
+    s.changed
+}
+
+/// What may stand for a name, and the checks that this rests on.
+#[derive(Clone)]
+struct Sub {
+    atom: Atom,
+    certs: Certs,
+}
+
+/// What binds a name.
+pub(crate) struct Def {
+    pub(crate) op: BasicOp,
+    pub(crate) certs: Certs,
+}
+
+/// What kind of body a scope is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScopeKind {
+    /// The function's body.
+    Root,
+    /// A branch of a conditional.
+    Branch,
+    /// The body of a loop or of an operation; whether it certainly runs.
+    Inner { runs: bool },
+}
+
+struct Scope<L: Level> {
+    out: Vec<Stm<L>>,
+    kind: ScopeKind,
+    cse: Vec<(u64, Name)>,
+    facts: Vec<(u32, bool)>,
+    /// Names that became known as sizes here, and what was known before.
+    sizes: Vec<(Name, u32)>,
+}
+
+impl<L: Level> Scope<L> {
+    fn new(kind: ScopeKind) -> Self {
+        Self {
+            out: Vec::new(),
+            kind,
+            cse: Vec::new(),
+            facts: Vec::new(),
+            sizes: Vec::new(),
+        }
+    }
+}
+
+/// The state of the walk.
+pub struct Simplifier<'a, L: Level> {
+    names: &'a mut NameTable,
+    types: TypeEnv,
+    aliases: Aliases,
+    /// How often names were used before the walk.
+    uses: Vec<u32>,
+    /// Arrays that alias nothing that was bound before them.
+    own: Vec<bool>,
+    defs: Vec<Option<Rc<Def>>>,
+    subs: Vec<Option<Sub>>,
+    /// What stands for a certificate: others, or nothing.
+    cert_subs: FxHashMap<Name, Certs>,
+    /// The index of the scope that binds a name.
+    depth: Vec<u32>,
+    /// The outermost scope in which a name is certainly a size, not negative.
+    known_size: Vec<u32>,
+    scopes: Vec<Scope<L>>,
+    cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
+    ranges: Ranges,
+    fuel: &'a mut Fuel,
+    /// Provenance of the statement at hand.
+    prov: Prov,
+    changed: bool,
+}
+
+/// What a rule makes of a basic operation.
+pub(crate) enum Folded {
+    /// An operand does it, given these checks.
+    Atom(Atom, Certs),
+    /// Another operation does it, given these checks.
+    Op(BasicOp, Certs),
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Takes fuel for one rewrite; false if it must not be made.
+    pub(crate) fn rewrite(&mut self) -> bool {
+        let may = self.fuel.take();
+        self.changed |= may;
+        may
+    }
+
+    /// What binds a name.
+    pub(crate) fn def(&self, name: Name) -> Option<&Rc<Def>> {
+        self.defs.get(name.index())?.as_ref()
+    }
+
+    /// What binds an operand.
+    pub(crate) fn def_of(&self, atom: Atom) -> Option<&Rc<Def>> {
+        self.def(atom.var()?)
+    }
+
+    fn current(&self) -> usize {
+        self.scopes.len() - 1
+    }
+
+    fn depth_of(&self, name: Name) -> usize {
+        self.depth.get(name.index()).map_or(0, |d| *d as usize)
+    }
+
+    /// Whether an operand is known in the current scope (and not only further in).
+    pub(crate) fn in_scope(&self, atom: Atom) -> bool {
+        atom.var()
+            .is_none_or(|name| self.depth_of(name) <= self.current())
+    }
+
+    fn grow(&mut self) {
+        let n = self.names.len();
+        if self.defs.len() < n {
+            self.defs.resize(n, None);
+            self.subs.resize(n, None);
+            self.depth.resize(n, 0);
+            self.own.resize(n, false);
+            self.known_size.resize(n, u32::MAX);
+        }
+    }
+
+    /// A fresh parameter.
+    pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Param<L> {
+        let name = self.names.fresh(hint);
+        self.types.set(name, ty.clone());
+        self.grow();
+        Param {
+            name,
+            ty,
+            ann: L::Ann::default(),
+        }
+    }
+
+    /// The type of a name.
+    pub(crate) fn type_of(&self, name: Name) -> Type {
+        self.types.type_of(name).clone()
+    }
+
+    /// The type of an operand.
+    pub(crate) fn type_of_atom(&self, atom: Atom) -> Type {
+        self.types.type_of_atom(atom)
+    }
+
+    /// A parameter or element of a pattern comes into scope, its type rewritten already.
+    fn bind(&mut self, param: &Param<L>, depth: usize) {
+        self.types.set(param.name, param.ty.clone());
+        self.grow();
+        self.depth[param.name.index()] = depth as u32;
+    }
+
+    /// The type of a parameter that comes into scope later.
+    pub(crate) fn announce(&mut self, param: &Param<L>) {
+        self.types.set(param.name, param.ty.clone());
+    }
+
+    /// A parameter comes into scope: sizes in its type are sizes.
+    pub(crate) fn enter_param(&mut self, param: &Param<L>) {
+        self.bind(param, self.current());
+        let depth = self.current() as u32;
+        for dim in param.ty.shape() {
+            if let Dim::Var(name) = *dim {
+                let known = &mut self.known_size[name.index()];
+                if *known > depth {
+                    self.scopes[depth as usize].sizes.push((name, *known));
+                    *known = depth;
+                    self.ranges_at(depth as usize, |ranges| {
+                        ranges.at_least(name, 0, &Certs::new());
+                    });
+                }
+            }
+        }
+    }
+
+    /// Learns facts that hold until the scope with this index ends.
+    pub(crate) fn ranges_at(&mut self, depth: usize, f: impl FnOnce(&mut Ranges)) {
+        self.ranges.depth = depth as u32;
+        f(&mut self.ranges);
+        let touched = std::mem::take(&mut self.ranges.touched);
+        self.scopes[depth].facts.extend(touched);
+    }
+
+    /// The size is not negative wherever the scope with this index is.
+    fn size_known(&self, dim: Dim, depth: usize) -> bool {
+        match dim {
+            Dim::Const(n) => n >= 0,
+            Dim::Var(name) => self
+                .known_size
+                .get(name.index())
+                .is_some_and(|known| *known as usize <= depth),
+            Dim::Ext(_) => false,
+        }
+    }
+
+    pub(crate) fn enter(&mut self, kind: ScopeKind) {
+        self.scopes.push(Scope::new(kind));
+    }
+
+    /// Ends the innermost scope; its statements.
+    pub(crate) fn leave(&mut self) -> Vec<Stm<L>> {
+        let depth = self.current() as u32;
+        let Some(scope) = self.scopes.pop() else {
+            return Vec::new();
+        };
+        for (hash, name) in scope.cse {
+            if let Some(names) = self.cse.get_mut(&hash) {
+                names.retain(|other| *other != name);
+            }
+        }
+        for (name, before) in scope.sizes.into_iter().rev() {
+            self.known_size[name.index()] = before;
+        }
+        self.ranges.forget(&scope.facts, depth);
+        scope.out
+    }
+
+    /// A body in the scope entered last; the scope ends.
+    pub(crate) fn body_inside(&mut self, body: Body<L>) -> Body<L> {
+        self.body_inside_and(body, |_, _| {})
+    }
+
+    /// As [`Simplifier::body_inside`]; `last` sees the results before the scope ends.
+    pub(crate) fn body_inside_and(
+        &mut self,
+        body: Body<L>,
+        last: impl FnOnce(&Self, &[Atom]),
+    ) -> Body<L> {
+        with_stack(|| {
+            for stm in body.stms {
+                self.stm(stm);
+            }
+            let result = self.results(body.result);
+            last(self, &result);
+            let stms = self.leave();
+            Body { stms, result }
+        })
+    }
+
+    /// A lambda's body, its parameters bound to nothing in particular.
+    pub(crate) fn lambda(
+        &mut self,
+        lambda: Lambda<L>,
+        runs: bool,
+        learn: impl FnOnce(&mut Self, &[Param<L>]),
+    ) -> Lambda<L> {
+        let Lambda {
+            mut params,
+            body,
+            mut ret,
+        } = lambda;
+        self.enter(ScopeKind::Inner { runs });
+        for param in &mut params {
+            self.rewrite_param(param);
+            self.enter_param(param);
+        }
+        learn(self, &params);
+        for ty in &mut ret {
+            self.rewrite_type(ty);
+        }
+        let body = self.body_inside(body);
+        Lambda { params, body, ret }
+    }
+
+    /// One statement.
+    pub(crate) fn stm(&mut self, stm: Stm<L>) {
+        let Stm { pat, mut aux, exp } = stm;
+        aux.certs = self.rewrite_certs(&aux.certs);
+        match exp {
+            Exp::Basic(op) => {
+                let Ok([param]) = <[Param<L>; 1]>::try_from(pat) else {
+                    return;
+                };
+                self.basic(param, aux, op);
+            }
+            Exp::If {
+                mut cond,
+                then_body,
+                else_body,
+            } => {
+                self.rewrite_atom(&mut cond, &mut aux.certs);
+                self.conditional(pat, aux, cond, then_body, else_body);
+            }
+            Exp::Loop { params, form, body } => self.loop_(pat, aux, params, form, body),
+            Exp::Apply { fun, args } => {
+                let args = self.results(args);
+                self.push(pat, aux, Exp::Apply { fun, args });
+            }
+            Exp::Op(op) => L::simplify(self, pat, aux, op),
+        }
+    }
+}
+
+struct Uses(Vec<u32>);
+
+impl<L: Level> Visit<L> for Uses {
+    fn name(&mut self, name: &Name) {
+        self.0[name.index()] += 1;
+    }
+}
+
+/// Adds the certificates that are not there yet.
+pub(crate) fn add_certs(certs: &mut Certs, more: &[Name]) {
+    for cert in more {
+        if !certs.contains(cert) {
+            certs.push(*cert);
+        }
+    }
+}

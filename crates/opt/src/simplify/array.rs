@@ -1,0 +1,359 @@
+//! Rules for array operations: what an index of an iota, a replicate, a slice
+//! or a change of shape reads directly; views of views; copies that nobody needs.
+
+use super::{Certs, Folded, Simplifier};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, BasicOp, DimIndex, Param, ReshapeKind};
+use ir::types::{Dim, Shape, Type};
+use prim::{BinOp, ConvOp, PrimType, Scalar};
+use smallvec::SmallVec;
+
+fn full(dim: Dim) -> DimIndex {
+    DimIndex::Slice {
+        start: Atom::i64(0),
+        count: dim,
+        stride: Atom::i64(1),
+    }
+}
+
+fn fixed(slice: &[DimIndex]) -> Option<Vec<Atom>> {
+    slice
+        .iter()
+        .map(|index| match index {
+            DimIndex::Fix(at) => Some(*at),
+            DimIndex::Slice { .. } => None,
+        })
+        .collect()
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// What the rules make of an array operation.
+    pub(super) fn fold_array(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
+        match op {
+            BasicOp::Index { array, slice } => self.fold_index(*array, slice, param),
+            BasicOp::Rearrange { perm, array } => {
+                if perm.iter().copied().eq(0..perm.len()) {
+                    return Some(Folded::Atom(Atom::Var(*array), Certs::new()));
+                }
+                let def = self.def(*array)?;
+                let BasicOp::Rearrange { perm: inner, array } = &def.op else {
+                    return None;
+                };
+                let perm: SmallVec<[usize; 3]> = perm
+                    .iter()
+                    .map(|i| inner.get(*i).copied())
+                    .collect::<Option<_>>()?;
+                let array = *array;
+                Some(Folded::Op(
+                    BasicOp::Rearrange { perm, array },
+                    def.certs.clone(),
+                ))
+            }
+            BasicOp::Reshape { kind, shape, array } => self.fold_reshape(*kind, shape, *array),
+            BasicOp::Replicate { shape, value } => {
+                let def = self.def_of(*value)?;
+                let BasicOp::Replicate {
+                    shape: inner,
+                    value,
+                } = &def.op
+                else {
+                    return None;
+                };
+                let shape: Shape = shape.iter().chain(inner).copied().collect();
+                let value = *value;
+                Some(Folded::Op(
+                    BasicOp::Replicate { shape, value },
+                    def.certs.clone(),
+                ))
+            }
+            BasicOp::Copy(array) => {
+                let fresh = param.name;
+                let shared = !self.aliases.consumed(fresh)
+                    && !self.aliases.consumed(*array)
+                    && !self.aliases.is_result(fresh);
+                if !shared && !self.last_use(*array) {
+                    return None;
+                }
+                // From now on the two are one.
+                self.aliases.union(fresh, *array);
+                Some(Folded::Atom(Atom::Var(*array), Certs::new()))
+            }
+            BasicOp::Concat {
+                dim: _,
+                arrays,
+                width: _,
+            } => match arrays.as_slice() {
+                [only] => Some(Folded::Op(BasicOp::Copy(*only), Certs::new())),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn fold_reshape(&self, kind: ReshapeKind, shape: &Shape, array: Name) -> Option<Folded> {
+        let old = self.type_of(array);
+        if old.shape() == shape.as_slice() {
+            return Some(Folded::Atom(Atom::Var(array), Certs::new()));
+        }
+        let def = self.def(array)?;
+        let BasicOp::Reshape {
+            kind: inner,
+            shape: _,
+            array: source,
+        } = &def.op
+        else {
+            return None;
+        };
+        let kind = match (kind, inner) {
+            (ReshapeKind::Coerce, ReshapeKind::Coerce) => ReshapeKind::Coerce,
+            _ => ReshapeKind::Arbitrary,
+        };
+        let op = BasicOp::Reshape {
+            kind,
+            shape: shape.clone(),
+            array: *source,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    fn fold_index(&mut self, array: Name, slice: &[DimIndex], param: &Param<L>) -> Option<Folded> {
+        let ty = self.type_of(array);
+        if slice.len() == ty.rank()
+            && slice
+                .iter()
+                .zip(ty.shape())
+                .all(|(index, dim)| *index == full(*dim))
+        {
+            return Some(Folded::Atom(Atom::Var(array), Certs::new()));
+        }
+        let def = self.def(array)?.clone();
+        let all_fixed = fixed(slice);
+        let certs = def.certs.clone();
+        let index = |array: Name, slice: Vec<DimIndex>| BasicOp::Index { array, slice };
+        match &def.op {
+            BasicOp::Iota {
+                ty,
+                count: _,
+                start,
+                stride,
+            } => {
+                let [at] = all_fixed?[..] else { return None };
+                self.iota_element(*ty, *start, *stride, at, certs, param)
+            }
+            BasicOp::Replicate { shape, value } => {
+                let outer = fixed(slice.get(..shape.len())?)?;
+                if outer.len() == slice.len() {
+                    return Some(Folded::Atom(*value, certs));
+                }
+                let inner = slice[shape.len()..].to_vec();
+                // The row is a view of what is repeated: not where it is consumed.
+                let source = value.var()?;
+                if self.aliases.consumed(param.name) || self.aliases.consumed(source) {
+                    return None;
+                }
+                Some(Folded::Op(index(source, inner), certs))
+            }
+            BasicOp::Copy(source)
+            | BasicOp::Manifest {
+                perm: _,
+                array: source,
+            } => {
+                all_fixed?;
+                if self.aliases.consumed(*source) {
+                    return None;
+                }
+                Some(Folded::Op(index(*source, slice.to_vec()), certs))
+            }
+            BasicOp::Rearrange {
+                perm,
+                array: source,
+            } => {
+                let mut inner = vec![DimIndex::Fix(Atom::i64(0)); perm.len()];
+                let mut kept: Vec<usize> = Vec::new();
+                for (dim, index) in perm.iter().zip(slice) {
+                    *inner.get_mut(*dim)? = *index;
+                    if matches!(index, DimIndex::Slice { .. }) {
+                        kept.push(*dim);
+                    }
+                }
+                // What is left of the dimensions must come in the source's order.
+                kept.is_sorted()
+                    .then(|| Folded::Op(index(*source, inner), certs))
+            }
+            BasicOp::Reshape {
+                kind: ReshapeKind::Coerce,
+                shape: _,
+                array: source,
+            } => Some(Folded::Op(index(*source, slice.to_vec()), certs)),
+            BasicOp::Reshape {
+                kind: ReshapeKind::Arbitrary,
+                shape,
+                array: source,
+            } => {
+                let at = all_fixed?;
+                if self.type_of(*source).rank() != 1 {
+                    return None;
+                }
+                let source = *source;
+                let flat = self.flat_index(&at, &shape.clone(), param)?;
+                Some(Folded::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
+            }
+            BasicOp::Index {
+                array: source,
+                slice: outer,
+            } => {
+                let source = *source;
+                let inner = self.compose(&outer.clone(), slice, param)?;
+                Some(Folded::Op(index(source, inner), certs))
+            }
+            BasicOp::ArrayLit { row, elems } => {
+                let DimIndex::Fix(Atom::Const(at)) = slice.first()? else {
+                    return None;
+                };
+                let elem = *elems.get(usize::try_from(at.as_i64()?).ok()?)?;
+                if row.is_prim() {
+                    return Some(Folded::Atom(elem, certs));
+                }
+                let row = elem.var()?;
+                all_fixed?;
+                if self.aliases.consumed(row) {
+                    return None;
+                }
+                Some(Folded::Op(index(row, slice[1..].to_vec()), certs))
+            }
+            BasicOp::ConstArray { elem, shape, bytes } => {
+                let mut flat = 0i64;
+                for (at, size) in all_fixed?.iter().zip(shape) {
+                    let at = at.constant()?.as_i64()?;
+                    if !(0..*size).contains(&at) {
+                        return None;
+                    }
+                    flat = flat.checked_mul(*size)?.checked_add(at)?;
+                }
+                let size = elem.size() as usize;
+                let start = usize::try_from(flat).ok()?.checked_mul(size)?;
+                let own = bytes.get(start..start.checked_add(size)?)?;
+                let mut bits = [0u8; 8];
+                bits[..size].copy_from_slice(own);
+                let value = Scalar::from_bits(*elem, u64::from_le_bytes(bits));
+                Some(Folded::Atom(Atom::Const(value), certs))
+            }
+            BasicOp::Update {
+                array: _,
+                slice: written,
+                value,
+            } => {
+                // What was just written there.
+                let same = all_fixed.is_some() && written.as_slice() == slice;
+                same.then_some(Folded::Atom(*value, certs))
+            }
+            _ => None,
+        }
+    }
+
+    /// `start + at * stride` in the element type.
+    fn iota_element(
+        &mut self,
+        ty: PrimType,
+        start: Atom,
+        stride: Atom,
+        at: Atom,
+        certs: Certs,
+        param: &Param<L>,
+    ) -> Option<Folded> {
+        let aux = ir::Aux::at(self.prov);
+        let at = if ty == PrimType::I64 {
+            at
+        } else {
+            let op = BasicOp::Convert {
+                op: ConvOp::SExt,
+                from: PrimType::I64,
+                to: ty,
+                arg: at,
+            };
+            self.make("i", &aux, op)
+        };
+        let scaled = match stride.constant().and_then(Scalar::as_i64) {
+            Some(1) => at,
+            _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride)),
+        };
+        debug_assert_eq!(param.ty, Type::Prim(ty));
+        Some(Folded::Op(
+            BasicOp::Binary(BinOp::Add, ty, scaled, start),
+            certs,
+        ))
+    }
+
+    /// The row-major position of an index in an array of this shape.
+    fn flat_index(&mut self, at: &[Atom], shape: &[Dim], _: &Param<L>) -> Option<Atom> {
+        let aux = ir::Aux::at(self.prov);
+        let (ty, mut flat) = (PrimType::I64, *at.first()?);
+        for (at, dim) in at.iter().zip(shape).skip(1) {
+            let row = self.make(
+                "row",
+                &aux,
+                BasicOp::Binary(BinOp::Mul, ty, flat, dim.atom()?),
+            );
+            flat = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, row, *at));
+        }
+        Some(flat)
+    }
+
+    /// The slice of a slice.
+    fn compose(
+        &mut self,
+        outer: &[DimIndex],
+        inner: &[DimIndex],
+        _: &Param<L>,
+    ) -> Option<Vec<DimIndex>> {
+        let aux = ir::Aux::at(self.prov);
+        let ty = PrimType::I64;
+        let mut rest = inner.iter();
+        let mut result = Vec::with_capacity(outer.len());
+        for index in outer {
+            let DimIndex::Slice {
+                start,
+                count: _,
+                stride,
+            } = index
+            else {
+                result.push(*index);
+                continue;
+            };
+            let mut position = |at: Atom| {
+                let scaled = match stride {
+                    Atom::Const(Scalar::I64(1)) => at,
+                    _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, *stride)),
+                };
+                match start {
+                    Atom::Const(Scalar::I64(0)) => scaled,
+                    _ => self.make("i", &aux, BasicOp::Binary(BinOp::Add, ty, scaled, *start)),
+                }
+            };
+            result.push(match *rest.next()? {
+                DimIndex::Fix(at) => DimIndex::Fix(position(at)),
+                DimIndex::Slice {
+                    start: first,
+                    count,
+                    stride: step,
+                } => {
+                    let first = position(first);
+                    let step = match (stride, step) {
+                        (Atom::Const(Scalar::I64(1)), step) => step,
+                        (stride, Atom::Const(Scalar::I64(1))) => *stride,
+                        (stride, step) => {
+                            self.make("s", &aux, BasicOp::Binary(BinOp::Mul, ty, *stride, step))
+                        }
+                    };
+                    DimIndex::Slice {
+                        start: first,
+                        count,
+                        stride: step,
+                    }
+                }
+            });
+        }
+        Some(result)
+    }
+}

@@ -1,0 +1,392 @@
+//! Conditionals and loops: on constants, with equal branches, as selections;
+//! loops without iterations, with one, with parameters that never change.
+
+use super::{ScopeKind, Simplifier, add_certs};
+use crate::dce::retain;
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::Visit;
+use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+
+/// How many scalar operations both branches of a conditional may have together
+/// to be computed without it.
+const SELECT_COST: usize = 12;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// The names of the pattern stand for these operands from now on.
+    fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
+        for (mut param, value) in pat.into_iter().zip(values) {
+            self.rewrite_param(&mut param);
+            let mut aux = aux.clone();
+            let mut value = *value;
+            self.rewrite_atom(&mut value, &mut aux.certs);
+            self.bind_atom(param, aux, value);
+        }
+    }
+
+    /// The statements of a body, here; its results.
+    fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
+        let Body { stms, result } = body;
+        for mut stm in stms {
+            add_certs(&mut stm.aux.certs, &aux.certs);
+            self.stm(stm);
+        }
+        result
+    }
+
+    /// A conditional, its condition rewritten already.
+    pub(super) fn conditional(
+        &mut self,
+        pat: Vec<Param<L>>,
+        aux: Aux,
+        cond: Atom,
+        then_body: Body<L>,
+        else_body: Body<L>,
+    ) {
+        if let Atom::Const(value) = cond
+            && self.rewrite()
+        {
+            let taken = if value.as_bool() == Some(true) {
+                then_body
+            } else {
+                else_body
+            };
+            let result = self.splice(taken, &aux);
+            self.bind_all(pat, &aux, &result);
+            return;
+        }
+        let (then_body, natural) = self.branch(cond, true, then_body);
+        let (else_body, other) = self.branch(cond, false, else_body);
+        let natural: Vec<Name> = pat
+            .iter()
+            .zip(natural.iter().zip(&other))
+            .filter(|(_, (x, y))| **x && **y)
+            .map(|(param, _)| param.name)
+            .collect();
+        self.join(pat, aux, cond, then_body, else_body);
+        let here = self.current();
+        for name in natural {
+            self.ranges_at(here, |ranges| {
+                ranges.at_least(name, 0, &super::Certs::new());
+            });
+        }
+    }
+
+    /// A branch, in which the condition has a known value; which of its results
+    /// are integers known not to be negative.
+    fn branch(&mut self, cond: Atom, truth: bool, body: Body<L>) -> (Body<L>, Vec<bool>) {
+        self.enter(ScopeKind::Branch);
+        let depth = self.current();
+        self.assume(cond, truth, &super::Certs::new(), depth);
+        let before = cond.var().map(|name| {
+            let known = super::Sub {
+                atom: Atom::Const(Scalar::Bool(truth)),
+                certs: super::Certs::new(),
+            };
+            self.subs[name.index()].replace(known)
+        });
+        let mut natural = Vec::new();
+        let body = self.body_inside_and(body, |s, result| {
+            natural.extend(result.iter().map(|atom| s.is_natural(*atom)));
+        });
+        if let (Atom::Var(name), Some(before)) = (cond, before) {
+            self.subs[name.index()] = before;
+        }
+        (body, natural)
+    }
+
+    fn is_natural(&self, atom: Atom) -> bool {
+        let Type::Prim(ty) = self.type_of_atom(atom) else {
+            return false;
+        };
+        let zero = Atom::Const(Scalar::int(ty, 0));
+        ty.is_int()
+            && self
+                .ranges
+                .compare(CmpOp::SLe, zero, atom)
+                .is_some_and(|(truth, certs)| truth && certs.is_empty())
+    }
+
+    /// A conditional whose branches are simplified.
+    fn join(
+        &mut self,
+        mut pat: Vec<Param<L>>,
+        aux: Aux,
+        cond: Atom,
+        mut then_body: Body<L>,
+        mut else_body: Body<L>,
+    ) {
+        let mut keep = vec![true; pat.len()];
+        let used_in_types = mentioned(&pat);
+        for i in 0..pat.len() {
+            let (yes, no) = (then_body.result[i], else_body.result[i]);
+            let outside = |atom: Atom| self.in_scope(atom);
+            let (yes_known, no_known) = (outside(yes), outside(no));
+            let mut param = pat[i].clone();
+            let sized = used_in_types.contains(&param.name);
+            let value = if yes == no && yes_known {
+                Some(BasicOp::Atom(yes))
+            } else if sized {
+                None
+            } else if param.ty == Type::BOOL && (yes_known || no_known) {
+                truth_value(cond, (yes, yes_known), (no, no_known))
+            } else {
+                match &param.ty {
+                    Type::Prim(ty) if yes_known && no_known => Some(BasicOp::Select {
+                        ty: *ty,
+                        cond,
+                        if_true: yes,
+                        if_false: no,
+                    }),
+                    _ => None,
+                }
+            };
+            if let Some(op) = value
+                && self.rewrite()
+            {
+                keep[i] = false;
+                self.rewrite_param(&mut param);
+                self.basic(param, aux.clone(), op);
+            }
+        }
+        retain(&mut pat, &keep);
+        retain(&mut then_body.result, &keep);
+        retain(&mut else_body.result, &keep);
+        if pat.is_empty() {
+            return;
+        }
+        let cheap = |body: &Body<L>| body.stms.iter().all(speculable);
+        let scalars = pat.iter().all(|param| param.ty.is_prim());
+        let size = then_body.stms.len() + else_body.stms.len();
+        if scalars
+            && size <= SELECT_COST
+            && cheap(&then_body)
+            && cheap(&else_body)
+            && self.rewrite()
+        {
+            let none = Aux::at(aux.prov);
+            let yes = self.splice(then_body, &none);
+            let no = self.splice(else_body, &none);
+            for ((param, mut if_true), mut if_false) in pat.into_iter().zip(yes).zip(no) {
+                let mut aux = aux.clone();
+                self.rewrite_atom(&mut if_true, &mut aux.certs);
+                self.rewrite_atom(&mut if_false, &mut aux.certs);
+                let Type::Prim(ty) = param.ty else { continue };
+                let op = BasicOp::Select {
+                    ty,
+                    cond,
+                    if_true,
+                    if_false,
+                };
+                self.basic(param, aux, op);
+            }
+            return;
+        }
+        let exp = Exp::If {
+            cond,
+            then_body,
+            else_body,
+        };
+        self.push(pat, aux, exp);
+    }
+
+    /// A loop, nothing of it rewritten yet.
+    pub(super) fn loop_(
+        &mut self,
+        mut pat: Vec<Param<L>>,
+        mut aux: Aux,
+        mut params: Vec<LoopParam<L>>,
+        mut form: LoopForm,
+        mut body: Body<L>,
+    ) {
+        for param in &mut params {
+            self.rewrite_plain(&mut param.init);
+        }
+        if let LoopForm::For { bound, .. } = &mut form {
+            self.rewrite_atom(bound, &mut aux.certs);
+        }
+        match self.trips(&form, &params) {
+            Some(0) if self.rewrite() => {
+                let inits: Vec<Atom> = params.iter().map(|p| p.init).collect();
+                self.bind_all(pat, &aux, &inits);
+                return;
+            }
+            Some(1) if self.rewrite() => {
+                if let LoopForm::For { var, ty, .. } = form {
+                    let param = Param {
+                        name: var,
+                        ty: Type::Prim(ty),
+                        ann: L::Ann::default(),
+                    };
+                    let zero = Atom::Const(Scalar::int(ty, 0));
+                    self.bind_atom(param, Aux::at(aux.prov), zero);
+                }
+                for LoopParam {
+                    mut param,
+                    init,
+                    consumed: _,
+                } in params
+                {
+                    self.rewrite_param(&mut param);
+                    self.bind_atom(param, Aux::at(aux.prov), init);
+                }
+                let result = self.splice(body, &aux);
+                self.bind_all(pat, &aux, &result);
+                return;
+            }
+            _ => {}
+        }
+        self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
+        let runs = match form {
+            LoopForm::For { ty, bound, .. } => {
+                let one = Atom::Const(Scalar::int(ty, 1));
+                matches!(bound, Atom::Const(n) if n.as_i64() > Some(0))
+                    || self
+                        .ranges
+                        .compare(CmpOp::SLe, one, bound)
+                        .is_some_and(|(runs, certs)| runs && certs.is_empty())
+            }
+            LoopForm::While { .. } => false,
+        };
+        self.enter(ScopeKind::Inner { runs });
+        let depth = self.current();
+        if let LoopForm::For { var, ty, bound } = form {
+            let param = Param {
+                name: var,
+                ty: Type::Prim(ty),
+                ann: L::Ann::default(),
+            };
+            self.enter_param(&param);
+            self.ranges_at(depth, |ranges| {
+                ranges.typed(var, ty);
+                ranges.index(var, bound);
+                if ty == PrimType::I64
+                    && let Atom::Var(bound) = bound
+                {
+                    ranges.nonempty(Dim::Var(bound));
+                }
+            });
+        }
+        for param in &mut params {
+            self.rewrite_param(&mut param.param);
+            self.enter_param(&param.param);
+        }
+        if let LoopForm::While { cond } = form {
+            self.assume(Atom::Var(cond), true, &super::Certs::new(), depth);
+        }
+        let body = self.body_inside(body);
+        self.push(pat, aux, Exp::Loop { params, form, body });
+    }
+
+    /// How many iterations there are, if known.
+    fn trips(&self, form: &LoopForm, params: &[LoopParam<L>]) -> Option<i64> {
+        match form {
+            LoopForm::For { bound, .. } => Some(bound.constant()?.as_i64()?.max(0)),
+            LoopForm::While { cond } => {
+                let param = params.iter().find(|p| p.param.name == *cond)?;
+                let first = param.init.constant()?.as_bool()?;
+                if first { None } else { Some(0) }
+            }
+        }
+    }
+
+    /// Parameters that keep their initial value are that value.
+    fn constant_params(
+        &mut self,
+        pat: &mut Vec<Param<L>>,
+        aux: &Aux,
+        params: &mut Vec<LoopParam<L>>,
+        form: &LoopForm,
+        body: &mut Body<L>,
+    ) {
+        let condition = match form {
+            LoopForm::While { cond } => Some(*cond),
+            LoopForm::For { .. } => None,
+        };
+        let mut next = body.result.clone();
+        for atom in &mut next {
+            self.rewrite_plain(atom);
+        }
+        let constant: Vec<bool> = params
+            .iter()
+            .zip(&next)
+            .map(|(param, next)| {
+                let own = param.param.name;
+                (*next == Atom::Var(own) || *next == param.init) && condition != Some(own)
+            })
+            .collect();
+        if !constant.contains(&true) || !self.rewrite() {
+            return;
+        }
+        let keep: Vec<bool> = constant.iter().map(|constant| !constant).collect();
+        for (i, LoopParam { param, init, .. }) in params.iter().enumerate() {
+            if constant[i] {
+                for bound in [param, &pat[i]] {
+                    let mut bound = bound.clone();
+                    self.rewrite_param(&mut bound);
+                    self.bind_atom(bound, aux.clone(), *init);
+                }
+            }
+        }
+        retain(pat, &keep);
+        retain(params, &keep);
+        retain(&mut body.result, &keep);
+    }
+}
+
+/// The names that the types of the pattern mention.
+fn mentioned<L: OptLevel>(pat: &[Param<L>]) -> Vec<Name> {
+    struct Names(Vec<Name>);
+    impl<L: OptLevel> Visit<L> for Names {
+        fn name(&mut self, name: &Name) {
+            self.0.push(*name);
+        }
+    }
+    let mut names = Names(Vec::new());
+    for param in pat {
+        Visit::<L>::ty(&mut names, &param.ty);
+    }
+    names.0
+}
+
+/// The truth value of a conditional with a constant result in one branch.
+fn truth_value(cond: Atom, yes: (Atom, bool), no: (Atom, bool)) -> Option<BasicOp> {
+    let constant = |atom: Atom| atom.constant().and_then(Scalar::as_bool);
+    let ty = PrimType::Bool;
+    match ((constant(yes.0), yes.1), (constant(no.0), no.1)) {
+        ((Some(true), _), (Some(false), _)) => Some(BasicOp::Atom(cond)),
+        ((Some(false), _), (Some(true), _)) => Some(BasicOp::Unary(UnOp::Not, ty, cond)),
+        ((Some(true), _), (_, true)) => Some(BasicOp::Binary(BinOp::Or, ty, cond, no.0)),
+        ((_, true), (Some(false), _)) => Some(BasicOp::Binary(BinOp::And, ty, cond, yes.0)),
+        ((_, true), (_, true)) => Some(BasicOp::Select {
+            ty,
+            cond,
+            if_true: yes.0,
+            if_false: no.0,
+        }),
+        _ => None,
+    }
+}
+
+/// Whether a statement may be computed though nothing needs it: a scalar
+/// operation that cannot fail and costs little.
+fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
+    let Exp::Basic(op) = &stm.exp else {
+        return false;
+    };
+    stm.aux.certs.is_empty()
+        && match op {
+            BasicOp::Atom(_) => true,
+            BasicOp::Unary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..) => true,
+            BasicOp::Binary(op, _, _, y) => {
+                super::cse::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
+            }
+            _ => false,
+        }
+}

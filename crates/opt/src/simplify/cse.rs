@@ -1,0 +1,186 @@
+//! Equality of basic operations, and where they may go.
+
+use ir::Name;
+use ir::syntax::{Atom, BasicOp, DimIndex, Level, Param};
+use ir::types::Dim;
+use ir::walk::Visit;
+use prim::{BinOp, Scalar};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+
+/// Operations with more operands than this are not remembered.
+const MANY: usize = 64;
+
+/// Where an operation may go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mobility {
+    /// Wherever its operands are known.
+    Free,
+    /// As `Free`, where its sizes are known to be sizes.
+    Array,
+    /// Out of what certainly runs.
+    Check,
+    /// Nowhere.
+    Stays,
+}
+
+/// Where the operation may go.
+pub(crate) fn mobility(op: &BasicOp) -> Mobility {
+    match op {
+        BasicOp::Unary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Math(..)
+        | BasicOp::Rearrange { .. } => Mobility::Free,
+        BasicOp::Binary(op, _, _, y) => {
+            if never_fails(*op, *y) {
+                Mobility::Free
+            } else {
+                Mobility::Stays
+            }
+        }
+        BasicOp::Index { array: _, slice } => {
+            if slice.iter().any(|i| matches!(i, DimIndex::Slice { .. })) {
+                Mobility::Free
+            } else {
+                Mobility::Stays
+            }
+        }
+        BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. } => {
+            Mobility::Array
+        }
+        BasicOp::Assert { .. } => Mobility::Check,
+        BasicOp::Atom(_)
+        | BasicOp::Opaque(_)
+        | BasicOp::Update { .. }
+        | BasicOp::UpdateAcc { .. }
+        | BasicOp::Concat { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Reshape { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. } => Mobility::Stays,
+    }
+}
+
+/// Whether the operator has a value for every first operand.
+pub(crate) fn never_fails(op: BinOp, y: Atom) -> bool {
+    match op {
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => y
+            .constant()
+            .and_then(Scalar::as_i64)
+            .is_some_and(|y| y != 0 && y != -1),
+        _ => true,
+    }
+}
+
+/// Whether the operation makes an array of its own.
+pub(crate) fn makes_array(op: &BasicOp) -> bool {
+    matches!(
+        op,
+        BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+    )
+}
+
+/// Whether later statements may want to know that a name was bound to it.
+pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
+    match op {
+        BasicOp::ArrayLit { row: _, elems } => elems.len() <= MANY,
+        BasicOp::Concat {
+            dim: _,
+            arrays,
+            width: _,
+        } => arrays.len() <= MANY,
+        BasicOp::UpdateAcc { .. } | BasicOp::Opaque(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether two operations compute the same; of checks only the condition counts.
+pub(crate) fn equal(a: &BasicOp, b: &BasicOp) -> bool {
+    match (a, b) {
+        (BasicOp::Assert { cond: a, msg: _ }, BasicOp::Assert { cond: b, msg: _ }) => a == b,
+        _ => a == b,
+    }
+}
+
+/// Calls `f` with each name that the operation and the type of what it binds mention.
+pub(crate) fn each_name<L: Level>(param: &Param<L>, op: &BasicOp, f: impl FnMut(Name)) {
+    struct Names<F>(F);
+    impl<L: Level, F: FnMut(Name)> Visit<L> for Names<F> {
+        fn name(&mut self, name: &Name) {
+            (self.0)(*name);
+        }
+    }
+    let mut names = Names(f);
+    Visit::<L>::ty(&mut names, &param.ty);
+    Visit::<L>::ann(&mut names, &param.ann);
+    Visit::<L>::basic(&mut names, op);
+}
+
+/// A hash such that equal operations have equal hashes; `None` for operations
+/// that are never shared.
+pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
+    let mut h = FxHasher::default();
+    std::mem::discriminant(op).hash(&mut h);
+    match op {
+        BasicOp::Atom(_)
+        | BasicOp::Opaque(_)
+        | BasicOp::Update { .. }
+        | BasicOp::UpdateAcc { .. }
+        | BasicOp::Scratch { .. } => return None,
+        BasicOp::Unary(op, ty, x) => (op, ty, x).hash(&mut h),
+        BasicOp::Binary(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
+        BasicOp::Compare(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
+        BasicOp::Convert { op, from, to, arg } => (op, from, to, arg).hash(&mut h),
+        BasicOp::Select {
+            ty,
+            cond,
+            if_true,
+            if_false,
+        } => (ty, cond, if_true, if_false).hash(&mut h),
+        BasicOp::Fma(ty, x, y, z) => (ty, x, y, z).hash(&mut h),
+        BasicOp::Math(fun, ty, args) => (fun, ty, args.as_slice()).hash(&mut h),
+        BasicOp::Assert { cond, msg: _ } => cond.hash(&mut h),
+        BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
+        BasicOp::Concat { dim, arrays, width } => {
+            if arrays.len() > MANY {
+                return None;
+            }
+            (dim, arrays, width).hash(&mut h);
+        }
+        BasicOp::Iota {
+            ty,
+            count,
+            start,
+            stride,
+        } => (ty, count, start, stride).hash(&mut h),
+        BasicOp::Replicate { shape, value } => (shape.as_slice() as &[Dim], value).hash(&mut h),
+        BasicOp::Rearrange { perm, array } | BasicOp::Manifest { perm, array } => {
+            (perm.as_slice(), array).hash(&mut h);
+        }
+        BasicOp::Reshape { kind, shape, array } => {
+            (kind, shape.as_slice(), array).hash(&mut h);
+        }
+        BasicOp::Copy(array) => array.hash(&mut h),
+        BasicOp::ArrayLit { row, elems } => {
+            if elems.len() > MANY {
+                return None;
+            }
+            (row, elems).hash(&mut h);
+        }
+        BasicOp::ConstArray { elem, shape, bytes } => {
+            (elem, shape.as_slice(), bytes.len()).hash(&mut h);
+        }
+    }
+    Some(h.finish())
+}

@@ -1,0 +1,316 @@
+//! Basic operations: rules, sharing, and where what remains is emitted.
+
+use super::rewrite::Rewriter;
+use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
+use ir::types::{Shape, Type};
+use ir::walk::{Visit, VisitMut};
+use prim::{BinOp, PrimType, UnOp};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// A basic operation: operands, rules, then emission.
+    pub(crate) fn basic(&mut self, mut param: Param<L>, mut aux: Aux, mut op: BasicOp) {
+        self.prov = aux.prov;
+        self.rewrite_param(&mut param);
+        VisitMut::<L>::basic(
+            &mut Rewriter {
+                subs: &self.subs,
+                certs: &mut aux.certs,
+            },
+            &mut op,
+        );
+        // Each rule makes the operation simpler; the bound is for safety.
+        for _ in 0..16 {
+            match self.fold(&op, &param) {
+                None => break,
+                Some(folded) => {
+                    if !self.rewrite() {
+                        break;
+                    }
+                    match folded {
+                        Folded::Atom(atom, certs) => {
+                            add_certs(&mut aux.certs, &certs);
+                            self.bind_atom(param, aux, atom);
+                            return;
+                        }
+                        Folded::Op(new, certs) => {
+                            add_certs(&mut aux.certs, &certs);
+                            self.use_more(&new);
+                            op = new;
+                        }
+                    }
+                }
+            }
+        }
+        if let BasicOp::Atom(atom) = op {
+            self.changed |= aux.certs.is_empty();
+            self.bind_atom(param, aux, atom);
+            return;
+        }
+        self.emit(param, aux, op);
+    }
+
+    /// The name stands for the operand from now on.
+    pub(crate) fn bind_atom(&mut self, param: Param<L>, aux: Aux, atom: Atom) {
+        let ty = self.type_of_atom(atom);
+        if ty != param.ty && ty.is_array() {
+            let op = BasicOp::Reshape {
+                kind: ReshapeKind::Coerce,
+                shape: Shape::from_slice(param.ty.shape()),
+                array: match atom {
+                    Atom::Var(name) => name,
+                    Atom::Const(_) => return,
+                },
+            };
+            self.emit(param, aux, op);
+            return;
+        }
+        let name = param.name;
+        if let Atom::Var(other) = atom {
+            let more = self.uses.get(name.index()).copied().unwrap_or(1);
+            self.used_again(other, more);
+        }
+        let certs = aux.certs.clone();
+        if certs.is_empty() {
+            self.bind(&param, self.current());
+        } else {
+            self.emit_plain(param, aux, BasicOp::Atom(atom));
+        }
+        self.subs[name.index()] = Some(Sub { atom, certs });
+    }
+
+    /// Emits an operation that no rule applies to, unless an equal one is known.
+    fn emit(&mut self, param: Param<L>, aux: Aux, op: BasicOp) {
+        if let BasicOp::Assert { cond, msg: _ } = &op
+            && *cond == Atom::Const(prim::Scalar::Bool(true))
+        {
+            self.changed = true;
+            self.cert_subs.insert(param.name, aux.certs);
+            return;
+        }
+        let hash = cse::hash(&op);
+        if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
+            && self.rewrite()
+        {
+            if matches!(op, BasicOp::Assert { .. }) {
+                self.cert_subs
+                    .insert(param.name, Certs::from_slice(&[known]));
+                return;
+            }
+            let own = self.def(known).map(|def| def.certs.clone());
+            let own = own.unwrap_or_default();
+            let mut aux = aux;
+            aux.certs.retain(|cert| !own.contains(cert));
+            self.bind_atom(param, aux, Atom::Var(known));
+            return;
+        }
+        let name = param.name;
+        let depth = self.emit_plain(param, aux, op);
+        if let Some(hash) = hash {
+            self.cse.entry(hash).or_default().push(name);
+            self.scopes[depth].cse.push((hash, name));
+        }
+    }
+
+    /// A name known to hold what the operation computes.
+    fn known(&self, hash: u64, op: &BasicOp, certs: &Certs, name: Name) -> Option<Name> {
+        let candidates = self.cse.get(&hash)?;
+        candidates.iter().copied().find(|other| {
+            let Some(def) = self.def(*other) else {
+                return false;
+            };
+            cse::equal(&def.op, op)
+                && def.certs.iter().all(|cert| certs.contains(cert))
+                && (!cse::makes_array(op) || self.may_share(*other, name))
+        })
+    }
+
+    /// Whether one array may do for two fresh ones.
+    pub(crate) fn may_share(&self, a: Name, b: Name) -> bool {
+        let aliases = &self.aliases;
+        let consumed = aliases.consumed(a) || aliases.consumed(b);
+        let both_results = aliases.is_result(a) && aliases.is_result(b);
+        !consumed && !both_results
+    }
+
+    /// Emits an operation and records what it binds; the scope that it went to.
+    fn emit_plain(&mut self, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
+        let depth = self.place(&param, &aux, &op);
+        if depth < self.current() && self.rewrite() {
+            return self.emit_at(depth, param, aux, op);
+        }
+        self.emit_at(self.current(), param, aux, op)
+    }
+
+    fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
+        self.bind(&param, depth);
+        let name = param.name;
+        self.own[name.index()] = cse::makes_array(&op) || matches!(op, BasicOp::Update { .. });
+        if cse::worth_knowing(&op) {
+            self.defs[name.index()] = Some(Rc::new(Def {
+                op: op.clone(),
+                certs: aux.certs.clone(),
+            }));
+        }
+        if let BasicOp::Assert { cond, msg: _ } = op {
+            self.assume(cond, true, &Certs::from_slice(&[name]), self.current());
+        } else if let Type::Prim(ty) = param.ty
+            && ty.is_int()
+        {
+            // Facts may rest on what is known here only, so they end here.
+            let here = self.current();
+            self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
+        }
+        self.scopes[depth].out.push(Stm {
+            pat: vec![param],
+            aux,
+            exp: Exp::Basic(op),
+        });
+        depth
+    }
+
+    /// Emits a new basic operation made by a rule; its name.
+    pub(crate) fn make(&mut self, hint: &str, aux: &Aux, op: BasicOp) -> Atom {
+        let ty = ir::typing::basic_type(&op, &|name| self.types.type_of(name).clone());
+        let param = self.fresh(hint, ty);
+        let name = param.name;
+        self.basic(param, aux.clone(), op);
+        let mut atom = Atom::Var(name);
+        self.rewrite_plain(&mut atom);
+        atom
+    }
+
+    /// Appends a statement whose parts are simplified; its pattern is rewritten and bound.
+    pub(crate) fn push(&mut self, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+        let depth = self.current();
+        for param in &mut pat {
+            self.rewrite_param(param);
+            self.bind(param, depth);
+        }
+        match &exp {
+            Exp::Op(op) => {
+                for (i, param) in pat.iter().enumerate() {
+                    self.own[param.name.index()] = L::is_fresh(op, i);
+                }
+            }
+            Exp::Loop { params, .. } => {
+                for (param, bound) in params.iter().zip(&pat) {
+                    self.own[bound.name.index()] = param.consumed;
+                }
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => {}
+        }
+        self.scopes[depth].out.push(Stm { pat, aux, exp });
+    }
+
+    /// A rule makes more uses of a name.
+    fn used_again(&mut self, name: Name, more: u32) {
+        if let Some(uses) = self.uses.get_mut(name.index()) {
+            *uses = uses.saturating_add(more);
+        }
+    }
+
+    /// A rule makes an operation: its operands are used once more.
+    pub(crate) fn use_more(&mut self, op: &BasicOp) {
+        struct Names(SmallVec<[Name; 4]>);
+        impl<L: Level> Visit<L> for Names {
+            fn name(&mut self, name: &Name) {
+                self.0.push(*name);
+            }
+        }
+        let mut names = Names(SmallVec::new());
+        Visit::<L>::basic(&mut names, op);
+        for name in names.0 {
+            self.used_again(name, 1);
+        }
+    }
+
+    /// Whether anybody used the name before the walk.
+    pub(crate) fn is_used(&self, name: Name) -> bool {
+        self.uses.get(name.index()) != Some(&0)
+    }
+
+    /// Whether an array is nobody else's and used once: here, where it is bound.
+    pub(crate) fn last_use(&self, array: Name) -> bool {
+        let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
+        self.own[array.index()]
+            && self.uses.get(array.index()) == Some(&1)
+            && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
+    }
+
+    /// The scope that an operation can go to: outwards through loops and
+    /// lambdas as long as its operands are known there and it may run there.
+    fn place(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
+        let current = self.current();
+        if current == 0 || !aux.attrs.0.is_empty() {
+            return current;
+        }
+        let mobility = cse::mobility(op);
+        if mobility == cse::Mobility::Stays
+            || (cse::makes_array(op) && self.aliases.consumed(param.name))
+        {
+            return current;
+        }
+        let mut least = 0;
+        cse::each_name::<L>(param, op, |name| least = least.max(self.depth_of(name)));
+        for cert in &aux.certs {
+            least = least.max(self.depth_of(*cert));
+        }
+        let mut depth = current;
+        while depth > least {
+            let ScopeKind::Inner { runs } = self.scopes[depth].kind else {
+                break;
+            };
+            let may = match mobility {
+                cse::Mobility::Free => true,
+                cse::Mobility::Array => param
+                    .ty
+                    .shape()
+                    .iter()
+                    .all(|dim| self.size_known(*dim, depth - 1)),
+                cse::Mobility::Check => runs,
+                cse::Mobility::Stays => false,
+            };
+            if !may {
+                break;
+            }
+            depth -= 1;
+        }
+        depth
+    }
+
+    /// Learns that a truth value holds (or not) until the scope with this index ends.
+    pub(crate) fn assume(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize) {
+        self.assume_within(cond, truth, certs, depth, 8);
+    }
+
+    fn assume_within(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize, fuel: u32) {
+        let Some(def) = self.def_of(cond).cloned() else {
+            return;
+        };
+        match def.op {
+            BasicOp::Compare(op, ty, x, y) if ty.is_int() => {
+                self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
+            }
+            BasicOp::Binary(op, PrimType::Bool, x, y)
+                if fuel > 0 && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth)) =>
+            {
+                self.assume_within(x, truth, certs, depth, fuel - 1);
+                self.assume_within(y, truth, certs, depth, fuel - 1);
+            }
+            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) if fuel > 0 => {
+                self.assume_within(x, !truth, certs, depth, fuel - 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the rules make of an operation.
+    fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
+        self.fold_scalar(op).or_else(|| self.fold_array(op, param))
+    }
+}

@@ -1,0 +1,364 @@
+//! What is known of how integers compare: a graph of differences.
+//!
+//! A fact is `a <= b + k` in exact arithmetic, for names (or the constant 0)
+//! `a` and `b` and a constant `k`, given certificates. Facts come from loop
+//! counters, index spaces, sizes, conditions, checks and definitions; a
+//! definition by wrapping arithmetic gives a fact only where it is known not to wrap.
+//! Proofs are searches of bounded length.
+
+mod define;
+
+use super::Certs;
+use super::add_certs;
+use ir::Name;
+use ir::syntax::Atom;
+use ir::types::Dim;
+use prim::{CmpOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// How many facts a proof may look at.
+const STEPS: u32 = 48;
+/// How many facts a proof may chain.
+const CHAIN: u32 = 8;
+/// How many facts of one name a proof looks at: the oldest, which mostly hold
+/// without a check, then the newest.
+const OLDEST: usize = 2;
+const NEWEST: usize = 6;
+/// How many certificates a proof may rest on.
+const MAX_CERTS: usize = 6;
+
+const ZERO: u32 = 0;
+
+/// `node + offset`.
+#[derive(Clone, Copy)]
+struct Term {
+    node: u32,
+    offset: i128,
+}
+
+fn node(name: Name) -> u32 {
+    name.0 + 1
+}
+
+fn term(atom: Atom) -> Option<Term> {
+    match atom {
+        Atom::Var(name) => Some(Term {
+            node: node(name),
+            offset: 0,
+        }),
+        Atom::Const(value) => Some(Term {
+            node: ZERO,
+            offset: i128::from(Scalar::as_i64(value)?),
+        }),
+    }
+}
+
+#[derive(Clone)]
+struct Fact {
+    other: u32,
+    k: i128,
+    certs: Certs,
+    depth: u32,
+}
+
+/// The facts known now.
+#[derive(Default)]
+pub(crate) struct Ranges {
+    /// `above[a]` has `(b, k)`: `a <= b + k`.
+    above: FxHashMap<u32, Vec<Fact>>,
+    /// `below[b]` has `(a, k)`: the same facts from the other side.
+    below: FxHashMap<u32, Vec<Fact>>,
+    /// Names that are one of two terms (selections, minima and maxima).
+    joins: FxHashMap<u32, (Term, Term)>,
+    /// Widths of integers that are not 64 bits wide.
+    bits: FxHashMap<u32, u32>,
+    /// The scope that facts are learnt for.
+    pub(crate) depth: u32,
+    /// The facts added since this was last taken: the node, and whether above or below it.
+    pub(crate) touched: Vec<(u32, bool)>,
+}
+
+impl Ranges {
+    fn add(&mut self, a: Term, b: Term, certs: &Certs) {
+        if a.node == b.node {
+            return;
+        }
+        let k = b.offset - a.offset;
+        let fact = |other| Fact {
+            other,
+            k,
+            certs: certs.clone(),
+            depth: self.depth,
+        };
+        let (up, down) = (fact(b.node), fact(a.node));
+        // The constant's own facts are never looked up.
+        if a.node != ZERO {
+            self.above.entry(a.node).or_default().push(up);
+            self.touched.push((a.node, true));
+        }
+        if b.node != ZERO {
+            self.below.entry(b.node).or_default().push(down);
+            self.touched.push((b.node, false));
+        }
+    }
+
+    /// Forgets what was learnt for a scope that ends: each entry of `touched`
+    /// is one fact of that depth, mostly near the end of its list.
+    pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
+        for (node, upwards) in touched {
+            let table = if *upwards {
+                &mut self.above
+            } else {
+                &mut self.below
+            };
+            if let Some(facts) = table.get_mut(node)
+                && let Some(at) = facts.iter().rposition(|fact| fact.depth == depth)
+            {
+                facts.remove(at);
+            }
+        }
+    }
+
+    /// `name >= least`.
+    pub(crate) fn at_least(&mut self, name: Name, least: i64, certs: &Certs) {
+        let least = Term {
+            node: ZERO,
+            offset: i128::from(least),
+        };
+        let name = Term {
+            node: node(name),
+            offset: 0,
+        };
+        self.add(least, name, certs);
+    }
+
+    /// A size of something that runs at least once.
+    pub(crate) fn nonempty(&mut self, size: Dim) {
+        if let Dim::Var(name) = size {
+            self.at_least(name, 1, &Certs::new());
+        }
+    }
+
+    /// `0 <= index < bound`.
+    pub(crate) fn index(&mut self, index: Name, bound: Atom) {
+        let none = Certs::new();
+        self.at_least(index, 0, &none);
+        if let Some(bound) = term(bound) {
+            let bound = Term {
+                node: bound.node,
+                offset: bound.offset - 1,
+            };
+            let index = Term {
+                node: node(index),
+                offset: 0,
+            };
+            self.add(index, bound, &none);
+        }
+    }
+
+    /// The counter or parameter has this type.
+    pub(crate) fn typed(&mut self, name: Name, ty: PrimType) {
+        if ty.is_int() && ty != PrimType::I64 {
+            self.bits.insert(node(name), ty.bits());
+        }
+    }
+
+    fn max(&self, node: u32) -> i128 {
+        if node == ZERO {
+            return 0;
+        }
+        let bits = self.bits.get(&node).copied().unwrap_or(64);
+        (1i128 << (bits - 1)) - 1
+    }
+
+    fn min(&self, node: u32) -> i128 {
+        if node == ZERO {
+            return 0;
+        }
+        let bits = self.bits.get(&node).copied().unwrap_or(64);
+        -(1i128 << (bits - 1))
+    }
+
+    /// What a condition says.
+    pub(crate) fn assume(&mut self, op: CmpOp, x: Atom, y: Atom, truth: bool, certs: &Certs) {
+        let (Some(a), Some(b)) = (term(x), term(y)) else {
+            return;
+        };
+        let less = |t: Term| Term {
+            node: t.node,
+            offset: t.offset - 1,
+        };
+        let zero = Term {
+            node: ZERO,
+            offset: 0,
+        };
+        match (op, truth) {
+            (CmpOp::SLt, true) => self.add(a, less(b), certs),
+            (CmpOp::SLt, false) => self.add(b, a, certs),
+            (CmpOp::SLe, true) => self.add(a, b, certs),
+            (CmpOp::SLe, false) => self.add(b, less(a), certs),
+            (CmpOp::Eq, true) => {
+                self.add(a, b, certs);
+                self.add(b, a, certs);
+            }
+            (CmpOp::Eq, false) => {
+                // Unequal and not above (or below): strictly below (or above).
+                if let Some(more) = self.prove(b, a) {
+                    let mut certs = certs.clone();
+                    add_certs(&mut certs, &more);
+                    self.add(b, less(a), &certs);
+                } else if let Some(more) = self.prove(a, b) {
+                    let mut certs = certs.clone();
+                    add_certs(&mut certs, &more);
+                    self.add(a, less(b), &certs);
+                }
+            }
+            (CmpOp::ULt | CmpOp::ULe, true) => {
+                if let Some(more) = self.prove(zero, b) {
+                    let mut certs = certs.clone();
+                    add_certs(&mut certs, &more);
+                    self.add(zero, a, &certs);
+                    let b = if op == CmpOp::ULt { less(b) } else { b };
+                    self.add(a, b, &certs);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The outcome of a comparison, if it is known.
+    pub(crate) fn compare(&self, op: CmpOp, x: Atom, y: Atom) -> Option<(bool, Certs)> {
+        let (a, b) = (term(x)?, term(y)?);
+        let less = |t: Term| Term {
+            node: t.node,
+            offset: t.offset - 1,
+        };
+        let zero = Term {
+            node: ZERO,
+            offset: 0,
+        };
+        let both = |p: Option<Certs>, q: Option<Certs>| {
+            let (mut p, q) = (p?, q?);
+            add_certs(&mut p, &q);
+            Some(p)
+        };
+        let outcome = |truth: bool, proof: Option<Certs>| proof.map(|certs| (truth, certs));
+        match op {
+            CmpOp::SLt => {
+                outcome(true, self.prove(a, less(b))).or_else(|| outcome(false, self.prove(b, a)))
+            }
+            CmpOp::SLe => {
+                outcome(true, self.prove(a, b)).or_else(|| outcome(false, self.prove(b, less(a))))
+            }
+            CmpOp::Eq => outcome(true, both(self.prove(a, b), self.prove(b, a)))
+                .or_else(|| outcome(false, self.prove(a, less(b))))
+                .or_else(|| outcome(false, self.prove(b, less(a)))),
+            CmpOp::ULt => {
+                let proof = self.prove(zero, a);
+                outcome(true, both(proof, self.prove(a, less(b))))
+                    .or_else(|| outcome(false, both(self.prove(zero, b), self.prove(b, a))))
+            }
+            CmpOp::ULe => {
+                let proof = self.prove(zero, a);
+                outcome(true, both(proof, self.prove(a, b)))
+                    .or_else(|| outcome(false, both(self.prove(zero, b), self.prove(b, less(a)))))
+            }
+            CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => None,
+        }
+    }
+
+    /// The proof of `a <= b`.
+    fn prove(&self, a: Term, b: Term) -> Option<Certs> {
+        let mut tried = Tried {
+            steps: STEPS,
+            goals: SmallVec::new(),
+        };
+        self.search(a.node, b.node, b.offset - a.offset, &mut tried, CHAIN)
+    }
+
+    /// The proof of `a <= b + k`.
+    fn search(&self, a: u32, b: u32, k: i128, tried: &mut Tried, chain: u32) -> Option<Certs> {
+        if a == b && k >= 0 {
+            return Some(Certs::new());
+        }
+        if b == ZERO && self.max(a) <= k {
+            return Some(Certs::new());
+        }
+        if a == ZERO && self.min(b) >= -k {
+            return Some(Certs::new());
+        }
+        if chain == 0 || !tried.is_new(a, b, k) {
+            return None;
+        }
+        let tables = if a == ZERO {
+            [(false, b), (true, a)]
+        } else {
+            [(true, a), (false, b)]
+        };
+        for (upwards, from) in tables {
+            if from == ZERO {
+                continue;
+            }
+            let table = if upwards { &self.above } else { &self.below };
+            let facts = table.get(&from).map_or(&[] as &[Fact], Vec::as_slice);
+            let oldest = facts.iter().take(OLDEST);
+            let rest = facts.get(OLDEST..).unwrap_or(&[]);
+            for fact in oldest.chain(rest.iter().rev().take(NEWEST)) {
+                let (a, b) = if upwards {
+                    (fact.other, b)
+                } else {
+                    (a, fact.other)
+                };
+                if let Some(mut certs) = self.search(a, b, k - fact.k, tried, chain - 1) {
+                    add_certs(&mut certs, &fact.certs);
+                    if certs.len() <= MAX_CERTS {
+                        return Some(certs);
+                    }
+                }
+                if tried.steps == 0 {
+                    return None;
+                }
+            }
+            if let Some((x, y)) = self.joins.get(&from) {
+                let mut side = |t: &Term| {
+                    if upwards {
+                        self.search(t.node, b, k - t.offset, tried, chain - 1)
+                    } else {
+                        self.search(a, t.node, k + t.offset, tried, chain - 1)
+                    }
+                };
+                if let (Some(mut p), Some(q)) = (side(x), side(y)) {
+                    add_certs(&mut p, &q);
+                    return Some(p);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What a proof has tried.
+struct Tried {
+    /// How many facts it may still look at.
+    steps: u32,
+    /// The goals `a <= b + k` so far.
+    goals: SmallVec<[(u32, u32, i128); 16]>,
+}
+
+impl Tried {
+    /// Notes a goal; false if it, or an easier one, was tried before or time is up.
+    fn is_new(&mut self, a: u32, b: u32, k: i128) -> bool {
+        let again = |goal: &(u32, u32, i128)| (goal.0, goal.1) == (a, b) && goal.2 >= k;
+        if self.steps == 0 || self.goals.iter().any(again) {
+            return false;
+        }
+        self.steps -= 1;
+        self.goals.push((a, b, k));
+        true
+    }
+}
+
+fn constant(offset: i128) -> Term {
+    Term { node: ZERO, offset }
+}

@@ -1,0 +1,273 @@
+//! Facts from definitions: what an operation on integers says of its result,
+//! where its arithmetic is known not to wrap.
+
+use super::{Certs, NEWEST, Ranges, Term, ZERO, add_certs, constant, node, term};
+use ir::Name;
+use ir::syntax::BasicOp;
+use prim::{BinOp, ConvOp, PrimType, UnOp};
+
+impl Ranges {
+    /// A name is bound to an operation on integers.
+    pub(crate) fn define(&mut self, name: Name, ty: PrimType, op: &BasicOp, certs: &Certs) {
+        self.typed(name, ty);
+        let s = Term {
+            node: node(name),
+            offset: 0,
+        };
+        match op {
+            BasicOp::Atom(x) => {
+                if let Some(x) = term(*x) {
+                    self.equal(s, x, certs);
+                }
+            }
+            BasicOp::Binary(op, _, x, y) => {
+                if let (Some(x), Some(y)) = (term(*x), term(*y)) {
+                    self.define_binary(s, *op, x, y, certs);
+                }
+            }
+            BasicOp::Unary(UnOp::Abs, _, x) => {
+                let zero = Term {
+                    node: ZERO,
+                    offset: 0,
+                };
+                if let Some(x) = term(*x)
+                    && let Some(mut proof) = self.prove(zero, x)
+                {
+                    add_certs(&mut proof, certs);
+                    self.equal(s, x, &proof);
+                }
+            }
+            BasicOp::Convert {
+                op: conv,
+                from,
+                to,
+                arg,
+            } => {
+                let Some(x) = term(*arg) else { return };
+                let zero = Term {
+                    node: ZERO,
+                    offset: 0,
+                };
+                if from.is_int() {
+                    self.typed_term(x, *from);
+                }
+                let widens = to.bits() >= from.bits();
+                match conv {
+                    ConvOp::SExt if widens => self.equal(s, x, certs),
+                    ConvOp::SExt => {
+                        let (most, least) =
+                            (constant(self.max(s.node)), constant(self.min(s.node)));
+                        if let (Some(mut p), Some(q)) = (self.prove(x, most), self.prove(least, x))
+                        {
+                            add_certs(&mut p, &q);
+                            add_certs(&mut p, certs);
+                            self.equal(s, x, &p);
+                        }
+                    }
+                    ConvOp::ZExt if widens => {
+                        if let Some(mut proof) = self.prove(zero, x) {
+                            add_certs(&mut proof, certs);
+                            self.equal(s, x, &proof);
+                        } else if to.bits() > from.bits() {
+                            self.add(zero, s, certs);
+                            self.add(s, constant((1i128 << from.bits()) - 1), certs);
+                        }
+                    }
+                    ConvOp::BToI => {
+                        self.add(zero, s, certs);
+                        self.add(s, constant(1), certs);
+                    }
+                    _ => {}
+                }
+            }
+            BasicOp::Select {
+                ty: _,
+                cond: _,
+                if_true,
+                if_false,
+            } => {
+                if let (Some(x), Some(y)) = (term(*if_true), term(*if_false)) {
+                    self.join(s, x, y, certs);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn typed_term(&mut self, x: Term, ty: PrimType) {
+        if x.node != ZERO && ty != PrimType::I64 {
+            self.bits.insert(x.node, ty.bits());
+        }
+    }
+
+    fn join(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if certs.is_empty() {
+            self.joins.insert(s.node, (x, y));
+        }
+    }
+
+    fn equal(&mut self, a: Term, b: Term, certs: &Certs) {
+        self.add(a, b, certs);
+        self.add(b, a, certs);
+    }
+
+    fn define_binary(&mut self, s: Term, op: BinOp, x: Term, y: Term, certs: &Certs) {
+        let zero = constant(0);
+        let with = |certs: &Certs, proofs: &[&Certs]| {
+            let mut all = certs.clone();
+            for proof in proofs {
+                add_certs(&mut all, proof);
+            }
+            all
+        };
+        match op {
+            BinOp::Add => {
+                for (x, y) in [(x, y), (y, x)] {
+                    if y.node == ZERO && x.node != ZERO {
+                        self.define_shift(s, x, y.offset, certs);
+                        return;
+                    }
+                }
+                // Both not negative, and the sum known not to wrap because one
+                // is at most the other's distance to the largest value.
+                if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
+                    && let (Some(mx), Some(my)) = (self.constant_above(x), self.constant_above(y))
+                    && mx.0 + my.0 <= self.max(s.node)
+                {
+                    let certs = with(certs, &[&p, &q, &mx.1, &my.1]);
+                    self.add(x, s, &certs);
+                    self.add(y, s, &certs);
+                    self.add(s, constant(mx.0 + my.0), &certs);
+                }
+            }
+            BinOp::Sub => {
+                if y.node == ZERO {
+                    self.define_shift(s, x, -y.offset, certs);
+                } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
+                    let base = with(certs, &[&p, &q]);
+                    self.add(s, x, &base);
+                    // `y >= 1` makes it strictly less.
+                    if let Some(r) = self.prove(constant(1), y) {
+                        let less = Term {
+                            node: x.node,
+                            offset: x.offset - 1,
+                        };
+                        self.add(s, less, &with(&base, &[&r]));
+                    }
+                    for k in [1, 0] {
+                        let below = Term {
+                            node: x.node,
+                            offset: x.offset - k,
+                        };
+                        if let Some(r) = self.prove(y, below) {
+                            self.add(constant(k), s, &with(&base, &[&r]));
+                            break;
+                        }
+                    }
+                }
+            }
+            BinOp::SMin => {
+                self.add(s, x, certs);
+                self.add(s, y, certs);
+                self.join(s, x, y, certs);
+            }
+            BinOp::SMax => {
+                self.add(x, s, certs);
+                self.add(y, s, certs);
+                self.join(s, x, y, certs);
+            }
+            BinOp::SMod | BinOp::UMod | BinOp::SRem => {
+                // A value exists, so the divisor is not 0.
+                let Some(q) = self.prove(zero, y) else {
+                    return;
+                };
+                let below = Term {
+                    node: y.node,
+                    offset: y.offset - 1,
+                };
+                let certs = with(certs, &[&q]);
+                let first = self.prove(zero, x);
+                if op == BinOp::SRem {
+                    self.add(s, below, &certs);
+                    if let Some(p) = first {
+                        self.add(zero, s, &with(&certs, &[&p]));
+                    }
+                } else {
+                    self.add(zero, s, &certs);
+                    self.add(s, below, &certs);
+                    if let Some(p) = first {
+                        self.add(s, x, &with(&certs, &[&p]));
+                    }
+                }
+            }
+            BinOp::SDiv | BinOp::UDiv | BinOp::SQuot => {
+                if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
+                    let certs = with(certs, &[&p, &q]);
+                    self.add(zero, s, &certs);
+                    self.add(s, x, &certs);
+                }
+            }
+            BinOp::Mul => {
+                if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
+                    && let (Some(mx), Some(my)) = (self.constant_above(x), self.constant_above(y))
+                    && mx.0.saturating_mul(my.0) <= self.max(s.node)
+                {
+                    let certs = with(certs, &[&p, &q, &mx.1, &my.1]);
+                    self.add(zero, s, &certs);
+                    self.add(s, constant(mx.0 * my.0), &certs);
+                }
+            }
+            BinOp::And => {
+                for (x, y) in [(x, y), (y, x)] {
+                    if let Some(p) = self.prove(zero, y) {
+                        let certs = with(certs, &[&p]);
+                        self.add(zero, s, &certs);
+                        self.add(s, y, &certs);
+                        if y.node == ZERO && x.node == ZERO {
+                            break;
+                        }
+                    }
+                }
+            }
+            BinOp::LShr | BinOp::AShr => {
+                if let Some(p) = self.prove(zero, x) {
+                    let certs = with(certs, &[&p]);
+                    self.add(zero, s, &certs);
+                    self.add(s, x, &certs);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `s = x + c`, where that does not wrap.
+    fn define_shift(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
+        let proof = if c >= 0 {
+            self.prove(x, constant(self.max(s.node) - c))
+        } else {
+            self.prove(constant(self.min(s.node) - c), x)
+        };
+        if let Some(mut proof) = proof {
+            add_certs(&mut proof, certs);
+            let sum = Term {
+                node: x.node,
+                offset: x.offset + c,
+            };
+            self.equal(s, sum, &proof);
+        }
+    }
+
+    /// A constant that the term is at most, from its own facts.
+    fn constant_above(&self, x: Term) -> Option<(i128, Certs)> {
+        if x.node == ZERO {
+            return Some((x.offset, Certs::new()));
+        }
+        let facts = self.above.get(&x.node)?;
+        facts
+            .iter()
+            .rev()
+            .take(NEWEST)
+            .find(|fact| fact.other == ZERO)
+            .map(|fact| (fact.k + x.offset, fact.certs.clone()))
+    }
+}

@@ -1,0 +1,482 @@
+//! Rules for scalar operations: exact ones only, so that no bit of any result
+//! changes (sums of floats stay in their order; `x + 0.0` stays).
+
+use super::{Certs, Folded, Simplifier};
+use crate::level::OptLevel;
+use ir::syntax::{Atom, BasicOp};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
+
+fn atom(atom: Atom) -> Option<Folded> {
+    Some(Folded::Atom(atom, Certs::new()))
+}
+
+fn constant(value: Scalar) -> Option<Folded> {
+    atom(Atom::Const(value))
+}
+
+fn truth(value: bool) -> Option<Folded> {
+    constant(Scalar::Bool(value))
+}
+
+fn op(op: BasicOp) -> Option<Folded> {
+    Some(Folded::Op(op, Certs::new()))
+}
+
+fn is(atom: Atom, value: i64) -> bool {
+    atom.constant().and_then(Scalar::as_i64) == Some(value)
+}
+
+fn is_true(atom: Atom) -> bool {
+    atom == Atom::Const(Scalar::Bool(true))
+}
+
+fn is_false(atom: Atom) -> bool {
+    atom == Atom::Const(Scalar::Bool(false))
+}
+
+fn is_float(atom: Atom, value: f64) -> bool {
+    match atom {
+        Atom::Const(Scalar::F16(x)) => x.to_f64().to_bits() == value.to_bits(),
+        Atom::Const(Scalar::F32(x)) => f64::from(x).to_bits() == value.to_bits(),
+        Atom::Const(Scalar::F64(x)) => x.to_bits() == value.to_bits(),
+        Atom::Const(_) | Atom::Var(_) => false,
+    }
+}
+
+fn int(ty: PrimType, value: i64) -> Atom {
+    Atom::Const(Scalar::int(ty, value))
+}
+
+fn commutes(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::Add
+            | BinOp::Mul
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+    )
+}
+
+/// Constants go right, earlier names left.
+fn out_of_order(x: Atom, y: Atom) -> bool {
+    match (x, y) {
+        (Atom::Const(_), Atom::Var(_)) => true,
+        (Atom::Var(x), Atom::Var(y)) => y < x,
+        _ => false,
+    }
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// What the rules make of a scalar operation.
+    pub(super) fn fold_scalar(&self, basic: &BasicOp) -> Option<Folded> {
+        match basic {
+            BasicOp::Unary(op, ty, x) => self.fold_unary(*op, *ty, *x),
+            BasicOp::Binary(op, ty, x, y) => self.fold_binary(*op, *ty, *x, *y),
+            BasicOp::Compare(op, ty, x, y) => self.fold_compare(*op, *ty, *x, *y),
+            BasicOp::Convert { op, from, to, arg } => self.fold_convert(*op, *from, *to, *arg),
+            BasicOp::Select {
+                ty,
+                cond,
+                if_true,
+                if_false,
+            } => self.fold_select(*ty, *cond, *if_true, *if_false),
+            BasicOp::Fma(_, x, y, z) => {
+                constant(eval::fma(x.constant()?, y.constant()?, z.constant()?)?)
+            }
+            BasicOp::Math(fun, _, args) => {
+                let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
+                constant(eval::math(*fun, &args?)?)
+            }
+            _ => None,
+        }
+    }
+
+    fn unary_def(&self, wanted: UnOp, x: Atom) -> Option<Atom> {
+        match &self.def_of(x)?.op {
+            BasicOp::Unary(op, _, arg) if *op == wanted => Some(*arg),
+            _ => None,
+        }
+    }
+
+    fn binary_def(&self, wanted: BinOp, x: Atom) -> Option<(Atom, Atom)> {
+        match &self.def_of(x)?.op {
+            BasicOp::Binary(op, _, a, b) if *op == wanted => Some((*a, *b)),
+            _ => None,
+        }
+    }
+
+    fn fold_unary(&self, un: UnOp, ty: PrimType, x: Atom) -> Option<Folded> {
+        if let Atom::Const(x) = x {
+            return constant(eval::unary(un, x)?);
+        }
+        match un {
+            UnOp::Neg | UnOp::FNeg => atom(self.unary_def(un, x)?),
+            UnOp::Not => {
+                if let Some(x) = self.unary_def(un, x) {
+                    return atom(x);
+                }
+                match &self.def_of(x)?.op {
+                    BasicOp::Compare(CmpOp::SLt, ty, a, b) => {
+                        op(BasicOp::Compare(CmpOp::SLe, *ty, *b, *a))
+                    }
+                    BasicOp::Compare(CmpOp::SLe, ty, a, b) => {
+                        op(BasicOp::Compare(CmpOp::SLt, *ty, *b, *a))
+                    }
+                    BasicOp::Compare(CmpOp::ULt, ty, a, b) => {
+                        op(BasicOp::Compare(CmpOp::ULe, *ty, *b, *a))
+                    }
+                    BasicOp::Compare(CmpOp::ULe, ty, a, b) => {
+                        op(BasicOp::Compare(CmpOp::ULt, *ty, *b, *a))
+                    }
+                    _ => None,
+                }
+            }
+            UnOp::Abs => {
+                let (not_negative, certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)?;
+                not_negative.then_some(Folded::Atom(x, certs))
+            }
+            _ => None,
+        }
+    }
+
+    fn fold_binary(&self, bin: BinOp, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+        if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
+            return constant(eval::binary(bin, a, b)?);
+        }
+        if commutes(bin) && out_of_order(x, y) {
+            return op(BasicOp::Binary(bin, ty, y, x));
+        }
+        match bin {
+            BinOp::Add => self.fold_add(ty, x, y),
+            BinOp::Sub => self.fold_sub(ty, x, y),
+            BinOp::Mul => {
+                if is(y, 1) {
+                    return atom(x);
+                }
+                if is(y, 0) {
+                    return atom(y);
+                }
+                let c = y.constant()?;
+                let (a, b) = self.binary_def(BinOp::Mul, x)?;
+                let product = eval::binary(BinOp::Mul, b.constant()?, c)?;
+                op(BasicOp::Binary(BinOp::Mul, ty, a, Atom::Const(product)))
+            }
+            BinOp::SDiv | BinOp::SQuot | BinOp::UDiv => {
+                if is(y, 1) {
+                    return atom(x);
+                }
+                if bin == BinOp::UDiv {
+                    return None;
+                }
+                let certs = self.both_natural(ty, x, y)?;
+                Some(Folded::Op(BasicOp::Binary(BinOp::UDiv, ty, x, y), certs))
+            }
+            BinOp::SMod | BinOp::SRem | BinOp::UMod => {
+                if is(y, 1) {
+                    return atom(int(ty, 0));
+                }
+                if let Some((true, mut certs)) = self.ranges.compare(CmpOp::SLt, x, y)
+                    && let Some((true, more)) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)
+                {
+                    super::add_certs(&mut certs, &more);
+                    return Some(Folded::Atom(x, certs));
+                }
+                if bin == BinOp::UMod {
+                    return None;
+                }
+                let certs = self.both_natural(ty, x, y)?;
+                Some(Folded::Op(BasicOp::Binary(BinOp::UMod, ty, x, y), certs))
+            }
+            BinOp::SMin | BinOp::SMax => {
+                if x == y {
+                    return atom(x);
+                }
+                let (less, greater) = if bin == BinOp::SMin { (x, y) } else { (y, x) };
+                if let Some((true, certs)) = self.ranges.compare(CmpOp::SLe, x, y) {
+                    return Some(Folded::Atom(less, certs));
+                }
+                let (true, certs) = self.ranges.compare(CmpOp::SLe, y, x)? else {
+                    return None;
+                };
+                Some(Folded::Atom(greater, certs))
+            }
+            BinOp::And | BinOp::Or => {
+                if x == y {
+                    return atom(x);
+                }
+                let (zero, ones) = if ty == PrimType::Bool {
+                    (is_false(y), is_true(y))
+                } else {
+                    (is(y, 0), is(y, -1))
+                };
+                // The element that absorbs, and the neutral one.
+                let (absorbs, neutral) = if bin == BinOp::And {
+                    (zero, ones)
+                } else {
+                    (ones, zero)
+                };
+                if absorbs {
+                    return atom(y);
+                }
+                if neutral {
+                    return atom(x);
+                }
+                None
+            }
+            BinOp::Xor => {
+                if x == y {
+                    return constant(Scalar::zero(ty));
+                }
+                if is_true(y) {
+                    return op(BasicOp::Unary(UnOp::Not, ty, x));
+                }
+                if is(y, 0) || is_false(y) {
+                    return atom(x);
+                }
+                None
+            }
+            BinOp::UMin | BinOp::UMax | BinOp::FMin | BinOp::FMax => {
+                if x == y {
+                    atom(x)
+                } else {
+                    None
+                }
+            }
+            BinOp::Shl | BinOp::LShr | BinOp::AShr => {
+                if is(y, 0) {
+                    atom(x)
+                } else {
+                    None
+                }
+            }
+            BinOp::Pow => {
+                if is(y, 1) {
+                    return atom(x);
+                }
+                if is(y, 2) {
+                    return op(BasicOp::Binary(BinOp::Mul, ty, x, x));
+                }
+                if is(y, 0) { atom(int(ty, 1)) } else { None }
+            }
+            BinOp::FMul => {
+                if is_float(y, 1.0) {
+                    return atom(x);
+                }
+                if is_float(x, 1.0) { atom(y) } else { None }
+            }
+            BinOp::FDiv => {
+                if is_float(y, 1.0) {
+                    atom(x)
+                } else {
+                    None
+                }
+            }
+            BinOp::FSub => {
+                if is_float(y, 0.0) {
+                    atom(x)
+                } else {
+                    None
+                }
+            }
+            BinOp::FAdd => {
+                if is_float(y, -0.0) {
+                    return atom(x);
+                }
+                if is_float(x, -0.0) { atom(y) } else { None }
+            }
+            BinOp::FMod => None,
+        }
+    }
+
+    /// That neither is negative.
+    fn both_natural(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Certs> {
+        let (true, mut certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)? else {
+            return None;
+        };
+        let (true, more) = self.ranges.compare(CmpOp::SLe, int(ty, 0), y)? else {
+            return None;
+        };
+        super::add_certs(&mut certs, &more);
+        Some(certs)
+    }
+
+    fn fold_add(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+        if is(y, 0) {
+            return atom(x);
+        }
+        if let Atom::Const(c) = y {
+            // (a + b) + c
+            let (a, b) = self.binary_def(BinOp::Add, x)?;
+            let sum = eval::binary(BinOp::Add, b.constant()?, c)?;
+            return op(BasicOp::Binary(BinOp::Add, ty, a, Atom::Const(sum)));
+        }
+        // (a - y) + y
+        for (x, y) in [(x, y), (y, x)] {
+            if let Some((a, b)) = self.binary_def(BinOp::Sub, x)
+                && b == y
+            {
+                return atom(a);
+            }
+        }
+        None
+    }
+
+    fn fold_sub(&self, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+        if x == y {
+            return atom(int(ty, 0));
+        }
+        if let Atom::Const(c) = y {
+            let minus = eval::unary(UnOp::Neg, c)?;
+            return op(BasicOp::Binary(BinOp::Add, ty, x, Atom::Const(minus)));
+        }
+        // (a + b) - a, (a + b) - b
+        if let Some((a, b)) = self.binary_def(BinOp::Add, x) {
+            if a == y {
+                return atom(b);
+            }
+            if b == y {
+                return atom(a);
+            }
+        }
+        // a - (a - b), a - (a + b)
+        if let Some((a, b)) = self.binary_def(BinOp::Sub, y)
+            && a == x
+        {
+            return atom(b);
+        }
+        if let Some((a, b)) = self.binary_def(BinOp::Add, y) {
+            if a == x {
+                return op(BasicOp::Unary(UnOp::Neg, ty, b));
+            }
+            if b == x {
+                return op(BasicOp::Unary(UnOp::Neg, ty, a));
+            }
+        }
+        None
+    }
+
+    fn fold_compare(&self, cmp: CmpOp, ty: PrimType, x: Atom, y: Atom) -> Option<Folded> {
+        if let (Atom::Const(a), Atom::Const(b)) = (x, y) {
+            return truth(eval::compare(cmp, a, b)?);
+        }
+        if ty.is_float() {
+            return None;
+        }
+        if x == y {
+            return truth(matches!(
+                cmp,
+                CmpOp::Eq | CmpOp::SLe | CmpOp::ULe | CmpOp::BLe
+            ));
+        }
+        if cmp == CmpOp::Eq && out_of_order(x, y) {
+            return op(BasicOp::Compare(cmp, ty, y, x));
+        }
+        if ty == PrimType::Bool {
+            return match cmp {
+                CmpOp::Eq if is_true(y) => atom(x),
+                CmpOp::Eq if is_false(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
+                _ => None,
+            };
+        }
+        if let Some((value, certs)) = self.ranges.compare(cmp, x, y) {
+            return Some(Folded::Atom(Atom::Const(Scalar::Bool(value)), certs));
+        }
+        if cmp == CmpOp::Eq
+            && let Atom::Const(c) = y
+            && let Some((a, Atom::Const(b))) = self.binary_def(BinOp::Add, x)
+        {
+            let rest = eval::binary(BinOp::Sub, c, b)?;
+            return op(BasicOp::Compare(cmp, ty, a, Atom::Const(rest)));
+        }
+        None
+    }
+
+    fn fold_convert(&self, conv: ConvOp, from: PrimType, to: PrimType, x: Atom) -> Option<Folded> {
+        if let Atom::Const(x) = x {
+            return constant(eval::convert(conv, x, to)?);
+        }
+        if from == to && matches!(conv, ConvOp::SExt | ConvOp::ZExt | ConvOp::FConv) {
+            return atom(x);
+        }
+        let BasicOp::Convert {
+            op: inner,
+            from: first,
+            to: _,
+            arg,
+        } = self.def_of(x)?.op
+        else {
+            return None;
+        };
+        let convert = |op: ConvOp, arg: Atom| {
+            let basic = BasicOp::Convert {
+                op,
+                from: first,
+                to,
+                arg,
+            };
+            Some(Folded::Op(basic, Certs::new()))
+        };
+        match (conv, inner) {
+            (ConvOp::ToBits, ConvOp::FromBits) | (ConvOp::FromBits, ConvOp::ToBits) => atom(arg),
+            (ConvOp::IToB, ConvOp::BToI) => atom(arg),
+            (ConvOp::FToB, ConvOp::BToF) => atom(arg),
+            (ConvOp::SExt | ConvOp::ZExt, ConvOp::BToI) => convert(ConvOp::BToI, arg),
+            (ConvOp::SToF, ConvOp::SExt) if from.bits() >= first.bits() => {
+                convert(ConvOp::SToF, arg)
+            }
+            (ConvOp::UToF, ConvOp::ZExt) if from.bits() >= first.bits() => {
+                convert(ConvOp::UToF, arg)
+            }
+            (ConvOp::SExt | ConvOp::ZExt, ConvOp::SExt | ConvOp::ZExt) => {
+                // `first` to `from` to `to`.
+                let widened = from.bits() > first.bits();
+                if to.bits() <= from.bits() {
+                    // The low bits are those of the first value, extended as at first.
+                    convert(inner, arg)
+                } else if widened && (conv == inner || inner == ConvOp::ZExt) {
+                    convert(inner, arg)
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn fold_select(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
+        if let Atom::Const(c) = cond {
+            return atom(if c.as_bool()? { yes } else { no });
+        }
+        if yes == no {
+            return atom(yes);
+        }
+        if let Some(other) = self.unary_def(UnOp::Not, cond) {
+            return op(BasicOp::Select {
+                ty,
+                cond: other,
+                if_true: no,
+                if_false: yes,
+            });
+        }
+        if ty == PrimType::Bool {
+            if is_true(yes) && is_false(no) {
+                return atom(cond);
+            }
+            if is_false(yes) && is_true(no) {
+                return op(BasicOp::Unary(UnOp::Not, ty, cond));
+            }
+            if is_true(yes) || yes == cond {
+                return op(BasicOp::Binary(BinOp::Or, ty, cond, no));
+            }
+            if is_false(no) || no == cond {
+                return op(BasicOp::Binary(BinOp::And, ty, cond, yes));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,160 @@
+//! Segmented operations: their bodies, with what is known of the indices.
+
+use super::{ScopeKind, Simplifier};
+use crate::level::OptLevel;
+use ir::Segs;
+use ir::seg::{SegKind, SegOp, SegSpace};
+use ir::soac::{AccInput, HistOp, Operator};
+use ir::syntax::{Atom, Aux, Exp, Lambda, Param};
+use ir::types::{Dim, Type};
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// The operator of a scan or reduction.
+    pub(crate) fn operator(&mut self, operator: &mut Operator<L>, runs: bool) {
+        for atom in &mut operator.neutral {
+            self.rewrite_plain(atom);
+        }
+        self.replace_lambda(&mut operator.op, runs);
+    }
+
+    /// Simplifies a lambda in place.
+    pub(crate) fn replace_lambda(&mut self, lambda: &mut Lambda<L>, runs: bool) {
+        let empty = Lambda {
+            params: Vec::new(),
+            body: ir::Body {
+                stms: Vec::new(),
+                result: Vec::new(),
+            },
+            ret: Vec::new(),
+        };
+        let old = std::mem::replace(lambda, empty);
+        *lambda = self.lambda(old, runs, |_, _| {});
+    }
+
+    pub(crate) fn histograms(&mut self, ops: &mut [HistOp<L>], aux: &mut Aux) {
+        for HistOp { shape, dests, op } in ops {
+            for dim in shape {
+                self.rewrite_dim(dim);
+            }
+            for dest in dests {
+                self.rewrite_name(dest, &mut aux.certs);
+            }
+            self.operator(op, false);
+        }
+    }
+
+    pub(crate) fn with_acc(
+        &mut self,
+        pat: Vec<Param<L>>,
+        mut aux: Aux,
+        mut inputs: Vec<AccInput<L>>,
+        mut lambda: Lambda<L>,
+        make: fn(Vec<AccInput<L>>, Lambda<L>) -> L::Op,
+    ) {
+        for AccInput { shape, arrays, op } in &mut inputs {
+            for dim in shape {
+                self.rewrite_dim(dim);
+            }
+            for array in arrays {
+                self.rewrite_name(array, &mut aux.certs);
+            }
+            if let Some(op) = op {
+                self.operator(op, false);
+            }
+        }
+        self.replace_lambda(&mut lambda, true);
+        self.push(pat, aux, Exp::Op(make(inputs, lambda)));
+    }
+
+    /// Whether a size is known to be positive.
+    pub(crate) fn positive(&self, size: Dim) -> bool {
+        match size {
+            Dim::Const(n) => n > 0,
+            Dim::Var(name) => self
+                .ranges
+                .compare(prim::CmpOp::SLe, Atom::i64(1), Atom::Var(name))
+                .is_some_and(|(truth, certs)| truth && certs.is_empty()),
+            Dim::Ext(_) => false,
+        }
+    }
+}
+
+/// Simplifies a segmented operation.
+pub(crate) fn simplify(
+    s: &mut Simplifier<'_, Segs>,
+    pat: Vec<Param<Segs>>,
+    mut aux: Aux,
+    op: SegOp<Segs>,
+) {
+    match op {
+        SegOp::Seg {
+            level,
+            mut space,
+            mut kind,
+            body,
+            mut ret,
+            decomp,
+        } => {
+            for (_, size) in &mut space.dims {
+                s.rewrite_dim(size);
+            }
+            match &mut kind {
+                SegKind::Map => {}
+                SegKind::Red(ops) => {
+                    for op in ops {
+                        s.operator(op, false);
+                    }
+                }
+                SegKind::Scan(ops, post) => {
+                    for op in ops {
+                        s.operator(op, false);
+                    }
+                    if let Some(post) = post {
+                        s.replace_lambda(post, false);
+                    }
+                }
+                SegKind::Hist(ops) => s.histograms(ops, &mut aux),
+            }
+            enter_space(s, &space);
+            for ty in &mut ret {
+                s.rewrite_type(ty);
+            }
+            let body = s.body_inside(body);
+            let op = SegOp::Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+        SegOp::WithAcc { inputs, lambda } => {
+            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| SegOp::WithAcc {
+                inputs,
+                lambda,
+            });
+        }
+    }
+}
+
+fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
+    let runs = space.dims.iter().all(|(_, size)| s.positive(*size));
+    s.enter(ScopeKind::Inner { runs });
+    let depth = s.current();
+    for (index, size) in &space.dims {
+        let param = Param {
+            name: *index,
+            ty: Type::I64,
+            ann: (),
+        };
+        s.enter_param(&param);
+        if let Some(bound) = size.atom() {
+            s.ranges_at(depth, |ranges| {
+                ranges.index(*index, bound);
+                ranges.nonempty(*size);
+            });
+        }
+    }
+}

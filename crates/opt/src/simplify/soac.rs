@@ -1,0 +1,336 @@
+//! Second-order combinators: their lambdas, with what is known of the elements;
+//! inputs and results that need no combinator.
+//!
+//! - A parameter over a replicate is the value repeated; two parameters over
+//!   one array are one.
+//! - A mapped result that is the same in every iteration is a replicate; one
+//!   that is an input is a copy of it; two equal ones are one (and a copy).
+
+use super::Simplifier;
+use crate::dce::retain;
+use ir::soac::{Operator, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param};
+use ir::types::{Dim, Shape, Type};
+use ir::{Name, Soacs};
+use prim::{PrimType, Scalar};
+use rustc_hash::FxHashMap;
+use smallvec::smallvec;
+
+/// Simplifies a combinator.
+pub(crate) fn simplify(
+    s: &mut Simplifier<'_, Soacs>,
+    pat: Vec<Param<Soacs>>,
+    mut aux: Aux,
+    op: Soac,
+) {
+    match op {
+        Soac::Screma {
+            mut width,
+            mut inputs,
+            map,
+            mut scans,
+            mut reduces,
+            mut post,
+        } => {
+            s.rewrite_dim(&mut width);
+            let mut map = bucket(s, width, &mut inputs, map, &mut aux);
+            let runs = false;
+            for op in scans.iter_mut().chain(&mut reduces) {
+                s.operator(op, runs);
+            }
+            if let Some(post) = &mut post {
+                s.replace_lambda(post, runs);
+            }
+            let mut pat = pat;
+            let mut after = Vec::new();
+            if post.is_none() {
+                after = mapped_out(s, width, &inputs, &mut map, &scans, &reduces, &mut pat);
+            }
+            if post.is_none() && reduces.is_empty() {
+                post = drop_scanned(s, &map.ret, &scans, &mut pat);
+            }
+            let dead = pat.is_empty();
+            let op = Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            };
+            if !dead {
+                s.push(pat, aux.clone(), Exp::Op(op));
+            }
+            for (param, op) in after {
+                s.basic(param, aux.clone(), op);
+            }
+        }
+        Soac::Hist {
+            mut width,
+            mut inputs,
+            map,
+            mut ops,
+        } => {
+            s.rewrite_dim(&mut width);
+            let map = bucket(s, width, &mut inputs, map, &mut aux);
+            s.histograms(&mut ops, &mut aux);
+            let op = Soac::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+        Soac::WithAcc { inputs, lambda } => {
+            s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| Soac::WithAcc {
+                inputs,
+                lambda,
+            });
+        }
+        Soac::Stream {
+            mut width,
+            mut inputs,
+            init,
+            mut lambda,
+        } => {
+            s.rewrite_dim(&mut width);
+            for input in &mut inputs {
+                s.rewrite_name(input, &mut aux.certs);
+            }
+            let init = s.results(init);
+            s.replace_lambda(&mut lambda, false);
+            let op = Soac::Stream {
+                width,
+                inputs,
+                init,
+                lambda,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+        Soac::FlatMap {
+            mut width,
+            mut inputs,
+            mut lambda,
+        } => {
+            s.rewrite_dim(&mut width);
+            for input in &mut inputs {
+                s.rewrite_name(input, &mut aux.certs);
+            }
+            s.replace_lambda(&mut lambda, false);
+            let op = Soac::FlatMap {
+                width,
+                inputs,
+                lambda,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+        Soac::Jvp {
+            mut lambda,
+            args,
+            tangents,
+        } => {
+            let (args, tangents) = (s.results(args), s.results(tangents));
+            s.replace_lambda(&mut lambda, true);
+            let op = Soac::Jvp {
+                lambda,
+                args,
+                tangents,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+        Soac::Vjp {
+            mut lambda,
+            args,
+            adjoints,
+        } => {
+            let (args, adjoints) = (s.results(args), s.results(adjoints));
+            s.replace_lambda(&mut lambda, true);
+            let op = Soac::Vjp {
+                lambda,
+                args,
+                adjoints,
+            };
+            s.push(pat, aux, Exp::Op(op));
+        }
+    }
+}
+
+/// Inputs and the lambda over their rows.
+fn bucket(
+    s: &mut Simplifier<'_, Soacs>,
+    width: Dim,
+    inputs: &mut Vec<Name>,
+    mut map: Lambda<Soacs>,
+    aux: &mut Aux,
+) -> Lambda<Soacs> {
+    for input in inputs.iter_mut() {
+        s.rewrite_name(input, &mut aux.certs);
+    }
+    let mut keep = vec![true; inputs.len()];
+    let mut seen: FxHashMap<Name, Name> = FxHashMap::default();
+    for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
+        let mut param = param.clone();
+        s.rewrite_param(&mut param);
+        s.announce(&param);
+        if matches!(param.ty, Type::Acc { .. }) {
+            continue;
+        }
+        let value = match seen.get(input) {
+            Some(first) => Some(Atom::Var(*first)),
+            None => repeated(s, *input, aux),
+        };
+        match value {
+            Some(value) if s.rewrite() => {
+                keep[i] = false;
+                s.bind_atom(param, Aux::at(aux.prov), value);
+            }
+            _ => {
+                seen.insert(*input, param.name);
+            }
+        }
+    }
+    retain(inputs, &keep);
+    retain(&mut map.params, &keep);
+    let runs = s.positive(width);
+    s.lambda(map, runs, |s, params| {
+        let depth = s.current();
+        s.ranges_at(depth, |ranges| ranges.nonempty(width));
+        for (param, input) in params.iter().zip(inputs.iter()) {
+            let Some(def) = s.def(*input).cloned() else {
+                continue;
+            };
+            let BasicOp::Iota {
+                ty: PrimType::I64,
+                count,
+                start: Atom::Const(Scalar::I64(0)),
+                stride: Atom::Const(Scalar::I64(1)),
+            } = def.op
+            else {
+                continue;
+            };
+            if let Some(bound) = count.atom() {
+                s.ranges_at(depth, |ranges| ranges.index(param.name, bound));
+            }
+        }
+    })
+}
+
+/// What each row of the array is, if they are all the same.
+fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option<Atom> {
+    let def = s.def(input)?.clone();
+    let BasicOp::Replicate { shape, value } = &def.op else {
+        return None;
+    };
+    let value = if shape.len() == 1 {
+        *value
+    } else {
+        let op = BasicOp::Replicate {
+            shape: Shape::from_slice(&shape[1..]),
+            value: *value,
+        };
+        let mut inner = aux.clone();
+        super::add_certs(&mut inner.certs, &def.certs);
+        s.make("row", &inner, op)
+    };
+    // A value that is consumed later, while the replicate of it lives on, stays apart.
+    let shared = value
+        .var()
+        .is_none_or(|name| !s.type_of(name).is_array() || !s.aliases.consumed(name));
+    if !shared {
+        return None;
+    }
+    super::add_certs(&mut aux.certs, &def.certs);
+    Some(value)
+}
+
+/// A post lambda that leaves out scanned values that nobody reads, if there are
+/// any: they are computed for the sake of others, but not written.
+fn drop_scanned(
+    s: &mut Simplifier<'_, Soacs>,
+    types: &[Type],
+    scans: &[Operator<Soacs>],
+    pat: &mut Vec<Param<Soacs>>,
+) -> Option<Lambda<Soacs>> {
+    let n_scanned: usize = scans.iter().map(|op| op.neutral.len()).sum();
+    let keep: Vec<bool> = pat
+        .iter()
+        .enumerate()
+        .map(|(i, param)| i >= n_scanned || s.is_used(param.name))
+        .collect();
+    if !keep.contains(&false) || !keep.contains(&true) || !s.rewrite() {
+        return None;
+    }
+    let params: Vec<Param<Soacs>> = types.iter().map(|ty| s.fresh("x", ty.clone())).collect();
+    let mut result = params.iter().map(|param| Atom::Var(param.name)).collect();
+    let mut ret = types.to_vec();
+    retain(&mut result, &keep);
+    retain(&mut ret, &keep);
+    retain(pat, &keep);
+    let stms = Vec::new();
+    Some(Lambda {
+        params,
+        body: Body { stms, result },
+        ret,
+    })
+}
+
+/// Takes mapped results that need no combinator out of it; what makes them instead.
+fn mapped_out(
+    s: &mut Simplifier<'_, Soacs>,
+    width: Dim,
+    inputs: &[Name],
+    map: &mut Lambda<Soacs>,
+    scans: &[Operator<Soacs>],
+    reduces: &[Operator<Soacs>],
+    pat: &mut Vec<Param<Soacs>>,
+) -> Vec<(Param<Soacs>, BasicOp)> {
+    let arity = |ops: &[Operator<Soacs>]| ops.iter().map(|op| op.neutral.len()).sum::<usize>();
+    let first = arity(scans) + arity(reduces);
+    let rows: FxHashMap<Name, Name> = map
+        .params
+        .iter()
+        .zip(inputs)
+        .filter(|(param, _)| !matches!(param.ty, Type::Acc { .. }))
+        .map(|(param, input)| (param.name, *input))
+        .collect();
+    let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
+    let mut keep = vec![true; map.ret.len()];
+    let mut after = Vec::new();
+    for i in first..map.ret.len() {
+        if map.ret[i].elem().is_none() {
+            continue;
+        }
+        let result = map.body.result[i];
+        let op = if s.in_scope(result) {
+            Some(BasicOp::Replicate {
+                shape: smallvec![width],
+                value: result,
+            })
+        } else if let Some(input) = result.var().and_then(|name| rows.get(&name)) {
+            Some(BasicOp::Copy(*input))
+        } else {
+            let same = known.get(&result).copied();
+            same.map(BasicOp::Copy)
+        };
+        match op {
+            Some(op) if s.rewrite() => {
+                keep[i] = false;
+                s.use_more(&op);
+                after.push((pat[i].clone(), op));
+            }
+            _ => {
+                known.insert(result, pat[i].name);
+            }
+        }
+    }
+    if after.is_empty() {
+        return after;
+    }
+    retain(&mut map.ret, &keep);
+    retain(&mut map.body.result, &keep);
+    // Reduced results come first in the pattern and scanned ones in the values:
+    // together they are as many.
+    retain(pat, &keep);
+    after
+}

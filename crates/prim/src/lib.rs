@@ -1,0 +1,21 @@
+//! Scalar types, scalar values and scalar operators.
+//!
+//! Everything that the compiler knows about scalars is declared once, here: the
+//! source types ([`ScalarType`]), the types of the core IR ([`PrimType`], where
+//! signedness has moved from the type into the operator), the values
+//! ([`Scalar`]) and the operator table ([`ops`]). Checker, folder, evaluators,
+//! printer, parser and emitters all read the same table.
+//!
+//! Semantics are those of the Futhark language reference and, where it leaves
+//! a result open, of the reference compiler's executables: integers wrap, a
+//! shift by the width or more shifts everything out, division by zero is an
+//! error that the program checks for before it divides.
+
+pub mod eval;
+pub mod ops;
+mod scalar;
+mod types;
+
+pub use ops::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
+pub use scalar::{Scalar, f16_from_f64};
+pub use types::{PrimType, ScalarType};

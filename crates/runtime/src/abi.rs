@@ -1,0 +1,278 @@
+//! The contract between generated code and the runtime: C calling convention,
+//! plain words, `#[repr(C)]` tables. This file is its only description.
+//!
+//! # Words
+//! A scalar is one `u64`: its bits zero-extended (`f16` as its 16 bits, `bool`
+//! as 0 or 1). An array of rank `r` is `1 + r` words: the address of its first
+//! element (row-major, at offset 0 of its block), then its `r` dimensions. A
+//! unit is no words. An opaque value is the words of its parts, in order.
+//!
+//! # Constant data
+//! A block of constant data in generated code stands behind a header of 64
+//! bytes, aligned to 64, whose first word is `1 << 62`: references to it may be
+//! added and given up like any others, and it is never freed.
+//!
+//! # Functions that generated code exports
+//! - [`EntryFn`]: `i32 entry(Ctx*, const u64 *args, u64 *results)`; 0 means
+//!   success. Arguments are borrowed: the callee never releases them (it takes a
+//!   reference of its own with `br_ref` if a result shares a block with an
+//!   argument). A parameter whose source type is unique (`*t`) may be
+//!   overwritten. On success every block word of `results` carries one reference
+//!   that the caller now owns; on failure `results` holds nothing to release.
+//! - [`InitFn`] fills the globals once per context; when it fails it has
+//!   released what it stored. [`FiniFn`] releases what the globals hold; called
+//!   once, after a successful init.
+//!
+//! # What generated code may know about a [`Ctx`]
+//! The pointer stands for *one thread's* view of a context. Word 0 is the
+//! address of the program's globals (`Program::n_globals` words, zero at first),
+//! word 1 the lowest stack address that compiled code may reach. A task must
+//! use the `Ctx` that it is given, never one that it got through its
+//! environment: it may run on another thread.
+//!
+//! # Functions that generated code calls
+//! | symbol | signature |
+//! |---|---|
+//! | `br_alloc` | `u8 *(Ctx*, i64 bytes)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit). |
+//! | `br_ref` | `void (u8 *block)`: one more reference; null is ignored. |
+//! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
+//! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, in order, as `f(ctx, env, 0, n)`. May be called from inside a task. |
+//! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
+//! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
+//! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
+//! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
+//!
+//! Every function is safe to call from any task; none unwinds or exits.
+
+use prim::ScalarType;
+
+/// One thread's view of a context. Generated code reads its first two words
+/// (see the module's header) and treats the rest as opaque.
+pub use crate::context::{Ctx, br_stack_check};
+
+/// An entry point: context, argument words, result words; 0 on success.
+pub type EntryFn = unsafe extern "C" fn(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32;
+
+/// A range of chunks `lo..hi` of a parallel operation; 0 on success.
+pub type TaskFn = unsafe extern "C" fn(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32;
+
+/// Computes the program's constants into the globals; 0 on success.
+pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
+
+/// Releases what the globals hold.
+pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
+
+/// The value of [`Program::version`] that this runtime understands.
+pub const ABI_VERSION: u64 = 1;
+
+/// UTF-8 text: address and length in bytes. It lives as long as the program;
+/// an empty text may have a null address.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Str {
+    /// Address of the first byte.
+    pub ptr: *const u8,
+    /// Number of bytes.
+    pub len: u64,
+}
+
+/// A run-time check's message, for [`br_fail`](crate::error::br_fail).
+///
+/// `format` holds placeholders `{i8}` ... `{u64}`, `{f16}`, `{f32}`, `{f64}`,
+/// `{bool}`, each of which takes the next word of the values; `{{` and `}}`
+/// stand for braces. `location` holds source positions such as
+/// `a.fut:3:5-12`, innermost first, separated by newlines; it may be empty.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CheckDesc {
+    /// Address of the message.
+    pub format: *const u8,
+    /// Its length in bytes.
+    pub format_len: u64,
+    /// Address of the positions.
+    pub location: *const u8,
+    /// Their length in bytes.
+    pub location_len: u64,
+}
+
+/// [`ParamDesc::kind`] of a scalar.
+pub const KIND_SCALAR: u32 = 0;
+/// [`ParamDesc::kind`] of an array of scalars.
+pub const KIND_ARRAY: u32 = 1;
+/// [`ParamDesc::kind`] of a value that has no text form (records, sums, ...).
+pub const KIND_OPAQUE: u32 = 2;
+/// [`ParamDesc::kind`] of the unit value.
+pub const KIND_UNIT: u32 = 3;
+
+/// A parameter or result of an entry point.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ParamDesc {
+    /// The parameter's name in the source; empty for results and patterns.
+    pub name: Str,
+    /// The type as the source spells it, without `*`: `[][]f32`, an opaque type's name.
+    pub type_name: Str,
+    /// One of the `KIND_*` constants.
+    pub kind: u32,
+    /// Index of the (element) type in [`ScalarType::ALL`]; 0 where there is none.
+    pub scalar: u32,
+    /// Rank of an array, else 0.
+    pub rank: u32,
+    /// 1 if the type is unique (`*t`), else 0.
+    pub unique: u32,
+    /// How many words the value takes.
+    pub words: u32,
+    /// Always 0.
+    pub pad: u32,
+    /// Offsets of the words that hold block addresses (for an array: `{0}`).
+    pub blocks: *const u32,
+    /// How many such offsets.
+    pub n_blocks: u64,
+}
+
+/// An entry point of a program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct EntryDesc {
+    /// Its name.
+    pub name: Str,
+    /// Its code.
+    pub fun: EntryFn,
+    /// Its parameters.
+    pub params: *const ParamDesc,
+    /// How many.
+    pub n_params: u64,
+    /// Its results.
+    pub results: *const ParamDesc,
+    /// How many.
+    pub n_results: u64,
+}
+
+/// A compiled program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Must be [`ABI_VERSION`].
+    pub version: u64,
+    /// The source file's name.
+    pub source_name: Str,
+    /// The entry points.
+    pub entries: *const EntryDesc,
+    /// How many.
+    pub n_entries: u64,
+    /// How many words the globals take.
+    pub n_globals: u64,
+    /// Computes the constants, if there are any.
+    pub init: Option<InitFn>,
+    /// Releases them.
+    pub fini: Option<FiniFn>,
+}
+
+// SAFETY: the tables are immutable and refer only to immutable data and code.
+unsafe impl Sync for Str {}
+// SAFETY: as above.
+unsafe impl Send for Str {}
+// SAFETY: as above.
+unsafe impl Sync for CheckDesc {}
+// SAFETY: as above.
+unsafe impl Send for CheckDesc {}
+// SAFETY: as above.
+unsafe impl Sync for ParamDesc {}
+// SAFETY: as above.
+unsafe impl Send for ParamDesc {}
+// SAFETY: as above.
+unsafe impl Sync for EntryDesc {}
+// SAFETY: as above.
+unsafe impl Send for EntryDesc {}
+// SAFETY: as above.
+unsafe impl Sync for Program {}
+// SAFETY: as above.
+unsafe impl Send for Program {}
+
+/// The slice at `ptr`, empty where there are no elements.
+///
+/// # Safety
+/// `ptr` must point to `len` elements that live for `'a`, unless `len` is 0.
+unsafe fn slice<'a, T>(ptr: *const T, len: u64) -> &'a [T] {
+    if len == 0 || ptr.is_null() {
+        &[]
+    } else {
+        // SAFETY: by the caller's promise.
+        unsafe { std::slice::from_raw_parts(ptr, len as usize) }
+    }
+}
+
+/// The text at `ptr`, with replacement characters where it is not UTF-8.
+///
+/// # Safety
+/// As for [`slice`].
+pub(crate) unsafe fn text<'a>(ptr: *const u8, len: u64) -> std::borrow::Cow<'a, str> {
+    // SAFETY: by the caller's promise.
+    String::from_utf8_lossy(unsafe { slice(ptr, len) })
+}
+
+impl Str {
+    /// The text of a constant.
+    pub const fn new(text: &'static str) -> Self {
+        Self {
+            ptr: text.as_ptr(),
+            len: text.len() as u64,
+        }
+    }
+
+    /// The text.
+    pub fn get(&self) -> &str {
+        // SAFETY: tables hold valid addresses of text that outlives them.
+        let bytes = unsafe { slice(self.ptr, self.len) };
+        std::str::from_utf8(bytes).unwrap_or("?")
+    }
+}
+
+impl ParamDesc {
+    /// The scalar or element type, if the kind has one.
+    pub fn scalar_type(&self) -> Option<ScalarType> {
+        match self.kind {
+            KIND_SCALAR | KIND_ARRAY => ScalarType::ALL.get(self.scalar as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// Offsets of the words that hold block addresses.
+    pub fn block_words(&self) -> &[u32] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.blocks, self.n_blocks) }
+    }
+
+    /// The type as messages show it, with `*` where it is unique.
+    pub fn shown_type(&self) -> String {
+        let star = if self.unique == 0 { "" } else { "*" };
+        format!("{star}{}", self.type_name.get())
+    }
+}
+
+impl EntryDesc {
+    /// The parameters.
+    pub fn params(&self) -> &[ParamDesc] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.params, self.n_params) }
+    }
+
+    /// The results.
+    pub fn results(&self) -> &[ParamDesc] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.results, self.n_results) }
+    }
+}
+
+impl Program {
+    /// The entry points.
+    pub fn entries(&self) -> &[EntryDesc] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.entries, self.n_entries) }
+    }
+
+    /// The entry point of this name.
+    pub fn entry(&self, name: &str) -> Option<&EntryDesc> {
+        self.entries().iter().find(|entry| entry.name.get() == name)
+    }
+}

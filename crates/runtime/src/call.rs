@@ -1,0 +1,323 @@
+//! Calls of entry points from Rust: values in, values out.
+//!
+//! An argument's elements become a block without being copied. Results are
+//! views of blocks until somebody wants them as values.
+
+use crate::abi::{EntryDesc, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR, KIND_UNIT, ParamDesc};
+use crate::context::Context;
+use crate::error::Error;
+use crate::heap;
+use prim::ScalarType;
+use value::{Value, ValueType};
+
+/// A result of an entry point.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A scalar or an array.
+    Value(Value),
+    /// The unit value.
+    Unit,
+    /// A value without text form, with the name of its type.
+    Opaque(String),
+}
+
+/// A scalar or array in the words and blocks of a call.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// The (element) type.
+    pub ty: ScalarType,
+    /// The dimensions; none for a scalar.
+    pub shape: Vec<i64>,
+    /// The elements, row-major; a scalar's are its own word's.
+    pub bytes: &'a [u8],
+}
+
+/// What can be shown of a result.
+#[derive(Clone, Debug)]
+pub enum Shown<'a> {
+    /// A scalar or an array.
+    View(View<'a>),
+    /// The unit value.
+    Unit,
+    /// A value without text form.
+    Opaque(&'a str),
+}
+
+/// Words of arguments or results, each value described by its parameter.
+#[derive(Debug, Default)]
+pub struct Words(Vec<u64>);
+
+impl Words {
+    /// Room for the values of these parameters, all 0.
+    fn zeroed(params: &[ParamDesc]) -> Self {
+        Self(vec![0; params.iter().map(|p| p.words as usize).sum()])
+    }
+
+    /// The words as generated code gets them.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The words of parameter `index`.
+    fn of<'a>(&'a self, params: &[ParamDesc], index: usize) -> &'a [u64] {
+        let start: usize = params.iter().take(index).map(|p| p.words as usize).sum();
+        let count = params.get(index).map_or(0, |p| p.words as usize);
+        self.0.get(start..start + count).unwrap_or_default()
+    }
+}
+
+fn bug(what: &str) -> Error {
+    Error::Usage(format!(
+        "{what}; this is a bug of the compiler, please report it"
+    ))
+}
+
+/// The type of values that a parameter takes.
+pub fn value_type(param: &ParamDesc) -> Option<ValueType> {
+    let rank = match param.kind {
+        KIND_SCALAR => 0,
+        KIND_ARRAY => param.rank as usize,
+        _ => return None,
+    };
+    Some(ValueType::new(param.scalar_type()?, rank))
+}
+
+/// What stands in the words of a result.
+pub fn show<'a>(
+    params: &'a [ParamDesc],
+    words: &'a Words,
+    index: usize,
+) -> Result<Shown<'a>, Error> {
+    let Some(param) = params.get(index) else {
+        return Err(bug("a result has no description"));
+    };
+    let words = words.of(params, index);
+    match (param.kind, param.scalar_type(), words) {
+        (KIND_UNIT, _, _) => Ok(Shown::Unit),
+        (KIND_OPAQUE, _, _) => Ok(Shown::Opaque(param.type_name.get())),
+        (KIND_SCALAR, Some(ty), [word]) => {
+            // SAFETY: a word is 8 bytes and no scalar is larger; little endian
+            // machines have the low bytes first.
+            let bytes = unsafe {
+                std::slice::from_raw_parts((&raw const *word).cast::<u8>(), ty.size() as usize)
+            };
+            let shape = Vec::new();
+            Ok(Shown::View(View { ty, shape, bytes }))
+        }
+        (KIND_ARRAY, Some(ty), [data, dims @ ..]) => {
+            let shape: Vec<i64> = dims.iter().map(|&dim| dim as i64).collect();
+            let elements = if shape.contains(&0) {
+                Some(0)
+            } else {
+                shape
+                    .iter()
+                    .try_fold(1i64, |n, &dim| n.checked_mul(dim).filter(|_| dim > 0))
+            };
+            let bytes = elements.and_then(|n| n.checked_mul(ty.size() as i64));
+            let Some(bytes) = bytes.and_then(|n| usize::try_from(n).ok()) else {
+                return Err(bug("an array has an impossible shape"));
+            };
+            let bytes = if bytes == 0 {
+                &[][..]
+            } else {
+                // SAFETY: generated code says that the block holds an array of
+                // this shape, and the words' owner keeps the block alive.
+                unsafe { std::slice::from_raw_parts(*data as usize as *const u8, bytes) }
+            };
+            Ok(Shown::View(View { ty, shape, bytes }))
+        }
+        _ => Err(bug("a value does not fit its description")),
+    }
+}
+
+const _: () = assert!(cfg!(target_endian = "little"), "words are little endian");
+
+impl Context {
+    /// The entry point of this name.
+    pub fn entry(&self, name: &str) -> Result<EntryDesc, Error> {
+        self.program().entry(name).copied().ok_or_else(|| {
+            let names: Vec<&str> = self
+                .program()
+                .entries()
+                .iter()
+                .map(|e| e.name.get())
+                .collect();
+            Error::Usage(if names.is_empty() {
+                format!("there is no entry point `{name}`: the program has none at all")
+            } else {
+                format!(
+                    "there is no entry point `{name}`; there are: {}",
+                    names.join(", ")
+                )
+            })
+        })
+    }
+
+    /// Appends a value to the words of a call, its elements as a block.
+    pub(crate) fn load(&mut self, value: Value, words: &mut Words) -> Result<(), Error> {
+        if let Some(scalar) = value.as_scalar() {
+            words.0.push(scalar.bits());
+            return Ok(());
+        }
+        let (_, shape, data) = value.into_parts();
+        let ctx = self.enter();
+        // SAFETY: this thread's view of a live context.
+        let block = unsafe { heap::adopt(ctx, data) };
+        if block.is_null() {
+            return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
+        }
+        words.0.push(block as usize as u64);
+        words.0.extend(shape.iter().map(|&dim| dim as u64));
+        Ok(())
+    }
+
+    /// A copy of argument words in which every unique parameter has blocks of
+    /// its own, and how to give those back.
+    pub(crate) fn copy_unique(
+        &mut self,
+        params: &[ParamDesc],
+        words: &Words,
+    ) -> Result<Words, Error> {
+        let mut copy = Words(words.0.clone());
+        let mut start = 0;
+        for (index, param) in params.iter().enumerate() {
+            if param.unique != 0
+                && let Shown::View(View { bytes, shape, .. }) = show(params, words, index)?
+                && !shape.is_empty()
+            {
+                let ctx = self.enter();
+                // SAFETY: this thread's view of a live context.
+                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64) };
+                if block.is_null() {
+                    // Blocks from `start` on are still the originals.
+                    self.free_unique(&params[..index], &copy);
+                    return Err(self.outcome(1).err().unwrap_or_else(|| bug("no memory")));
+                }
+                // SAFETY: the new block has room for the bytes.
+                unsafe { block.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+                copy.0[start] = block as usize as u64;
+            }
+            start += param.words as usize;
+        }
+        Ok(copy)
+    }
+
+    /// Releases the blocks that [`Self::copy_unique`] made.
+    pub(crate) fn free_unique(&mut self, params: &[ParamDesc], words: &Words) {
+        self.free_where(params, words, |param| param.unique != 0);
+    }
+
+    /// Releases the blocks of values.
+    pub(crate) fn free(&mut self, params: &[ParamDesc], words: &Words) {
+        self.free_where(params, words, |_| true);
+    }
+
+    fn free_where(
+        &mut self,
+        params: &[ParamDesc],
+        words: &Words,
+        chosen: impl Fn(&ParamDesc) -> bool,
+    ) {
+        let ctx = self.enter();
+        let mut start = 0;
+        for param in params {
+            if chosen(param) {
+                for &offset in param.block_words() {
+                    if let Some(&word) = words.0.get(start + offset as usize) {
+                        // SAFETY: the word is a block that the words own.
+                        unsafe { heap::br_unref(ctx, word as usize as *mut u8) };
+                    }
+                }
+            }
+            start += param.words as usize;
+        }
+    }
+
+    /// Calls an entry point on argument words, which stay the caller's. The
+    /// results are the caller's to free.
+    pub(crate) fn invoke(&mut self, entry: &EntryDesc, args: &Words) -> Result<Words, Error> {
+        let mut results = Words::zeroed(entry.results());
+        let ctx = self.enter();
+        // SAFETY: generated code fulfils the contract of `EntryFn`; the words
+        // fit the entry's description.
+        let status = unsafe { (entry.fun)(ctx, args.0.as_ptr(), results.0.as_mut_ptr()) };
+        self.outcome(status)?;
+        Ok(results)
+    }
+
+    /// Calls the entry point `name`. The context stays usable after a failure.
+    pub fn call(&mut self, name: &str, args: Vec<Value>) -> Result<Vec<Output>, Error> {
+        let entry = self.entry(name)?;
+        let params = entry.params();
+        let wanted = params.iter().filter(|p| p.kind != KIND_UNIT).count();
+        if args.len() != wanted {
+            return Err(Error::Usage(format!(
+                "`{name}` takes {wanted} arguments, {} were given",
+                args.len()
+            )));
+        }
+        let mut words = Words::default();
+        let mut args = args.into_iter();
+        let mut loaded = 0;
+        let mut outcome = Ok(());
+        for (index, param) in params.iter().enumerate() {
+            if param.kind != KIND_UNIT {
+                outcome = args.next().map_or_else(
+                    || Err(bug("an argument is missing")),
+                    |value| {
+                        check_type(index, param, &value)?;
+                        self.load(value, &mut words)
+                    },
+                );
+            }
+            if outcome.is_err() {
+                break;
+            }
+            loaded += 1;
+        }
+        let outcome = outcome.and_then(|()| self.invoke(&entry, &words));
+        self.free(&params[..loaded], &words);
+        let results = outcome?;
+        let descs = entry.results();
+        let outputs = (0..descs.len())
+            .map(|index| {
+                Ok(match show(descs, &results, index)? {
+                    Shown::Unit => Output::Unit,
+                    Shown::Opaque(name) => Output::Opaque(name.to_owned()),
+                    Shown::View(view) => Output::Value(
+                        Value::from_bytes(view.ty, view.shape, view.bytes)
+                            .map_err(|e| Error::Usage(format!("result {index}: {e}")))?,
+                    ),
+                })
+            })
+            .collect();
+        self.free(descs, &results);
+        outputs
+    }
+}
+
+/// How messages name parameter `index` of an entry point.
+pub fn describe(index: usize, param: &ParamDesc) -> String {
+    let name = param.name.get();
+    let ty = param.shown_type();
+    if name.is_empty() {
+        format!("argument {} (of type {ty})", index + 1)
+    } else {
+        format!("argument {} (`{name}`, of type {ty})", index + 1)
+    }
+}
+
+fn check_type(index: usize, param: &ParamDesc, value: &Value) -> Result<(), Error> {
+    match value_type(param) {
+        Some(expected) if expected == value.value_type() => Ok(()),
+        Some(expected) => Err(Error::Usage(format!(
+            "{}: expected a value of type {expected}, got one of type {}",
+            describe(index, param),
+            value.value_type()
+        ))),
+        None => Err(Error::Usage(format!(
+            "{}: values of this type cannot be given from outside",
+            describe(index, param)
+        ))),
+    }
+}

@@ -1,0 +1,299 @@
+//! A context: one program, ready to be called, with all of its state.
+//!
+//! [`Shared`] is what its threads share, [`Ctx`] one thread's view (the pointer
+//! that generated code gets), [`Context`] the owner. Dropping the owner releases
+//! the program's constants, stops the threads and returns all memory. There is
+//! no state outside of contexts; any number may live side by side.
+
+use crate::abi::{ABI_VERSION, Program};
+use crate::error::{Error, ErrorSlot, render};
+use crate::heap::LocalHeap;
+use crate::heap::large::SharedHeap;
+use crate::image::Image;
+use crate::sched::Pool;
+use crate::stats::{Counter, Stats};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Stack that compiled code leaves to the runtime and the system, in bytes.
+pub const STACK_MARGIN: usize = 128 << 10;
+/// Stack assumed below the present place where the system tells nothing.
+const UNKNOWN_STACK: usize = 512 << 10;
+
+/// How a context is to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Number of threads, the caller included; `None`: as many as the process
+    /// may use at the same time.
+    pub num_threads: Option<usize>,
+    /// Memory limit in bytes; `None`: the container's or the machine's.
+    pub memory_limit: Option<u64>,
+}
+
+/// What all threads of a context share.
+pub struct Shared {
+    /// Threads and their work.
+    pub pool: Pool,
+    /// Large blocks and the account of memory.
+    pub heap: SharedHeap,
+    /// The first failure of the call in progress.
+    pub errors: ErrorSlot,
+    /// Counters.
+    pub stats: Stats,
+    globals: Box<[AtomicU64]>,
+}
+
+/// One thread's view of a context. Generated code reads the first two fields.
+#[repr(C)]
+pub struct Ctx {
+    globals: *mut u64,
+    stack_limit: usize,
+    index: usize,
+    shared: Arc<Shared>,
+    /// The thread's own part of the heap.
+    pub(crate) heap: LocalHeap,
+}
+
+impl Ctx {
+    /// The view of thread `index`.
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> Box<Self> {
+        Box::new(Self {
+            globals: shared.globals.as_ptr().cast_mut().cast(),
+            stack_limit: 0,
+            index,
+            shared,
+            heap: LocalHeap::default(),
+        })
+    }
+
+    /// What the threads share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The thread's number; 0 is the caller.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Sets the lowest address that compiled code may reach.
+    pub(crate) fn set_stack_limit(&mut self, limit: usize) {
+        self.stack_limit = limit;
+    }
+
+    /// Bytes of stack left to compiled code.
+    pub(crate) fn stack_left(&self) -> usize {
+        stack_address().saturating_sub(self.stack_limit)
+    }
+
+    /// Gives the thread's cached memory back.
+    pub(crate) fn retire(&mut self) {
+        self.heap.retire(&self.shared.heap);
+    }
+}
+
+/// An address near the top of the stack in use.
+#[inline(never)]
+pub fn stack_address() -> usize {
+    let here = 0u8;
+    (&raw const here) as usize
+}
+
+/// The lowest address of the calling thread's stack that compiled code may use.
+fn stack_limit() -> usize {
+    let lowest = stack_bottom().unwrap_or_else(|| stack_address().saturating_sub(UNKNOWN_STACK));
+    lowest + STACK_MARGIN
+}
+
+#[cfg(target_os = "linux")]
+fn stack_bottom() -> Option<usize> {
+    // SAFETY: the attributes are read only after `pthread_getattr_np` has filled
+    // them in, and destroyed once.
+    unsafe {
+        let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
+        let status =
+            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut lowest, &raw mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        (status == 0).then_some(lowest as usize)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stack_bottom() -> Option<usize> {
+    None
+}
+
+/// Fails if the stack is nearly used up; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx) -> i32 {
+    // SAFETY: by the caller's promise.
+    let (left, shared) = unsafe { ((*ctx).stack_left(), (*ctx).shared()) };
+    if left > 0 {
+        return 0;
+    }
+    shared
+        .errors
+        .record(|| render("the stack is used up: the recursion is too deep.", ""));
+    1
+}
+
+/// A program with its state. One thread uses it at a time.
+pub struct Context {
+    /// From a box; a raw pointer because generated code holds copies of it.
+    ctx: *mut Ctx,
+    image: Image,
+    initialised: bool,
+    caller: Option<libc::pthread_t>,
+}
+
+// SAFETY: a context is not bound to a thread: the stack limit is set anew
+// whenever another thread calls.
+unsafe impl Send for Context {}
+
+impl Context {
+    /// Makes a context and computes the program's constants.
+    pub fn new(config: &Config, image: Image) -> Result<Self, Error> {
+        let program: &Program = image.program();
+        if program.version != ABI_VERSION {
+            return Err(Error::Usage(format!(
+                "the program was compiled for version {} of the runtime, this is version {ABI_VERSION}",
+                program.version
+            )));
+        }
+        let n_globals = program.n_globals;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = config.num_threads.unwrap_or(cores).max(1);
+        let shared = Arc::new(Shared {
+            pool: Pool::new(threads, cores),
+            heap: SharedHeap::new(config.memory_limit),
+            errors: ErrorSlot::default(),
+            stats: Stats::new(threads),
+            globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
+        });
+        let mut context = Self {
+            ctx: Box::into_raw(Ctx::new(shared, 0)),
+            image,
+            initialised: false,
+            caller: None,
+        };
+        if let Some(init) = context.image.program().init {
+            let ctx = context.enter();
+            // SAFETY: generated code fulfils the contract of `InitFn`.
+            let status = unsafe { init(ctx) };
+            context.outcome(status)?;
+        }
+        context.initialised = true;
+        Ok(context)
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        self.image.program()
+    }
+
+    /// The calling thread's view, ready for a call of generated code.
+    pub(crate) fn enter(&mut self) -> *mut Ctx {
+        // SAFETY: has no preconditions.
+        let here = unsafe { libc::pthread_self() };
+        if self.caller != Some(here) {
+            self.caller = Some(here);
+            // SAFETY: the pointer is valid until `drop`, and no generated code
+            // is running.
+            unsafe { (*self.ctx).set_stack_limit(stack_limit()) };
+        }
+        self.ctx
+    }
+
+    /// What the threads share.
+    pub(crate) fn shared(&self) -> &Shared {
+        // SAFETY: the pointer is valid until `drop`.
+        unsafe { (*self.ctx).shared() }
+    }
+
+    /// The result of generated code's status, with the failure it recorded.
+    pub(crate) fn outcome(&self, status: i32) -> Result<(), Error> {
+        let failure = self.shared().errors.take();
+        if status == 0 {
+            return Ok(());
+        }
+        Err(Error::Program(failure.unwrap_or_else(|| {
+            render(
+                "the program failed without saying why; please report this.",
+                "",
+            )
+        })))
+    }
+
+    /// Number of threads, the caller included.
+    pub fn num_threads(&self) -> usize {
+        self.shared().pool.size()
+    }
+
+    /// Bytes in use. Exact to within 64 KiB for each worker thread.
+    pub fn live_bytes(&self) -> u64 {
+        // SAFETY: no generated code is running; the pointer is valid.
+        let unreported = unsafe { (*self.ctx).heap.unreported() };
+        self.shared().heap.live().saturating_add_signed(unreported)
+    }
+
+    /// The most bytes that were in use at a time, as exact as [`Self::live_bytes`].
+    pub fn peak_bytes(&self) -> u64 {
+        self.shared().heap.peak().max(self.live_bytes())
+    }
+
+    /// The counters, one line each.
+    pub fn report(&self) -> String {
+        let mut lines = vec![
+            format!("threads: {}", self.num_threads()),
+            format!("peak memory: {} bytes", self.peak_bytes()),
+        ];
+        lines.extend(
+            Counter::ALL
+                .iter()
+                .map(|&(counter, name)| format!("{name}: {}", self.shared().stats.total(counter))),
+        );
+        lines.join("\n") + "\n"
+    }
+
+    /// The sum of a counter over all threads.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.shared().stats.total(counter)
+    }
+}
+
+impl Context {
+    /// Ends the context; the bytes of memory that its program left behind.
+    pub fn finish(mut self) -> u64 {
+        self.shut_down();
+        self.live_bytes()
+    }
+
+    /// Releases the constants, stops the threads, empties the local caches.
+    fn shut_down(&mut self) {
+        if std::mem::take(&mut self.initialised)
+            && let Some(fini) = self.image.program().fini
+        {
+            let ctx = self.enter();
+            // SAFETY: the constants were computed, and nothing uses them now.
+            unsafe { fini(ctx) };
+        }
+        self.shared().pool.stop();
+        // SAFETY: no generated code is running; the pointer is valid.
+        unsafe { (*self.ctx).retire() };
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.shut_down();
+        // SAFETY: the pointer came from a box, and all threads are gone.
+        drop(unsafe { Box::from_raw(self.ctx) });
+    }
+}

@@ -1,0 +1,362 @@
+//! An executable's whole behaviour: options, arguments from standard input,
+//! runs and their times, results to standard output, exit code.
+//!
+//! It behaves as the reference compiler's executables do. [`br_main`] is called
+//! by the `main` of object files, [`run`] by the compiler's own `run` command;
+//! both take the same way.
+
+mod options;
+
+use crate::abi::{EntryDesc, KIND_UNIT, ParamDesc, Program};
+use crate::call::{Shown, Words, describe, show, value_type};
+use crate::context::{Config, Context};
+use crate::error::Error;
+use crate::image::Image;
+use options::{Command, Options};
+use std::ffi::{CStr, OsString, c_char};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
+use std::os::fd::{BorrowedFd, FromRawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+use std::time::Instant;
+use value::Reader;
+
+/// Where an executable's arguments come from and its results go.
+pub struct Streams<'a, R> {
+    /// Arguments.
+    pub stdin: Reader<R>,
+    /// Results.
+    pub stdout: &'a mut dyn Write,
+    /// Messages.
+    pub stderr: &'a mut dyn Write,
+}
+
+/// Why an executable ends with exit code 1.
+enum Failure {
+    /// With this message.
+    Message(String),
+    /// Without one: nobody reads the output any more.
+    Quiet,
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        Self::Message(e.to_string())
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+/// Behaves as the program's executable does, called with `args`, of which the
+/// first is its name. Returns the exit code.
+pub fn run<R: Read>(
+    image: Image,
+    args: impl IntoIterator<Item = OsString>,
+    mut streams: Streams<'_, R>,
+) -> i32 {
+    let mut args = args.into_iter();
+    let name = args.next().map_or("program".to_owned(), |name| {
+        name.to_string_lossy().into_owned()
+    });
+    let message = match behave(image, &name, args, &mut streams) {
+        Ok(()) => return 0,
+        Err(Failure::Quiet) => return 1,
+        Err(Failure::Message(message)) => message,
+    };
+    // Where this cannot be written, the exit code has to say it.
+    let _ = writeln!(streams.stderr, "{name}: {message}");
+    let _ = streams.stderr.flush();
+    1
+}
+
+fn behave<R: Read>(
+    image: Image,
+    name: &str,
+    args: impl Iterator<Item = OsString>,
+    streams: &mut Streams<'_, R>,
+) -> Result<(), Failure> {
+    let options = match options::parse(args)? {
+        Command::Run(options) => options,
+        Command::Help => return put(streams.stdout, options::help(name).as_bytes()),
+        // No parameters exist yet, so there is nothing to print.
+        Command::PrintParams => return Ok(()),
+    };
+    if let Some((param, _)) = options.params.first() {
+        return Err(
+            format!("there is no tuning parameter `{param}`; --print-params lists them").into(),
+        );
+    }
+    let mut times = match &options.runtime_file {
+        Some(path) => Some(
+            File::create(path)
+                .map_err(|e| format!("cannot open {} for writing: {e}", path.display()))?,
+        ),
+        None => None,
+    };
+    let config = Config {
+        num_threads: options.num_threads,
+        memory_limit: options.memory_limit,
+    };
+    let mut context = Context::new(&config, image)?;
+    let entry = context.entry(&options.entry)?;
+    if options.log {
+        log(
+            streams.stderr,
+            &format!("{name}: {} threads", context.num_threads()),
+        );
+    }
+    let mut words = Words::default();
+    let outcome = read_arguments(&mut context, &entry, &mut streams.stdin, &mut words)
+        .and_then(|()| run_entry(&mut context, &entry, &words, &options, &mut times, streams));
+    let loaded = loaded(entry.params(), &words);
+    context.free(&entry.params()[..loaded], &words);
+    if options.profile {
+        log(streams.stderr, context.report().trim_end());
+    }
+    if options.debug && outcome.is_ok() {
+        check_leaks(context, streams.stderr);
+    }
+    outcome
+}
+
+/// How many parameters the words read so far are for.
+fn loaded(params: &[ParamDesc], words: &Words) -> usize {
+    let mut left = words.as_slice().len();
+    params
+        .iter()
+        .take_while(|param| {
+            let fits = param.words as usize <= left;
+            left = left.saturating_sub(param.words as usize);
+            fits
+        })
+        .count()
+}
+
+fn read_arguments<R: Read>(
+    context: &mut Context,
+    entry: &EntryDesc,
+    stdin: &mut Reader<R>,
+    words: &mut Words,
+) -> Result<(), Failure> {
+    for (index, param) in entry.params().iter().enumerate() {
+        if param.kind == KIND_UNIT {
+            stdin
+                .skip_unit()
+                .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+            continue;
+        }
+        let Some(expected) = value_type(param) else {
+            return Err(format!(
+                "{}: values of this type have no text or binary form",
+                describe(index, param)
+            )
+            .into());
+        };
+        let value = stdin
+            .read(expected)
+            .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+        context
+            .load(value, words)
+            .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+    }
+    match stdin.at_end() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "there is more input after the {} arguments of `{}`",
+            entry.params().len(),
+            entry.name.get()
+        )
+        .into()),
+        Err(e) => Err(e.to_string().into()),
+    }
+}
+
+fn run_entry<R: Read>(
+    context: &mut Context,
+    entry: &EntryDesc,
+    args: &Words,
+    options: &Options,
+    times: &mut Option<File>,
+    streams: &mut Streams<'_, R>,
+) -> Result<(), Failure> {
+    let timed_runs = options.runs.unwrap_or(1);
+    let warm_ups = u64::from(options.runs.is_some());
+    let has_unique = entry.params().iter().any(|param| param.unique != 0);
+    let mut last = None;
+    for number in 0..warm_ups + timed_runs {
+        let is_last = number + 1 == warm_ups + timed_runs;
+        if let Some(results) = last.take() {
+            context.free(entry.results(), &results);
+        }
+        let copy = if has_unique && !is_last {
+            Some(context.copy_unique(entry.params(), args)?)
+        } else {
+            None
+        };
+        let start = Instant::now();
+        let outcome = context.invoke(entry, copy.as_ref().unwrap_or(args));
+        let micros = start.elapsed().as_micros();
+        if let Some(copy) = &copy {
+            context.free_unique(entry.params(), copy);
+        }
+        last = Some(outcome?);
+        if number < warm_ups {
+            continue;
+        }
+        if options.log {
+            log(
+                streams.stderr,
+                &format!("`{}` took {micros} us", entry.name.get()),
+            );
+        }
+        if let Some(file) = times {
+            writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
+        }
+    }
+    let Some(results) = last else { return Ok(()) };
+    let outcome = if options.print_result {
+        print_results(entry.results(), &results, options.binary, streams.stdout)
+    } else {
+        Ok(())
+    };
+    context.free(entry.results(), &results);
+    outcome
+}
+
+fn print_results(
+    params: &[ParamDesc],
+    results: &Words,
+    binary: bool,
+    stdout: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut out = BufWriter::with_capacity(64 << 10, stdout);
+    for index in 0..params.len() {
+        let written = match show(params, results, index)? {
+            Shown::Unit => out.write_all(b"()"),
+            Shown::Opaque(name) => write!(out, "#<opaque {name}>"),
+            Shown::View(view) if binary => {
+                value::write_binary_header(&mut out, view.ty, &view.shape)
+                    .and_then(|()| out.write_all(view.bytes))
+            }
+            Shown::View(view) => {
+                value::write_text_array(&mut out, view.ty, &view.shape, view.bytes)
+            }
+        };
+        written
+            .and_then(|()| out.write_all(b"\n"))
+            .map_err(|e| write_failure(&e))?;
+    }
+    out.flush().map_err(|e| write_failure(&e))?;
+    // What could not be flushed was reported above; nothing is left.
+    drop(out.into_parts());
+    Ok(())
+}
+
+fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Failure> {
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|e| write_failure(&e))
+}
+
+fn write_failure(e: &io::Error) -> Failure {
+    if e.kind() == io::ErrorKind::BrokenPipe {
+        Failure::Quiet
+    } else {
+        Failure::Message(format!("cannot write the result: {e}"))
+    }
+}
+
+/// A line for the user's information; it may get lost.
+fn log(stderr: &mut dyn Write, line: &str) {
+    let _ = writeln!(stderr, "{line}");
+}
+
+/// Ends a context and says what memory its program left behind.
+fn check_leaks(context: Context, stderr: &mut dyn Write) {
+    let leaked = context.finish();
+    if leaked > 0 {
+        log(
+            stderr,
+            &format!("the program left {leaked} bytes of memory behind; please report this."),
+        );
+    }
+}
+
+/// Standard input without the buffer that `std::io` would allocate.
+fn open_stdin() -> io::Result<File> {
+    // SAFETY: the descriptor is only borrowed to be duplicated.
+    let stdin = unsafe { BorrowedFd::borrow_raw(0) };
+    Ok(File::from(stdin.try_clone_to_owned()?))
+}
+
+/// A reader that knows how much is left of a regular file.
+fn reader(mut stdin: File) -> Reader<File> {
+    let length = stdin.metadata().ok().filter(fs::Metadata::is_file);
+    let left = length.and_then(|m| m.len().checked_sub(stdin.stream_position().ok()?));
+    match left {
+        Some(left) => Reader::with_length(stdin, left),
+        None => Reader::new(stdin),
+    }
+}
+
+/// The whole of an executable's `main`; see [`crate::abi`].
+///
+/// # Safety
+/// `argc` and `argv` must be what `main` got, `program` a valid table that lives
+/// as long as the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_main(
+    argc: i32,
+    argv: *const *const c_char,
+    program: *const Program,
+) -> i32 {
+    // A closed pipe is an error of `write` here, not the end of the process.
+    // SAFETY: no handler of ours is replaced; the process has just started.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    let args: Vec<OsString> = (0..usize::try_from(argc).unwrap_or(0))
+        .map(|i| {
+            // SAFETY: `argv` holds `argc` strings that end with a zero byte.
+            let arg = unsafe { CStr::from_ptr(*argv.add(i)) };
+            OsString::from_vec(arg.to_bytes().to_vec())
+        })
+        .collect();
+    // SAFETY: by the caller's promise; the table needs nobody to keep it.
+    let image = unsafe { Image::new(*program, Arc::new(())) };
+    // SAFETY: the descriptors are this process's standard streams; the handles
+    // are forgotten below, so that nothing closes them.
+    let (mut stdout, mut stderr) = unsafe {
+        (
+            std::mem::ManuallyDrop::new(File::from_raw_fd(1)),
+            std::mem::ManuallyDrop::new(File::from_raw_fd(2)),
+        )
+    };
+    let stdin = match open_stdin() {
+        Ok(stdin) => {
+            if stdin.is_terminal() {
+                log(
+                    &mut *stderr,
+                    "Reading arguments from the terminal; Ctrl-D ends them.",
+                );
+            }
+            reader(stdin)
+        }
+        Err(e) => {
+            let _ = writeln!(stderr, "cannot read standard input: {e}");
+            return 1;
+        }
+    };
+    run(
+        image,
+        args,
+        Streams {
+            stdin,
+            stdout: &mut *stdout,
+            stderr: &mut *stderr,
+        },
+    )
+}

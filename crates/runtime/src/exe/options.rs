@@ -1,0 +1,356 @@
+//! The command line of an executable, with the options of the reference
+//! compiler's executables.
+
+use lexopt::prelude::*;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Entry point to run.
+    pub entry: String,
+    /// Number of timed runs; `None`: one run without a warm-up.
+    pub runs: Option<u64>,
+    /// Where to write run times.
+    pub runtime_file: Option<PathBuf>,
+    /// Write results in the binary format.
+    pub binary: bool,
+    /// Write results at all.
+    pub print_result: bool,
+    /// Log to standard error.
+    pub log: bool,
+    /// Print the counters at the end.
+    pub profile: bool,
+    /// Check for leaks at the end.
+    pub debug: bool,
+    /// Number of threads.
+    pub num_threads: Option<usize>,
+    /// Memory limit in bytes.
+    pub memory_limit: Option<u64>,
+    /// Tuning parameters that were set, in order.
+    pub params: Vec<(String, i64)>,
+}
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Run an entry point.
+    Run(Options),
+    /// Print the help text.
+    Help,
+    /// Print the names of the tuning parameters.
+    PrintParams,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            entry: "main".to_owned(),
+            runs: None,
+            runtime_file: None,
+            binary: false,
+            print_result: true,
+            log: false,
+            profile: false,
+            debug: false,
+            num_threads: None,
+            memory_limit: None,
+            params: Vec::new(),
+        }
+    }
+}
+
+struct Line {
+    short: Option<char>,
+    long: &'static str,
+    value: Option<&'static str>,
+    help: &'static str,
+}
+
+const fn line(
+    short: Option<char>,
+    long: &'static str,
+    value: Option<&'static str>,
+    help: &'static str,
+) -> Line {
+    Line {
+        short,
+        long,
+        value,
+        help,
+    }
+}
+
+const LINES: &[Line] = &[
+    line(Some('h'), "help", None, "Print this text and exit."),
+    line(
+        Some('e'),
+        "entry-point",
+        Some("NAME"),
+        "Run this entry point instead of `main`.",
+    ),
+    line(
+        Some('r'),
+        "runs",
+        Some("N"),
+        "Run once to warm up and then N times; only the last result is printed.",
+    ),
+    line(
+        Some('t'),
+        "write-runtime-to",
+        Some("FILE"),
+        "Write the time of each run to FILE, in microseconds, one per line.",
+    ),
+    line(
+        Some('b'),
+        "binary-output",
+        None,
+        "Print results in the binary format.",
+    ),
+    line(Some('n'), "no-print-result", None, "Do not print results."),
+    line(
+        Some('D'),
+        "debugging",
+        None,
+        "Log, print counters, and check that all memory is released.",
+    ),
+    line(
+        Some('L'),
+        "log",
+        None,
+        "Log what is done to standard error.",
+    ),
+    line(
+        Some('P'),
+        "profile",
+        None,
+        "Print counters to standard error at the end.",
+    ),
+    line(
+        None,
+        "num-threads",
+        Some("N"),
+        "Use N threads; by default as many as there are processors.",
+    ),
+    line(
+        None,
+        "memory-limit",
+        Some("BYTES"),
+        "Fail rather than use more memory; K, M, G, T may follow the number.",
+    ),
+    line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
+    line(
+        None,
+        "tuning",
+        Some("FILE"),
+        "Set tuning parameters from a file of lines NAME=N.",
+    ),
+    line(
+        None,
+        "print-params",
+        None,
+        "Print the names of the tuning parameters and exit.",
+    ),
+    line(
+        None,
+        "cache-file",
+        Some("FILE"),
+        "Accepted for compatibility; nothing needs to be cached.",
+    ),
+];
+
+/// The help text of the program called `name`.
+pub fn help(name: &str) -> String {
+    let mut text = format!(
+        "Usage: {name} [OPTION...]\n\nReads the arguments of an entry point from standard input and prints its\nresults to standard output.\n\nOptions:\n"
+    );
+    for option in LINES {
+        let short = option
+            .short
+            .map_or("    ".to_owned(), |c| format!("-{c}, "));
+        let value = option.value.map_or(String::new(), |v| format!("={v}"));
+        let left = format!("{short}--{}{value}", option.long);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {left:<31} {}", option.help);
+    }
+    text
+}
+
+/// Parses the arguments after the program's name.
+pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    parse_args(args).map_err(|e| format!("{e}; --help lists the options"))
+}
+
+fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
+    let mut options = Options::default();
+    let mut parser = lexopt::Parser::from_args(args);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Short('h') | Long("help") => return Ok(Command::Help),
+            Long("print-params") => return Ok(Command::PrintParams),
+            Short('e') | Long("entry-point") => options.entry = parser.value()?.string()?,
+            Short('r') | Long("runs") => {
+                let runs = parser.value()?.parse_with(|text| match text.parse() {
+                    Ok(n) if n > 0 => Ok(n),
+                    _ => Err("the number of runs must be positive"),
+                })?;
+                options.runs = Some(runs);
+            }
+            Short('t') | Long("write-runtime-to") => {
+                options.runtime_file = Some(parser.value()?.into());
+            }
+            Short('b') | Long("binary-output") => options.binary = true,
+            Short('n') | Long("no-print-result") => options.print_result = false,
+            Short('D') | Long("debugging") => {
+                options.debug = true;
+                options.log = true;
+                options.profile = true;
+            }
+            Short('L') | Long("log") => options.log = true,
+            Short('P') | Long("profile") => options.profile = true,
+            Long("num-threads") => {
+                let n = parser.value()?.parse_with(|text| match text.parse() {
+                    Ok(n) if n <= MAX_THREADS => Ok(n),
+                    _ => Err(format!(
+                        "the number of threads must be at most {MAX_THREADS}"
+                    )),
+                })?;
+                options.num_threads = (n > 0).then_some(n);
+            }
+            Long("memory-limit") => {
+                options.memory_limit = Some(parser.value()?.parse_with(parse_bytes)?);
+            }
+            Long("param") => {
+                let param = parser.value()?.parse_with(|text| {
+                    parse_assignment(text).ok_or("must be of the form NAME=N")
+                })?;
+                options.params.push(param);
+            }
+            Long("tuning") => {
+                let file = PathBuf::from(parser.value()?);
+                options.params.extend(read_tuning(&file)?);
+            }
+            Long("cache-file") => drop(parser.value()?),
+            _ => return Err(arg.unexpected()),
+        }
+    }
+    Ok(Command::Run(options))
+}
+
+const MAX_THREADS: usize = 4096;
+
+fn parse_bytes(text: &str) -> Result<u64, &'static str> {
+    let wrong = "must be a number of bytes, perhaps followed by K, M, G or T";
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        Some((at, 'T' | 't')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let n: u64 = digits.parse().map_err(|_| wrong)?;
+    n.checked_mul(1 << shift).ok_or(wrong)
+}
+
+fn parse_assignment(text: &str) -> Option<(String, i64)> {
+    let (name, value) = text.split_once('=')?;
+    Some((name.trim().to_owned(), value.trim().parse().ok()?))
+}
+
+/// The assignments in a tuning file; blank lines and `--` comments are skipped.
+fn read_tuning(file: &PathBuf) -> Result<Vec<(String, i64)>, lexopt::Error> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|e| lexopt::Error::from(format!("cannot read tuning file {shown}: {e}")))?;
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| {
+            let line = line.trim_start();
+            !line.is_empty() && !line.starts_with("--")
+        })
+        .map(|(i, line)| {
+            parse_assignment(line).ok_or_else(|| {
+                format!(
+                    "tuning file {shown}, line {}: must be of the form NAME=N",
+                    i + 1
+                )
+                .into()
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, Options, help, parse};
+
+    fn parsed(args: &[&str]) -> Result<Command, String> {
+        parse(args.iter().map(Into::into))
+    }
+
+    #[test]
+    fn every_spelling_of_the_reference() {
+        let expected = Options {
+            entry: "dot".to_owned(),
+            runs: Some(10),
+            runtime_file: Some("/tmp/t".into()),
+            binary: true,
+            print_result: false,
+            num_threads: Some(3),
+            memory_limit: Some(2 << 30),
+            params: vec![("main.tile".to_owned(), 16)],
+            ..Options::default()
+        };
+        let short = parsed(&[
+            "-e",
+            "dot",
+            "-r10",
+            "-t",
+            "/tmp/t",
+            "-bn",
+            "--num-threads=3",
+            "--memory-limit",
+            "2G",
+            "--param=main.tile=16",
+            "--cache-file=x",
+        ]);
+        assert_eq!(short, Ok(Command::Run(expected)));
+        let long = parsed(&[
+            "--entry-point=dot",
+            "--runs",
+            "10",
+            "--write-runtime-to=/tmp/t",
+            "--binary-output",
+            "--no-print-result",
+            "--num-threads",
+            "3",
+            "--memory-limit=2147483648",
+            "--param",
+            "main.tile=16",
+        ]);
+        assert_eq!(long, short);
+        assert_eq!(parsed(&["-h"]), Ok(Command::Help));
+        assert_eq!(parsed(&["--print-params"]), Ok(Command::PrintParams));
+        assert!(help("a.out").lines().all(|line| line.chars().count() < 120));
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        for (args, part) in [
+            (&["--frobnicate"][..], "--frobnicate"),
+            (&["-r", "0"], "positive"),
+            (&["-r", "many"], "positive"),
+            (&["-e"], "-e"),
+            (&["--num-threads=-1"], "at most"),
+            (&["--memory-limit=99999999T"], "bytes"),
+            (&["--param=x"], "NAME=N"),
+            (&["--tuning=/does/not/exist"], "/does/not/exist"),
+            (&["input.in"], "input.in"),
+        ] {
+            let message = parsed(args).expect_err("must be refused");
+            assert!(message.contains(part), "{message}");
+        }
+    }
+}

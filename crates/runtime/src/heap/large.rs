@@ -1,0 +1,255 @@
+//! Large blocks, shared by all threads: fresh ones from the system, freed ones
+//! kept for reuse, and the account of what is in use.
+//!
+//! Live bytes plus cached bytes never exceed the peak of live bytes: before a
+//! fresh block would break that, the oldest cached ones go back. So repeated
+//! runs reuse their (already paged-in) blocks, and the process is never larger
+//! than a run without a cache would make it.
+
+use super::limit::default_limit;
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// From this size on a block is a mapping of its own.
+const MAP_BYTES: u64 = 256 << 10;
+/// From this size on a block is aligned for, and asks for, huge pages.
+const HUGE_BYTES: u64 = 4 << 20;
+const HUGE_PAGE: u64 = 2 << 20;
+const PAGE: u64 = 4 << 10;
+/// At most this many freed blocks are kept.
+const MAX_CACHED: usize = 64;
+/// Below this much live memory the default limit is not even looked up.
+const SURELY_FINE: u64 = 64 << 20;
+
+/// A freed block.
+struct Cached {
+    at: NonNull<u8>,
+    total: u64,
+}
+
+// SAFETY: a freed block belongs to nobody else.
+unsafe impl Send for Cached {}
+
+/// Freed blocks, oldest first.
+#[derive(Default)]
+struct Cache {
+    blocks: Vec<Cached>,
+    bytes: u64,
+}
+
+/// The limit that an allocation ran into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Bytes in use at that time.
+    pub live: u64,
+    /// The limit in bytes, or the system's refusal.
+    pub limit: Option<u64>,
+}
+
+/// What all threads of a context share about memory.
+pub struct SharedHeap {
+    live: AtomicU64,
+    peak: AtomicU64,
+    given_limit: Option<u64>,
+    default_limit: OnceLock<u64>,
+    cache: Mutex<Cache>,
+}
+
+impl SharedHeap {
+    /// An empty heap with this limit in bytes (`None`: the machine's).
+    pub fn new(limit: Option<u64>) -> Self {
+        Self {
+            live: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            given_limit: limit,
+            default_limit: OnceLock::new(),
+            cache: Mutex::default(),
+        }
+    }
+
+    /// Bytes in use, up to what threads have not yet reported.
+    pub fn live(&self) -> u64 {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were in use at a time.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    fn limit(&self) -> u64 {
+        self.given_limit
+            .unwrap_or_else(|| *self.default_limit.get_or_init(default_limit))
+    }
+
+    /// Counts `bytes` more as live, if the limit allows.
+    pub fn reserve(&self, bytes: u64) -> Result<(), Refused> {
+        let before = self.live.fetch_add(bytes, Ordering::Relaxed);
+        let after = before.saturating_add(bytes);
+        let bound = self.given_limit.unwrap_or(SURELY_FINE);
+        if after > bound && after > self.limit() {
+            self.live.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(Refused {
+                live: before,
+                limit: Some(self.limit()),
+            });
+        }
+        self.peak.fetch_max(after, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Counts `bytes` less as live.
+    pub fn release(&self, bytes: u64) {
+        self.live.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// A block of at least `total` bytes, its true size, and whether it was
+    /// cached. It counts as live from now on.
+    pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
+        let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = total + total / 4;
+        let fit = cache
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(_, block)| (total..=most).contains(&block.total))
+            .min_by_key(|(_, block)| block.total)
+            .map(|(i, _)| i);
+        if let Some(i) = fit {
+            self.reserve(cache.blocks[i].total)?;
+            let block = cache.blocks.remove(i);
+            cache.bytes -= block.total;
+            return Ok((block.at, block.total, true));
+        }
+        self.reserve(total)?;
+        while cache.bytes > 0 && self.live() + cache.bytes > self.peak() {
+            cache.give_back_oldest();
+        }
+        loop {
+            if let Some(at) = obtain(total) {
+                return Ok((at, total, false));
+            }
+            if cache.blocks.is_empty() {
+                self.release(total);
+                return Err(Refused {
+                    live: self.live(),
+                    limit: None,
+                });
+            }
+            cache.give_back_oldest();
+        }
+    }
+
+    /// Takes a block back that `take` gave, of its true size.
+    pub fn put(&self, at: NonNull<u8>, total: u64) {
+        self.release(total);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.blocks.len() >= MAX_CACHED {
+            cache.give_back_oldest();
+        }
+        cache.bytes += total;
+        cache.blocks.push(Cached { at, total });
+    }
+}
+
+impl Drop for SharedHeap {
+    fn drop(&mut self) {
+        let cache = self.cache.get_mut().unwrap_or_else(PoisonError::into_inner);
+        while !cache.blocks.is_empty() {
+            cache.give_back_oldest();
+        }
+    }
+}
+
+impl Cache {
+    fn give_back_oldest(&mut self) {
+        let block = self.blocks.remove(0);
+        self.bytes -= block.total;
+        // SAFETY: the block came from `obtain` with this size and is unused.
+        unsafe { give_back(block.at, block.total) };
+    }
+}
+
+const fn round_up(n: u64, to: u64) -> u64 {
+    n.div_ceil(to).saturating_mul(to)
+}
+
+fn layout(total: u64) -> Option<Layout> {
+    Layout::from_size_align(usize::try_from(total).ok()?, 64).ok()
+}
+
+/// Fresh memory of `total` bytes, aligned to 64.
+pub fn obtain(total: u64) -> Option<NonNull<u8>> {
+    if total >= MAP_BYTES {
+        return map(total);
+    }
+    // SAFETY: the size is not 0.
+    NonNull::new(unsafe { alloc(layout(total)?) })
+}
+
+/// Returns memory to the system.
+///
+/// # Safety
+/// `at` must come from [`obtain`] with the same `total`, and be unused.
+pub unsafe fn give_back(at: NonNull<u8>, total: u64) {
+    if total >= MAP_BYTES {
+        // SAFETY: a mapping of exactly this extent, by the caller's promise.
+        unsafe { libc::munmap(at.as_ptr().cast(), total as usize) };
+    } else if let Some(layout) = layout(total) {
+        // SAFETY: by the caller's promise.
+        unsafe { dealloc(at.as_ptr(), layout) };
+    }
+}
+
+/// A private mapping of `total` bytes (a multiple of the page size).
+fn map(total: u64) -> Option<NonNull<u8>> {
+    let huge = total >= HUGE_BYTES;
+    let span = if huge {
+        total.checked_add(HUGE_PAGE)?
+    } else {
+        total
+    };
+    let span = usize::try_from(span)
+        .ok()
+        .filter(|&n| isize::try_from(n).is_ok())?;
+    // SAFETY: a new anonymous mapping touches no existing memory.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            span,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    if !huge {
+        return NonNull::new(start.cast());
+    }
+    let base = start as usize;
+    let aligned = round_up(base as u64, HUGE_PAGE) as usize;
+    let (head, tail) = (aligned - base, base + span - (aligned + total as usize));
+    // SAFETY: cuts off the unaligned ends of the mapping just made; the parts
+    // are whole pages because all sizes are.
+    unsafe {
+        if head > 0 {
+            libc::munmap(start, head);
+        }
+        if tail > 0 {
+            libc::munmap((aligned + total as usize) as *mut libc::c_void, tail);
+        }
+        #[cfg(target_os = "linux")]
+        libc::madvise(
+            aligned as *mut libc::c_void,
+            total as usize,
+            libc::MADV_HUGEPAGE,
+        );
+    }
+    NonNull::new(aligned as *mut u8)
+}

@@ -1,0 +1,378 @@
+//! Memory of compiled programs: blocks with a count of references.
+//!
+//! A block is a [`Header`] of 64 bytes and then its data, 64-byte aligned.
+//! Small blocks come in size classes (at most a quarter larger than asked for)
+//! and are kept in lists that each thread has for itself, so that allocation in
+//! tasks takes no lock; a thread keeps a bounded amount per class. Large blocks
+//! are shared, see [`large`]. Live bytes of small blocks are reported to the
+//! shared account in steps of [`REPORT_BYTES`].
+
+pub mod large;
+mod limit;
+
+use crate::abi::Ctx;
+use crate::context::Shared;
+use crate::stats::Counter;
+use large::{Refused, SharedHeap, give_back, obtain};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use value::Buffer;
+
+/// Bytes in front of the data.
+const HEADER: u64 = 64;
+/// The largest block, header included, that has a size class.
+const SMALL_BYTES: u64 = 32 << 10;
+const CLASSES: usize = 32;
+/// A thread keeps at most this many bytes of freed blocks in a class.
+const KEEP_BYTES: u64 = 64 << 10;
+/// A thread reports its small blocks when they changed by this many bytes.
+const REPORT_BYTES: i64 = 64 << 10;
+/// The first word of the header of a block of constant data in generated code.
+/// Nobody writes to such a block's header: it lies in read-only memory.
+const STATIC_REFERENCES: u64 = 1 << 62;
+/// [`Header::class`] of a block of [`large`].
+const LARGE: u64 = u64::MAX;
+/// [`Header::class`] of a block whose memory is that of a `value::Buffer`.
+const ADOPTED: u64 = u64::MAX - 1;
+
+/// What stands in front of a block's data.
+#[repr(C, align(64))]
+struct Header {
+    references: AtomicU64,
+    /// True size, header included.
+    total: u64,
+    /// Size class, [`LARGE`] or [`ADOPTED`].
+    class: u64,
+    /// Next free block of the class, while it is free.
+    next: Option<NonNull<Header>>,
+}
+
+const _: () = assert!(size_of::<Header>() == HEADER as usize && value::HEADROOM == HEADER as usize);
+
+/// The class of the smallest size that holds `total` bytes. Classes go in steps
+/// of 64 bytes up to 512, then in four steps for each doubling.
+fn class_of(total: u64) -> usize {
+    let units = total.div_ceil(64).max(1);
+    if units <= 8 {
+        return units as usize - 1;
+    }
+    let shift = (units - 1).ilog2() - 2;
+    let step = ((units - 1) >> shift) as usize;
+    8 + (shift as usize - 1) * 4 + (step - 4)
+}
+
+/// The size of a class's blocks, header included.
+fn class_bytes(class: usize) -> u64 {
+    if class < 8 {
+        return (class as u64 + 1) * 64;
+    }
+    let (shift, step) = ((class - 8) / 4 + 1, (class - 8) % 4 + 4);
+    ((step as u64 + 1) << shift) * 64
+}
+
+#[derive(Clone, Copy, Default)]
+struct FreeList {
+    first: Option<NonNull<Header>>,
+    bytes: u64,
+}
+
+/// A thread's own part of the heap.
+#[derive(Default)]
+pub struct LocalHeap {
+    free: [FreeList; CLASSES],
+    unreported: i64,
+}
+
+impl LocalHeap {
+    /// Tells the shared account about small blocks; refused only for growth.
+    fn report(&mut self, shared: &SharedHeap) -> Result<(), Refused> {
+        let change = self.unreported;
+        if change > 0 {
+            shared.reserve(change as u64)?;
+        } else {
+            shared.release(change.unsigned_abs());
+        }
+        self.unreported = 0;
+        Ok(())
+    }
+
+    fn take_small(
+        &mut self,
+        class: usize,
+        shared: &Shared,
+        me: usize,
+    ) -> Result<NonNull<Header>, Refused> {
+        let total = class_bytes(class);
+        self.unreported += total as i64;
+        if self.unreported > REPORT_BYTES
+            && let Err(refused) = self.report(&shared.heap)
+        {
+            self.unreported -= total as i64;
+            return Err(refused);
+        }
+        let list = &mut self.free[class];
+        if let Some(block) = list.first {
+            // SAFETY: blocks in a list are free and this thread's own.
+            list.first = unsafe { block.as_ref() }.next;
+            list.bytes -= total;
+            shared.stats.add(me, Counter::Reused, 1);
+            return Ok(block);
+        }
+        let Some(block) = obtain(total) else {
+            self.unreported -= total as i64;
+            return Err(Refused {
+                live: shared.heap.live(),
+                limit: None,
+            });
+        };
+        let block = block.cast::<Header>();
+        // SAFETY: fresh memory, large enough and aligned for a header.
+        unsafe {
+            block.write(Header {
+                references: AtomicU64::new(0),
+                total,
+                class: class as u64,
+                next: None,
+            });
+        }
+        Ok(block)
+    }
+
+    /// Takes a small block back.
+    fn put_small(&mut self, mut block: NonNull<Header>, shared: &SharedHeap) {
+        // SAFETY: the block has no references left, so it is this thread's own.
+        let header = unsafe { block.as_mut() };
+        let total = header.total;
+        let list = &mut self.free[header.class as usize];
+        if list.bytes + total <= KEEP_BYTES {
+            header.next = list.first;
+            list.first = Some(block);
+            list.bytes += total;
+        } else {
+            // SAFETY: it came from `obtain` with this size.
+            unsafe { give_back(block.cast(), total) };
+        }
+        self.unreported -= total as i64;
+        if self.unreported < -REPORT_BYTES {
+            // Shrinking is never refused.
+            let _ = self.report(shared);
+        }
+    }
+
+    /// Bytes of small blocks that the shared account does not know of.
+    pub fn unreported(&self) -> i64 {
+        self.unreported
+    }
+
+    /// Gives everything back and settles the account.
+    pub fn retire(&mut self, shared: &SharedHeap) {
+        for list in &mut self.free {
+            while let Some(block) = list.first {
+                // SAFETY: as in `take_small` and `put_small`.
+                unsafe {
+                    list.first = block.as_ref().next;
+                    give_back(block.cast(), block.as_ref().total);
+                }
+            }
+            list.bytes = 0;
+        }
+        if self.report(shared).is_err() {
+            // What the account does not know need not be released from it.
+            self.unreported = 0;
+        }
+    }
+
+    /// A block for `bytes` bytes of data, with one reference.
+    pub fn alloc(
+        &mut self,
+        bytes: u64,
+        shared: &Shared,
+        me: usize,
+    ) -> Result<NonNull<u8>, Refused> {
+        shared.stats.add(me, Counter::Allocations, 1);
+        shared.stats.add(me, Counter::Bytes, bytes);
+        let total = bytes.saturating_add(HEADER);
+        let block = if total <= SMALL_BYTES {
+            self.take_small(class_of(total), shared, me)?
+        } else {
+            // The account must be exact where blocks are large.
+            self.report(&shared.heap)?;
+            let (block, total, reused) = shared.heap.take(total)?;
+            let block = block.cast::<Header>();
+            shared.stats.add(me, Counter::Reused, u64::from(reused));
+            // SAFETY: the block is this thread's, large enough and aligned.
+            unsafe {
+                block.write(Header {
+                    references: AtomicU64::new(0),
+                    total,
+                    class: LARGE,
+                    next: None,
+                });
+            }
+            block
+        };
+        // SAFETY: the block is this thread's and has a header; its data follow.
+        unsafe {
+            block.as_ref().references.store(1, Ordering::Relaxed);
+            Ok(block.add(1).cast())
+        }
+    }
+
+    /// Gives up one reference to a block.
+    ///
+    /// # Safety
+    /// `data` must come from `alloc` on the same context; the caller must own
+    /// the reference.
+    pub unsafe fn unref(&mut self, data: NonNull<u8>, shared: &Shared) {
+        // SAFETY: by the caller's promise there is a header in front.
+        let block = unsafe { data.cast::<Header>().sub(1) };
+        // SAFETY: as above. The reference ends before the block is reused.
+        let (last, class, total) = unsafe {
+            let header = block.as_ref();
+            let references = header.references.load(Ordering::Acquire);
+            if references >= STATIC_REFERENCES {
+                return;
+            }
+            // The only owner needs no atomic update.
+            let last = references == 1 || header.references.fetch_sub(1, Ordering::Release) == 1;
+            (last, header.class, header.total)
+        };
+        if !last {
+            return;
+        }
+        fence(Ordering::Acquire);
+        match class {
+            LARGE => shared.heap.put(block.cast(), total),
+            ADOPTED => {
+                shared.heap.release(total);
+                // SAFETY: `adopt` took these parts from a buffer.
+                drop(unsafe { Buffer::from_raw_parts(data, 0, (total - HEADER) as usize) });
+            }
+            _ => self.put_small(block, &shared.heap),
+        }
+    }
+}
+
+/// Says why there is no memory.
+pub fn describe(bytes: u64, refused: Refused) -> String {
+    let Refused { live, limit } = refused;
+    let message = match limit {
+        Some(limit) => format!(
+            "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the limit is {limit} bytes."
+        ),
+        None => format!(
+            "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the system has no more."
+        ),
+    };
+    crate::error::render(&message, "")
+}
+
+/// Allocates a block; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64) -> *mut u8 {
+    // SAFETY: by the caller's promise; `heap` and the others are disjoint fields.
+    let (heap, shared, me) = unsafe { (&mut (*ctx).heap, (*ctx).shared(), (*ctx).index()) };
+    let Ok(size) = u64::try_from(bytes) else {
+        shared.errors.record(|| {
+            crate::error::render(
+                "the size of an array in bytes does not fit into 63 bits.",
+                "",
+            )
+        });
+        return std::ptr::null_mut();
+    };
+    match heap.alloc(size, shared, me) {
+        Ok(block) => block.as_ptr(),
+        Err(refused) => {
+            shared.errors.record(|| describe(size, refused));
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// Makes a buffer a block without copying: the header goes into the headroom
+/// that buffers have. Null on failure, like [`br_alloc`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context.
+pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
+    if data.capacity() == 0 {
+        // SAFETY: by the caller's promise.
+        return unsafe { br_alloc(ctx, 0) };
+    }
+    // SAFETY: by the caller's promise.
+    let shared = unsafe { (*ctx).shared() };
+    let total = data.capacity() as u64 + HEADER;
+    if let Err(refused) = shared.heap.reserve(total) {
+        shared
+            .errors
+            .record(|| describe(data.len() as u64, refused));
+        return std::ptr::null_mut();
+    }
+    let (data, _, _) = data.into_raw_parts();
+    // SAFETY: a buffer with a capacity has `HEADROOM` bytes of its own in front
+    // of its data, aligned like them.
+    unsafe {
+        data.cast::<Header>().sub(1).write(Header {
+            references: AtomicU64::new(1),
+            total,
+            class: ADOPTED,
+            next: None,
+        });
+    }
+    data.as_ptr()
+}
+
+/// Adds a reference to a block; see [`crate::abi`].
+///
+/// # Safety
+/// `data` must be null or come from [`br_alloc`], with a reference left.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_ref(data: *mut u8) {
+    if let Some(data) = NonNull::new(data) {
+        // SAFETY: by the caller's promise there is a header in front.
+        let header = unsafe { data.cast::<Header>().sub(1).as_ref() };
+        if header.references.load(Ordering::Relaxed) < STATIC_REFERENCES {
+            header.references.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Gives up a reference to a block; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context, `data` null or a
+/// block of the same context to which the caller owns a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_unref(ctx: *mut Ctx, data: *mut u8) {
+    if let Some(data) = NonNull::new(data) {
+        // SAFETY: by the caller's promise; disjoint fields.
+        unsafe {
+            let (heap, shared) = (&mut (*ctx).heap, (*ctx).shared());
+            heap.unref(data, shared);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLASSES, SMALL_BYTES, class_bytes, class_of};
+
+    #[test]
+    fn classes_hold_what_they_promise() {
+        assert_eq!(class_of(SMALL_BYTES), CLASSES - 1);
+        for class in 0..CLASSES {
+            assert_eq!(class_of(class_bytes(class)), class);
+            if class > 0 {
+                assert_eq!(class_of(class_bytes(class - 1) + 1), class);
+            }
+        }
+        for total in 1..=SMALL_BYTES {
+            let size = class_bytes(class_of(total));
+            assert!(size >= total && size <= total + total / 4 + 64);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A program's table together with whatever keeps its code in memory.
+//!
+//! An executable's table is a constant of its object file. The compiler's JIT
+//! describes its program by [`ProgramSpec`]; the table is then built here, with
+//! the texts and slices that it points to.
+
+use crate::abi::{
+    ABI_VERSION, EntryDesc, EntryFn, FiniFn, InitFn, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR,
+    KIND_UNIT, ParamDesc, Program, Str,
+};
+use prim::ScalarType;
+use std::any::Any;
+use std::sync::Arc;
+
+/// The kind of an entry point's parameter or result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A scalar.
+    Scalar(ScalarType),
+    /// An array of a rank of at least 1.
+    Array(ScalarType, u32),
+    /// A value without text form: how many words it takes, and the offsets of
+    /// those that hold blocks.
+    Opaque {
+        /// Number of words.
+        words: u32,
+        /// Offsets of the words that are block addresses.
+        blocks: Vec<u32>,
+    },
+    /// The unit value.
+    Unit,
+}
+
+/// A parameter or result of an entry point; see [`ParamDesc`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamSpec {
+    /// Name in the source, or empty.
+    pub name: String,
+    /// Type in the source, without `*`.
+    pub type_name: String,
+    /// What it is.
+    pub kind: ParamKind,
+    /// Whether the type is unique.
+    pub unique: bool,
+}
+
+/// An entry point; see [`EntryDesc`].
+#[derive(Clone, Debug)]
+pub struct EntrySpec {
+    /// Its name.
+    pub name: String,
+    /// Its code.
+    pub fun: EntryFn,
+    /// Its parameters.
+    pub params: Vec<ParamSpec>,
+    /// Its results.
+    pub results: Vec<ParamSpec>,
+}
+
+/// A program; see [`Program`].
+#[derive(Clone, Debug)]
+pub struct ProgramSpec {
+    /// The source file's name.
+    pub source_name: String,
+    /// The entry points.
+    pub entries: Vec<EntrySpec>,
+    /// Number of words of globals.
+    pub n_globals: u64,
+    /// Computes the constants.
+    pub init: Option<InitFn>,
+    /// Releases them.
+    pub fini: Option<FiniFn>,
+}
+
+/// A program's table, kept alive together with its code.
+#[derive(Clone)]
+pub struct Image {
+    program: Program,
+    _keep: Arc<dyn Any + Send + Sync>,
+}
+
+/// What a table built from a [`ProgramSpec`] points to.
+struct Tables {
+    _texts: Vec<Box<str>>,
+    _blocks: Vec<Box<[u32]>>,
+    _params: Vec<Box<[ParamDesc]>>,
+    _entries: Box<[EntryDesc]>,
+    _code: Arc<dyn Any + Send + Sync>,
+}
+
+impl Image {
+    /// The program of a table, with what keeps the table and its code alive.
+    ///
+    /// # Safety
+    /// Everything that the table points to must be as [`crate::abi`] says, and
+    /// stay so while `keep` lives.
+    pub unsafe fn new(program: Program, keep: Arc<dyn Any + Send + Sync>) -> Self {
+        Self {
+            program,
+            _keep: keep,
+        }
+    }
+
+    /// Builds the table of a program whose code lives as long as `code`.
+    ///
+    /// # Safety
+    /// The functions must be as [`crate::abi`] says for what the specification
+    /// tells about them, and stay so while `code` lives.
+    pub unsafe fn from_spec(spec: ProgramSpec, code: Arc<dyn Any + Send + Sync>) -> Self {
+        let mut builder = Builder::default();
+        let source_name = builder.text(spec.source_name);
+        let entries: Box<[EntryDesc]> = spec
+            .entries
+            .into_iter()
+            .map(|entry| {
+                let name = builder.text(entry.name);
+                let (params, n_params) = builder.params(entry.params);
+                let (results, n_results) = builder.params(entry.results);
+                EntryDesc {
+                    name,
+                    fun: entry.fun,
+                    params,
+                    n_params,
+                    results,
+                    n_results,
+                }
+            })
+            .collect();
+        let program = Program {
+            version: ABI_VERSION,
+            source_name,
+            entries: entries.as_ptr(),
+            n_entries: entries.len() as u64,
+            n_globals: spec.n_globals,
+            init: spec.init,
+            fini: spec.fini,
+        };
+        let tables = Tables {
+            _texts: builder.texts,
+            _blocks: builder.blocks,
+            _params: builder.params,
+            _entries: entries,
+            _code: code,
+        };
+        // SAFETY: the tables own what they point to; the rest is the caller's promise.
+        unsafe { Self::new(program, Arc::new(tables)) }
+    }
+
+    /// The table.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    texts: Vec<Box<str>>,
+    blocks: Vec<Box<[u32]>>,
+    params: Vec<Box<[ParamDesc]>>,
+}
+
+impl Builder {
+    fn text(&mut self, text: String) -> Str {
+        let text = text.into_boxed_str();
+        let str = Str {
+            ptr: text.as_ptr(),
+            len: text.len() as u64,
+        };
+        self.texts.push(text);
+        str
+    }
+
+    fn params(&mut self, params: Vec<ParamSpec>) -> (*const ParamDesc, u64) {
+        let table: Box<[ParamDesc]> = params.into_iter().map(|p| self.param(p)).collect();
+        let place = (table.as_ptr(), table.len() as u64);
+        self.params.push(table);
+        place
+    }
+
+    fn param(&mut self, param: ParamSpec) -> ParamDesc {
+        let index = |ty| ScalarType::ALL.iter().position(|&t| t == ty).unwrap_or(0) as u32;
+        let (kind, scalar, rank, words, blocks) = match param.kind {
+            ParamKind::Scalar(ty) => (KIND_SCALAR, index(ty), 0, 1, vec![]),
+            ParamKind::Array(ty, rank) => (KIND_ARRAY, index(ty), rank, rank + 1, vec![0]),
+            ParamKind::Opaque { words, blocks } => (KIND_OPAQUE, 0, 0, words, blocks),
+            ParamKind::Unit => (KIND_UNIT, 0, 0, 0, vec![]),
+        };
+        let blocks = blocks.into_boxed_slice();
+        let desc = ParamDesc {
+            name: self.text(param.name),
+            type_name: self.text(param.type_name),
+            kind,
+            scalar,
+            rank,
+            unique: u32::from(param.unique),
+            words,
+            pad: 0,
+            blocks: blocks.as_ptr(),
+            n_blocks: blocks.len() as u64,
+        };
+        self.blocks.push(blocks);
+        desc
+    }
+}

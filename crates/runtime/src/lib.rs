@@ -1,0 +1,28 @@
+//! What compiled programs run on.
+//!
+//! The compiler links this crate and calls programs in its own process
+//! ([`Context::call`], [`exe::run`]); the static library of the same crate is
+//! what object files are linked with, and `br_main` an executable's `main`.
+//! [`abi`] is the contract with generated code.
+//!
+//! Everything hangs off a [`Context`]; there is no global state, nothing unwinds
+//! through generated code, and failures are values ([`Error`]).
+
+pub mod abi;
+mod call;
+mod context;
+pub mod error;
+pub mod exe;
+pub mod heap;
+mod image;
+mod math;
+pub mod sched;
+mod stats;
+mod symbols;
+
+pub use call::Output;
+pub use context::{Config, Context};
+pub use error::Error;
+pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec};
+pub use stats::Counter;
+pub use symbols::symbols;

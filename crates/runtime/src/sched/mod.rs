@@ -1,0 +1,326 @@
+//! The scheduler: fork-join over ranges of chunks, by work stealing.
+//!
+//! One operation is a [`Join`] record in its caller's stack frame and a range
+//! of chunks. Whoever runs a range takes a few chunks at a time (a *grain*) and,
+//! whenever its own deque is empty, first puts the upper half of what is left
+//! there for others (lazy splitting). The caller takes part; when it has
+//! nothing left it helps with any other work until its own is done.
+//!
+//! Which chunks exist is decided by generated code; who runs them, and when, is
+//! decided here and never changes a result. Little work is not shared at all.
+//! Threads start at the first operation that is worth sharing; idle ones look
+//! around for [`SPIN`] and then sleep.
+
+mod deque;
+mod sleep;
+
+use crate::abi::{Ctx, TaskFn};
+use crate::context::{Shared, stack_address};
+use crate::stats::Counter;
+use deque::{Deque, Job, Steal};
+use sleep::Dormitory;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Work below this (in ns) runs on its caller alone.
+pub const SEQUENTIAL_NS: i64 = 5_000;
+/// Roughly the work (in ns) that one grain holds.
+const GRAIN_NS: i64 = 1_000;
+/// How long an idle thread looks for work before it sleeps.
+const SPIN: Duration = Duration::from_micros(100);
+/// How often an idle thread looks before it lets others run in between.
+const PAUSES: u32 = 32;
+/// Stack of a worker thread, in bytes (of address space; pages come with use).
+const WORKER_STACK: usize = 16 << 20;
+/// A waiting thread helps others only while it has at least this much stack.
+const HELP_STACK: usize = 512 << 10;
+
+/// One parallel operation, in the stack frame of the thread that started it.
+/// It stays valid until `pending` reaches 0; nobody touches it afterwards.
+struct Join {
+    fun: TaskFn,
+    env: *mut u8,
+    grain: i64,
+    owner: usize,
+    pending: AtomicI64,
+    failed: AtomicBool,
+}
+
+/// The part of a context that the scheduler shares between threads.
+pub struct Pool {
+    deques: Box<[Deque]>,
+    dormitory: Dormitory,
+    oversubscribed: bool,
+    started: AtomicBool,
+    stopping: AtomicBool,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Pool {
+    /// A pool of `n` threads, the caller included; none is started yet.
+    pub fn new(n: usize, cores: usize) -> Self {
+        Self {
+            deques: (0..n).map(|_| Deque::default()).collect(),
+            dormitory: Dormitory::new(n),
+            oversubscribed: n > cores,
+            started: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Number of threads, the caller included.
+    pub fn size(&self) -> usize {
+        self.deques.len()
+    }
+
+    fn has_work(&self) -> bool {
+        self.deques.iter().any(|deque| !deque.is_empty())
+    }
+
+    /// Starts the worker threads, once. Fewer than asked for is fine.
+    fn start(&self, shared: &Arc<Shared>) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.started.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        for index in 1..self.size() {
+            let shared = Arc::clone(shared);
+            let thread = std::thread::Builder::new()
+                .name(format!("worker-{index}"))
+                .stack_size(WORKER_STACK)
+                .spawn(move || work(shared, index));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// Stops the worker threads and waits until they are gone. No operation may
+    /// be running.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.dormitory.wake_all();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            // A worker only fails by a bug; there is nobody to tell here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A worker thread's whole life.
+fn work(shared: Arc<Shared>, index: usize) {
+    let limit = stack_address().saturating_sub(WORKER_STACK) + crate::context::STACK_MARGIN;
+    let mut ctx = Ctx::new(Arc::clone(&shared), index);
+    ctx.set_stack_limit(limit);
+    let ctx: *mut Ctx = &raw mut *ctx;
+    let pool = &shared.pool;
+    let mut search = Search::new(pool, index);
+    while !pool.stopping.load(Ordering::Relaxed) {
+        if let Some(job) = search.find() {
+            // SAFETY: a job that was taken counts in its join's `pending`, so the
+            // join is alive; `ctx` is this thread's own.
+            unsafe { run(ctx, &shared, index, job) };
+        } else if !search.linger() {
+            pool.dormitory.sleep(index, || {
+                pool.stopping.load(Ordering::SeqCst) || pool.has_work()
+            });
+            search.rest();
+        }
+    }
+    // SAFETY: `ctx` came from the box's allocation, which lives to the end of
+    // this function, and nothing else uses it now.
+    unsafe { (*ctx).retire() };
+}
+
+/// One thread's search for work.
+struct Search<'a> {
+    pool: &'a Pool,
+    me: usize,
+    seed: u32,
+    since: Option<Instant>,
+    polls: u32,
+}
+
+impl<'a> Search<'a> {
+    fn new(pool: &'a Pool, me: usize) -> Self {
+        Self {
+            pool,
+            me,
+            seed: (me as u32).wrapping_mul(0x9e37_79b9) | 1,
+            since: None,
+            polls: 0,
+        }
+    }
+
+    /// Own work first, then others', starting anywhere.
+    fn find(&mut self) -> Option<Job> {
+        let job = self.pool.deques[self.me].pop().or_else(|| self.steal());
+        if job.is_some() {
+            self.rest();
+        }
+        job
+    }
+
+    fn steal(&mut self) -> Option<Job> {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 17;
+        self.seed ^= self.seed << 5;
+        let n = self.pool.size();
+        let first = self.seed as usize % n;
+        for i in 0..n {
+            let victim = (first + i) % n;
+            if victim == self.me {
+                continue;
+            }
+            loop {
+                match self.pool.deques[victim].steal() {
+                    Steal::Job(job) => return Some(job),
+                    Steal::Retry => std::hint::spin_loop(),
+                    Steal::Empty => break,
+                }
+            }
+        }
+        None
+    }
+
+    /// Passes a moment; false when it is time to sleep.
+    fn linger(&mut self) -> bool {
+        self.polls += 1;
+        if self.polls <= PAUSES {
+            for _ in 0..8 {
+                std::hint::spin_loop();
+            }
+            return true;
+        }
+        // On a busy machine the one waited for may need this very processor.
+        std::thread::yield_now();
+        if self.pool.oversubscribed {
+            return self.polls < PAUSES + 8;
+        }
+        self.since.get_or_insert_with(Instant::now).elapsed() < SPIN
+    }
+
+    /// Forgets how long it has been searching.
+    fn rest(&mut self) {
+        self.since = None;
+        self.polls = 0;
+    }
+}
+
+/// Runs the chunks of a job, sharing them while others are hungry.
+///
+/// # Safety
+/// The job's join must be alive and count the job's chunks as pending; `ctx`
+/// must be the calling thread's own, with index `me`.
+unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
+    let pool = &shared.pool;
+    let deque = &pool.deques[me];
+    // SAFETY: by the caller's promise. The reference is not used after the last
+    // `fetch_sub` below, with which the join may end.
+    let join = unsafe { &*(job.join as *const Join) };
+    let Job { mut lo, mut hi, .. } = job;
+    let (grain, owner) = (join.grain, join.owner);
+    let mut done = 0;
+    let mut grains = 0;
+    while lo < hi {
+        if hi - lo > grain && deque.is_empty() {
+            let mid = lo + (hi - lo + 1) / 2;
+            if deque.push(Job { lo: mid, hi, ..job }) {
+                hi = mid;
+                pool.dormitory.wake_one(me);
+            }
+        }
+        let end = hi.min(lo.saturating_add(grain));
+        if !join.failed.load(Ordering::Relaxed) {
+            // SAFETY: generated code fulfils the contract of `TaskFn`.
+            let status = unsafe { (join.fun)(ctx, join.env, lo, end) };
+            if status != 0 {
+                join.failed.store(true, Ordering::Relaxed);
+            }
+        }
+        done += end - lo;
+        grains += 1;
+        lo = end;
+    }
+    shared.stats.add(me, Counter::Grains, grains);
+    if owner != me {
+        shared.stats.add(me, Counter::Steals, 1);
+    }
+    let was = join.pending.fetch_sub(done, Ordering::SeqCst);
+    if was == done && owner != me {
+        pool.dormitory.wake(owner);
+    }
+}
+
+/// Runs chunks `0..n` of a parallel operation; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context, and `fun` must be
+/// safe to call with `env` from any thread for any range within `0..n`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_tasks(
+    ctx: *mut Ctx,
+    fun: TaskFn,
+    env: *mut u8,
+    n: i64,
+    cost: i64,
+) -> i32 {
+    if n <= 0 {
+        return 0;
+    }
+    // SAFETY: `ctx` is valid; only fields that no callee changes are borrowed.
+    let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
+    if n == 1 || cost < SEQUENTIAL_NS || shared.pool.size() == 1 {
+        // SAFETY: by the caller's promise.
+        return unsafe { fun(ctx, env, 0, n) };
+    }
+    let pool = &shared.pool;
+    if !pool.started.load(Ordering::Acquire) {
+        pool.start(shared);
+    }
+    shared.stats.add(me, Counter::Operations, 1);
+    let grains = (cost / GRAIN_NS).max(1);
+    let join = Join {
+        fun,
+        env,
+        grain: (n / grains).max(1),
+        owner: me,
+        pending: AtomicI64::new(n),
+        failed: AtomicBool::new(false),
+    };
+    let job = Job {
+        join: (&raw const join) as u64,
+        lo: 0,
+        hi: n,
+    };
+    // SAFETY: the join lives until this function returns, which is after
+    // `pending` has reached 0.
+    unsafe { run(ctx, shared, me, job) };
+    // SAFETY: reads one word of a valid context.
+    let helps = unsafe { (*ctx).stack_left() } >= HELP_STACK;
+    let mut search = Search::new(pool, me);
+    while join.pending.load(Ordering::SeqCst) != 0 {
+        // Own jobs are always taken, or nobody might: a deep stack only keeps
+        // the thread from taking on others' work.
+        let job = if helps {
+            search.find()
+        } else {
+            pool.deques[me].pop()
+        };
+        if let Some(job) = job {
+            // SAFETY: as in `work`.
+            unsafe { run(ctx, shared, me, job) };
+        } else if !search.linger() {
+            pool.dormitory.sleep(me, || {
+                join.pending.load(Ordering::SeqCst) == 0 || (helps && pool.has_work())
+            });
+            search.rest();
+        }
+    }
+    i32::from(join.failed.load(Ordering::Relaxed))
+}

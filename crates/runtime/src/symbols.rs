@@ -1,0 +1,18 @@
+//! The symbols that generated code refers to, for the JIT's linker.
+
+use crate::{context, error, exe, heap, math, sched};
+
+/// Every symbol of the runtime that generated code may use, with its address.
+pub fn symbols() -> Vec<(&'static str, *const ())> {
+    let mut all: Vec<(&'static str, *const ())> = vec![
+        ("br_alloc", heap::br_alloc as *const ()),
+        ("br_ref", heap::br_ref as *const ()),
+        ("br_unref", heap::br_unref as *const ()),
+        ("br_tasks", sched::br_tasks as *const ()),
+        ("br_fail", error::br_fail as *const ()),
+        ("br_stack_check", context::br_stack_check as *const ()),
+        ("br_main", exe::br_main as *const ()),
+    ];
+    all.extend(math::symbols());
+    all
+}

@@ -1,0 +1,248 @@
+//! A program as the compiler would make it, written by hand: entry points on
+//! words and blocks, tasks, a constant, checks.
+
+use prim::ScalarType::{Bool, F64, I32, I64};
+use runtime::abi::{CheckDesc, Ctx, br_stack_check};
+use runtime::error::br_fail;
+use runtime::heap::{br_alloc, br_ref, br_unref};
+use runtime::sched::br_tasks;
+use runtime::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec};
+use std::sync::Arc;
+
+const CHUNK: i64 = 1000;
+
+const OUT_OF_BOUNDS: &str = "Index [{i64}] out of bounds for array of shape [{i64}].";
+const WHERE: &str = "test.fut:3:5-12\ntest.fut:9:1-20";
+
+/// Records an index error.
+unsafe fn out_of_bounds(ctx: *mut Ctx, index: i64, n: i64) -> i32 {
+    let desc = CheckDesc {
+        format: OUT_OF_BOUNDS.as_ptr(),
+        format_len: OUT_OF_BOUNDS.len() as u64,
+        location: WHERE.as_ptr(),
+        location_len: WHERE.len() as u64,
+    };
+    let values = [index as u64, n as u64];
+    // SAFETY: two placeholders, two values.
+    unsafe { br_fail(ctx, &raw const desc, values.as_ptr()) }
+}
+
+struct Sum {
+    xs: *const i32,
+    n: i64,
+    partial: *mut i32,
+}
+
+unsafe extern "C" fn sum_task(_: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is that of `sum`; chunks write their own partial.
+    unsafe {
+        let env = &*env.cast::<Sum>();
+        for chunk in lo..hi {
+            let from = chunk * CHUNK;
+            let to = env.n.min(from + CHUNK);
+            *env.partial.add(chunk as usize) = (from..to)
+                .map(|i| *env.xs.add(i as usize))
+                .fold(0, i32::wrapping_add);
+        }
+    }
+    0
+}
+
+/// `entry main (xs: []i32): i32 = bias + i32.sum xs`
+unsafe extern "C" fn sum(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: the words are an array of rank 1, and one scalar result.
+    unsafe {
+        let n = *args.add(1) as i64;
+        let chunks = (n + CHUNK - 1) / CHUNK;
+        let partial = br_alloc(ctx, chunks * 4);
+        if partial.is_null() {
+            return 1;
+        }
+        let mut env = Sum {
+            xs: *args as usize as *const i32,
+            n,
+            partial: partial.cast(),
+        };
+        let status = br_tasks(ctx, sum_task, (&raw mut env).cast(), chunks, n);
+        let bias = ***ctx.cast::<*const *const i64>() as i32;
+        let total = (0..chunks)
+            .map(|i| *env.partial.add(i as usize))
+            .fold(bias, i32::wrapping_add);
+        br_unref(ctx, partial);
+        *results = u64::from(total as u32);
+        status
+    }
+}
+
+/// `entry update [n] (xs: *[n]i32) (i: i64) (x: i32): *[n]i32 = xs with [i] = x`
+unsafe extern "C" fn update(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: words `xs n i x`, results `ys n`; the index is checked.
+    unsafe {
+        let (n, i) = (*args.add(1) as i64, *args.add(2) as i64);
+        if i < 0 || i >= n {
+            return out_of_bounds(ctx, i, n);
+        }
+        let xs = *args as usize as *mut i32;
+        *xs.add(i as usize) = (*xs.add(i as usize)).wrapping_add(*args.add(3) as i32);
+        br_ref(xs.cast());
+        *results = *args;
+        *results.add(1) = *args.add(1);
+        0
+    }
+}
+
+/// `entry swap (x: f64) (b: bool): (bool, f64) = (b, x)`
+unsafe extern "C" fn swap(_: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: two words each.
+    unsafe {
+        *results = *args.add(1);
+        *results.add(1) = *args;
+    }
+    0
+}
+
+/// `entry big (n: i64): [n]i64 = replicate n 0`, lazily
+unsafe extern "C" fn big(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: one word in, two out.
+    unsafe {
+        let n = *args as i64;
+        let block = br_alloc(ctx, n.checked_mul(8).unwrap_or(-1));
+        if block.is_null() {
+            return 1;
+        }
+        block.write_bytes(0, n as usize * 8);
+        *results = block as usize as u64;
+        *results.add(1) = n as u64;
+    }
+    0
+}
+
+/// `entry pair (): pair = {1, [..]}`, opaque, and a unit
+unsafe extern "C" fn pair(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: no words in, three out.
+    unsafe {
+        *results = 1;
+        *results.add(1) = br_alloc(ctx, 80) as usize as u64;
+        *results.add(2) = 10;
+    }
+    0
+}
+
+/// `entry deep (): i32`, a recursion without end
+unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i32 {
+    // SAFETY: there are no arguments; the check ends the recursion.
+    unsafe {
+        if br_stack_check(ctx) != 0 {
+            return 1;
+        }
+        let status = deep(ctx, std::ptr::null(), results);
+        *results += 1;
+        status
+    }
+}
+
+/// The program's constant.
+unsafe extern "C" fn init(ctx: *mut Ctx) -> i32 {
+    // SAFETY: one global.
+    unsafe {
+        let block = br_alloc(ctx, 8);
+        if block.is_null() {
+            return 1;
+        }
+        *block.cast::<i64>() = 100;
+        **ctx.cast::<*mut u64>() = block as usize as u64;
+    }
+    0
+}
+
+unsafe extern "C" fn fini(ctx: *mut Ctx) {
+    // SAFETY: as above.
+    unsafe { br_unref(ctx, **ctx.cast::<*mut *mut u8>()) };
+}
+
+fn param(name: &str, type_name: &str, kind: ParamKind) -> ParamSpec {
+    ParamSpec {
+        name: name.into(),
+        type_name: type_name.into(),
+        kind,
+        unique: false,
+    }
+}
+
+fn unique(param: ParamSpec) -> ParamSpec {
+    ParamSpec {
+        unique: true,
+        ..param
+    }
+}
+
+/// The program.
+pub fn image() -> Image {
+    let ints = |name| param(name, "[]i32", ParamKind::Array(I32, 1));
+    let spec = ProgramSpec {
+        source_name: "test.fut".into(),
+        entries: vec![
+            EntrySpec {
+                name: "main".into(),
+                fun: sum,
+                params: vec![ints("xs")],
+                results: vec![param("", "i32", ParamKind::Scalar(I32))],
+            },
+            EntrySpec {
+                name: "update".into(),
+                fun: update,
+                params: vec![
+                    unique(ints("xs")),
+                    param("i", "i64", ParamKind::Scalar(I64)),
+                    param("x", "i32", ParamKind::Scalar(I32)),
+                ],
+                results: vec![unique(ints(""))],
+            },
+            EntrySpec {
+                name: "swap".into(),
+                fun: swap,
+                params: vec![
+                    param("x", "f64", ParamKind::Scalar(F64)),
+                    param("b", "bool", ParamKind::Scalar(Bool)),
+                ],
+                results: vec![
+                    param("", "bool", ParamKind::Scalar(Bool)),
+                    param("", "f64", ParamKind::Scalar(F64)),
+                ],
+            },
+            EntrySpec {
+                name: "big".into(),
+                fun: big,
+                params: vec![param("n", "i64", ParamKind::Scalar(I64))],
+                results: vec![param("", "[]i64", ParamKind::Array(I64, 1))],
+            },
+            EntrySpec {
+                name: "pair".into(),
+                fun: pair,
+                params: vec![param("", "()", ParamKind::Unit)],
+                results: vec![
+                    param(
+                        "",
+                        "pair",
+                        ParamKind::Opaque {
+                            words: 3,
+                            blocks: vec![1],
+                        },
+                    ),
+                    param("", "()", ParamKind::Unit),
+                ],
+            },
+            EntrySpec {
+                name: "deep".into(),
+                fun: deep,
+                params: vec![],
+                results: vec![param("", "i32", ParamKind::Scalar(I32))],
+            },
+        ],
+        n_globals: 1,
+        init: Some(init),
+        fini: Some(fini),
+    };
+    // SAFETY: the functions above are as the specification says.
+    unsafe { Image::from_spec(spec, Arc::new(())) }
+}

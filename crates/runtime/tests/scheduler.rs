@@ -1,0 +1,240 @@
+//! Stress tests of the scheduler: every chunk once, nesting, failure, more
+//! threads than processors, sleeping and waking.
+
+#![allow(
+    clippy::cast_ptr_alignment,
+    reason = "environments and blocks are aligned as their makers made them"
+)]
+
+use runtime::abi::{Ctx, TaskFn};
+use runtime::heap::{br_alloc, br_unref};
+use runtime::sched::br_tasks;
+use runtime::{
+    Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+use value::Value;
+
+/// Work that is always worth sharing.
+const MUCH: i64 = 1 << 40;
+
+/// Runs `fun` on `env` as the body of an entry point of a context of `threads`.
+fn with_tasks(
+    threads: usize,
+    n: i64,
+    cost: i64,
+    fun: TaskFn,
+    env: *mut u8,
+) -> (Result<(), Error>, Context) {
+    unsafe extern "C" fn entry(ctx: *mut Ctx, args: *const u64, _: *mut u64) -> i32 {
+        // SAFETY: the four words are those that `with_tasks` gives.
+        unsafe {
+            let fun = std::mem::transmute::<usize, TaskFn>(*args as usize);
+            br_tasks(
+                ctx,
+                fun,
+                *args.add(1) as usize as *mut u8,
+                *args.add(2) as i64,
+                *args.add(3) as i64,
+            )
+        }
+    }
+    let params = ["fun", "env", "n", "cost"].map(|name| ParamSpec {
+        name: name.into(),
+        type_name: "i64".into(),
+        kind: ParamKind::Scalar(prim::ScalarType::I64),
+        unique: false,
+    });
+    let spec = ProgramSpec {
+        source_name: String::new(),
+        entries: vec![EntrySpec {
+            name: "main".into(),
+            fun: entry,
+            params: params.into(),
+            results: vec![],
+        }],
+        n_globals: 0,
+        init: None,
+        fini: None,
+    };
+    // SAFETY: the entry point takes four words and has no results.
+    let image = unsafe { Image::from_spec(spec, Arc::new(())) };
+    let config = Config {
+        num_threads: Some(threads),
+        memory_limit: None,
+    };
+    let mut context = Context::new(&config, image).expect("context");
+    let args = [fun as usize as i64, env as usize as i64, n, cost];
+    let args = args.map(|word| Value::scalar(word).expect("scalar"));
+    let outcome = context.call("main", args.into()).map(|_| ());
+    (outcome, context)
+}
+
+struct Counts(Vec<AtomicU32>);
+
+unsafe extern "C" fn count(_: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is a `Counts` that outlives the operation.
+    let counts = unsafe { &*env.cast::<Counts>() };
+    for chunk in lo..hi {
+        counts.0[chunk as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    0
+}
+
+#[test]
+fn every_chunk_runs_exactly_once() {
+    for threads in [1, 2, 4, 9] {
+        for n in [0, 1, 2, 3, 7, 100, 12345, 300_000] {
+            let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
+            let (outcome, _) = with_tasks(threads, n, MUCH, count, (&raw mut counts).cast());
+            assert_eq!(outcome, Ok(()));
+            assert!(
+                counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1),
+                "{threads} {n}"
+            );
+        }
+    }
+}
+
+unsafe extern "C" fn in_order(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is an atomic that outlives the operation.
+    let ranges = unsafe { &*env.cast::<AtomicI64>() };
+    ranges.fetch_add(1, Ordering::Relaxed);
+    i32::from(ctx.is_null() || lo != 0 || hi != 1000)
+}
+
+#[test]
+fn little_work_stays_with_its_caller() {
+    for (threads, cost) in [(4, 1000), (1, MUCH)] {
+        let mut ranges = AtomicI64::new(0);
+        let (outcome, context) =
+            with_tasks(threads, 1000, cost, in_order, (&raw mut ranges).cast());
+        assert_eq!(outcome, Ok(()));
+        assert_eq!(ranges.into_inner(), 1);
+        assert_eq!(context.counter(Counter::Operations), 0);
+    }
+}
+
+/// A tree of operations: sums the leaves, allocates at every level.
+struct Node {
+    depth: u32,
+    sum: AtomicI64,
+    fail_at: i64,
+}
+
+unsafe extern "C" fn grow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is a `Node` that outlives the operation; blocks
+    // are written within their size and released once.
+    unsafe {
+        let node = &*env.cast::<Node>();
+        for chunk in lo..hi {
+            let block = br_alloc(ctx, 16 + chunk * 40 + i64::from(node.depth) * 20_000);
+            if block.is_null() {
+                return 1;
+            }
+            *block.cast::<i64>() = chunk;
+            let mut child = Node {
+                depth: node.depth.saturating_sub(1),
+                sum: AtomicI64::new(0),
+                fail_at: node.fail_at,
+            };
+            let status = if node.depth == 0 {
+                child.sum = AtomicI64::new(1);
+                i32::from(chunk == node.fail_at)
+            } else {
+                br_tasks(ctx, grow, (&raw mut child).cast(), 10, MUCH)
+            };
+            node.sum
+                .fetch_add(child.sum.into_inner(), Ordering::Relaxed);
+            let kept = *block.cast::<i64>() == chunk;
+            br_unref(ctx, block);
+            if status != 0 || !kept {
+                return 1;
+            }
+        }
+        0
+    }
+}
+
+#[test]
+fn operations_nest_and_allocate() {
+    for threads in [1, 2, 4] {
+        for _ in 0..5 {
+            let mut root = Node {
+                depth: 3,
+                sum: AtomicI64::new(0),
+                fail_at: -1,
+            };
+            let (outcome, context) = with_tasks(threads, 10, MUCH, grow, (&raw mut root).cast());
+            assert_eq!(outcome, Ok(()));
+            assert_eq!(root.sum.into_inner(), 10_000);
+            assert_eq!(context.finish(), 0, "all memory is released");
+        }
+    }
+}
+
+#[test]
+fn failure_reaches_the_caller_and_frees_everything() {
+    for threads in [1, 2, 4] {
+        for fail_at in [0, 9] {
+            let mut root = Node {
+                depth: 2,
+                sum: AtomicI64::new(0),
+                fail_at,
+            };
+            let (outcome, context) = with_tasks(threads, 10, MUCH, grow, (&raw mut root).cast());
+            assert!(matches!(outcome, Err(Error::Program(_))));
+            assert_eq!(context.finish(), 0, "all memory is released");
+        }
+    }
+}
+
+unsafe extern "C" fn nap(_: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is an atomic that outlives the operation.
+    let done = unsafe { &*env.cast::<AtomicI64>() };
+    for _ in lo..hi {
+        std::thread::sleep(Duration::from_millis(2));
+        done.fetch_add(1, Ordering::Relaxed);
+    }
+    0
+}
+
+unsafe extern "C" fn repeat(ctx: *mut Ctx, env: *mut u8, _: i64, _: i64) -> i32 {
+    for round in 0..20 {
+        // SAFETY: the environment is handed on.
+        if unsafe { br_tasks(ctx, nap, env, 8, MUCH) } != 0 {
+            return 1;
+        }
+        // Long enough for every worker to fall asleep in some of the rounds.
+        std::thread::sleep(Duration::from_micros(200 * (round % 3)));
+    }
+    0
+}
+
+#[test]
+fn sleepers_wake_for_work_and_waiters_for_its_end() {
+    let mut done = AtomicI64::new(0);
+    let (outcome, context) = with_tasks(4, 1, MUCH, repeat, (&raw mut done).cast());
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(done.into_inner(), 160);
+    assert!(context.counter(Counter::Steals) > 0, "others took part");
+}
+
+#[test]
+fn contexts_live_side_by_side() {
+    std::thread::scope(|scope| {
+        for threads in [2, 3, 4] {
+            scope.spawn(move || {
+                for n in [10, 1000, 100_000] {
+                    let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
+                    let (outcome, _) =
+                        with_tasks(threads, n, MUCH, count, (&raw mut counts).cast());
+                    assert_eq!(outcome, Ok(()));
+                    assert!(counts.0.iter().all(|c| c.load(Ordering::Relaxed) == 1));
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,35 @@
+//! From source text to a syntax tree.
+//!
+//! [`span`] holds source files and places in them, [`diag`] problems as data
+//! that [`render`] turns into text, [`symbol`] interned names, [`ast`] the tree.
+//! [`parse`] reads a file: whatever the text is, it gives a tree of what could be
+//! read and all errors it found, and neither it nor dropping the tree overflows
+//! the stack. Names are not resolved and types not known here.
+
+pub mod ast;
+pub mod diag;
+pub mod dump;
+mod lexer;
+mod literal;
+mod parser;
+pub mod render;
+pub mod span;
+pub mod symbol;
+mod token;
+
+pub use parser::{Parse, parse, parse_expr};
+pub use token::Comment;
+
+/// How deep brackets, branches and bodies may nest; more is the error
+/// `nesting-too-deep`.
+pub const MAX_NESTING: u32 = 2000;
+
+/// How many suffixes (`.x`, `[i]`, `: t`, `with ...`) may follow each other on
+/// one expression; more is the error `nesting-too-deep`.
+pub const MAX_SUFFIXES: u32 = 64;
+
+/// A recursive walk that finds less stack than this left, in bytes, gets more.
+pub(crate) const RED_ZONE: usize = 128 * 1024;
+
+/// How much stack it gets at once, in bytes.
+pub(crate) const STACK_STEP: usize = 4 * 1024 * 1024;

@@ -1,0 +1,202 @@
+//! Diagnostics as text.
+//!
+//! [`render`] shows the place with its source lines, the labelled text
+//! underlined, then notes and advice; [`render_line`] puts it all in one line for
+//! editors and scripts. Both show only a window of very long lines, and of a
+//! label that spans lines only the first one.
+
+use std::ops::Range;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
+
+use crate::diag::{Diagnostic, Label, Severity};
+use crate::span::{FileId, LineCol, SourceFile, SourceMap};
+
+/// Lines longer than this, in bytes, are cut.
+const LONG_LINE: usize = 240;
+/// How much of a long line is shown before and from a label.
+const WINDOW: (usize, usize) = (60, 120);
+/// Labels this many lines apart still share an excerpt.
+const FAR: usize = 30;
+
+/// A label's place, within one line.
+struct Place<'a> {
+    label: &'a Label,
+    kind: AnnotationKind,
+    /// Counted from zero.
+    line: usize,
+    line_range: Range<usize>,
+    range: Range<usize>,
+}
+
+/// A multi-line report that ends with a newline, with colours if `colour`.
+pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut elements: Vec<Element<'_>> = Vec::new();
+    let mut files: Vec<FileId> = Vec::new();
+    let labels = || diagnostic.primary.iter().chain(&diagnostic.secondary);
+    for label in labels() {
+        if !files.contains(&label.span.file) {
+            files.push(label.span.file);
+        }
+    }
+    for id in files {
+        let Some(file) = sources.get(id) else {
+            continue;
+        };
+        let places = labels()
+            .enumerate()
+            .filter(|(_, label)| label.span.file == id)
+            .map(|(i, label)| {
+                let primary = i == 0 && diagnostic.primary.is_some();
+                place(file, label, primary)
+            })
+            .collect();
+        excerpts(file, places, &mut elements);
+    }
+    for note in &diagnostic.notes {
+        elements.push(Level::NOTE.message(note.as_str()).into());
+    }
+    for hint in &diagnostic.hints {
+        elements.push(Level::HELP.message(hint.as_str()).into());
+    }
+    let title = level
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.id);
+    let renderer = if colour {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    let mut text = renderer
+        .decor_style(DecorStyle::Ascii)
+        .render(&[title.elements(elements)]);
+    text.push('\n');
+    text
+}
+
+/// `file:line:column: error: message [id]`, without a newline.
+pub fn render_line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let place = diagnostic
+        .primary
+        .as_ref()
+        .map(|label| format!("{}: ", sources.location(label.span)))
+        .unwrap_or_default();
+    let message = diagnostic.message.replace('\n', " ");
+    format!("{place}{level}: {message} [{}]", diagnostic.id)
+}
+
+fn place<'a>(file: &SourceFile, label: &'a Label, primary: bool) -> Place<'a> {
+    let LineCol { line, .. } = file.line_col(label.span.start);
+    let line = line - 1;
+    let line_range = file.line_range(line);
+    let span = label.span.range();
+    let start = span.start.clamp(line_range.start, line_range.end);
+    Place {
+        label,
+        kind: if primary {
+            AnnotationKind::Primary
+        } else {
+            AnnotationKind::Context
+        },
+        line,
+        range: start..span.end.clamp(start, line_range.end),
+        line_range,
+    }
+}
+
+/// The source lines around the places, in as few excerpts as make sense.
+fn excerpts<'a>(file: &'a SourceFile, places: Vec<Place<'a>>, elements: &mut Vec<Element<'a>>) {
+    let Some(first) = places.first() else {
+        return;
+    };
+    let first_line = first.line;
+    let near = |place: &Place<'_>| {
+        place.line.abs_diff(first_line) <= FAR && place.line_range.len() <= LONG_LINE
+    };
+    let (near, far): (Vec<_>, Vec<_>) = places.into_iter().partition(near);
+    let lines = near.iter().map(|place| place.line);
+    if let (Some(low), Some(high)) = (lines.clone().min(), lines.max()) {
+        let range = file.line_range(low).start..file.line_range(high).end;
+        let source = file.text().get(range.clone()).unwrap_or("");
+        let annotations = near.iter().map(|place| {
+            place
+                .kind
+                .span(place.range.start - range.start..place.range.end - range.start)
+                .label(text_of(place))
+        });
+        let snippet = Snippet::source(source)
+            .line_start(low + 1)
+            .path(file.name())
+            .annotations(annotations);
+        elements.push(snippet.into());
+    }
+    for place in far {
+        if place.line_range.len() <= LONG_LINE {
+            let source = file.text().get(place.line_range.clone()).unwrap_or("");
+            let start = place.line_range.start;
+            let annotation = place
+                .kind
+                .span(place.range.start - start..place.range.end - start)
+                .label(text_of(&place));
+            let snippet = Snippet::source(source)
+                .line_start(place.line + 1)
+                .path(file.name())
+                .annotation(annotation);
+            elements.push(snippet.into());
+        } else {
+            long_line(file, &place, elements);
+        }
+    }
+}
+
+fn text_of<'a>(place: &Place<'a>) -> Option<&'a str> {
+    Some(place.label.text.as_str()).filter(|text| !text.is_empty())
+}
+
+/// A window of a long line.
+fn long_line<'a>(file: &'a SourceFile, place: &Place<'a>, elements: &mut Vec<Element<'a>>) {
+    let text = file.text();
+    let mut from = place
+        .range
+        .start
+        .saturating_sub(WINDOW.0)
+        .max(place.line_range.start);
+    while !text.is_char_boundary(from) {
+        from -= 1;
+    }
+    let mut to = (place.range.start + WINDOW.1).min(place.line_range.end);
+    while !text.is_char_boundary(to) {
+        to += 1;
+    }
+    let before = if from > place.line_range.start {
+        "..."
+    } else {
+        ""
+    };
+    let after = if to < place.line_range.end { "..." } else { "" };
+    let window = text.get(from..to).unwrap_or("");
+    let start = before.len() + place.range.start - from;
+    let end = before.len() + place.range.end.min(to) - from;
+    let position = file.line_col(place.range.start as u32);
+    elements.push(
+        Snippet::source(format!("{before}{window}{after}"))
+            .line_start(place.line + 1)
+            .annotation(place.kind.span(start..end).label(text_of(place)))
+            .into(),
+    );
+    elements.push(
+        Origin::path(file.name())
+            .line(position.line)
+            .char_column(position.column)
+            .into(),
+    );
+}

@@ -1,0 +1,128 @@
+//! Input that is deep or long: it is read, or refused with an error.
+
+use syntax::ast::{DeclKind, ExpKind, Prog};
+use syntax::span::FileId;
+use syntax::symbol::Interner;
+use syntax::{MAX_NESTING, dump};
+
+/// Reads a file that must be well formed.
+fn read(text: &str) -> (Prog, Interner) {
+    let names = Interner::new();
+    let parse = syntax::parse(text, FileId(0), &names);
+    assert!(parse.errors.is_empty(), "{:?}", parse.errors);
+    (parse.prog, names)
+}
+
+/// The pieces before, in and after a nest of a form.
+const NESTS: [(&str, &str, &str); 22] = [
+    ("def x = ", "(", ")"),
+    ("def x = ", "[", "]"),
+    ("def x = ", "{a = ", "}"),
+    ("def x = ", "- ", ""),
+    ("def x = ", "f (", ")"),
+    ("def x = ", "a + (", ")"),
+    ("def x = ", "a <| ", ""),
+    ("def x = ", "\\x -> ", ""),
+    ("def x = ", "if a then b else ", ""),
+    ("def x = ", "match a case b -> ", ""),
+    ("def x = ", "loop a = ", " for i < n do a"),
+    ("def x = ", "a[", "]"),
+    ("def x = ", "#[a] ", ""),
+    ("def x = ", "let f x = ", " in f"),
+    ("def x = ", "(+ ", ")"),
+    ("def x: ", "(", ")"),
+    ("def x: ", "[]", ""),
+    ("def x: ", "a -> ", ""),
+    ("def x: ", "[(", ")]i32"),
+    ("def f ", "(", ")"),
+    ("module m = ", "{ module m = ", "}"),
+    ("module type m = ", "{ module m: ", "}"),
+];
+
+#[test]
+fn nests() {
+    for (start, open, close) in NESTS {
+        let core = if start.contains("module") { "{}" } else { "y" };
+        let text = |depth: usize| {
+            let end = match start {
+                "def x: " | "def f " => " = 1",
+                _ => "",
+            };
+            format!(
+                "{start}{}{core}{}{end}",
+                open.repeat(depth),
+                close.repeat(depth)
+            )
+        };
+        // What is allowed can also be walked and dropped on a small stack.
+        let (prog, names) = read(&text(MAX_NESTING as usize / 4));
+        assert!(dump::prog(&prog, &names).len() > 500);
+        let names = Interner::new();
+        let parse = syntax::parse(&text(100_000), FileId(0), &names);
+        assert_eq!(parse.errors[0].id, "nesting-too-deep", "{start}{open}");
+        let unclosed = text(100_000);
+        let unclosed = &unclosed[..start.len() + open.len() * 100_000];
+        let parse = syntax::parse(unclosed, FileId(0), &names);
+        assert_eq!(parse.errors[0].id, "nesting-too-deep", "{start}{open}");
+    }
+}
+
+#[test]
+fn suffixes_nest_too() {
+    for suffix in [".0", "[0]", ": t", ":> t", " with [0] = 1"] {
+        let names = Interner::new();
+        let text = format!("def x = (a){}", suffix.repeat(100_000));
+        let parse = syntax::parse(&text, FileId(0), &names);
+        assert_eq!(parse.errors[0].id, "nesting-too-deep", "{suffix}");
+    }
+    // The deepest tree that the limits allow.
+    let depth = MAX_NESTING as usize - 10;
+    let suffix = ".0".repeat(syntax::MAX_SUFFIXES as usize);
+    let text = format!(
+        "def x = {}a{}",
+        "(".repeat(depth),
+        format!("){suffix}").repeat(depth)
+    );
+    let (prog, names) = read(&text);
+    assert!(dump::prog(&prog, &names).len() > depth * 100);
+}
+
+#[test]
+fn long_runs_are_flat() {
+    let n = 100_000;
+    let text = format!(
+        "def a = 1{}\ndef b = {} x\ndef c = {} in x\ndef d = [{}]\ndef e = f{}\ndef g = {}\n",
+        " + 1".repeat(n),
+        "let x = 1 in ".repeat(n),
+        "let x = 1 ".repeat(n),
+        "1, ".repeat(n),
+        " x".repeat(n),
+        "a.".repeat(n) + "a",
+    );
+    let (prog, _) = read(&text);
+    let lengths: Vec<usize> = prog
+        .decls
+        .iter()
+        .map(|decl| match &decl.kind {
+            DeclKind::Val(bind) => match &bind.body.kind {
+                ExpKind::BinOp(_, rest) => rest.len(),
+                ExpKind::Let(binds, _) => binds.len(),
+                ExpKind::Array(elems) => elems.len(),
+                ExpKind::Apply(_, args) => args.len(),
+                ExpKind::Var(name) => name.quals.len(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(lengths, [n; 6]);
+}
+
+#[test]
+fn many_errors_are_cut() {
+    let names = Interner::new();
+    for text in ["$ ", "def x = )\n", ") ", "{", "-- |\n\n", "\"\n"] {
+        let parse = syntax::parse(&text.repeat(100_000), FileId(0), &names);
+        assert!((1..=100).contains(&parse.errors.len()), "{text:?}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Futhark values and their text and binary formats.
+//!
+//! A [`Value`] is a scalar or a regular array: an element type, a shape and the
+//! elements in row-major order in one 64-byte aligned [`Buffer`]. Values are
+//! read by [`Reader`] from any byte stream that may mix both formats, written
+//! by [`write_text`] and [`write_binary`], and compared by [`compare()`].
+//!
+//! This crate knows the data formats only. It knows nothing of the compiler or
+//! of the memory of running programs; those take the bytes of a value as they
+//! are ([`Value::into_parts`]).
+
+mod binary;
+mod buffer;
+mod compare;
+mod error;
+mod hexfloat;
+mod input;
+mod literal;
+mod print;
+mod reader;
+mod text;
+mod value;
+
+pub use binary::{BINARY_VERSION, write_binary, write_binary_header};
+pub use buffer::{ALIGNMENT, Buffer, HEADROOM, OutOfMemory};
+pub use compare::{Mismatch, Tolerance, compare};
+pub use error::{ErrorKind, Position, ReadError};
+pub use print::{push_element, write_text, write_text_array};
+pub use reader::Reader;
+pub use value::{Element, MAX_RANK, ShapeError, Value, ValueType};

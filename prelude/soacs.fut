@@ -1,0 +1,132 @@
+-- | Second-order array combinators: what parallel programs are made of.
+
+import "zip"
+
+-- | The function applied to each element.
+def map 'a [n] 'x (f: a -> x) (as: [n]a): *[n]x = intrinsics.map f as
+
+-- | The same as `map`.
+def map1 'a [n] 'x (f: a -> x) (as: [n]a): *[n]x = intrinsics.map f as
+
+-- | `map` over two arrays.
+def map2 'a 'b [n] 'x (f: a -> b -> x) (as: [n]a) (bs: [n]b): *[n]x =
+  intrinsics.map (\(a, b) -> f a b) (zip as bs)
+
+-- | `map` over three arrays.
+def map3 'a 'b 'c [n] 'x (f: a -> b -> c -> x) (as: [n]a) (bs: [n]b) (cs: [n]c): *[n]x =
+  intrinsics.map (\((a, b), c) -> f a b c) (zip (zip as bs) cs)
+
+-- | `map` over four arrays.
+def map4 'a 'b 'c 'd [n] 'x (f: a -> b -> c -> d -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d): *[n]x =
+  intrinsics.map (\((a, b), (c, d)) -> f a b c d) (zip (zip as bs) (zip cs ds))
+
+-- | `map` over five arrays.
+def map5 'a 'b 'c 'd 'e [n] 'x (f: a -> b -> c -> d -> e -> x) (as: [n]a) (bs: [n]b) (cs: [n]c) (ds: [n]d) (es: [n]e): *[n]x =
+  intrinsics.map (\(((a, b), (c, d)), e) -> f a b c d e) (zip (zip (zip as bs) (zip cs ds)) es)
+
+-- | All elements combined by an associative operator with neutral element `ne`.
+def reduce [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a): a = intrinsics.reduce op ne as
+
+-- | `reduce` by an operator that also commutes, which can be faster.
+def reduce_comm [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a): a = intrinsics.reduce_comm op ne as
+
+-- | Inclusive prefix scan: element `i` combines elements `0` to `i`.
+def scan [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a): *[n]a = intrinsics.scan op ne as
+
+-- | Exclusive prefix scan: element `i` combines the elements before `i`.
+def exscan [n] 'a (op: a -> a -> a) (ne: a) (as: [n]a): *[n]a =
+  let sums = intrinsics.scan op ne as
+  in intrinsics.map (\i -> if i == 0 then ne else #[unsafe] sums[i - 1]) (intrinsics.iota n)
+
+-- | Whether the predicate holds for all elements.
+def all [n] 'a (f: a -> bool) (as: [n]a): bool =
+  intrinsics.reduce_comm intrinsics.and_bool true (intrinsics.map f as)
+
+-- | Whether the predicate holds for some element.
+def any [n] 'a (f: a -> bool) (as: [n]a): bool =
+  intrinsics.reduce_comm intrinsics.or_bool false (intrinsics.map f as)
+
+-- | Combines each value of `as` into the bucket of `dest` that `is` gives for
+-- it. The operator is associative and commutative. Buckets out of bounds are
+-- ignored.
+def reduce_by_index 'a [k] [n] (dest: *[k]a) (f: a -> a -> a) (ne: a) (is: [n]i64) (as: [n]a): *[k]a =
+  intrinsics.hist dest f ne is as
+
+-- | `reduce_by_index` with two-dimensional buckets.
+def reduce_by_index_2d 'a [k] [n] [m] (dest: *[k][m]a) (f: a -> a -> a) (ne: a) (is: [n](i64, i64)) (as: [n]a): *[k][m]a =
+  intrinsics.hist_2d dest f ne is as
+
+-- | `reduce_by_index` with three-dimensional buckets.
+def reduce_by_index_3d 'a [k] [n] [m] [l] (dest: *[k][m][l]a) (f: a -> a -> a) (ne: a) (is: [n](i64, i64, i64)) (as: [n]a): *[k][m][l]a =
+  intrinsics.hist_3d dest f ne is as
+
+-- | `reduce_by_index` into `k` buckets that start with `ne`.
+def hist 'a [n] (op: a -> a -> a) (ne: a) (k: i64) (is: [n]i64) (as: [n]a): *[k]a =
+  intrinsics.hist (intrinsics.replicate k ne) op ne is as
+
+-- | `dest` with the values written at the indices. Indices out of bounds are
+-- ignored; of different values for one index any may win.
+def scatter 't [k] [n] (dest: *[k]t) (is: [n]i64) (vs: [n]t): *[k]t =
+  intrinsics.scatter dest is vs
+
+-- | `scatter` with two-dimensional indices.
+def scatter_2d 't [k] [n] [l] (dest: *[k][n]t) (is: [l](i64, i64)) (vs: [l]t): *[k][n]t =
+  intrinsics.scatter_2d dest is vs
+
+-- | `scatter` with three-dimensional indices.
+def scatter_3d 't [k] [n] [o] [l] (dest: *[k][n][o]t) (is: [l](i64, i64, i64)) (vs: [l]t): *[k][n][o]t =
+  intrinsics.scatter_3d dest is vs
+
+-- | `scatter` into `k` times `x`.
+def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
+  intrinsics.scatter (intrinsics.replicate k x) is vs
+
+-- The last element of a running count, 0 of none.
+local def total [n] (counts: [n]i64): i64 = if n == 0 then 0 else #[unsafe] counts[n - 1]
+
+-- | The elements that satisfy the predicate, in order.
+def filter [n] 'a (p: a -> bool) (as: [n]a): *[]a =
+  let keep = intrinsics.map p as
+  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
+  let is = map2 (\b o -> if b then o - 1 else -1) keep places
+  let kept = total places
+  let res = intrinsics.scatter (intrinsics.scratch as) is as
+  in #[unsafe] res[0:kept]
+
+-- | The elements that satisfy the predicate, and those that do not, both in order.
+def partition [n] 'a (p: a -> bool) (as: [n]a): ?[k].([k]a, [n - k]a) =
+  -- The others are written from the back, so that their places do not depend
+  -- on how many elements come first.
+  let keep = intrinsics.map p as
+  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
+  let is = map3 (\i b o -> if b then o - 1 else n - 1 - (i - o)) (intrinsics.iota n) keep places
+  let k = total places
+  let res = intrinsics.scatter (intrinsics.scratch as) is as
+  in #[unsafe] (res[0:k], (res[k:n])[::-1])
+
+-- | The elements that satisfy the first predicate, those that satisfy only the
+-- second, and the rest, each in order.
+def partition2 [n] 'a (p1: a -> bool) (p2: a -> bool) (as: [n]a): ?[k][l].([k]a, [l]a, [n - k - l]a) =
+  let part = intrinsics.map (\a -> if p1 a then 0i8 else if p2 a then 1i8 else 2i8) as
+  let flag1 (c: i8) = intrinsics.bool_to_i64 (c == 0)
+  let flag2 (c: i8) = intrinsics.bool_to_i64 (c == 1)
+  let places1 = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map flag1 part)
+  let places2 = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map flag2 part)
+  let k = total places1
+  let l = total places2
+  let place i (c: i8) o1 o2 =
+    if c == 0 then o1 - 1 else if c == 1 then k + o2 - 1 else k + l + i - o1 - o2
+  let is = map4 place (intrinsics.iota n) part places1 places2
+  let res = intrinsics.scatter (intrinsics.scratch as) is as
+  in #[unsafe] (res[0:k], res[k:k + l] :> [l]a, res[k + l:n] :> [n - k - l]a)
+
+-- | The concatenated results of a function whose result varies in size: the
+-- sizes, where each result begins (as flags and as offsets), the results, and
+-- the uniform results.
+def flatmap [n] 'a 'b 'c (f: a -> ?[k].([k]b, c)) (as: [n]a): ?[m].([n]i64, [m]bool, [n]i64, [m]b, [n]c) =
+  intrinsics.flatmap f as
+
+-- | `flatmap` without uniform results.
+def flatmap' [n] 'a 'b (f: a -> ?[k].[k]b) (as: [n]a): ?[m].([n]i64, [m]bool, [n]i64, [m]b) =
+  let (shape, flags, offsets, data, _) = flatmap (\x -> (f x, ())) as
+  in (shape, flags, offsets, data)

@@ -1,0 +1,176 @@
+"""Reductions, scans, scatters and histograms with unusual operators."""
+
+import math
+from functools import reduce
+
+from futdata import Empty, shape_of, wrap
+from registry import oracle
+
+SCANS = "tests/programs/features/scans_reductions.fut"
+WRITES = "tests/programs/features/scatter_hist.fut"
+MIN, MAX = -(2**31), 2**31 - 1
+
+
+@oracle(SCANS, *["i32"] * 5)
+def sums(xs):
+    return (
+        sum(xs), math.prod(xs), max(xs, default=MIN), min(xs, default=MAX),
+        reduce(lambda a, b: a ^ b, xs, 0),
+    )
+
+
+@oracle(SCANS, "bool", "bool", "[]bool", "[]bool")
+def logic(bs):
+    n = range(len(bs))
+    return all(bs), any(bs), [all(bs[:i + 1]) for i in n], [any(bs[:i + 1]) for i in n]
+
+
+def compositions(xs, ys):
+    """All prefixes of the composition of x -> a x + b, the first applied first."""
+    out = []
+    for i in range(1, len(xs) + 1):
+        a, b = 1, 0
+        for c, d in zip(xs[:i], ys[:i]):
+            a, b = a * c, c * b + d
+        out.append((a, b))
+    return out
+
+
+@oracle(SCANS, "i32", "i32", "[]i32", "[]i32")
+def linear(xs, ys):
+    all_ = compositions(xs, ys)
+    a, b = all_[-1] if all_ else (1, 0)
+    return a, b, [p[0] for p in all_], [p[1] for p in all_]
+
+
+@oracle(SCANS, "[]f64")
+def recurrence(x, xs, ys):
+    out = []
+    for a, b in zip(xs, ys):
+        x = a * x + b
+        out.append(x)
+    return out
+
+
+@oracle(SCANS, "f64", "i64", "f64", "i64")
+def extremes(xs):
+    return max(xs), xs.index(max(xs)), min(xs), xs.index(min(xs))
+
+
+@oracle(SCANS, "[]i32", "[]i32", "i32", "[]i32")
+def matrix_sums(a):
+    n, m = shape_of(a, 2)
+    down = [sum(a[i][j] for i in range(n)) for j in range(m)]
+    return [sum(r) for r in a], down, sum(map(sum, a)), down
+
+
+@oracle(SCANS, "[][]i32", "[][]i32")
+def matrix_scans(a):
+    n, m = shape_of(a, 2)
+    return (
+        [[sum(a[i][:j + 1]) for j in range(m)] for i in range(n)],
+        [[sum(a[k][j] for k in range(i + 1)) for j in range(m)] for i in range(n)],
+    )
+
+
+@oracle(SCANS, "f64", "f64", "[]f64", "[]f64")
+def redomap(xs):
+    ys = [x * x + 1 for x in xs]
+    zs = [x / y for x, y in zip(xs, ys)]
+    return sum(ys), max(zs, default=-math.inf), ys, zs
+
+
+@oracle(SCANS, "[]i32", "i32")
+def scanomap(xs):
+    ys = [2 * sum(xs[:i + 1]) for i in range(len(xs))]
+    return [y + 1 for y in ys], max((y - x for x, y in zip(xs, ys)), default=MIN)
+
+
+@oracle(SCANS, "[]i32", "[][]i32", "[][]i32", "[][][]i32")
+def nests(x):
+    totals = [[sum(r) for r in m] for m in x]
+    layers = [[sum(v) for v in zip(*rs)] for rs in zip(*x)]
+    scanned = [
+        [[sum(map(sum, m)) + sum(r[:j + 1]) for j in range(len(r))] for r in m] for m in x
+    ]
+    return [max(t) for t in totals], totals, layers, scanned
+
+
+def written(dest, places, values):
+    dest = list(dest)
+    for i, v in zip(places, values):
+        if 0 <= i < len(dest):
+            dest[i] = v
+    return dest
+
+
+@oracle(WRITES, "[]i32")
+def write(dest, places, values):
+    return written(dest, places, values)
+
+
+@oracle(WRITES, "[][]i32")
+def write_rows(dest, places, rows):
+    return written(dest, places, rows)
+
+
+@oracle(WRITES, "[][]i32")
+def write_2d(dest, rows, cols, values):
+    dest = [r[:] for r in dest]
+    for i, j, v in zip(rows, cols, values):
+        if 0 <= i < len(dest) and 0 <= j < len(dest[0]):
+            dest[i][j] = v
+    return dest
+
+
+@oracle(WRITES, "[]i32", "[]f64")
+def permute(places, xs, ys):
+    n = len(xs)
+    return written([0] * n, places, xs), written([0.0] * n, places, ys)
+
+
+@oracle(WRITES, *["[]i32"] * 5)
+def operators(places, values):
+    own = [[v for i, v in zip(places, values) if i == b] for b in range(4)]
+    return (
+        [sum(o) for o in own], [max(o, default=MIN) for o in own],
+        [wrap(math.prod(o), "i32") for o in own],
+        [reduce(lambda a, b: a | b, o, 0) for o in own], [min([10] + o) for o in own],
+    )
+
+
+@oracle(WRITES, "[]f64")
+def accumulate(dest, places, values):
+    return [
+        d + sum(v for i, v in zip(places, values) if i == b) for b, d in enumerate(dest)
+    ]
+
+
+@oracle(WRITES, "[]i32", "[]i64")
+def largest(k, places, values):
+    best = [
+        max(((v, -i) for i, (p, v) in enumerate(zip(places, values)) if p == b), default=(MIN, 1))
+        for b in range(k)
+    ]
+    return [b[0] for b in best], [-b[1] for b in best]
+
+
+@oracle(WRITES, "[][]i32")
+def row_sums(k, places, rows):
+    m = shape_of(rows, 2)[1]
+    return [
+        [sum(r[j] for p, r in zip(places, rows) if p == b) for j in range(m)] for b in range(k)
+    ]
+
+
+@oracle(WRITES, "[][]i32")
+def bins_2d(h, w, rows, cols, values):
+    return [
+        [sum(v for i, j, v in zip(rows, cols, values) if (i, j) == (a, b)) for b in range(w)]
+        for a in range(h)
+    ]
+
+
+@oracle(WRITES, "[][]i32")
+def per_row(xss):
+    return [[xs.count(b) for b in range(3)] for xs in xss] or Empty([0, 3])

@@ -1,0 +1,45 @@
+-- Failed assertions, from all places; those whose result nobody needs may or
+-- may not run, so there are none here.
+
+-- ==
+-- entry: positive
+-- input { 0 }
+-- error: [Aa]ssert
+-- input { 3 }
+-- output { 3i32 }
+entry positive (x: i32) : i32 = assert (x > 0) x
+
+-- ==
+-- entry: each
+-- input { [1, 2, -3, 4] }
+-- error: [Aa]ssert
+-- input { [1, 2] }
+-- output { [2i32, 4i32] }
+entry each [n] (xs: [n]i32) : [n]i32 = map (\x -> assert (x > 0) (2 * x)) xs
+
+-- ==
+-- entry: nested
+-- input { [[1, 2], [3, -4]] }
+-- error: [Aa]ssert
+-- input { [[1, 2], [3, 4]] }
+-- output { [6i32, 14i32] }
+entry nested [n] [m] (xss: [n][m]i32) : [n]i32 =
+  map (\xs -> reduce (+) 0 (map (\x -> assert (x > 0) (2 * x)) xs)) xss
+
+-- A while loop that would not end.
+-- ==
+-- entry: bounded
+-- input { 5 }
+-- error: [Aa]ssert
+-- input { 4 }
+-- output { 6i32 }
+entry bounded (x: i32) : i32 =
+  (loop (x, n) = (x, 0) while x != 16 do (assert (n < 100) (x + 2), n + 1)).1
+
+-- The failure of a branch that is not taken does not count.
+-- ==
+-- entry: branches
+-- input { [1, -1, 5] }
+-- output { [1i32, 1i32, 5i32] }
+entry branches [n] (xs: [n]i32) : [n]i32 =
+  map (\x -> if x < 0 then -x else assert (x >= 0) x) xs

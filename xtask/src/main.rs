@@ -1,0 +1,70 @@
+//! Build tasks of the project, started with `cargo xtask TASK`.
+
+mod corpus;
+mod demo;
+mod determinism;
+mod process;
+mod programs;
+mod tidy;
+mod valgrind;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A task's result; the error is shown as it is.
+type Outcome = Result<(), String>;
+
+/// A task: name, what it does, function on the repository's root.
+type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
+
+const TASKS: [Task; 5] = [
+    (
+        "tidy",
+        "check the conventions that no compiler checks",
+        tidy::run,
+    ),
+    (
+        "demo",
+        "compile and run three examples with build/bindrune",
+        demo::run,
+    ),
+    (
+        "determinism",
+        "compile every program twice and compare the bytes",
+        determinism::run,
+    ),
+    (
+        "valgrind",
+        "run every program's test blocks under valgrind",
+        valgrind::task,
+    ),
+    (
+        "corpus",
+        "count what the compiler masters of a folder of programs",
+        corpus::task,
+    ),
+];
+
+fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let Some((_, _, task)) = TASKS.iter().find(|(task, _, _)| *task == name) else {
+        eprintln!("usage: cargo xtask TASK");
+        for (task, what, _) in TASKS {
+            eprintln!("  {task:12} {what}");
+        }
+        return ExitCode::from(2);
+    };
+    match task(&root()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

@@ -1,0 +1,102 @@
+//! Child processes that may crash, hang or eat memory: run to an end that is
+//! always the same few things.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Address space that a child may use, in KiB.
+const MEMORY: u64 = 16 << 20;
+/// Output beyond this many bytes is dropped.
+const MOST_OUTPUT: u64 = 256 << 20;
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It had to be ended.
+    Timeout,
+}
+
+/// What a process left.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// Runs a program with arguments and input. The error is that it does not start.
+pub fn run(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
+    let limited = format!("ulimit -v {MEMORY} 2>/dev/null; ulimit -c 0; exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited, "sh"]).args(program);
+    start(&mut command, stdin, limit)
+}
+
+/// As [`run`], without a limit on its address space, which `valgrind` needs much of.
+pub fn run_unlimited(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
+    let (name, args) = program.split_first().ok_or("no program is named")?;
+    start(Command::new(name).args(args), stdin, limit)
+}
+
+fn start(command: &mut Command, stdin: &[u8], limit: Duration) -> Result<Finished, String> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|e| format!("{command:?}: {e}"))?;
+    let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let end = std::thread::scope(|scope| {
+        // A process that does not read its input closes the pipe.
+        scope.spawn(move || to.map(|mut to| drop(to.write_all(stdin))));
+        scope.spawn(|| from.map(|from| drain(from, &mut stdout)));
+        scope.spawn(|| errors.map(|errors| drain(errors, &mut stderr)));
+        wait(&mut child, limit)
+    })?;
+    let stderr = String::from_utf8_lossy(&stderr).into_owned();
+    Ok(Finished {
+        end,
+        stdout,
+        stderr,
+    })
+}
+
+/// Reads to the end, keeps what is not too much.
+fn drain(mut from: impl Read, to: &mut Vec<u8>) {
+    let kept = from.by_ref().take(MOST_OUTPUT).read_to_end(to);
+    if kept.is_ok() {
+        // What cannot be read is not wanted either.
+        let _ = std::io::copy(&mut from, &mut std::io::sink());
+    }
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Result<End, String> {
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            use std::os::unix::process::ExitStatusExt;
+            return Ok(match (status.code(), status.signal()) {
+                (Some(code), _) => End::Code(code),
+                (None, signal) => End::Signal(signal.unwrap_or(0)),
+            });
+        }
+        if start.elapsed() > limit {
+            child
+                .kill()
+                .and_then(|()| child.wait())
+                .map_err(|e| e.to_string())?;
+            return Ok(End::Timeout);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,115 @@
+//! Conventions for crates: who uses whom, and that ARCHITECTURE.md is true.
+
+use super::Problem;
+use super::tree::{File, Tree};
+
+/// The pipeline: a crate uses only crates that stand above it.
+const ORDER: [&str; 18] = [
+    "prim", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten", "mem", "imp",
+    "llvm", "kernelc", "runtime", "driver", "harness", "tune", "bindrune",
+];
+
+/// Narrower than [`ORDER`]: all that these crates may use.
+const NARROW: [(&str, &[&str]); 6] = [
+    // Data formats know nothing of the compiler.
+    ("value", &["prim"]),
+    // The oracle shares no code with what it judges.
+    ("interp", &["prim", "value", "syntax", "check"]),
+    // The core IR knows no source syntax.
+    ("ir", &["prim", "value"]),
+    ("imp", &["prim", "value", "ir"]),
+    // Code generators know nothing of combinators' sources.
+    ("llvm", &["prim", "imp"]),
+    // What programs link with knows nothing of the compiler.
+    ("runtime", &["prim", "value"]),
+];
+
+/// Where the crates are described.
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
+/// Dependencies follow [`ORDER`] and [`NARROW`]; those of tests are free.
+pub fn order(tree: &Tree) -> Vec<Problem> {
+    let rank = |name: &str| ORDER.iter().position(|other| *other == name);
+    let mut problems = Vec::new();
+    for (name, manifest) in tree.crates() {
+        let Some(own) = rank(name) else {
+            problems.push(format!("{}: has no place in the order", manifest.path));
+            continue;
+        };
+        let narrow = NARROW.iter().find(|(other, _)| *other == name);
+        for (line, used) in dependencies(manifest) {
+            let Some(theirs) = rank(used) else { continue };
+            let allowed = narrow.map_or(theirs < own, |(_, names)| names.contains(&used));
+            if !allowed {
+                problems.push(format!(
+                    "{}:{line}: `{name}` may not use `{used}`",
+                    manifest.path
+                ));
+            }
+        }
+    }
+    problems
+}
+
+/// Each crate takes the lints of the workspace.
+pub fn lints(tree: &Tree) -> Vec<Problem> {
+    let has = |manifest: &File| {
+        let mut lines = manifest
+            .text
+            .lines()
+            .skip_while(|line| line.trim() != "[lints]")
+            .skip(1);
+        lines
+            .next()
+            .is_some_and(|line| line.replace(' ', "") == "workspace=true")
+    };
+    let without = tree.crates().filter(|(_, manifest)| !has(manifest));
+    without
+        .map(|(_, manifest)| format!("{}: no `[lints] workspace = true`", manifest.path))
+        .collect()
+}
+
+/// ARCHITECTURE.md has a section for each crate, in the order of the pipeline,
+/// and for no other.
+pub fn architecture(tree: &Tree) -> Vec<Problem> {
+    let text = tree.file(ARCHITECTURE).map_or("", |file| &file.text);
+    let heading = |line: &str| -> Option<String> {
+        Some(line.strip_prefix("### `")?.strip_suffix('`')?.to_owned())
+    };
+    let described: Vec<String> = text.lines().filter_map(heading).collect();
+    let mut present: Vec<&str> = tree.crates().map(|(name, _)| name).collect();
+    present.sort_by_key(|name| ORDER.iter().position(|other| other == name));
+    let mut problems = Vec::new();
+    for name in &present {
+        if !described.iter().any(|other| other == name) {
+            problems.push(format!("{ARCHITECTURE}: no section on `{name}`"));
+        }
+    }
+    for name in &described {
+        if !present.contains(&name.as_str()) {
+            problems.push(format!("{ARCHITECTURE}: there is no crate `{name}`"));
+        }
+    }
+    if problems.is_empty() && described != present {
+        problems.push(format!(
+            "{ARCHITECTURE}: sections are not in the order of the pipeline"
+        ));
+    }
+    problems
+}
+
+/// The names below `[dependencies]` and `[build-dependencies]`, with their lines.
+fn dependencies(manifest: &File) -> Vec<(usize, &str)> {
+    let mut names = Vec::new();
+    let mut counts = false;
+    for (number, line) in (1..).zip(manifest.text.lines()) {
+        let line = line.trim();
+        if let Some(table) = line.strip_prefix('[') {
+            let table = table.trim_end_matches(']');
+            counts = table.ends_with("dependencies") && table != "dev-dependencies";
+        } else if counts && let Some((name, _)) = line.split_once(['.', '=', ' ']) {
+            names.push((number, name.trim()));
+        }
+    }
+    names
+}

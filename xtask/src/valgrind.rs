@@ -1,0 +1,148 @@
+//! Every program of `tests/programs/`, `examples/` and `bench/programs/` under
+//! valgrind: built with `build/bindrune` (or `$BINDRUNE`), each entry point is
+//! run on each input of its test blocks, those that fail included. No error and
+//! no leak is tolerated, and nothing is suppressed.
+//!
+//! The code is built for x86-64-v3, beyond which valgrind knows no instructions.
+
+use crate::Outcome;
+use crate::process::{End, run, run_unlimited};
+use crate::programs::{compiler, find, first_line, in_parallel, input, verdict};
+use harness::Spec;
+use std::path::Path;
+use std::time::Duration;
+
+const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
+/// A run under valgrind that takes longer hangs.
+const LIMIT: Duration = Duration::from_mins(3);
+/// The exit code with which valgrind says that it found something.
+const FOUND: &str = "99";
+
+/// Runs everything; arguments: other folders to look in, and parts of the names
+/// of the programs that are wanted.
+pub fn task(root: &Path) -> Outcome {
+    let args = std::env::args().skip(2);
+    let (mut folders, wanted): (Vec<String>, Vec<String>) =
+        args.partition(|arg| Path::new(arg).is_dir());
+    if folders.is_empty() {
+        folders = FOLDERS
+            .iter()
+            .map(|folder| root.join(folder).display().to_string())
+            .collect();
+    }
+    let mut programs = Vec::new();
+    for folder in &folders {
+        programs.extend(find(Path::new(folder))?);
+    }
+    programs.retain(|path| {
+        let name = path.to_string_lossy();
+        wanted.is_empty() || wanted.iter().any(|part| name.contains(part))
+    });
+    let folder = root.join("build/valgrind");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let results = in_parallel(&programs, |worker, path| {
+        let executable = folder.join(format!("program-{worker}"));
+        let name = path
+            .strip_prefix(root)
+            .unwrap_or(path)
+            .display()
+            .to_string();
+        program(&compiler(root), path, &executable).map_err(|problems| {
+            problems
+                .into_iter()
+                .map(|p| format!("{name}: {p}"))
+                .collect()
+        })
+    });
+    let runs: usize = results.iter().flatten().sum();
+    let problems: Vec<String> = results
+        .into_iter()
+        .filter_map(Result::err)
+        .flat_map(|p: Vec<String>| p)
+        .collect();
+    if problems.is_empty() && runs > 0 {
+        println!(
+            "valgrind: {} programs, {runs} runs, no errors, no leaks",
+            programs.len()
+        );
+        return Ok(());
+    }
+    Err(format!(
+        "{}\nvalgrind: {} problems",
+        problems.join("\n"),
+        problems.len()
+    ))
+}
+
+/// Builds a program and runs all of its cases: how many, or what is wrong.
+fn program(compiler: &str, path: &Path, executable: &Path) -> Result<usize, Vec<String>> {
+    let text = std::fs::read_to_string(path).map_err(|e| vec![e.to_string()])?;
+    let spec = harness::parse_blocks(&text).map_err(|e| vec![e.to_string()])?;
+    if spec.rejected.is_some() {
+        return Ok(0);
+    }
+    let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
+    let args = [
+        compiler,
+        "build",
+        &source,
+        "-o",
+        &output,
+        "--cpu",
+        "x86-64-v3",
+    ];
+    let built = run(&args, b"", LIMIT).map_err(|e| vec![e])?;
+    if built.end != End::Code(0) {
+        return Err(vec![format!(
+            "does not build: {}",
+            first_line(&built.stderr)
+        )]);
+    }
+    let folder = path.parent().unwrap_or(path);
+    cases(&spec, folder, &output)
+}
+
+fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<String>> {
+    let exit_code = format!("--error-exitcode={FOUND}");
+    let valgrind = [
+        "valgrind",
+        "--quiet",
+        &exit_code,
+        "--leak-check=full",
+        "--show-leak-kinds=all",
+        "--errors-for-leak-kinds=all",
+        executable,
+        "--num-threads=2",
+        "-e",
+    ];
+    let (mut runs, mut problems) = (0, Vec::new());
+    for case in &spec.cases {
+        let Some(stdin) = input(case, folder) else {
+            continue;
+        };
+        for entry in case.entries.iter() {
+            let args = [&valgrind[..], &[entry.as_str()]].concat();
+            let result = stdin
+                .clone()
+                .and_then(|stdin| run_unlimited(&args, &stdin, LIMIT))
+                .and_then(|finished| {
+                    let found = finished.end == End::Code(FOUND.parse().unwrap_or(1));
+                    if found || finished.stderr.lines().any(|line| line.starts_with("==")) {
+                        return Err(format!("valgrind:\n{}", finished.stderr));
+                    }
+                    verdict(case, &finished, folder)
+                });
+            runs += 1;
+            problems.extend(
+                result
+                    .err()
+                    .map(|e| format!("line {}, {entry}: {e}", case.line)),
+            );
+        }
+    }
+    if problems.is_empty() {
+        Ok(runs)
+    } else {
+        Err(problems)
+    }
+}
