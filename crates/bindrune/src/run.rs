@@ -19,7 +19,7 @@ pub struct Args {
         allow_hyphen_values = true,
         value_name = "ARGS"
     )]
-    program_args: Vec<OsString>,
+    options: Vec<OsString>,
 }
 
 /// Runs the program.
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> ExitCode {
     };
     let code = runtime::exe::run(
         image,
-        std::iter::once(name).chain(args.program_args),
+        std::iter::once(name).chain(args.options),
         streams,
     );
     ExitCode::from(u8::try_from(code).unwrap_or(1))

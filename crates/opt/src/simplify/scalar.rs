@@ -477,6 +477,26 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 return op(BasicOp::Binary(BinOp::And, ty, cond, yes));
             }
         }
-        None
+        self.fold_extremum(ty, cond, yes, no)
+    }
+
+    /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y`
+    /// the lesser: one operator that later stages know to be exact.
+    fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
+        let BasicOp::Compare(cmp, _, x, y) = self.def_of(cond)?.op else {
+            return None;
+        };
+        let (least, greatest) = match cmp {
+            CmpOp::SLt | CmpOp::SLe => (BinOp::SMin, BinOp::SMax),
+            CmpOp::ULt | CmpOp::ULe => (BinOp::UMin, BinOp::UMax),
+            _ => return None,
+        };
+        if (yes, no) == (y, x) {
+            op(BasicOp::Binary(greatest, ty, x, y))
+        } else if (yes, no) == (x, y) {
+            op(BasicOp::Binary(least, ty, x, y))
+        } else {
+            None
+        }
     }
 }
