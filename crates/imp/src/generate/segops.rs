@@ -28,8 +28,9 @@ pub(crate) struct Space<'s> {
     pub(crate) body: &'s Body<Mems>,
     pub(crate) decomp: Decomp,
     pub(crate) prov: Prov,
-    /// Whether points may run in any order within a chunk: the body keeps
-    /// nothing in memory of its own and scatters nothing.
+    /// Whether points may run in any order within a chunk, side by side too:
+    /// the body keeps nothing in memory of its own and scatters nothing, and no
+    /// two points update the same place.
     pub(crate) independent: bool,
 }
 
@@ -51,7 +52,8 @@ impl Gen<'_, '_> {
             ));
         };
         let width = self.dim(*width)?;
-        let independent = independent(body);
+        // Points of a histogram meet in their bins.
+        let independent = !matches!(kind, SegKind::Hist(..)) && independent(body);
         let space = Space {
             index: *index,
             width,
