@@ -749,7 +749,8 @@ module f64 = {
   def from_bits = intrinsics.from_bits_f64
   def nextafter = intrinsics.nextafter_f64
   def copysign = intrinsics.copysign_f64
-  def (**) = libm64.pow
+  def (**) (x: f64) (y: f64): f64 =
+    let z = libm64.pow x y in if y == 2 then x * x else z
   def exp = libm64.exp
   def log = libm64.log
   def log2 = libm64.log2
@@ -855,7 +856,8 @@ module f32 = {
   def from_bits = intrinsics.from_bits_f32
   def nextafter = intrinsics.nextafter_f32
   def copysign = intrinsics.copysign_f32
-  def (**) = libm32.pow
+  def (**) (x: f32) (y: f32): f32 =
+    let z = libm32.pow x y in if y == 2 then x * x else z
   def exp = libm32.exp
   def log = libm32.log
   def log2 = libm32.log2

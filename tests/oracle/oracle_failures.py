@@ -56,6 +56,8 @@ listed(BEYOND, "fill", ["[][]i32"], lambda n, m: [[7] * m] * n)
 listed(SIZES, "add", ["[]i32"], lambda xs, ys: [x + y for x, y in zip(xs, ys)])
 listed(SIZES, "dot", ["i32"], lambda xs, ys: sum(x * y for x, y in zip(xs, ys)))
 listed(SIZES, "fold", ["[][]i32"], lambda n, m, xs: [xs[i * m:(i + 1) * m] for i in range(n)])
+listed(SIZES, "unused", ["i64"], lambda k, _: k)
+listed(SIZES, "unused_pair", ["[]i32"], lambda xs, _, __: xs)
 listed(SIZES, "filters", ["[]i32"], lambda xs: [
     x * y for x, y in zip([x for x in xs if x > 0], [x for x in xs if x < 0])])
 listed(SIZES, "range", ["[]i64"], lambda a, b, c: list(range(a, c + 1, b - a)))
@@ -67,6 +69,8 @@ listed(ASSERTIONS, "each", ["[]i32"], lambda xs: [2 * x for x in xs])
 listed(ASSERTIONS, "nested", ["[]i32"], lambda xss: [2 * sum(xs) for xs in xss])
 listed(ASSERTIONS, "bounded", ["i32"], lambda x: (16 - x) // 2)
 listed(ASSERTIONS, "branches", ["[]i32"], lambda xs: [abs(x) for x in xs])
+listed(ASSERTIONS, "function", ["i32"], lambda x, y: x + y)
+listed(ASSERTIONS, "functions", ["i32"], lambda x, y: x + 4 + y)
 
 listed(BEYOND, "overflow", ["[]i32", "[]i32"], lambda a, b: (
     [x // y for x, y in zip(a, b)], [x % y for x, y in zip(a, b)]))

@@ -11,6 +11,7 @@
 use crate::subst::{TyMap, map_dim, map_ty};
 use crate::tast::{Dim, Exp, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use prim::ScalarType;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
@@ -126,6 +127,8 @@ pub(crate) struct Tables {
     pub(crate) pending: Vec<VarId>,
     /// Number of unknown sizes made so far.
     pub(crate) unknowns: u32,
+    /// The functions that `**` means at float types, once the prelude has defined them.
+    pub(crate) float_powers: FxHashMap<ScalarType, VarId>,
 }
 
 impl Tables {
@@ -292,7 +295,7 @@ impl TyMap for Reveal<'_> {
     }
 
     fn node(&mut self, exp: &mut Exp) -> bool {
-        crate::zonk::finish_node(exp)
+        crate::zonk::finish_node(exp, self.0)
     }
 
     fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {

@@ -15,6 +15,7 @@ mod checker;
 mod dims;
 mod entry;
 mod env;
+mod exhaust;
 mod explain;
 mod exps;
 mod funs;

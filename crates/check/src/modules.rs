@@ -135,10 +135,14 @@ impl<'a> Checker<'a> {
             attrs,
             top: true,
         };
+        let errors = self.diags.len();
         let (mut def, scheme) = self.function(&source);
         let keyword = bind.keyword == ast::ValKeyword::Entry || &*text == "main";
         def.entry = self.in_root && keyword;
         self.finish_def(&mut def);
+        if self.diags.len() == errors {
+            self.check_matches(&def);
+        }
         let ty = self.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);

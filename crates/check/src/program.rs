@@ -3,8 +3,9 @@
 
 use crate::builtin::{SIGNATURES, signatures};
 use crate::checker::Checker;
-use crate::env::Env;
+use crate::env::{Entry, Env, Module, Struct, Target};
 use crate::tast::{Program, VarInfo};
+use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,6 +39,9 @@ const PRELUDE: &[(&str, &str)] = &[
     ("/prelude/soacs", include_str!("../../../prelude/soacs.fut")),
     ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
 ];
+
+/// The file of the prelude with the modules of the scalar types.
+const MATH: &str = "/prelude/math";
 
 /// Where source files come from.
 pub trait Loader {
@@ -110,6 +114,9 @@ fn check_files(
         checker.env = base.clone();
         let exports = Rc::new(checker.decls(&prog.decls));
         checker.files.insert(path.clone(), Rc::clone(&exports));
+        if path == MATH {
+            checker.note_powers(&exports);
+        }
         if i + 1 == prelude {
             checker.env = base;
             checker.env.open(&exports);
@@ -147,6 +154,21 @@ impl<'a> Checker<'a> {
     fn fork_env(&mut self) -> Env<'a> {
         self.env.freeze();
         self.env.clone()
+    }
+
+    /// The built-in operator `**` on floats is the function of that name in the
+    /// float's module, so that both give the same bits.
+    fn note_powers(&mut self, math: &Struct<'a>) {
+        let power = self.interner.intern("**");
+        for ty in ScalarType::ALL.iter().filter(|ty| ty.is_float()) {
+            let module = math.terms.get(&self.interner.intern(ty.name()));
+            if let Some(Entry::Module(Module::Struct(module))) = module
+                && let Some(Entry::Value(value)) = module.terms.get(&power)
+                && let Target::Var(id) = value.target
+            {
+                self.tables.float_powers.insert(*ty, id);
+            }
+        }
     }
 }
 

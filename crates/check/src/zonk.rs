@@ -44,7 +44,7 @@ impl Checker<'_> {
                 (resolved != dim).then_some(resolved)
             }
             fn node(&mut self, exp: &mut Exp) -> bool {
-                finish_node(exp)
+                finish_node(exp, self.0)
             }
         }
         map_ty(ty, &mut Settle(&self.tables)).unwrap_or_else(|| ty.clone())
@@ -130,7 +130,7 @@ impl Zonk<'_> {
                 }
                 _ => {}
             }
-            finish_node(exp);
+            finish_node(exp, self.tables);
             patterns_mut(exp, &mut |pat| self.pat(pat));
             children_mut(exp, &mut |child| self.exp(child));
         });
@@ -161,7 +161,7 @@ impl Zonk<'_> {
 
 /// Resolves what only the type decides, where the type is known. Whether it
 /// changed anything.
-pub(crate) fn finish_node(exp: &mut Exp) -> bool {
+pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
     match &mut exp.kind {
         ExpKind::Lit(value, ty) => {
             let Ty::Scalar(scalar) = exp.ty else {
@@ -179,6 +179,17 @@ pub(crate) fn finish_node(exp: &mut Exp) -> bool {
             let Ty::Scalar(scalar) = arrow.param else {
                 return false;
             };
+            if *op == SourceOp::Pow
+                && let Some(id) = tables.float_powers.get(&scalar)
+            {
+                let (ty_args, size_args) = (Vec::new(), Vec::new());
+                exp.kind = ExpKind::Var {
+                    id: *id,
+                    ty_args,
+                    size_args,
+                };
+                return true;
+            }
             let Some(fun) = operator(*op, scalar) else {
                 return false;
             };

@@ -26,6 +26,10 @@ impl Lower<'_> {
             FunKind::Absent => {
                 return self.unsupported("functions in sum types whose constructor is not static");
             }
+            FunKind::Checked(inner, cert) => {
+                let result = self.apply(&Value::Fun(Rc::clone(inner)), args)?;
+                return self.under(Some(*cert), &result);
+            }
         };
         let mut all = fun.args.clone();
         all.extend(args);
@@ -51,7 +55,7 @@ impl Lower<'_> {
                 Value::bool(if *negate { self.f.not(same) } else { same })
             }
             FunKind::Intrinsic(fun, ..) => self.scalar_intrinsic(*fun, &all)?,
-            FunKind::Absent => return self.bug("an absent function"),
+            FunKind::Absent | FunKind::Checked(..) => return self.bug("an absent function"),
         };
         if rest.is_empty() {
             Ok(result)

@@ -9,7 +9,7 @@ use crate::{Lower, Res};
 use check::tast::{Entry, EntryType, PatKind};
 use ir::syntax::{Attrs, ReshapeKind};
 use ir::syntax::{EntryPoint, EntryType as CoreType, EntryValue, FunKind, FunParam, FunResult};
-use ir::{Atom, BasicOp, Dim, FunName, Function, Name, Param, Soacs, Type};
+use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use prim::{CmpOp, Scalar};
 use std::sync::Arc;
 
@@ -109,6 +109,7 @@ impl Lower<'_> {
             conformed.push(value);
         }
         let args = conformed;
+        let mut checks = self.checks_so_far();
         let mut value = self.enter_def(&def, args)?;
         let mut results = Vec::new();
         if let [one] = entry.results.as_slice() {
@@ -145,6 +146,11 @@ impl Lower<'_> {
                 }
                 let exts = (0..leaf.dims.len() as u32).map(|i| Dim::Ext(first + i));
                 let ty = Type::array(leaf.elem.prim(), exts);
+                // Arguments are checked even where nothing else uses them.
+                let atom = match std::mem::take(&mut checks) {
+                    checks if checks.is_empty() => atom,
+                    checks => self.f.under(checks, atom).into(),
+                };
                 let (atom, aliases) = self.entry_result(atom, result.unique, &params);
                 ret.push(FunResult {
                     ty,
@@ -161,6 +167,14 @@ impl Lower<'_> {
             results: outs,
         };
         Ok((point, (params.all, ret, atoms, attributes(&def.attrs))))
+    }
+
+    /// The certificates of the checks made directly in the innermost body.
+    fn checks_so_far(&self) -> Vec<Name> {
+        let stms = self.f.stms().iter();
+        stms.filter(|stm| matches!(stm.exp, CoreExp::Basic(BasicOp::Assert { .. })))
+            .flat_map(|stm| stm.pat.iter().map(|param| param.name))
+            .collect()
     }
 
     /// The definition's body in place, without a call on the provenance stack.

@@ -3,7 +3,7 @@
 
 use crate::size::{Mismatch, text};
 use crate::types::LTy;
-use crate::value::{Env, FunKind, FunVal, Inst, Value};
+use crate::value::{ArrayVal, Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::{Attr, Bind, Exp, ExpKind, Ty, TyVarId, VarId};
 use ir::syntax::Attrs;
@@ -374,23 +374,37 @@ impl Lower<'_> {
 
     /// The value, usable only once the certificate holds.
     pub(crate) fn under(&mut self, cert: Option<ir::Name>, value: &Value) -> Res<Value> {
-        if cert.is_none() || value.has_fun() {
+        let Some(name) = cert else {
             return Ok(value.clone());
-        }
-        let atoms: Vec<Atom> = value
-            .atoms()
-            .into_iter()
-            .map(|atom| {
-                self.f
-                    .certified(cert, |f| f.basic("certified", BasicOp::Atom(atom)).into())
-            })
-            .collect();
-        let result = self.value_of(&value.ty(), &atoms)?;
-        Ok(if value.shared().contains(&true) {
-            result.mark_shared()
-        } else {
-            result
+        };
+        Ok(match value {
+            Value::Fun(fun) => Value::Fun(Rc::new(FunVal {
+                kind: FunKind::Checked(Rc::clone(fun), name),
+                args: Vec::new(),
+            })),
+            Value::Scalar(atom, ty) => Value::Scalar(self.f.under(cert, *atom).into(), *ty),
+            Value::Array(array) => {
+                let leaves = array.leaves.iter();
+                Value::Array(ArrayVal {
+                    leaves: leaves
+                        .map(|leaf| self.f.under(cert, (*leaf).into()))
+                        .collect(),
+                    ..array.clone()
+                })
+            }
+            Value::Tuple(parts) => Value::Tuple(self.all_under(cert, parts)?),
+            Value::Sum(parts, ty) => Value::Sum(self.all_under(cert, parts)?, ty.clone()),
+            Value::Record(fields) => Value::Record(
+                fields
+                    .iter()
+                    .map(|(label, part)| Ok((label.clone(), self.under(cert, part)?)))
+                    .collect::<Res<_>>()?,
+            ),
         })
+    }
+
+    fn all_under(&mut self, cert: Option<ir::Name>, parts: &[Value]) -> Res<Rc<[Value]>> {
+        parts.iter().map(|part| self.under(cert, part)).collect()
     }
 
     fn attributed(&mut self, attrs: &[Attr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {

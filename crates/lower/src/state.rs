@@ -460,17 +460,27 @@ impl Fun {
             .unwrap_or_default()
     }
 
-    /// Runs `f` with a certificate on every statement of the current body.
-    pub(crate) fn certified<R>(&mut self, cert: Option<Name>, f: impl FnOnce(&mut Self) -> R) -> R {
-        let Some(cert) = cert else { return f(self) };
+    /// Runs `f` with certificates on every statement of the current body.
+    pub(crate) fn certified<R>(
+        &mut self,
+        certs: impl IntoIterator<Item = Name>,
+        f: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let mut before = 0;
         if let Some(scope) = self.scopes.last_mut() {
-            scope.certs.push(cert);
+            before = scope.certs.len();
+            scope.certs.extend(certs);
         }
         let result = f(self);
         if let Some(scope) = self.scopes.last_mut() {
-            scope.certs.pop();
+            scope.certs.truncate(before);
         }
         result
+    }
+
+    /// The operand, usable only once the certificates hold.
+    pub(crate) fn under(&mut self, certs: impl IntoIterator<Item = Name>, atom: Atom) -> Name {
+        self.certified(certs, |f| f.basic("certified", BasicOp::Atom(atom)))
     }
 
     /// `let pat = exp` for a finished pattern.

@@ -66,6 +66,8 @@ pub(crate) enum FunKind {
     Intrinsic(Intrinsic, Rc<[LTy]>, Rc<[Size]>),
     /// The function in a payload of a constructor that the value does not have.
     Absent,
+    /// A function whose results may be used only once the certificate holds.
+    Checked(Rc<FunVal>, Name),
 }
 
 /// What the parameters of a polymorphic definition stand for.

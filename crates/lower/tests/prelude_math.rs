@@ -416,6 +416,13 @@ fn library(out: &mut String, ty: &str, bits: u32) {
                 out,
                 "  def {member} (x: {ty}): {ty} = intrinsics.f32_to_f16 (libm32.{fun} (intrinsics.f16_to_f32 x))"
             ),
+            // A square is a product, which is exact to half an ulp and cheap
+            // where the exponent is known.
+            (_, "pow") => writeln!(
+                out,
+                "  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
+                 let z = libm{bits}.{fun} x y in if y == 2 then x * x else z"
+            ),
             _ => writeln!(out, "  def {member} = libm{bits}.{fun}"),
         };
     }

@@ -43,3 +43,25 @@ entry bounded (x: i32) : i32 =
 -- output { [1i32, 1i32, 5i32] }
 entry branches [n] (xs: [n]i32) : [n]i32 =
   map (\x -> if x < 0 then -x else assert (x >= 0) x) xs
+
+-- What is asserted about a function holds where its results are needed.
+-- ==
+-- entry: function
+-- input { 4 10 }
+-- output { 14i32 }
+-- input { 3 10 }
+-- error: [Aa]ssert
+entry function (x: i32) (y: i32) : i32 =
+  let f = assert (x % 2 == 0) (\a b -> a + b + x)
+  let g = f 0
+  in g y
+
+-- ==
+-- entry: functions
+-- input { 4 10 }
+-- output { 18i32 }
+-- input { -4 10 }
+-- error: [Aa]ssert
+entry functions (x: i32) (y: i32) : i32 =
+  let fs = assert (x > 0) {add = (+ x), mul = (* 2)}
+  in fs.add (fs.mul 2) + y

@@ -76,3 +76,20 @@ entry irregular [n] (sizes: [n]i64) : [n][]i64 =
 -- input { [1, 2, 3] 2i64 }
 -- output { [1i32, 2i32] }
 entry taken (xs: []i32) (k: i64) : []i32 = take k xs
+
+-- Arguments that nothing uses have to have their sizes too.
+-- ==
+-- entry: unused
+-- input { 2i64 [1, 2, 3] }
+-- output { 2i64 }
+-- input { 2i64 [1, 2] }
+-- error: [Ii]nvalid size
+entry unused (k: i64) (_: [k + 1]i32) : i64 = k
+
+-- ==
+-- entry: unused_pair
+-- input { [5] [1, 2] [2, 3] }
+-- output { [5i32] }
+-- input { [5] [1, 2, 3] [2, 3] }
+-- error: [Ii]nvalid size
+entry unused_pair [n] (xs: []i32) (_: [n]i32) (_: [n]i32) : []i32 = xs
