@@ -2,11 +2,12 @@
 //!
 //! A variable is its hint, an underscore and its number. Operators are written
 //! as in every IR (`add.i32(a_1, b_2)`), but `i64` sums and products, which are
-//! what indices are made of, stand infix. Tables come first, then functions.
+//! what indices are made of, stand infix. Vectors have types such as `16 x f32`;
+//! operators on them look as on scalars. Tables come first, then functions.
 
 use crate::{
-    Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, Program, Region, Stmt,
-    Var, VarType,
+    Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
+    Program, Region, Stmt, Var,
 };
 use prim::{BinOp, PrimType, Scalar};
 use std::fmt::Write;
@@ -26,7 +27,7 @@ pub fn print(program: &Program) -> String {
         let _ = writeln!(out, "data#{i}: {} = {} bytes", data.elem, data.bytes.len());
     }
     for (i, ty) in program.globals.iter().enumerate() {
-        let _ = writeln!(out, "global#{i}: {}", type_name(*ty));
+        let _ = writeln!(out, "global#{i}: {ty}");
     }
     if let Some(init) = program.init {
         let _ = writeln!(out, "init {}", function_name(program, init.0));
@@ -45,13 +46,6 @@ pub fn print(program: &Program) -> String {
         .function();
     }
     out
-}
-
-fn type_name(ty: VarType) -> &'static str {
-    match ty {
-        VarType::Scalar(ty) => ty.name(),
-        VarType::Buffer => "buffer",
-    }
 }
 
 fn function_name(program: &Program, id: u32) -> String {
@@ -156,7 +150,7 @@ impl Printer<'_> {
             .function
             .vars
             .get(var.index())
-            .map_or("?", |info| type_name(info.ty));
+            .map_or_else(|| "?".to_owned(), |info| info.ty.to_string());
         format!("{}: {ty}", self.var(var))
     }
 
@@ -208,6 +202,20 @@ impl Printer<'_> {
                 )
             }
             Expr::Math(fun, ty, args) => format!("{}.{ty}({})", fun.name(), self.exprs(args)),
+            Expr::Splat(lanes, x) => format!("splat.{lanes}({})", self.expr(x)),
+            Expr::Lanes(ty, lanes) => format!("lanes.{ty}.{lanes}"),
+            Expr::Any(mask) => format!("any({})", self.expr(mask)),
+            Expr::All(mask) => format!("all({})", self.expr(mask)),
+            Expr::FirstLane(mask) => format!("first({})", self.expr(mask)),
+            Expr::Extract(x, lane) => format!("extract({}, {})", self.expr(x), self.expr(lane)),
+            Expr::Insert(x, lane, value) => {
+                format!(
+                    "insert({}, {}, {})",
+                    self.expr(x),
+                    self.expr(lane),
+                    self.expr(value)
+                )
+            }
         }
     }
 
@@ -234,6 +242,24 @@ impl Printer<'_> {
             });
         }
         format!("{}[{elem}: {}]", self.var(*buffer), terms.join(" + "))
+    }
+
+    fn lane_access(&self, access: &LaneAccess, mask: Option<&Expr>) -> String {
+        let LaneAccess {
+            buffer,
+            elem,
+            lanes,
+            at,
+        } = access;
+        let positions = match at {
+            LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
+            LanePositions::Strided(position, stride) => {
+                format!("{} .. by {}", self.expr(position), self.expr(stride))
+            }
+            LanePositions::Each(positions) => format!("each {}", self.expr(positions)),
+        };
+        let mask = mask.map_or_else(String::new, |mask| format!(" mask {}", self.expr(mask)));
+        format!("{}[{lanes} x {elem}: {positions}]{mask}", self.var(*buffer))
     }
 
     fn region(&self, region: &Region) -> String {
@@ -270,6 +296,16 @@ impl Printer<'_> {
             Stmt::Set(v, e) => format!("{} = {}", self.typed_var(*v), self.expr(e)),
             Stmt::Load(v, a) => format!("{} = {}", self.typed_var(*v), self.access(a)),
             Stmt::Store(a, e) => format!("{} = {}", self.access(a), self.expr(e)),
+            Stmt::LoadLanes { var, from, mask } => format!(
+                "{} = {}",
+                self.typed_var(*var),
+                self.lane_access(from, mask.as_ref())
+            ),
+            Stmt::StoreLanes { to, value, mask } => format!(
+                "{} = {}",
+                self.lane_access(to, mask.as_ref()),
+                self.expr(value)
+            ),
             Stmt::Alloc(v, bytes) => format!("{} = alloc {}", self.var(*v), self.expr(bytes)),
             Stmt::Frame {
                 buffer,

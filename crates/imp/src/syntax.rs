@@ -1,6 +1,7 @@
 //! The data structures of the imperative IR.
 
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
+use std::fmt;
 use std::sync::Arc;
 
 /// A variable of a function, an index into [`Function::vars`].
@@ -21,6 +22,41 @@ pub enum VarType {
     Scalar(PrimType),
     /// A buffer: a pointer to its first byte.
     Buffer,
+    /// A scalar for each of a number of lanes; with `bool`, a mask.
+    Vector(PrimType, u32),
+}
+
+/// More lanes than this no vector has.
+pub const MAX_LANES: u32 = 256;
+
+impl VarType {
+    /// Number of lanes of a vector.
+    pub const fn lanes(self) -> Option<u32> {
+        match self {
+            Self::Scalar(_) | Self::Buffer => None,
+            Self::Vector(_, lanes) => Some(lanes),
+        }
+    }
+
+    /// The type with as many lanes, or none, of other scalars.
+    #[must_use]
+    pub const fn with_elem(self, elem: PrimType) -> Self {
+        match self {
+            Self::Scalar(_) => Self::Scalar(elem),
+            Self::Buffer => Self::Buffer,
+            Self::Vector(_, lanes) => Self::Vector(elem, lanes),
+        }
+    }
+}
+
+impl fmt::Display for VarType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar(ty) => ty.fmt(f),
+            Self::Buffer => f.write_str("buffer"),
+            Self::Vector(ty, lanes) => write!(f, "{lanes} x {ty}"),
+        }
+    }
 }
 
 /// A variable's type and the hint for its printed name.
@@ -32,13 +68,16 @@ pub struct VarInfo {
     pub hint: Arc<str>,
 }
 
-/// A scalar expression, free of side effects and failure: division is guarded
-/// by checks before it.
+/// A scalar or vector expression, free of side effects and failure: division is
+/// guarded by checks before it.
+///
+/// Operators on vectors work lane by lane; all their operands have as many
+/// lanes, a `Select`'s condition too.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expr {
     /// A constant.
     Const(Scalar),
-    /// A scalar variable.
+    /// A scalar or vector variable.
     Var(Var),
     /// A unary operator at a type.
     Unary(UnOp, PrimType, Box<Expr>),
@@ -54,6 +93,21 @@ pub enum Expr {
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.
     Math(MathFun, PrimType, Vec<Expr>),
+    /// The vector of so many lanes that all hold a scalar's value.
+    Splat(u32, Box<Expr>),
+    /// The vector 0, 1, 2, ... of an integer type and so many lanes.
+    Lanes(PrimType, u32),
+    /// Whether any lane of a mask is set.
+    Any(Box<Expr>),
+    /// Whether all lanes of a mask are set.
+    All(Box<Expr>),
+    /// Number of the first lane that is set in a mask (`i64`), the number of
+    /// lanes if there is none.
+    FirstLane(Box<Expr>),
+    /// A vector's value in a lane (`i64`, within bounds).
+    Extract(Box<Expr>, Box<Expr>),
+    /// A vector with the lane (`i64`, within bounds) set to a scalar.
+    Insert(Box<Expr>, Box<Expr>, Box<Expr>),
 }
 
 impl Expr {
@@ -75,6 +129,30 @@ pub struct Access {
     pub offset: Expr,
     /// Index and stride of each dimension.
     pub dims: Vec<(Expr, Expr)>,
+}
+
+/// Where the elements of all lanes lie.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaneAccess {
+    /// The buffer.
+    pub buffer: Var,
+    /// Type of the elements.
+    pub elem: PrimType,
+    /// Number of lanes.
+    pub lanes: u32,
+    /// Positions, in elements from the buffer's start.
+    pub at: LanePositions,
+}
+
+/// Positions of the elements of all lanes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LanePositions {
+    /// One after another from a position on (`i64`).
+    Unit(Expr),
+    /// From a position on, so many elements apart (both `i64`).
+    Strided(Expr, Expr),
+    /// Each lane's own (a vector of `i64`).
+    Each(Expr),
 }
 
 /// An array in a buffer: an index function without indices.
@@ -101,7 +179,8 @@ pub enum How {
     /// variables (what the body sets is local to the iteration) and write
     /// disjoint memory.
     Tasks(Launch),
-    /// In the lanes of a vector of this width; iterations as for `Tasks`.
+    /// In the lanes of vectors of this width; iterations as for `Tasks`. The
+    /// pass [`lanes`](crate::lanes) makes vector code of such loops.
     Lanes(u32),
 }
 
@@ -142,7 +221,7 @@ pub struct For {
 /// An argument of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Arg {
-    /// A scalar.
+    /// A scalar or vector.
     Scalar(Expr),
     /// A buffer, borrowed.
     Buffer(Var),
@@ -151,12 +230,32 @@ pub enum Arg {
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
-    /// A scalar variable gets a value.
+    /// A scalar or vector variable gets a value.
     Set(Var, Expr),
     /// A scalar variable gets an element.
     Load(Var, Access),
     /// An element gets a value.
     Store(Access, Expr),
+    /// A vector variable gets each lane's element; where a mask is given and
+    /// not set, 0, and memory is not touched.
+    LoadLanes {
+        /// The variable.
+        var: Var,
+        /// From where.
+        from: LaneAccess,
+        /// Lanes that load; all, if absent.
+        mask: Option<Expr>,
+    },
+    /// Each lane's element gets its value, in the order of the lanes; where a
+    /// mask is given and not set, memory is not touched.
+    StoreLanes {
+        /// To where.
+        to: LaneAccess,
+        /// A vector.
+        value: Expr,
+        /// Lanes that store; all, if absent.
+        mask: Option<Expr>,
+    },
     /// An owned variable gets a new block of a number of bytes; fails if there
     /// is no memory or the number is negative.
     Alloc(Var, Expr),

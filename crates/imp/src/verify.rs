@@ -23,10 +23,14 @@
 //! 7. Every cycle of calls goes through a function that is marked recursive.
 //! 8. A check's values fit the placeholders of its format.
 //! 9. An entry's words are its function's parameters and results; constant data
-//!    is a whole number of elements.
+//!    is a whole number of elements; no global is a vector.
+//! 10. Vectors have 1 to [`MAX_LANES`](crate::MAX_LANES) lanes. The operands of
+//!     an operator on vectors have equal lanes; masks are vectors of `bool` with
+//!     the lanes of what they mask. Conditions, bounds, checks' values and
+//!     everything else is scalar.
 //!
 //! Not checked: that variables are set before they are read, that accesses stay
-//! in their block, that `independent` and `distinct` are true, that lanes share
+//! in their block, that lanes are within bounds, that `independent` and `distinct` are true, that lanes share
 //! no variables, that the block of a borrowed variable lives as long as it is
 //! used.
 
@@ -138,6 +142,11 @@ impl Tables<'_> {
                 self.error(format!("data#{i} is not a whole number of elements"));
             }
         }
+        for (i, ty) in program.globals.iter().enumerate() {
+            if matches!(ty, VarType::Vector(..)) {
+                self.error(format!("global#{i} is a vector"));
+            }
+        }
         if let Some(init) = program.init {
             match program.functions.get(init.0 as usize) {
                 None => self.error("the initialiser does not exist"),
@@ -238,6 +247,8 @@ fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
                 Stmt::Set(..)
                 | Stmt::Load(..)
                 | Stmt::Store(..)
+                | Stmt::LoadLanes { .. }
+                | Stmt::StoreLanes { .. }
                 | Stmt::Alloc(..)
                 | Stmt::Frame { .. }
                 | Stmt::Share(..)

@@ -91,6 +91,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                     .into()
             }
             VarType::Buffer => value,
+            VarType::Vector(..) => return Err(Error::bug("an entry gives a vector")),
         };
         b.build_store(word_at(emit, &b, results, i)?, word)?;
     }

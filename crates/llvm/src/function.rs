@@ -304,6 +304,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             values.push(match self.var_type(*result)? {
                 VarType::Scalar(ty) => self.scalars().constant(Scalar::zero(ty))?,
                 VarType::Buffer => self.emit.types.ptr.const_null().into(),
+                VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),
             });
         }
         self.builder.build_aggregate_return(&values)?;
@@ -382,6 +383,13 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
                 self.scalars().math(*fun, *ty, &args?)
             }
+            Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Extract(..)
+            | Expr::Insert(..) => Err(Error::bug("vectors have no code")),
         }
     }
 

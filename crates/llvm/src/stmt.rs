@@ -26,6 +26,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             }
             Stmt::Load(v, access) => self.load(*v, access),
             Stmt::Store(access, e) => self.store(access, e),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
+                Err(Error::bug("vectors have no code"))
+            }
             Stmt::Alloc(v, bytes) => self.alloc(*v, bytes),
             Stmt::Frame {
                 buffer,
@@ -213,7 +216,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         for (i, result) in results.iter().enumerate() {
             let value = self.extract(fields, i as u32 + 1)?;
             match self.var_type(*result)? {
-                VarType::Scalar(_) => self.set(*result, value)?,
+                VarType::Scalar(_) | VarType::Vector(..) => self.set(*result, value)?,
                 VarType::Buffer => self.set_owned(*result, pointer(value)?)?,
             }
         }
@@ -242,7 +245,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             }
         };
         for (i, value) in values.iter().enumerate() {
-            let ty = self.scalar_type(value)?;
+            let ty = self.elem_type(value)?;
             let value = self.expr(value)?;
             let word = self.word(value, ty)?;
             let index = types.const_i64(i as i64);
@@ -261,20 +264,24 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    fn scalar_type(&self, expr: &Expr) -> Res<PrimType> {
+    /// The type of a scalar, or of the scalars in a vector.
+    fn elem_type(&self, expr: &Expr) -> Res<PrimType> {
         Ok(match expr {
             Expr::Const(x) => x.ty(),
             Expr::Var(v) => match self.var_type(*v)? {
-                VarType::Scalar(ty) => ty,
+                VarType::Scalar(ty) | VarType::Vector(ty, _) => ty,
                 VarType::Buffer => return Err(Error::bug("a check shows a buffer")),
             },
-            Expr::Compare(..) => PrimType::Bool,
+            Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
+            Expr::FirstLane(_) => PrimType::I64,
             Expr::Unary(_, ty, _)
             | Expr::Binary(_, ty, _, _)
             | Expr::Convert(_, _, ty, _)
             | Expr::Select(ty, _, _, _)
             | Expr::Fma(ty, _, _, _)
-            | Expr::Math(_, ty, _) => *ty,
+            | Expr::Math(_, ty, _)
+            | Expr::Lanes(ty, _) => *ty,
+            Expr::Splat(_, x) | Expr::Extract(x, _) | Expr::Insert(x, _, _) => self.elem_type(x)?,
         })
     }
 
@@ -295,7 +302,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let (place, ty) = (self.global(global)?, self.var_type(var)?);
         let memory = match ty {
             VarType::Scalar(ty) => self.emit.types.memory(ty),
-            VarType::Buffer => self.emit.types.ptr.into(),
+            VarType::Buffer | VarType::Vector(..) => self.emit.types.var(ty),
         };
         let value = self.builder.build_load(memory, place, "")?;
         let value = match ty {
@@ -304,6 +311,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 self.emit.metadata.aligned(instruction_of(value)?)?;
                 value
             }
+            VarType::Vector(..) => return Err(Error::bug("a global is a vector")),
         };
         self.set(var, value)
     }
@@ -319,6 +327,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 call(&self.builder, self.emit.runtime.share, &[value])?;
                 self.builder.build_store(place, value)?;
             }
+            VarType::Vector(..) => return Err(Error::bug("a global is a vector")),
         }
         Ok(())
     }

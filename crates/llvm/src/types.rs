@@ -9,7 +9,7 @@ use imp::VarType;
 use inkwell::AddressSpace;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
-use inkwell::types::{BasicTypeEnum, FloatType, IntType, PointerType};
+use inkwell::types::{BasicTypeEnum, FloatType, IntType, PointerType, VectorType};
 use inkwell::values::{BasicValueEnum, FloatValue, IntValue, PointerValue};
 use prim::{PrimType, Scalar};
 
@@ -87,6 +87,16 @@ impl<'c> Types<'c> {
         match ty {
             VarType::Scalar(ty) => self.register(ty),
             VarType::Buffer => self.ptr.into(),
+            VarType::Vector(ty, lanes) => self.vector(ty, lanes).into(),
+        }
+    }
+
+    /// A vector in a register.
+    pub fn vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
+        match ty {
+            PrimType::F32 => self.f32.vec_type(lanes),
+            PrimType::F64 => self.f64.vec_type(lanes),
+            _ => self.int(ty).vec_type(lanes),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Walks over statements: every statement, and which variables a loop's body
 //! names and which of them are its own.
 
-use imp::{Access, Arg, Expr, For, How, Region, Stmt, Var};
+use imp::{Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var};
 use rustc_hash::FxHashSet;
 
 /// Calls `f` on every statement, outer ones first.
@@ -58,6 +58,14 @@ fn names(stmt: &Stmt, f: &mut dyn FnMut(Var)) {
         Stmt::Store(access, e) => {
             in_access(access, f);
             in_expr(e, f);
+        }
+        Stmt::LoadLanes { var, from, mask } => {
+            f(*var);
+            in_lanes(from, mask.as_ref(), f);
+        }
+        Stmt::StoreLanes { to, value, mask } => {
+            in_lanes(to, mask.as_ref(), f);
+            in_expr(value, f);
         }
         Stmt::Frame { buffer: v, .. }
         | Stmt::Release(v)
@@ -137,6 +145,20 @@ fn in_access(access: &Access, f: &mut dyn FnMut(Var)) {
     }
 }
 
+fn in_lanes(access: &LaneAccess, mask: Option<&Expr>, f: &mut dyn FnMut(Var)) {
+    f(access.buffer);
+    match &access.at {
+        LanePositions::Unit(x) | LanePositions::Each(x) => in_expr(x, f),
+        LanePositions::Strided(x, y) => {
+            in_expr(x, f);
+            in_expr(y, f);
+        }
+    }
+    if let Some(mask) = mask {
+        in_expr(mask, f);
+    }
+}
+
 fn in_exprs(exprs: &[Expr], f: &mut dyn FnMut(Var)) {
     for expr in exprs {
         in_expr(expr, f);
@@ -145,14 +167,19 @@ fn in_exprs(exprs: &[Expr], f: &mut dyn FnMut(Var)) {
 
 fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
-        Expr::Const(_) => {}
+        Expr::Const(_) | Expr::Lanes(..) => {}
         Expr::Var(v) => f(*v),
-        Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => in_expr(x, f),
-        Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => {
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Splat(_, x)
+        | Expr::Any(x)
+        | Expr::All(x)
+        | Expr::FirstLane(x) => in_expr(x, f),
+        Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) | Expr::Extract(x, y) => {
             in_expr(x, f);
             in_expr(y, f);
         }
-        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
+        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
             in_expr(x, f);
             in_expr(y, f);
             in_expr(z, f);

@@ -196,7 +196,7 @@ impl Gen<'_, '_> {
         for p in params {
             let init = p.init;
             let value = match var_type(&p.param.ty) {
-                Some(VarType::Scalar(_)) => Some(self.atom(init)?),
+                Some(VarType::Scalar(_) | VarType::Vector(..)) => Some(self.atom(init)?),
                 Some(VarType::Buffer) => Some(Expr::Var(self.block_var(init)?)),
                 None => None,
             };

@@ -59,7 +59,7 @@ pub(crate) fn generate(
     let args = vars
         .iter()
         .map(|&var| match wrapper.vars[var.index()].ty {
-            VarType::Scalar(_) => Arg::Scalar(Expr::Var(var)),
+            VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(var)),
             VarType::Buffer => Arg::Buffer(var),
         })
         .collect();

@@ -116,7 +116,12 @@ impl Gen<'_, '_> {
 
     /// A fresh scalar variable of the innermost frame.
     pub(crate) fn scalar(&mut self, ty: PrimType, hint: &str) -> Var {
-        let var = self.new_var(VarType::Scalar(ty), hint);
+        self.value(VarType::Scalar(ty), hint)
+    }
+
+    /// A fresh scalar or vector variable of the innermost frame.
+    fn value(&mut self, ty: VarType, hint: &str) -> Var {
+        let var = self.new_var(ty, hint);
         self.local(var);
         var
     }
@@ -165,7 +170,7 @@ impl Gen<'_, '_> {
         self.note(param);
         let hint = self.function.names.hint(param.name).clone();
         let var = match var_type(&param.ty)? {
-            VarType::Scalar(ty) => self.scalar(ty, &hint),
+            ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
             VarType::Buffer => self.borrowed(&hint),
         };
         self.set_var(param.name, var);
@@ -177,7 +182,7 @@ impl Gen<'_, '_> {
         self.note(param);
         let hint = self.function.names.hint(param.name).clone();
         let var = match var_type(&param.ty)? {
-            VarType::Scalar(ty) => self.scalar(ty, &hint),
+            ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
             VarType::Buffer => self.owned(&hint),
         };
         self.set_var(param.name, var);
@@ -227,9 +232,9 @@ impl Gen<'_, '_> {
         hint: &str,
     ) -> Result<Var, PassError> {
         match ty {
-            VarType::Scalar(ty) => {
+            VarType::Scalar(_) | VarType::Vector(..) => {
                 let value = self.atom(atom)?;
-                let var = self.scalar(ty, hint);
+                let var = self.value(ty, hint);
                 self.emit(Stmt::Set(var, value));
                 Ok(var)
             }

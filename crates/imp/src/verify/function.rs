@@ -1,8 +1,13 @@
-//! Checks one function: variables, operators, statements, loops and calls
-//! (points 1 to 6 and 8 of the list in [`verify`](super)).
+//! Checks one function: variables, statements, loops and calls (points 1 to 6,
+//! 8 and 10 of the list in [`verify`](super)); its expressions, in [`expr`].
+
+mod expr;
 
 use super::{Tables, VerifyError};
-use crate::{Access, Arg, Expr, For, FunId, Function, How, Launch, Region, Stmt, Var, VarType};
+use crate::{
+    Access, Arg, Expr, For, FunId, Function, How, LaneAccess, LanePositions, Launch, Region, Stmt,
+    Var, VarType,
+};
 use prim::PrimType;
 
 /// A *frame* is the function (number 0) or one of its loops of tasks.
@@ -62,6 +67,11 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     /// Checks the function.
     pub(super) fn run(&mut self) {
         let function = self.function;
+        for info in &function.vars {
+            if let VarType::Vector(_, lanes) = info.ty {
+                self.lanes(lanes);
+            }
+        }
         self.distinct(&function.params, "parameters");
         self.distinct(&function.results, "results");
         self.own(&function.owned);
@@ -103,8 +113,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         for var in vars {
             match self.function.vars.get(var.index()).map(|info| info.ty) {
                 None => self.error(format!("owned variable {} does not exist", var.0)),
-                Some(VarType::Scalar(_)) => {
-                    self.error(format!("owned variable {} is a scalar", self.name(*var)));
+                Some(VarType::Scalar(_) | VarType::Vector(..)) => {
+                    self.error(format!("owned variable {} is no buffer", self.name(*var)));
                 }
                 Some(VarType::Buffer) if self.owned[var.index()] => {
                     self.error(format!("{} is owned twice", self.name(*var)));
@@ -132,6 +142,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     Stmt::Set(..)
                     | Stmt::Load(..)
                     | Stmt::Store(..)
+                    | Stmt::LoadLanes { .. }
+                    | Stmt::StoreLanes { .. }
                     | Stmt::Alloc(..)
                     | Stmt::Frame { .. }
                     | Stmt::Share(..)
@@ -169,7 +181,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn read_buffer(&mut self, var: Var) {
-        if let Some(VarType::Scalar(_)) = self.read(var) {
+        if self.read(var).is_some_and(|ty| ty != VarType::Buffer) {
             self.error(format!("{} is not a buffer", self.name(var)));
         }
     }
@@ -191,13 +203,14 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         Some(ty)
     }
 
-    fn write_scalar(&mut self, var: Var, value: Option<PrimType>) {
+    /// A scalar or vector variable gets a value, whose type may be unknown.
+    fn write_value(&mut self, var: Var, value: Option<VarType>) {
         match (self.write(var), value) {
-            (Some(VarType::Scalar(ty)), Some(value)) if ty != value => {
-                self.error(format!("{} gets a value of type {value}", self.name(var)));
-            }
             (Some(VarType::Buffer), _) => {
-                self.error(format!("{} is not a scalar", self.name(var)));
+                self.error(format!("{} is a buffer", self.name(var)));
+            }
+            (Some(ty), Some(value)) if ty != value => {
+                self.error(format!("{} gets a value of type {value}", self.name(var)));
             }
             _ => {}
         }
@@ -205,7 +218,9 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
 
     fn write_buffer(&mut self, var: Var, owned: bool) {
         match self.write(var) {
-            Some(VarType::Scalar(_)) => self.error(format!("{} is not a buffer", self.name(var))),
+            Some(VarType::Scalar(_) | VarType::Vector(..)) => {
+                self.error(format!("{} is not a buffer", self.name(var)));
+            }
             Some(VarType::Buffer) if self.owned[var.index()] != owned => {
                 let is = if owned { "not " } else { "" };
                 self.error(format!("{} is {is}an owned variable", self.name(var)));
@@ -226,15 +241,23 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         match stmt {
             Stmt::Set(v, e) => {
                 let ty = self.expr(e);
-                self.write_scalar(*v, ty);
+                self.write_value(*v, ty);
             }
             Stmt::Load(v, access) => {
                 self.access(access);
-                self.write_scalar(*v, Some(access.elem));
+                self.write_value(*v, Some(VarType::Scalar(access.elem)));
             }
             Stmt::Store(access, e) => {
                 self.access(access);
                 self.typed(e, access.elem);
+            }
+            Stmt::LoadLanes { var, from, mask } => {
+                self.lane_access(from, mask.as_ref());
+                self.write_value(*var, Some(VarType::Vector(from.elem, from.lanes)));
+            }
+            Stmt::StoreLanes { to, value, mask } => {
+                self.lane_access(to, mask.as_ref());
+                self.wanted(value, VarType::Vector(to.elem, to.lanes));
             }
             Stmt::Alloc(v, bytes) => {
                 self.typed(bytes, PrimType::I64);
@@ -292,7 +315,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 match self.tables.formats.get(check.0 as usize) {
                     None => self.error(format!("check#{} does not exist", check.0)),
                     Some(Ok(wanted))
-                        if !types.iter().copied().eq(wanted.iter().map(|t| Some(*t))) =>
+                        if !types
+                            .iter()
+                            .copied()
+                            .eq(wanted.iter().map(|t| Some(VarType::Scalar(*t)))) =>
                     {
                         self.error(format!(
                             "the values of check#{} do not fit its format",
@@ -305,8 +331,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::ReadGlobal(v, global) => {
                 match self.tables.program.globals.get(global.0 as usize) {
                     None => self.error(format!("global#{} does not exist", global.0)),
-                    Some(VarType::Scalar(ty)) => self.write_scalar(*v, Some(*ty)),
                     Some(VarType::Buffer) => self.write_buffer(*v, false),
+                    Some(ty) => self.write_value(*v, Some(*ty)),
                 }
             }
             Stmt::WriteGlobal(global, v) => {
@@ -340,7 +366,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
         match self.var_type(*var) {
             Some(VarType::Scalar(ty)) if ty.is_int() => {
-                if [from, to].iter().flatten().any(|bound| *bound != ty) {
+                let other = |bound: &VarType| *bound != VarType::Scalar(ty);
+                if [from, to].iter().flatten().any(other) {
                     self.error(format!(
                         "the bounds of {} have other types",
                         self.name(*var)
@@ -414,7 +441,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         let args: Vec<_> = args
             .iter()
             .map(|arg| match arg {
-                Arg::Scalar(e) => self.expr(e).map(VarType::Scalar),
+                Arg::Scalar(e) => self.expr(e),
                 Arg::Buffer(v) => {
                     self.read_buffer(*v);
                     Some(VarType::Buffer)
@@ -423,8 +450,8 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             .collect();
         for result in results {
             match self.var_type(*result) {
-                Some(VarType::Scalar(ty)) => self.write_scalar(*result, Some(ty)),
                 Some(VarType::Buffer) => self.write_buffer(*result, true),
+                Some(ty) => self.write_value(*result, Some(ty)),
                 None => {}
             }
         }
@@ -472,6 +499,30 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
+    fn lane_access(&mut self, access: &LaneAccess, mask: Option<&Expr>) {
+        let LaneAccess {
+            buffer,
+            elem: _,
+            lanes,
+            at,
+        } = access;
+        self.read_buffer(*buffer);
+        self.lanes(*lanes);
+        match at {
+            LanePositions::Unit(position) => self.typed(position, PrimType::I64),
+            LanePositions::Strided(position, stride) => {
+                self.typed(position, PrimType::I64);
+                self.typed(stride, PrimType::I64);
+            }
+            LanePositions::Each(positions) => {
+                self.wanted(positions, VarType::Vector(PrimType::I64, *lanes));
+            }
+        }
+        if let Some(mask) = mask {
+            self.wanted(mask, VarType::Vector(PrimType::Bool, *lanes));
+        }
+    }
+
     fn region(&mut self, region: &Region, rank: usize) {
         let Region {
             buffer,
@@ -502,84 +553,5 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         {
             self.error(format!("{} is not of type {wanted}", self.name(var)));
         }
-    }
-
-    fn typed(&mut self, expr: &Expr, wanted: PrimType) {
-        if let Some(ty) = self.expr(expr)
-            && ty != wanted
-        {
-            self.error(format!(
-                "a value of type {ty} stands where {wanted} is wanted"
-            ));
-        }
-    }
-
-    fn domain(&mut self, fits: bool, op: &str, ty: PrimType) {
-        if !fits {
-            self.error(format!("{op} is not an operator on {ty}"));
-        }
-    }
-
-    /// The type of an expression, if it could be found.
-    fn expr(&mut self, expr: &Expr) -> Option<PrimType> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
-    }
-
-    fn expr_here(&mut self, expr: &Expr) -> Option<PrimType> {
-        Some(match expr {
-            Expr::Const(value) => value.ty(),
-            Expr::Var(v) => match self.read(*v)? {
-                VarType::Scalar(ty) => ty,
-                VarType::Buffer => {
-                    self.error(format!("{} is not a scalar", self.name(*v)));
-                    return None;
-                }
-            },
-            Expr::Unary(op, ty, x) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.typed(x, *ty);
-                *ty
-            }
-            Expr::Binary(op, ty, x, y) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.typed(x, *ty);
-                self.typed(y, *ty);
-                *ty
-            }
-            Expr::Compare(op, ty, x, y) => {
-                self.domain(op.domain().contains(*ty), op.name(), *ty);
-                self.typed(x, *ty);
-                self.typed(y, *ty);
-                PrimType::Bool
-            }
-            Expr::Convert(op, from, to, x) => {
-                self.domain(op.accepts(*from, *to), op.name(), *from);
-                self.typed(x, *from);
-                *to
-            }
-            Expr::Select(ty, c, x, y) => {
-                self.typed(c, PrimType::Bool);
-                self.typed(x, *ty);
-                self.typed(y, *ty);
-                *ty
-            }
-            Expr::Fma(ty, x, y, z) => {
-                self.domain(ty.is_float(), "fma", *ty);
-                for operand in [x, y, z] {
-                    self.typed(operand, *ty);
-                }
-                *ty
-            }
-            Expr::Math(fun, ty, args) => {
-                self.domain(ty.is_float(), fun.name(), *ty);
-                if args.len() != fun.arity() {
-                    self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
-                }
-                for arg in args {
-                    self.typed(arg, *ty);
-                }
-                *ty
-            }
-        })
     }
 }

@@ -1,0 +1,161 @@
+//! Checks the expressions of a function: the type of each, scalar or vector.
+
+use super::FunctionCheck;
+use crate::{Expr, MAX_LANES, VarType};
+use prim::PrimType;
+
+impl FunctionCheck<'_, '_> {
+    /// A number of lanes is one that back ends can do.
+    pub(super) fn lanes(&mut self, lanes: u32) {
+        if lanes == 0 || lanes > MAX_LANES {
+            self.error(format!("a vector of {lanes} lanes"));
+        }
+    }
+
+    /// An expression is a scalar of a type.
+    pub(super) fn typed(&mut self, expr: &Expr, wanted: PrimType) {
+        self.wanted(expr, VarType::Scalar(wanted));
+    }
+
+    /// An expression has a type.
+    pub(super) fn wanted(&mut self, expr: &Expr, wanted: VarType) {
+        if let Some(ty) = self.expr(expr)
+            && ty != wanted
+        {
+            self.error(format!(
+                "a value of type {ty} stands where {wanted} is wanted"
+            ));
+        }
+    }
+
+    /// The type of an expression, if it could be found.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Option<VarType> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
+    }
+
+    fn expr_here(&mut self, expr: &Expr) -> Option<VarType> {
+        match expr {
+            Expr::Const(value) => Some(VarType::Scalar(value.ty())),
+            Expr::Var(v) => match self.read(*v)? {
+                VarType::Buffer => {
+                    self.error(format!("{} is a buffer", self.name(*v)));
+                    None
+                }
+                ty => Some(ty),
+            },
+            Expr::Unary(op, ty, x) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.elementwise(&[(x, *ty)], *ty)
+            }
+            Expr::Binary(op, ty, x, y) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.elementwise(&[(x, *ty), (y, *ty)], *ty)
+            }
+            Expr::Compare(op, ty, x, y) => {
+                self.domain(op.domain().contains(*ty), op.name(), *ty);
+                self.elementwise(&[(x, *ty), (y, *ty)], PrimType::Bool)
+            }
+            Expr::Convert(op, from, to, x) => {
+                self.domain(op.accepts(*from, *to), op.name(), *from);
+                self.elementwise(&[(x, *from)], *to)
+            }
+            Expr::Select(ty, c, x, y) => {
+                self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty)
+            }
+            Expr::Fma(ty, x, y, z) => {
+                self.domain(ty.is_float(), "fma", *ty);
+                self.elementwise(&[(x, *ty), (y, *ty), (z, *ty)], *ty)
+            }
+            Expr::Math(fun, ty, args) => {
+                self.domain(ty.is_float(), fun.name(), *ty);
+                if args.len() != fun.arity() {
+                    self.error(format!("{} takes {} arguments", fun.name(), fun.arity()));
+                }
+                let args: Vec<_> = args.iter().map(|arg| (arg, *ty)).collect();
+                self.elementwise(&args, *ty)
+            }
+            Expr::Splat(lanes, x) => {
+                self.lanes(*lanes);
+                match self.expr(x)? {
+                    VarType::Scalar(ty) => Some(VarType::Vector(ty, *lanes)),
+                    other => {
+                        self.error(format!("{other} is spread over lanes"));
+                        None
+                    }
+                }
+            }
+            Expr::Lanes(ty, lanes) => {
+                self.lanes(*lanes);
+                self.domain(ty.is_int(), "lanes", *ty);
+                Some(VarType::Vector(*ty, *lanes))
+            }
+            Expr::Any(mask) | Expr::All(mask) => {
+                self.mask(mask);
+                Some(VarType::Scalar(PrimType::Bool))
+            }
+            Expr::FirstLane(mask) => {
+                self.mask(mask);
+                Some(VarType::Scalar(PrimType::I64))
+            }
+            Expr::Extract(x, lane) => {
+                self.typed(lane, PrimType::I64);
+                let (ty, _) = self.vector(x)?;
+                Some(VarType::Scalar(ty))
+            }
+            Expr::Insert(x, lane, value) => {
+                self.typed(lane, PrimType::I64);
+                let (ty, lanes) = self.vector(x)?;
+                self.typed(value, ty);
+                Some(VarType::Vector(ty, lanes))
+            }
+        }
+    }
+
+    /// Operands have these scalar types and all the same lanes, or none; the
+    /// result has so many lanes too.
+    fn elementwise(&mut self, operands: &[(&Expr, PrimType)], to: PrimType) -> Option<VarType> {
+        let mut shared: Option<VarType> = None;
+        for (operand, wanted) in operands {
+            let Some(ty) = self.expr(operand) else {
+                continue;
+            };
+            if ty != ty.with_elem(*wanted) {
+                self.error(format!(
+                    "a value of type {ty} stands where {wanted} is wanted"
+                ));
+            }
+            match shared {
+                None => shared = Some(ty),
+                Some(first) if first.lanes() != ty.lanes() => self.error(format!(
+                    "operands of types {first} and {ty} differ in lanes"
+                )),
+                Some(_) => {}
+            }
+        }
+        shared.map(|ty| ty.with_elem(to))
+    }
+
+    fn vector(&mut self, expr: &Expr) -> Option<(PrimType, u32)> {
+        match self.expr(expr)? {
+            VarType::Vector(ty, lanes) => Some((ty, lanes)),
+            other => {
+                self.error(format!("{other} is not a vector"));
+                None
+            }
+        }
+    }
+
+    fn mask(&mut self, expr: &Expr) {
+        if let Some((ty, _)) = self.vector(expr)
+            && ty != PrimType::Bool
+        {
+            self.error(format!("a vector of {ty} is not a mask"));
+        }
+    }
+
+    fn domain(&mut self, fits: bool, op: &str, ty: PrimType) {
+        if !fits {
+            self.error(format!("{op} is not an operator on {ty}"));
+        }
+    }
+}
