@@ -29,8 +29,10 @@ use prim::{BinOp, PrimType};
 
 /// Partial results of all chunks lie in the frame up to this many bytes.
 const FRAME_BYTES: u64 = 1 << 15;
-/// Streams of a chunk of an exact operator that does not commute.
-const STREAMS: i64 = 8;
+/// Most streams of a chunk of an exact operator that does not commute.
+const MAX_STREAMS: usize = 8;
+/// Accumulators that fit into registers beside what a step computes.
+const REGISTERS: usize = 12;
 
 impl Gen<'_, '_> {
     pub(crate) fn seg_red(
@@ -166,8 +168,8 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// One chunk's accumulators, the chunk read as [`STREAMS`] contiguous parts
-    /// in step; what is left over follows at the end.
+    /// One chunk's accumulators, the chunk read as several contiguous parts in
+    /// step; what is left over follows at the end.
     fn fold_streams(
         &mut self,
         mapped: &[Param<Mems>],
@@ -177,36 +179,37 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
+        let streams = streams(types.len());
         let mut buffers = Vec::with_capacity(types.len());
         for &elem in types {
             let buffer = self.borrowed("accs");
             self.emit(Stmt::Frame {
                 buffer,
                 elem,
-                count: STREAMS as u64,
+                count: streams as u64,
             });
             buffers.push(buffer);
         }
         let neutral = self.neutral(operators, types)?;
-        self.for_seq("w", Expr::i64(0), Expr::i64(STREAMS), true, |g, w| {
+        self.for_seq("w", Expr::i64(0), Expr::i64(streams), true, |g, w| {
             g.store_all(&buffers, types, Expr::Var(w), &neutral);
             Ok(())
         })?;
-        let length = div(sub(hi.clone(), lo.clone()), Expr::i64(STREAMS));
+        let length = div(sub(hi.clone(), lo.clone()), Expr::i64(streams));
         let length = self.name_value(length, PrimType::I64, "length");
         self.for_seq("step", Expr::i64(0), length.clone(), false, |g, step| {
-            g.for_seq("w", Expr::i64(0), Expr::i64(STREAMS), true, |g, w| {
+            g.for_seq("w", Expr::i64(0), Expr::i64(streams), true, |g, w| {
                 let start = add(lo.clone(), mul(Expr::Var(w), length.clone()));
                 let index = add(start, Expr::Var(step));
                 g.fold_point(mapped, space, operators, types, &buffers, index, w)
             })
         })?;
         let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
-        self.for_seq("w", Expr::i64(1), Expr::i64(STREAMS), false, |g, w| {
+        self.for_seq("w", Expr::i64(1), Expr::i64(streams), false, |g, w| {
             let values = g.load_all(&buffers, types, Expr::Var(w), "part");
             g.combine(operators, &accs, &values)
         })?;
-        let rest = add(lo, mul(length, Expr::i64(STREAMS)));
+        let rest = add(lo, mul(length, Expr::i64(streams)));
         let rest = self.name_value(rest, PrimType::I64, "rest");
         self.points(space, rest, hi, |g, results| {
             let values = g.values(&results[..types.len()], types)?;
@@ -352,6 +355,12 @@ impl Gen<'_, '_> {
             ));
         }
     }
+}
+
+/// How many streams keep `accumulators` each in registers: a power of two.
+fn streams(accumulators: usize) -> i64 {
+    let fit = (REGISTERS / accumulators.max(1)).clamp(1, MAX_STREAMS);
+    1 << fit.ilog2()
 }
 
 /// The types that operators work on, in order.
