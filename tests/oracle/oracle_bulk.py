@@ -1,6 +1,7 @@
 """Reductions, scans, scatters and histograms with unusual operators."""
 
 import math
+from fractions import Fraction
 from functools import reduce
 
 from futdata import Empty, shape_of, wrap
@@ -8,6 +9,7 @@ from registry import oracle
 
 SCANS = "tests/programs/features/scans_reductions.fut"
 WRITES = "tests/programs/features/scatter_hist.fut"
+HISTOGRAMS = "tests/programs/features/histograms.fut"
 MIN, MAX = -(2**31), 2**31 - 1
 
 
@@ -174,3 +176,56 @@ def bins_2d(h, w, rows, cols, values):
 @oracle(WRITES, "[][]i32")
 def per_row(xss):
     return [[xs.count(b) for b in range(3)] for xs in xss] or Empty([0, 3])
+
+
+def spread(k, i):
+    return (i * 7919 + i // 13) % k
+
+
+def term(i):
+    return Fraction(i % 1009 - 500, i % 89 + 1)
+
+
+def exact_sums(n, k, start, place):
+    """Exact sums: what any order of addition comes close to."""
+    out = [Fraction(x) for x in start]
+    for i in range(n):
+        if 0 <= place(i) < k:
+            out[place(i)] += term(i)
+    return [float(x) for x in out]
+
+
+@oracle(HISTOGRAMS, "[]f32")
+def single(n, k):
+    return exact_sums(n, k, [0] * k, lambda i: spread(k, i))
+
+
+@oracle(HISTOGRAMS, "[]f64")
+def double(n, k):
+    return exact_sums(n, k, [0] * k, lambda i: spread(k, i))
+
+
+@oracle(HISTOGRAMS, "[]f32")
+def many_bins(n, k, last):
+    return exact_sums(n, k, [0] * k, lambda i: spread(k, i))[-last:]
+
+
+@oracle(HISTOGRAMS, "[]f32")
+def onto(n, dest):
+    k = len(dest)
+    return exact_sums(n, k, dest, lambda i: spread(k + 3, i) - 1)
+
+
+@oracle(HISTOGRAMS, "[][]f64", "[][]f64")
+def grid(n, h, w):
+    total = [[Fraction(0)] * w for _ in range(h)]
+    logs = [[[] for _ in range(w)] for _ in range(h)]
+    for i in range(n):
+        y, x = spread(h, i), spread(w + 1, i // 2)
+        if x < w:
+            total[y][x] += term(i)
+            logs[y][x].append(math.log1p(term(i) / 100000))
+    return (
+        [[float(x) for x in row] for row in total],
+        [[math.exp(math.fsum(x)) for x in row] for row in logs],
+    )

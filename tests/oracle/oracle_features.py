@@ -11,6 +11,7 @@ SELECTION = FEATURES + "selection.fut"
 SHAPES = FEATURES + "shapes.fut"
 RANGES = FEATURES + "ranges_slices.fut"
 LOOPS = FEATURES + "loops_updates.fut"
+UNIQUENESS = FEATURES + "uniqueness.fut"
 MIN, MAX = -(2**31), 2**31 - 1
 
 
@@ -390,3 +391,42 @@ def counters(n):
     for i in range(3, -4, -1):
         down = down * 3 + i
     return up, down
+
+
+@oracle(UNIQUENESS, "[]i32", "i64", "[]i32")
+def one_of_two(p, q, as_, bs, cs):
+    return [100] + (as_ if p else bs)[1:], len(bs if q else cs), cs
+
+
+@oracle(UNIQUENESS, "[]i32", "[]i32")
+def in_branches(p, as_, bs):
+    return (bs, [7] + as_[1:]) if p else (as_, bs[:-1] + [9])
+
+
+@oracle(UNIQUENESS, "[]i64", "[]i64")
+def in_turns(k, as_, bs):
+    pair = [as_, bs]
+    for i in range(k):
+        first = list(pair[i % 2])
+        first[i % len(first)] += i + 1
+        pair[i % 2] = first
+    return pair[k % 2], pair[1 - k % 2]
+
+
+@oracle(UNIQUENESS, "[]i32")
+def smallest_row(rows):
+    return min(rows, key=lambda r: r[0], default=[MAX, 0, 0, 0])
+
+
+@oracle(UNIQUENESS, "[][]i32", "[][][]i32")
+def smallest_rows(matrices):
+    def smallest(rows):
+        return min(rows, key=lambda r: r[0], default=[MAX, 0])
+
+    scans = [[smallest(m[:i + 1]) for i in range(len(m))] or Empty([0, 2]) for m in matrices]
+    return [smallest(m) for m in matrices], scans
+
+
+@oracle(UNIQUENESS, "[]i32", "[][]i32")
+def changed_copy(i, rows):
+    return [-1] + rows[i][1:], rows

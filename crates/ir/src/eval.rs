@@ -14,8 +14,11 @@
 //! from the first chunk's. A scan takes each chunk's total (a fold from the
 //! neutral elements); the first chunk starts from the neutral elements, the
 //! second from the first total, each further one from the combination of those
-//! before. At the level of combinators a reduction or scan is one chunk.
-//! Histograms and accumulators take their values in the order of the points.
+//! before. A histogram that has several chunks fills a copy of its bins for each,
+//! starting from the neutral elements, and folds the copies into the destination
+//! in order ([`crate::seg::Decomp`] has the rule); one that has a single chunk
+//! takes the points in order. At the level of combinators everything is one
+//! chunk. Accumulators take their values in the order of the points.
 //!
 //! With memory, blocks are values without contents and annotations are ignored.
 //!

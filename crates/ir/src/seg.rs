@@ -36,6 +36,13 @@ pub struct SegSpace {
 /// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
 /// falls apart into chunks, from sizes alone. The number of chunks of `n` points is
 /// `clamp(n / grain, 1, max_chunks)`, their sizes differ by one at most.
+///
+/// A `seghist` takes `max(grain, bins)` for the grain, `bins` being the size of
+/// its largest histogram. If that makes one chunk, its points go to the
+/// destination in their order. If it makes several, each has copies of its own
+/// that start from the neutral elements and take its points in order; then each
+/// bin of the destination takes the copies' bins, from the first chunk to the
+/// last. This holds for all operators; those that are exact cannot tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decomp {
     /// Points that a chunk has at least (but for the only chunk).
@@ -48,6 +55,22 @@ pub struct Decomp {
     pub width: u32,
     /// Estimated cost of one point in nanoseconds times 16, for the scheduler.
     pub cost: i64,
+}
+
+impl Decomp {
+    /// The number of chunks of `n` points.
+    pub fn chunks(self, n: i64) -> i64 {
+        (n / self.grain.max(1)).clamp(1, self.max_chunks.max(1))
+    }
+
+    /// The decomposition of a `seghist` whose largest histogram has `bins` bins.
+    #[must_use]
+    pub fn with_bins(self, bins: i64) -> Self {
+        Self {
+            grain: self.grain.max(bins),
+            ..self
+        }
+    }
 }
 
 /// What a segop does with its body's results.

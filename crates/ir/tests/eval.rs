@@ -217,6 +217,64 @@ fn decompositions_fix_float_results() {
 }
 
 #[test]
+fn histograms_follow_the_decomposition() {
+    // Bins 0 and 1 from the remainder, 5 is outside; 23 points.
+    let source = |max_chunks: i64, bins: i64| {
+        let function = format!(
+            r"
+fun f(n_0: i64, *xs_1: [n_0]f32) : (i64, [?0]f32)
+{{
+  let h_2: [{bins}]f32 = replicate [{bins}] 0.1f32
+  let h_3: [{bins}]f32 = seghist level 1 (i_4 < n_0) chunks (5, {max_chunks}, 1, 0) : (i64, f32) -> {{
+    let x_5: f32 = xs_1[i_4]
+    let k_6: i64 = umod.i64 i_4 3i64
+    let l_7: i64 = mul.i64 k_6 k_6
+    in (l_7, x_5)
+  }}
+    into [{bins}] (h_2) by comm \(a_8: f32, b_9: f32) : (f32) -> {{
+      let c_10: f32 = fadd.f32 a_8 b_9
+      in (c_10)
+    }} neutral (0.0f32)
+  in ({bins}i64, h_3)
+}}"
+        );
+        let xs = "\"xs\": *\"[]f32\" as array 1 f32";
+        entry("segs", xs, "\"\": \"[]f32\" as array 1 f32", &function)
+    };
+    let xs: Vec<f32> = (0..23).map(|i| 1.0 / ((i * 7 % 23) as f32 + 0.3)).collect();
+    let expected = |chunks: usize, bins: usize| {
+        let mut dest = vec![0.1f32; bins];
+        let bump = |into: &mut [f32], points: std::ops::Range<usize>| {
+            for i in points {
+                if let Some(bin) = into.get_mut((i % 3) * (i % 3)) {
+                    *bin += xs[i];
+                }
+            }
+        };
+        if chunks == 1 {
+            bump(&mut dest, 0..23);
+            return dest;
+        }
+        for c in 0..chunks {
+            let mut own = vec![0f32; bins];
+            bump(&mut own, c * 23 / chunks..(c + 1) * 23 / chunks);
+            for (bin, x) in dest.iter_mut().zip(own) {
+                *bin += x;
+            }
+        }
+        dest
+    };
+    // As the grain says; as the limit says; as the bins say; all in one chunk.
+    for (max_chunks, bins, chunks) in [(9, 2, 4), (3, 2, 3), (9, 7, 3), (9, 12, 1), (1, 2, 1)] {
+        let program = program::<Segs>(&source(max_chunks, bins));
+        let result = eval_entry(&program, "main", vec![f32s(&xs)]).unwrap();
+        assert_eq!(result, [f32s(&expected(chunks, bins as usize))]);
+    }
+    assert_ne!(expected(4, 2), expected(3, 2));
+    assert_ne!(expected(4, 2), expected(1, 2));
+}
+
+#[test]
 fn segments_and_memory() {
     let source = entry(
         "mems",
@@ -262,6 +320,28 @@ fun f(n_0: i64, m_1: i64, b_2: mem host, xs_3: [n_0][m_1]i64 @ b_2 -> {0; (m_1: 
     let xs = shaped(&[3, 2], &[1, 2, 1, 10, 7, 100]);
     let result = eval_entry(&program, "main", vec![xs]).unwrap();
     assert_eq!(result, [i64s(&[3, 11, 107]), i64s(&[0, 2, 0])]);
+}
+
+#[test]
+fn what_a_branch_gives_back_stays() {
+    let source = entry(
+        "soacs",
+        &format!("\"p\": \"bool\" as bool, {ARRAY}"),
+        &format!("\"\": \"i64\" as i64, {ARRAY}"),
+        r"
+fun f(p_0: bool, n_1: i64, xs_2: [n_1]i64) : (i64, i64, [?1]i64 alias (2))
+{
+  let ys_3: [n_1]i64 = if p_0 then { in (xs_2) } else { let z_4: [n_1]i64 = copy xs_2 in (z_4) }
+  let y_5: i64 = ys_3[0i64]
+  in (y_5, n_1, xs_2)
+}",
+    );
+    let program = program::<Soacs>(&source);
+    for p in [true, false] {
+        let args = vec![EvalValue::Scalar(Scalar::Bool(p)), i64s(&[5, 6])];
+        let result = eval_entry(&program, "main", args);
+        assert_eq!(result, Ok(vec![i64v(5), i64s(&[5, 6])]));
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::machine::{Frame, Machine, Value};
 use super::{ErrorClass, EvalError};
 use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
+use crate::types::Dim;
 use prim::eval as scalar;
 use prim::{PrimType, Scalar, ScalarType};
 use smallvec::SmallVec;
@@ -114,31 +115,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 }
                 fresh(&[n], data)?
             }
-            BasicOp::Replicate { shape, value } => {
-                let mut shape = frame.sizes(shape)?;
-                let value = frame.atom(*value)?;
-                if let (true, Value::Scalar(_)) = (shape.is_empty(), &value) {
-                    return Ok(value);
-                }
-                match value {
-                    Value::Scalar(x) => {
-                        let count = checked_count(&shape, x.ty())?;
-                        fresh(&shape, Buffer::filled(x, count))?
-                    }
-                    Value::Array(row) => {
-                        let times = checked_count(&shape, row.elem())?;
-                        shape.extend_from_slice(row.shape());
-                        let count = checked_count(&shape, row.elem())?;
-                        let mut data = Buffer::with_capacity(row.elem(), count);
-                        let times = if count == 0 { 0 } else { times };
-                        for _ in 0..times {
-                            let _ = row.append_to(&mut data);
-                        }
-                        fresh(&shape, data)?
-                    }
-                    _ => return Err(EvalError::bug("replicate of no value")),
-                }
-            }
+            BasicOp::Replicate { shape, value } => replicate(frame, shape, *value)?,
             BasicOp::Scratch { elem, shape } => {
                 let shape = frame.sizes(shape)?;
                 let count = checked_count(&shape, *elem)?;
@@ -201,6 +178,30 @@ fn fresh(shape: &[i64], data: Buffer) -> Result<Value> {
     Ok(Value::Array(or_bug(array, || {
         "an array of another size than its shape".to_owned()
     })?))
+}
+
+/// An array of this outer shape with a value everywhere.
+pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result<Value> {
+    let mut shape = frame.sizes(shape)?;
+    match frame.atom(value)? {
+        value @ Value::Scalar(_) if shape.is_empty() => Ok(value),
+        Value::Scalar(x) => {
+            let count = checked_count(&shape, x.ty())?;
+            fresh(&shape, Buffer::filled(x, count))
+        }
+        Value::Array(row) => {
+            let times = checked_count(&shape, row.elem())?;
+            shape.extend_from_slice(row.shape());
+            let count = checked_count(&shape, row.elem())?;
+            let mut data = Buffer::with_capacity(row.elem(), count);
+            let times = if count == 0 { 0 } else { times };
+            for _ in 0..times {
+                let _ = row.append_to(&mut data);
+            }
+            fresh(&shape, data)
+        }
+        _ => Err(EvalError::bug("replicate of no value")),
+    }
 }
 
 fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {

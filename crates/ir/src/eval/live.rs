@@ -31,6 +31,9 @@ enum Last {
 struct Uses<'t> {
     types: &'t TypeEnv,
     last: Vec<Last>,
+    /// Whether a body inside the name's own gives it back: where that ends, the
+    /// name keeps its value.
+    lent: Vec<bool>,
     /// Index in `statements` of the body that a name belongs to.
     depth: Vec<usize>,
     /// For each open body the first name that the current statement binds;
@@ -63,6 +66,9 @@ impl<L: Level> Visit<L> for Uses<'_> {
             return;
         }
         let depth = self.depth[name.index()];
+        if depth + 1 < self.statements.len() && self.statements.last() == Some(&None) {
+            self.lent[name.index()] = true;
+        }
         let last = &mut self.last[name.index()];
         *last = match self.statements.get(depth) {
             Some(Some(statement)) => Last::Statement(*statement),
@@ -102,6 +108,7 @@ pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
     let mut uses = Uses {
         types: &types,
         last: vec![Last::Never; n],
+        lent: vec![false; n],
         depth: vec![0; n],
         statements: Vec::new(),
     };
@@ -113,7 +120,7 @@ pub(super) fn analyse<L: Level>(function: &Function<L>) -> Live {
     for (i, last) in uses.last.iter().enumerate() {
         match last {
             Last::Statement(first) => live.after[first.index()].push(Name(i as u32)),
-            Last::Result => live.moved[i] = true,
+            Last::Result => live.moved[i] = !uses.lent[i],
             Last::Never | Last::ResultTwice => {}
         }
     }

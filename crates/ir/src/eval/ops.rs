@@ -1,6 +1,6 @@
 //! Combinators, accumulators and histograms.
 
-use super::array::Array;
+use super::array::{Array, checked_count};
 use super::basic::Rows;
 use super::machine::{Frame, Machine, OpenAcc, Value};
 use super::{ErrorClass, EvalError, Evaluate};
@@ -45,6 +45,19 @@ impl Frame<'_> {
         let mut take =
             |op: &HistOp<L>| op.dests.iter().map(|dest| self.take_array(*dest)).collect();
         ops.iter().map(&mut take).collect()
+    }
+
+    /// Histograms of a chunk's own: neutral elements all over.
+    pub(super) fn neutral_bins<L: Level>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
+        let bins = |op: &HistOp<L>| {
+            let neutral = op.op.neutral.iter();
+            let array = |atom: &Atom| match super::basic::replicate(self, &op.shape, *atom)? {
+                Value::Array(array) => Ok(array),
+                _ => Err(EvalError::bug("a histogram without bins")),
+            };
+            neutral.map(array).collect()
+        };
+        ops.iter().map(bins).collect()
     }
 }
 
@@ -145,16 +158,7 @@ impl<'p, L: Level> Machine<'p, L> {
         let new = if let Some(op) = op {
             let mut args = Vec::with_capacity(2 * arrays.len());
             for array in &*arrays {
-                args.push(
-                    match array
-                        .element(index)
-                        .filter(|_| array.shape().len() == index.len())
-                    {
-                        Some(x) => Value::Scalar(x),
-                        // A copy: a view would share the array that is about to be written.
-                        None => Value::Array(array.slice(&slice).ok_or_else(too_few)?.copy()),
-                    },
-                );
+                args.push(element_or_row(array, index).ok_or_else(too_few)?);
             }
             args.extend(values);
             let mut out = Vec::with_capacity(arrays.len());
@@ -259,6 +263,54 @@ impl<'p, L: Level> Machine<'p, L> {
         }
         Ok(())
     }
+
+    /// Each bin of a segment combined with a chunk's own.
+    pub(super) fn fold_bins(
+        &mut self,
+        frame: &mut Frame<'p>,
+        ops: &'p [HistOp<L>],
+        dests: &mut [Vec<Array>],
+        segment: &[i64],
+        own: &[Vec<Array>],
+    ) -> Result<()> {
+        for ((op, arrays), own) in ops.iter().zip(dests).zip(own) {
+            let shape = frame.sizes(&op.shape)?;
+            for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
+                self.charge(1)?;
+                let bin = digits(bin, &shape);
+                let values: Result<Vec<Value>> = own
+                    .iter()
+                    .map(|array| element_or_row(array, &bin).ok_or_else(too_few))
+                    .collect();
+                let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
+                index.extend_from_slice(&bin);
+                self.bump(frame, Some(&op.op), arrays, &index, values?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The index with this position in row-major order.
+pub(super) fn digits(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
+    let mut rest = position;
+    let mut indices: SmallVec<[i64; 3]> = SmallVec::new();
+    for size in shape.iter().rev() {
+        indices.push(rest % size);
+        rest /= size;
+    }
+    indices.reverse();
+    indices
+}
+
+/// What is at an index: a copy, since a view would share an array that may be
+/// about to be written.
+fn element_or_row(array: &Array, index: &[i64]) -> Option<Value> {
+    if array.shape().len() == index.len() {
+        return array.element(index).map(Value::Scalar);
+    }
+    let slice: SmallVec<[_; 3]> = index.iter().map(|i| Ok(*i)).collect();
+    array.slice(&slice).map(|part| Value::Array(part.copy()))
 }
 
 impl Evaluate<Soacs> for Soac {

@@ -1,14 +1,14 @@
 //! Segops: points in the order of chunks and partial accumulators that the
 //! decomposition fixes.
 
-use super::array::checked_count;
+use super::array::{Array, checked_count};
 use super::basic::Rows;
 use super::machine::{Frame, Machine, Value};
-use super::ops::{push_all, rows_for, too_few};
+use super::ops::{digits, push_all, rows_for, too_few};
 use super::{EvalError, Evaluate};
 use crate::mem::{MemOp, Mems};
 use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
-use crate::soac::Operator;
+use crate::soac::{HistOp, Operator};
 use crate::syntax::{Body, Lambda, Level};
 use crate::types::{Dim, Type};
 use prim::{PrimType, Scalar};
@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, EvalError>;
 
 /// The points of each chunk of `n` points.
 fn chunks(n: i64, decomp: Decomp) -> impl Iterator<Item = std::ops::Range<i64>> {
-    let count = (n / decomp.grain.max(1)).clamp(1, decomp.max_chunks.max(1));
+    let count = decomp.chunks(n);
     let bound = move |c: i64| (i128::from(c) * i128::from(n) / i128::from(count)) as i64;
     (0..count).map(move |c| bound(c)..bound(c + 1))
 }
@@ -44,14 +44,7 @@ impl<'p, L: Level> Segments<'p, L> {
 
     /// The indices of a segment, outermost first.
     fn outer_indices(&self, segment: i64) -> SmallVec<[i64; 3]> {
-        let mut rest = segment;
-        let mut indices: SmallVec<[i64; 3]> = SmallVec::new();
-        for size in self.sizes.iter().rev().skip(1) {
-            indices.push(rest % size);
-            rest /= size;
-        }
-        indices.reverse();
-        indices
+        digits(segment, &self.sizes[..self.sizes.len().saturating_sub(1)])
     }
 
     /// The body's results at a point.
@@ -136,6 +129,40 @@ impl<'p, L: Level> Segments<'p, L> {
             match &mut carry {
                 None => carry = Some(total),
                 Some(carry) => m.combine(frame, ops, carry, &mut total.into_iter())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A segment's histograms.
+    fn hist(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        ops: &'p [HistOp<L>],
+        outer: &[i64],
+        dests: &mut [Vec<Array>],
+    ) -> Result<()> {
+        let mut largest = 1;
+        for op in ops {
+            let shape = frame.sizes(&op.shape)?;
+            largest = checked_count(&shape, PrimType::Bool)?.max(largest);
+        }
+        let decomp = self.decomp.with_bins(largest as i64);
+        let several = decomp.chunks(self.inner()) > 1;
+        for chunk in chunks(self.inner(), decomp) {
+            if several {
+                let mut own = frame.neutral_bins(ops)?;
+                for i in chunk {
+                    let values = self.point(m, frame, outer, i)?;
+                    m.bump_all(frame, ops, &mut own, &[], values)?;
+                }
+                m.fold_bins(frame, ops, dests, outer, &own)?;
+            } else {
+                for i in chunk {
+                    let values = self.point(m, frame, outer, i)?;
+                    m.bump_all(frame, ops, dests, outer, values)?;
+                }
             }
         }
         Ok(())
@@ -226,10 +253,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 let mut dests = frame.take_dests(ops)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
-                    for i in 0..run.inner() {
-                        let values = run.point(m, frame, &outer, i)?;
-                        m.bump_all(frame, ops, &mut dests, &outer, values)?;
-                    }
+                    run.hist(m, frame, ops, &outer, &mut dests)?;
                 }
                 out.extend(dests.into_iter().flatten().map(Value::Array));
                 Ok(())

@@ -1,9 +1,11 @@
 //! Invariants 11 to 14: consumption, with aliases recomputed.
 //!
-//! Each array has an edge to what it may alias directly, both ways. Consuming
-//! an array marks all that can be reached from it as dead; what is dead
-//! already is not visited again, so marking is linear in all. A conditional's
-//! branches start from the same marks and both leave theirs.
+//! An array has edges to its sources, which it may be a view of or the same as,
+//! and back. Two arrays may alias if a way along sources leads from both to the
+//! same array; two sources of one array need not. So consuming an array marks
+//! as dead what lies along its sources, and all that these are sources of. What
+//! is marked already is not visited again, so marking is linear in all. A
+//! conditional's branches start from the same marks and both leave theirs.
 
 use super::VerifyError;
 use crate::name::{FunName, Name};
@@ -44,11 +46,11 @@ pub(super) fn check<'a, L: Level>(
             continue;
         }
         c.at = None;
-        let reached = c.reach(*name);
+        c.reach(*name);
         for (j, param) in function.params.iter().enumerate() {
             // What is consumed is the function's own: it may be given back.
             let mine = param.consumed || ret.aliases.contains(&(j as u32));
-            if !mine && reached.contains(&param.param.name) {
+            if !mine && c.seen[param.param.name.index()] == c.round {
                 c.fail(format!(
                     "result {i} aliases parameter {j} without saying so"
                 ));
@@ -59,13 +61,25 @@ pub(super) fn check<'a, L: Level>(
 
 #[derive(Clone, Default)]
 struct Node {
-    /// What it may alias directly and what may alias it.
-    edges: SmallVec<[Name; 2]>,
-    dead: bool,
+    /// What it may be a view of or the same as.
+    sources: SmallVec<[Name; 2]>,
+    /// What it is a source of.
+    views: SmallVec<[Name; 2]>,
+    life: Life,
     /// A parameter that may not be consumed.
     protected: bool,
     /// How many bodies that may run more than once are around its binding.
     depth: u32,
+}
+
+/// Whether an array can still be used. What is dead is so together with all of
+/// its views; the last state says so of its sources and their views, too.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd)]
+enum Life {
+    #[default]
+    Alive,
+    Dead,
+    DeadWithSources,
 }
 
 struct Consumption<'a, L: Level> {
@@ -74,8 +88,8 @@ struct Consumption<'a, L: Level> {
     types: TypeEnv,
     nodes: Vec<Node>,
     depth: u32,
-    /// Dead names in the order in which they died.
-    log: Vec<Name>,
+    /// What became of which name, and what it was before, in order.
+    log: Vec<(Name, Life, Life)>,
     /// The round in which a search last saw a name.
     seen: Vec<u32>,
     round: u32,
@@ -111,7 +125,7 @@ impl<L: Level> Consumption<'_, L> {
         matches!(self.types.get(name), Some(Type::Acc { .. }))
     }
 
-    /// A name is bound to what may alias these.
+    /// A name is bound to what may be views of these.
     fn bind(&mut self, name: Name, aliases: &[Name]) {
         if !self.is_tracked(name) {
             return;
@@ -124,13 +138,13 @@ impl<L: Level> Consumption<'_, L> {
 
     fn alias(&mut self, name: Name, other: Name) {
         if name != other && self.is_tracked(name) && self.is_tracked(other) {
-            self.nodes[name.index()].edges.push(other);
-            self.nodes[other.index()].edges.push(name);
+            self.nodes[name.index()].sources.push(other);
+            self.nodes[other.index()].views.push(name);
         }
     }
 
     fn use_name(&mut self, name: Name) {
-        if self.nodes[name.index()].dead {
+        if self.nodes[name.index()].life != Life::Alive {
             let shown = self.show(name);
             self.fail(format!(
                 "{shown} is used after it, or an alias of it, was consumed"
@@ -138,7 +152,7 @@ impl<L: Level> Consumption<'_, L> {
         }
     }
 
-    /// What is reached from a name along aliases, with it.
+    /// What a name may alias, with it: all of these are seen in this round.
     fn reach(&mut self, name: Name) -> Vec<Name> {
         self.round += 1;
         self.seen[name.index()] = self.round;
@@ -146,14 +160,24 @@ impl<L: Level> Consumption<'_, L> {
         let mut next = 0;
         while let Some(&name) = reached.get(next) {
             next += 1;
-            for &other in &self.nodes[name.index()].edges {
-                if self.seen[other.index()] != self.round {
-                    self.seen[other.index()] = self.round;
-                    reached.push(other);
-                }
-            }
+            self.see(name, |node| &node.sources, &mut reached);
+        }
+        next = 0;
+        while let Some(&name) = reached.get(next) {
+            next += 1;
+            self.see(name, |node| &node.views, &mut reached);
         }
         reached
+    }
+
+    /// Adds a name's neighbours that were not seen in this round.
+    fn see(&mut self, name: Name, edges: impl Fn(&Node) -> &[Name], reached: &mut Vec<Name>) {
+        for &other in edges(&self.nodes[name.index()]) {
+            if self.seen[other.index()] != self.round {
+                self.seen[other.index()] = self.round;
+                reached.push(other);
+            }
+        }
     }
 
     fn consume(&mut self, name: Name) {
@@ -161,30 +185,52 @@ impl<L: Level> Consumption<'_, L> {
             return;
         }
         self.use_name(name);
-        let mut pending = vec![name];
-        self.nodes[name.index()].dead = true;
-        while let Some(name) = pending.pop() {
-            self.log.push(name);
-            let Node {
-                protected, depth, ..
-            } = self.nodes[name.index()];
-            if protected {
-                let shown = self.show(name);
-                self.fail(format!("{shown} may not be consumed"));
-            } else if depth < self.depth && !self.is_acc(name) {
-                let shown = self.show(name);
-                self.fail(format!(
-                    "{shown} is consumed in a body that may run more than once"
-                ));
-            }
-            for i in 0..self.nodes[name.index()].edges.len() {
-                let other = self.nodes[name.index()].edges[i];
-                if !self.nodes[other.index()].dead {
-                    self.nodes[other.index()].dead = true;
-                    pending.push(other);
+        let mut pending = Vec::new();
+        self.kill(name, Life::DeadWithSources, &mut pending);
+        while let Some((name, life)) = pending.pop() {
+            let node = &self.nodes[name.index()];
+            let (sources, views) = (node.sources.clone(), node.views.clone());
+            if life == Life::DeadWithSources {
+                for source in sources {
+                    self.kill(source, life, &mut pending);
                 }
             }
+            for view in views {
+                self.kill(view, Life::Dead, &mut pending);
+            }
         }
+    }
+
+    /// A name dies, or dies more.
+    fn kill(&mut self, name: Name, life: Life, pending: &mut Vec<(Name, Life)>) {
+        let Node {
+            protected,
+            depth,
+            life: before,
+            ..
+        } = self.nodes[name.index()];
+        if before >= life {
+            return;
+        }
+        self.set_life(name, life);
+        pending.push((name, life));
+        if before != Life::Alive {
+            return;
+        }
+        if protected {
+            let shown = self.show(name);
+            self.fail(format!("{shown} may not be consumed"));
+        } else if depth < self.depth && !self.is_acc(name) {
+            let shown = self.show(name);
+            self.fail(format!(
+                "{shown} is consumed in a body that may run more than once"
+            ));
+        }
+    }
+
+    fn set_life(&mut self, name: Name, life: Life) {
+        let before = std::mem::replace(&mut self.nodes[name.index()].life, life);
+        self.log.push((name, before, life));
     }
 
     fn body(&mut self, body: &Body<L>) {
@@ -212,14 +258,13 @@ impl<L: Level> Consumption<'_, L> {
                 let start = self.log.len();
                 self.body(then_body);
                 let died = self.log.split_off(start);
-                for name in &died {
-                    self.nodes[name.index()].dead = false;
+                for (name, before, _) in died.iter().rev() {
+                    self.nodes[name.index()].life = *before;
                 }
                 self.body(else_body);
-                for name in died {
-                    if !self.nodes[name.index()].dead {
-                        self.nodes[name.index()].dead = true;
-                        self.log.push(name);
+                for (name, _, life) in died {
+                    if self.nodes[name.index()].life < life {
+                        self.set_life(name, life);
                     }
                 }
                 self.bind_to_results(pat, &[&then_body.result, &else_body.result]);
@@ -439,7 +484,7 @@ impl<L: Level> Consumption<'_, L> {
             self.consume(*name);
         }
         for name in &operands.0 {
-            if self.is_acc(*name) && !self.nodes[name.index()].dead {
+            if self.is_acc(*name) && self.nodes[name.index()].life == Life::Alive {
                 self.consume(*name);
             }
         }
