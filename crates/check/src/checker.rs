@@ -490,11 +490,17 @@ impl<'a> Checker<'a> {
 
     /// The name in scope that is most like `wanted`, if any is like it.
     pub(crate) fn suggest(&self, wanted: &str, candidates: &[Symbol]) -> Option<Name> {
-        let limit = wanted.chars().count() / 3 + 1;
+        // Short names differ by little from many others.
+        let limit = match wanted.chars().count() {
+            0..=2 => return None,
+            3..=4 => 1,
+            5..=7 => 2,
+            _ => 3,
+        };
         let mut best: Option<(usize, Name)> = None;
         for symbol in candidates {
             let name = self.interner.resolve(*symbol);
-            if name.len().abs_diff(wanted.len()) > limit || *name == *wanted {
+            if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
                 continue;
             }
             let distance = edit_distance(wanted, &name);
@@ -506,8 +512,7 @@ impl<'a> Checker<'a> {
                 best = Some((distance, name));
             }
         }
-        best.filter(|(d, _)| *d < wanted.chars().count())
-            .map(|(_, name)| name)
+        best.map(|(_, name)| name)
     }
 
     /// The base of every scope: built-in types are found by spelling, built-in

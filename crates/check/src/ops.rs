@@ -3,11 +3,11 @@
 use crate::checker::Checker;
 use crate::env::Entry;
 use crate::exps::node;
-use crate::infer::Scalars;
+use crate::infer::{Mentions, Scalars};
 use crate::intrinsics::Intrinsic;
-use crate::subst::Subst;
+use crate::subst::{Subst, TyMap, map_ty};
 use crate::tast::{
-    ArrowTy, Bind, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, VarId,
+    ArrowTy, Bind, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, TyVarId, VarId,
 };
 use crate::types::mentions;
 use std::sync::Arc;
@@ -218,7 +218,10 @@ impl<'a> Checker<'a> {
                 break;
             }
         }
-        self.tables.pending.clear();
+        let pending = std::mem::take(&mut self.tables.pending);
+        if !pending.is_empty() {
+            ty = self.separate(&ty, &pending, span);
+        }
         let ext = self.unknowns_since(&ty, mark);
         Exp {
             kind: ExpKind::Apply {
@@ -229,6 +232,46 @@ impl<'a> Checker<'a> {
             ext,
             span,
         }
+    }
+
+    /// The type of a result in which every use of a type variable whose values
+    /// vary in size (`pending`) has sizes of its own.
+    fn separate(&mut self, ty: &Ty, pending: &[VarId], span: Span) -> Ty {
+        struct Separate<'c, 'a> {
+            checker: &'c mut Checker<'a>,
+            pending: &'c [VarId],
+            seen: Vec<TyVarId>,
+            span: Span,
+        }
+        impl TyMap for Separate<'_, '_> {
+            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+                if !self.seen.contains(&var) {
+                    self.seen.push(var);
+                    return None;
+                }
+                let ty = self.checker.tables.resolve(&Ty::Var(var));
+                let mut subst = Subst::default();
+                for dim in Mentions::of(&ty).dims {
+                    if self.pending.contains(&dim) {
+                        let name = Arc::clone(&self.checker.tables.var(dim).name);
+                        let unknown = self.checker.unknown(name, self.span);
+                        subst.dims.push((dim, unknown));
+                    }
+                }
+                (!subst.dims.is_empty()).then(|| subst.ty(&ty))
+            }
+
+            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
+                None
+            }
+        }
+        let mut separate = Separate {
+            checker: self,
+            pending,
+            seen: Vec::new(),
+            span,
+        };
+        map_ty(ty, &mut separate).unwrap_or_else(|| ty.clone())
     }
 
     /// The type of applying something of type `ty` to `arg`; the `i`-th argument

@@ -139,7 +139,13 @@ impl Unifier<'_> {
     }
 
     fn unify_arrows(&mut self, x: &Arc<ArrowTy>, y: &Arc<ArrowTy>) -> Result {
-        self.unify(&y.param, &x.param)?;
+        // A function of any size gets one whose size is an earlier parameter.
+        if self.takes_any_size(&y.param) {
+            let param = self.hide_bound(&x.param);
+            self.unify(&y.param, &param)?;
+        } else {
+            self.unify(&y.param, &x.param)?;
+        }
         let mut left = Subst::default();
         let mut right = Subst::default();
         // Both results see one fresh name for the parameter.
@@ -153,7 +159,12 @@ impl Unifier<'_> {
             right.dims.extend(y.name.map(|v| (v, Dim::Var(fresh))));
         }
         let definite = x.ret.ext.is_empty();
+        let any = self.takes_any_size(&y.ret.ty);
         for ext in &x.ret.ext {
+            if any {
+                left.dims.push((*ext, Dim::Any));
+                continue;
+            }
             let name = Arc::clone(&self.tables.var(*ext).name);
             let open = self.tables.new_var(name, VarState::Open, BOUND_DEPTH);
             left.dims.push((*ext, Dim::Var(open)));
@@ -165,16 +176,20 @@ impl Unifier<'_> {
         }
         let expected = left.ty(&x.ret.ty);
         let mut found = right.ty(&y.ret.ty);
-        if definite
-            && let Ty::Var(var) = self.tables.shallow(&expected)
-            && self.open(var)
-        {
-            // A type variable that may hold any size gets a size of its own.
-            if self.tables.ty_var(var).lifted != Liftedness::Unlifted {
-                found = self.hide_bound(&found);
-            }
+        if definite && self.takes_any_size(&expected) {
+            found = self.hide_bound(&found);
         }
         self.unify(&expected, &found)
+    }
+
+    /// Whether the type is an open variable whose values may differ in size.
+    fn takes_any_size(&self, ty: &Ty) -> bool {
+        match self.tables.shallow(ty) {
+            Ty::Var(var) => {
+                self.open(var) && self.tables.ty_var(var).lifted != Liftedness::Unlifted
+            }
+            _ => false,
+        }
     }
 
     /// The type with every size that no scope can see replaced by an unknown one.

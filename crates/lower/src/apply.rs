@@ -96,6 +96,7 @@ impl Lower<'_> {
             return self.unsupported("recursive functions that are evaluated in place");
         }
         self.depth += 1;
+        self.calls.push(self.span);
         let (span, place, calls) = (self.span, self.f.place, self.f.calls);
         self.f.calls = self.f.prov();
         let mark = self.f.n_names();
@@ -116,6 +117,7 @@ impl Lower<'_> {
         self.f.calls = calls;
         self.f.place = place;
         self.span = span;
+        self.calls.pop();
         self.depth -= 1;
         Ok(value)
     }

@@ -102,7 +102,10 @@ impl Lower<'_> {
         let outer = std::mem::replace(&mut self.f, Fun::new());
         let loaded = std::mem::take(&mut self.loaded);
         let (span, depth) = (self.span, std::mem::take(&mut self.depth));
+        let calls = self.calls.len();
+        self.calls.push(span);
         let result = f(self);
+        self.calls.truncate(calls);
         self.span = span;
         self.depth = depth;
         self.loaded = loaded;

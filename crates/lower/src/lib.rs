@@ -92,6 +92,8 @@ struct Lower<'a> {
     depth: usize,
     /// The span of the expression that is being evaluated.
     span: Span,
+    /// The calls around it, the outermost first.
+    calls: Vec<Span>,
 }
 
 /// Lowers a program. `sources` are the files that its spans point into.
@@ -122,6 +124,7 @@ pub fn lower(
         weights: FxHashMap::default(),
         depth: 0,
         span: Span::new(syntax::span::FileId(0), 0, 0),
+        calls: Vec::new(),
     };
     let mut entries = Vec::new();
     let mut errors: Vec<Diagnostic> = Vec::new();
@@ -150,12 +153,20 @@ pub fn lower(
 }
 
 impl Lower<'_> {
-    /// An error: something that is not supported yet, here.
+    /// An error: something that is not supported yet, here. Inside of the
+    /// standard library, the place is that of the call that led there.
     fn unsupported<T>(&self, what: impl AsRef<str>) -> Res<T> {
         let message = format!("not supported yet: {}", what.as_ref());
-        Err(Box::new(
-            Diagnostic::error("not-supported-yet", message).at(self.span, ""),
-        ))
+        let error = Diagnostic::error("not-supported-yet", message);
+        let user = |span: &&Span| !self.places.is_prelude(**span);
+        let mut places = std::iter::once(&self.span).chain(self.calls.iter().rev());
+        Err(Box::new(match places.find(user) {
+            Some(span) if *span != self.span => {
+                let text = "called from here in the standard library";
+                error.at(*span, "").also(self.span, text)
+            }
+            _ => error.at(self.span, ""),
+        }))
     }
 
     /// An error: a broken promise of an earlier stage or of this one.

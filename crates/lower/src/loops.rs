@@ -114,7 +114,7 @@ impl Lower<'_> {
         let mut size_params: Vec<Param<Soacs>> = Vec::new();
         let mut by_var: FxHashMap<VarId, Dim> = FxHashMap::default();
         let mut claims: Vec<Option<VarId>> = Vec::new();
-        varying(&pat.ty, &init_ty, sizes, &mut claims);
+        varying(&pat.ty, &init_ty, sizes, env, &mut claims);
         let mut claim = claims.into_iter();
         let param_ty = init_ty.map_sizes(&mut |size| {
             let Some(atom) = size.and_then(Dim::atom) else {
@@ -413,7 +413,7 @@ impl Lower<'_> {
 const ANONYMOUS: VarId = VarId(u32::MAX);
 
 /// For each size of the type, in order, the variable that says that it varies.
-fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], out: &mut Vec<Option<VarId>>) {
+fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], env: &Env, out: &mut Vec<Option<VarId>>) {
     match (ty, actual) {
         (Ty::Array(array), LTy::Array(found)) => {
             out.push(match &array.dim {
@@ -421,25 +421,33 @@ fn varying(ty: &Ty, actual: &LTy, sizes: &[VarId], out: &mut Vec<Option<VarId>>)
                 tast::Dim::Any => Some(ANONYMOUS),
                 _ => None,
             });
-            varying(&array.elem, &found.1, sizes, out);
+            varying(&array.elem, &found.1, sizes, env, out);
         }
         (Ty::Tuple(parts), LTy::Tuple(found)) => {
             for (ty, found) in parts.iter().zip(found.iter()) {
-                varying(ty, found, sizes, out);
+                varying(ty, found, sizes, env, out);
             }
         }
         (Ty::Record(fields), LTy::Record(found)) => {
             for ((_, ty), (_, found)) in fields.iter().zip(found.iter()) {
-                varying(ty, found, sizes, out);
+                varying(ty, found, sizes, env, out);
             }
         }
         (Ty::Sum(constrs), LTy::Sum(found)) => {
             for ((_, tys), (_, found)) in constrs.iter().zip(found.iter()) {
                 for (ty, found) in tys.iter().zip(found.iter()) {
-                    varying(ty, found, sizes, out);
+                    varying(ty, found, sizes, env, out);
                 }
             }
         }
+        // A type variable for values that vary in size.
+        (Ty::Var(var), _) => match env.get_type(*var) {
+            Some(known) if known.sizes().len() == actual.sizes().len() => {
+                let sizes = known.sizes().into_iter();
+                out.extend(sizes.map(|size| size.is_none().then_some(ANONYMOUS)));
+            }
+            _ => out.extend(actual.sizes().iter().map(|_| None)),
+        },
         _ => out.extend(actual.sizes().iter().map(|_| None)),
     }
 }

@@ -45,6 +45,14 @@ impl<'a> Places<'a> {
         place
     }
 
+    /// Whether the span is in a file that is part of the compiler.
+    pub(crate) fn is_prelude(&self, span: Span) -> bool {
+        let file = self.sources.get(span.file);
+        file.is_none_or(|file| {
+            file.name().starts_with("/prelude/") || file.name() == "/intrinsics.fut"
+        })
+    }
+
     fn line_col(&mut self, id: FileId, offset: u32) -> (u32, u32) {
         let Some(file) = self.sources.get(id) else {
             return (1, 1);

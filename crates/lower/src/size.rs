@@ -218,10 +218,19 @@ impl Lower<'_> {
         if ext.is_empty() {
             return Ok(());
         }
+        let before: Vec<Option<Value>> = ext.iter().map(|var| env.get(*var)).collect();
         for var in ext {
             env.unbind(*var);
         }
         self.target(ty, &value.ty(), env, false)?;
+        // A size that the type only computes with is what it was inside.
+        for (var, before) in ext.iter().zip(before) {
+            if let (None, Some(Value::Scalar(atom, ty))) = (env.get(*var), before)
+                && Dim::from_atom(atom).is_some_and(|dim| self.f.is_outer_of(dim))
+            {
+                env.bind(*var, Value::Scalar(atom, ty));
+            }
+        }
         Ok(())
     }
 
