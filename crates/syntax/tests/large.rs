@@ -60,6 +60,7 @@ fn nests() {
         let names = Interner::new();
         let parse = syntax::parse(&text(100_000), FileId(0), &names);
         assert_eq!(parse.errors[0].id, "nesting-too-deep", "{start}{open}");
+        assert_eq!(parse.errors.len(), 1, "{start}{open}: {:?}", parse.errors);
         let unclosed = text(100_000);
         let unclosed = &unclosed[..start.len() + open.len() * 100_000];
         let parse = syntax::parse(unclosed, FileId(0), &names);

@@ -77,6 +77,8 @@ struct Parser<'a> {
     /// The right-hand side of a declaration could not be read and must be
     /// skipped.
     lost: bool,
+    /// The file is nested too deeply, which was reported: nothing else is.
+    given_up: bool,
     errors: Vec<Diagnostic>,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Parser<'a> {
             braces: 0,
             next_doc: 0,
             lost: false,
+            given_up: false,
             errors: Vec::new(),
         }
     }
@@ -243,6 +246,7 @@ impl<'a> Parser<'a> {
     fn fail<T>(&mut self, error: Option<Diagnostic>) -> Res<T> {
         if let Some(error) = error
             && self.errors.len() < MAX_ERRORS
+            && !self.given_up
         {
             self.errors.push(error);
         }
@@ -255,8 +259,11 @@ impl<'a> Parser<'a> {
         self.fail(error)
     }
 
+    /// Reports the nest and passes all that follows: from inside of it, its levels
+    /// would look like as many mistakes.
     fn too_deep<T>(&mut self, span: Span) -> Res<T> {
-        self.fail(Some(
+        self.pos = self.lexed.tokens.len();
+        let failed = self.fail(Some(
             Diagnostic::error("nesting-too-deep", "this is nested too deeply")
                 .at(span, "")
                 .note(format!(
@@ -264,7 +271,9 @@ impl<'a> Parser<'a> {
                      and {MAX_SUFFIXES} suffixes may follow an expression"
                 ))
                 .hint("bind a part of it to a name"),
-        ))
+        ));
+        self.given_up = true;
+        failed
     }
 
     /// Runs a recursive step.
