@@ -64,7 +64,8 @@ pub struct Emit<'p, 'c> {
     /// The program's functions, by id.
     pub functions: Vec<FunctionValue<'c>>,
     pub copies: RefCell<FxHashMap<CopyKey, FunctionValue<'c>>>,
-    pub powers: RefCell<FxHashMap<PrimType, FunctionValue<'c>>>,
+    /// Functions for integer powers, by type and number of lanes.
+    pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
     checks: RefCell<FxHashMap<u32, PointerValue<'c>>>,
     data: RefCell<FxHashMap<u32, PointerValue<'c>>>,

@@ -9,7 +9,7 @@
 
 use crate::emit::{Emit, call, call_value, var_type};
 use crate::error::{Error, Res};
-use crate::scalar::Scalars;
+use crate::ops::Ops;
 use crate::types::{Value, int, pointer};
 use imp::{Expr, Function, Stmt, Var, VarType};
 use inkwell::IntPredicate;
@@ -136,9 +136,9 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
-    /// Emits scalar operators at the current place.
-    pub fn scalars(&self) -> Scalars<'_, 'p, 'c> {
-        Scalars {
+    /// Emits operators at the current place.
+    pub fn ops(&self) -> Ops<'_, 'p, 'c> {
+        Ops {
             emit: self.emit,
             builder: &self.builder,
         }
@@ -302,7 +302,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         let mut values: Vec<Value<'c>> = vec![failed.into()];
         for result in &self.function.results {
             values.push(match self.var_type(*result)? {
-                VarType::Scalar(ty) => self.scalars().constant(Scalar::zero(ty))?,
+                VarType::Scalar(ty) => self.ops().constant(Scalar::zero(ty))?,
                 VarType::Buffer => self.emit.types.ptr.const_null().into(),
                 VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),
             });
@@ -348,48 +348,67 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
 
     fn expr_here(&mut self, expr: &Expr) -> Res<Value<'c>> {
         match expr {
-            Expr::Const(x) => self.scalars().constant(*x),
+            Expr::Const(x) => self.ops().constant(*x),
             Expr::Var(v) => self.get(*v),
             Expr::Unary(op, ty, x) => {
                 let x = self.expr(x)?;
-                self.scalars().unary(*op, *ty, x)
+                self.ops().unary(*op, *ty, x)
             }
             Expr::Binary(BinOp::Pow, ty, x, y) if small_power(y).is_some() && ty.is_int() => {
-                let x = self.int_expr(x)?;
+                let x = self.expr(x)?;
                 let exponent = small_power(y).unwrap_or_default();
-                Ok(self.scalars().constant_power(x, exponent)?.into())
+                self.ops().constant_power(x, exponent)
             }
             Expr::Binary(op, ty, x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
-                self.scalars().binary(*op, *ty, x, y)
+                self.ops().binary(*op, *ty, x, y)
             }
             Expr::Compare(op, ty, x, y) => {
                 let (x, y) = (self.expr(x)?, self.expr(y)?);
-                Ok(self.scalars().compare(*op, *ty, x, y)?.into())
+                self.ops().compare(*op, *ty, x, y)
             }
             Expr::Convert(op, from, to, x) => {
                 let x = self.expr(x)?;
-                self.scalars().convert(*op, *from, *to, x)
+                self.ops().convert(*op, *from, *to, x)
             }
             Expr::Select(_, c, x, y) => {
-                let (c, x, y) = (self.int_expr(c)?, self.expr(x)?, self.expr(y)?);
-                self.scalars().select(c, x, y)
+                let (c, x, y) = (self.expr(c)?, self.expr(x)?, self.expr(y)?);
+                self.ops().select(c, x, y)
             }
             Expr::Fma(ty, x, y, z) => {
                 let (x, y, z) = (self.expr(x)?, self.expr(y)?, self.expr(z)?);
-                self.scalars().fma(*ty, x, y, z)
+                self.ops().fma(*ty, x, y, z)
             }
             Expr::Math(fun, ty, args) => {
                 let args: Res<Vec<_>> = args.iter().map(|arg| self.expr(arg)).collect();
-                self.scalars().math(*fun, *ty, &args?)
+                self.ops().math(*fun, *ty, &args?)
             }
-            Expr::Splat(..)
-            | Expr::Lanes(..)
-            | Expr::Any(_)
-            | Expr::All(_)
-            | Expr::FirstLane(_)
-            | Expr::Extract(..)
-            | Expr::Insert(..) => Err(Error::bug("vectors have no code")),
+            Expr::Splat(lanes, x) => {
+                let x = self.expr(x)?;
+                self.ops().splat(x, *lanes)
+            }
+            Expr::Lanes(ty, lanes) => Ok(self.ops().numbers(*ty, *lanes)),
+            Expr::Any(mask) => {
+                let mask = self.expr(mask)?;
+                self.ops().any(mask)
+            }
+            Expr::All(mask) => {
+                let mask = self.expr(mask)?;
+                self.ops().all(mask)
+            }
+            Expr::FirstLane(mask) => {
+                let mask = self.expr(mask)?;
+                self.ops().first_lane(mask)
+            }
+            Expr::Extract(x, lane) => {
+                let (x, lane) = (self.expr(x)?, self.int_expr(lane)?);
+                self.ops().extract(x, lane)
+            }
+            Expr::Insert(x, lane, value) => {
+                let (x, lane) = (self.expr(x)?, self.int_expr(lane)?);
+                let value = self.expr(value)?;
+                self.ops().insert(x, lane, value)
+            }
         }
     }
 
@@ -408,6 +427,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
 fn small_power(exponent: &Expr) -> Option<u32> {
     match exponent {
         Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
+        Expr::Splat(_, x) => small_power(x),
         _ => None,
     }
 }

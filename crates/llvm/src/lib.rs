@@ -13,9 +13,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `types`, `scalar` | LLVM types and constants; operators |
+//! | `types`, `ops` | LLVM types and constants; operators |
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
-//! | `function`, `stmt`, `loops`, `tasks`, `copy`, `walk` | code of functions |
+//! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `walk` | code of functions |
 //! | `entries`, `tables` | exported functions, the program's description |
 //! | `target`, `passes`, `module`, `jit` | machine, pipeline, outputs |
 
@@ -25,11 +25,12 @@ mod entries;
 mod error;
 mod function;
 mod jit;
+mod lanes;
 mod loops;
 mod metadata;
 mod module;
+mod ops;
 mod passes;
-mod scalar;
 mod stmt;
 mod tables;
 mod target;

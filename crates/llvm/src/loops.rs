@@ -24,10 +24,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 })
             }
             How::Tasks(launch) => self.task_loop(f, launch),
-            How::Lanes(width) => Err(Error::Unsupported(format!(
-                "loops in {width} vector lanes (in function {})",
-                self.function.name
-            ))),
+            How::Lanes(_) => Err(Error::bug(
+                "a loop in lanes has not become vector code before",
+            )),
         }
     }
 

@@ -6,9 +6,9 @@ use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{Value, int, pointer};
 use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Stmt, Var, VarType};
+use inkwell::types::BasicType;
 use inkwell::values::{AggregateValue, IntValue, PointerValue};
-use inkwell::{IntPredicate, types::BasicType};
-use prim::PrimType;
+use prim::{ConvOp, PrimType};
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Statements, one after another.
@@ -26,9 +26,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             }
             Stmt::Load(v, access) => self.load(*v, access),
             Stmt::Store(access, e) => self.store(access, e),
-            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
-                Err(Error::bug("vectors have no code"))
-            }
+            Stmt::LoadLanes { var, from, mask } => self.load_lanes(*var, from, mask.as_ref()),
+            Stmt::StoreLanes { to, value, mask } => self.store_lanes(to, value, mask.as_ref()),
             Stmt::Alloc(v, bytes) => self.alloc(*v, bytes),
             Stmt::Frame {
                 buffer,
@@ -127,25 +126,22 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.annotate(store, access.buffer)
     }
 
-    fn loaded(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
+    /// A value from memory as it is in registers.
+    pub fn loaded(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
         if ty != PrimType::Bool {
             return Ok(value);
         }
-        let (value, zero) = (int(value)?, self.emit.types.i8.const_zero());
-        Ok(self
-            .builder
-            .build_int_compare(IntPredicate::NE, value, zero, "")?
-            .into())
+        self.ops()
+            .convert(ConvOp::IToB, PrimType::I8, PrimType::Bool, value)
     }
 
-    fn stored(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
+    /// A value from registers as it is in memory.
+    pub fn stored(&self, value: Value<'c>, ty: PrimType) -> Res<Value<'c>> {
         if ty != PrimType::Bool {
             return Ok(value);
         }
-        Ok(self
-            .builder
-            .build_int_z_extend(int(value)?, self.emit.types.i8, "")?
-            .into())
+        self.ops()
+            .convert(ConvOp::BToI, PrimType::Bool, PrimType::I8, value)
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr) -> Res<()> {

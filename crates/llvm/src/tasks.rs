@@ -31,7 +31,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let (wide_from, wide_to) = (self.wide(from)?, self.wide(to)?);
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
         let zero = types.i64.const_zero();
-        let count = self.scalars().select(some, count.into(), zero.into())?;
+        let count = self.ops().select(some.into(), count.into(), zero.into())?;
 
         // The environment: the first iteration's number, then what is captured.
         let names = captured(&f.body, &[&launch.owned, &launch.locals, &[f.var]]);

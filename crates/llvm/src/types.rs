@@ -1,8 +1,8 @@
-//! The LLVM types and constants of scalars.
+//! The LLVM types of scalars and vectors, constants.
 //!
 //! In registers a `bool` is an `i1` and an `f16` its bits as an `i16` (so that
 //! every conversion and rounding stands in the code that says so); in memory a
-//! `bool` is an `i8` that holds 0 or 1.
+//! `bool` is an `i8` that holds 0 or 1. A vector is one of either.
 
 use crate::error::{Error, Res};
 use imp::VarType;
@@ -10,7 +10,7 @@ use inkwell::AddressSpace;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::types::{BasicTypeEnum, FloatType, IntType, PointerType, VectorType};
-use inkwell::values::{BasicValueEnum, FloatValue, IntValue, PointerValue};
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use prim::{PrimType, Scalar};
 
 /// A value in a register.
@@ -100,6 +100,14 @@ impl<'c> Types<'c> {
         }
     }
 
+    /// A vector in memory.
+    pub fn memory_vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
+        match ty {
+            PrimType::Bool => self.i8.vec_type(lanes),
+            _ => self.vector(ty, lanes),
+        }
+    }
+
     /// An `i64` constant.
     pub fn const_i64(&self, x: i64) -> IntValue<'c> {
         self.i64.const_int(x as u64, false)
@@ -125,11 +133,11 @@ pub fn int(value: Value<'_>) -> Res<IntValue<'_>> {
         .map_err(|()| Error::bug("an LLVM value is not an integer"))
 }
 
-/// The value as a float; anything else is a bug.
-pub fn float(value: Value<'_>) -> Res<FloatValue<'_>> {
+/// The value as a vector; anything else is a bug.
+pub fn vector(value: Value<'_>) -> Res<VectorValue<'_>> {
     value
         .try_into()
-        .map_err(|()| Error::bug("an LLVM value is not a float"))
+        .map_err(|()| Error::bug("an LLVM value is not a vector"))
 }
 
 /// The value as a pointer; anything else is a bug.

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
+pub mod cases;
+pub mod memory;
+
 use imp::{
     Access, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
     Program, Stmt, Var, VarInfo, VarType,
@@ -23,7 +26,7 @@ pub struct Fun {
 }
 
 impl Fun {
-    fn var(&mut self, hint: &str, ty: VarType) -> Var {
+    pub fn var(&mut self, hint: &str, ty: VarType) -> Var {
         self.vars.push(VarInfo {
             ty,
             hint: hint.into(),
@@ -150,6 +153,11 @@ pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
         unique: false,
     }
 }
+/// The type of an entry's parameter or result that is a scalar.
+pub fn entry_type(ty: PrimType) -> EntryType {
+    let same = ScalarType::ALL.iter().find(|t| t.name() == ty.name());
+    EntryType::Scalar(*same.unwrap())
+}
 pub fn array_of(ty: ScalarType) -> EntryType {
     EntryType::Array(ty, 1)
 }
@@ -187,6 +195,23 @@ pub fn jit(program: &Program, cpu: &str) -> Jit {
     let module = llvm::compile(program, &options).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the runtime's symbols are what its interface says.
     unsafe { Jit::new(&module, &runtime::symbols()) }.unwrap()
+}
+
+/// The processors to compile for that this machine can stand in for.
+pub fn machines() -> Vec<&'static str> {
+    let mut machines = vec!["native", "x86-64-v2"];
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        machines.push("x86-64-v3");
+    }
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
+    {
+        machines.push("x86-64-v4");
+    }
+    machines
 }
 
 /// A context with a number of threads for a program.

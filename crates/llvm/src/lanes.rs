@@ -1,0 +1,385 @@
+//! Loads and stores of vectors.
+//!
+//! Lanes one after another, forwards or backwards, are one access, masked where
+//! a mask is given. Lanes a small constant distance apart are read by a few such
+//! accesses, none of which leaves the span between the first element and the
+//! last, and sorted by shuffles. All else is gathered and scattered; LLVM
+//! scatters in the order of the lanes. A `bool` is a byte in memory.
+//!
+//! Where a mask is given, lanes that are not set may have positions outside the
+//! block, so LLVM is told nothing about addresses then.
+
+use crate::emit::{call, call_instruction};
+use crate::error::{Error, Res};
+use crate::function::{Frame, instruction_of};
+use crate::types::{Value, vector};
+use imp::{Expr, LaneAccess, LanePositions, Var};
+use inkwell::llvm_sys::core::LLVMBuildGEP2;
+use inkwell::types::{AsTypeRef, BasicTypeEnum, VectorType};
+use inkwell::values::{
+    AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue,
+};
+use prim::PrimType;
+use std::ops::RangeInclusive;
+
+/// Elements at most so far apart are read by accesses that cover the gaps.
+const MAX_STRIDE: u64 = 4;
+
+/// An access, ready but for positions.
+struct Target<'c> {
+    var: Var,
+    buffer: PointerValue<'c>,
+    elem: PrimType,
+    lanes: u32,
+    /// The type in memory.
+    ty: VectorType<'c>,
+    mask: Option<VectorValue<'c>>,
+}
+
+/// How lanes lie.
+enum Way<'c> {
+    /// The first lane, and how many elements each lane lies after the one before.
+    Near(IntValue<'c>, i64),
+    /// Each lane's position.
+    Each(VectorValue<'c>),
+}
+
+impl<'c> Frame<'_, '_, 'c> {
+    /// A variable gets each lane's element.
+    pub fn load_lanes(&mut self, var: Var, from: &LaneAccess, mask: Option<&Expr>) -> Res<()> {
+        let target = self.target(from, mask)?;
+        let near = match mask {
+            None => 0..=MAX_STRIDE,
+            Some(_) => 1..=1,
+        };
+        let value = match self.way(from, near)? {
+            Way::Near(position, stride) => self.load_near(&target, position, stride)?,
+            Way::Each(positions) => self.gather(&target, positions)?,
+        };
+        let value = self.loaded(value.into(), from.elem)?;
+        self.set(var, value)
+    }
+
+    /// Each lane's element gets its value.
+    pub fn store_lanes(&mut self, to: &LaneAccess, value: &Expr, mask: Option<&Expr>) -> Res<()> {
+        let value = self.expr(value)?;
+        let value = vector(self.stored(value, to.elem)?)?;
+        let target = self.target(to, mask)?;
+        match self.way(to, 1..=1)? {
+            Way::Near(position, stride) => self.store_near(&target, position, stride, value),
+            Way::Each(positions) => self.scatter(&target, positions, value),
+        }
+    }
+
+    fn target(&mut self, access: &LaneAccess, mask: Option<&Expr>) -> Res<Target<'c>> {
+        let (elem, lanes) = (access.elem, access.lanes);
+        let mask = mask.map(|mask| self.expr(mask)).transpose()?;
+        Ok(Target {
+            var: access.buffer,
+            buffer: self.buffer(access.buffer)?,
+            elem,
+            lanes,
+            ty: self.emit.types.memory_vector(elem, lanes),
+            mask: mask.map(vector).transpose()?,
+        })
+    }
+
+    /// How lanes lie; a constant distance counts as near in a range.
+    fn way(&mut self, access: &LaneAccess, near: RangeInclusive<u64>) -> Res<Way<'c>> {
+        Ok(match &access.at {
+            LanePositions::Unit(position) => Way::Near(self.int_expr(position)?, 1),
+            LanePositions::Strided(position, _) if access.lanes == 1 => {
+                Way::Near(self.int_expr(position)?, 1)
+            }
+            LanePositions::Strided(position, stride) => {
+                let position = self.int_expr(position)?;
+                let constant = match stride {
+                    Expr::Const(x) => x.as_i64(),
+                    _ => None,
+                };
+                match constant.filter(|stride| near.contains(&stride.unsigned_abs())) {
+                    Some(stride) => Way::Near(position, stride),
+                    None => {
+                        let stride = self.int_expr(stride)?;
+                        Way::Each(self.progression(access.lanes, position, stride)?)
+                    }
+                }
+            }
+            LanePositions::Each(positions) => {
+                let positions = self.expr(positions)?;
+                Way::Each(vector(positions)?)
+            }
+        })
+    }
+
+    /// `position + lane * stride`.
+    fn progression(
+        &self,
+        lanes: u32,
+        position: IntValue<'c>,
+        stride: IntValue<'c>,
+    ) -> Res<VectorValue<'c>> {
+        let ops = self.ops();
+        let first = vector(ops.splat(position.into(), lanes)?)?;
+        let stride = vector(ops.splat(stride.into(), lanes)?)?;
+        let numbers = vector(ops.numbers(PrimType::I64, lanes))?;
+        let steps = self.builder.build_int_mul(numbers, stride, "")?;
+        Ok(self.builder.build_int_add(first, steps, "")?)
+    }
+
+    /// A position so many elements further.
+    fn further(&self, position: IntValue<'c>, by: i64) -> Res<IntValue<'c>> {
+        let by = self.emit.types.const_i64(by);
+        Ok(self.builder.build_int_add(position, by, "")?)
+    }
+
+    fn load_near(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        stride: i64,
+    ) -> Res<VectorValue<'c>> {
+        let n = target.lanes;
+        if stride == 1 {
+            return self.load_row(target, position, target.mask);
+        }
+        if stride == 0 {
+            let address = self.element(target.buffer, target.elem, position)?;
+            let ty = self.emit.types.memory(target.elem);
+            let value = self.builder.build_load(ty, address, "")?;
+            self.plain(target, instruction_of(value)?)?;
+            return vector(self.ops().splat(value, n)?);
+        }
+        let low = self.further(position, i64::from(n - 1) * stride.min(0))?;
+        let lies = lies(n, stride);
+        let starts = rows(n, stride);
+        let mask = target.mask.map(|mask| self.pick(mask, mask, &lies));
+        let mask = mask.transpose()?;
+        let row = |start: u32| {
+            let position = self.further(low, i64::from(start))?;
+            self.load_row(target, position, mask)
+        };
+        let mut found = row(0)?;
+        if starts.len() == 1 {
+            return self.pick(found, found, &lies);
+        }
+        // Where lanes are that were found by now; row by row more of them.
+        let mut known: Vec<Option<u32>> = lies.iter().map(|lie| lie.filter(|at| *at < n)).collect();
+        for start in &starts[1..] {
+            let lane = |(known, lie): (&Option<u32>, &Option<u32>)| {
+                let new = lie.and_then(|at| at.checked_sub(*start));
+                known.or(new.filter(|at| *at < n).map(|at| at + n))
+            };
+            let places: Vec<_> = known.iter().zip(&lies).map(lane).collect();
+            found = self.pick(found, row(*start)?, &places)?;
+            known = (0..n)
+                .zip(places)
+                .map(|(i, place)| place.map(|_| i))
+                .collect();
+        }
+        Ok(found)
+    }
+
+    fn store_near(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        stride: i64,
+        value: VectorValue<'c>,
+    ) -> Res<()> {
+        if stride == 1 {
+            return self.store_row(target, position, value, target.mask);
+        }
+        let low = self.further(position, i64::from(target.lanes - 1) * stride.min(0))?;
+        let lies = lies(target.lanes, stride);
+        let value = self.pick(value, value, &lies)?;
+        let mask = target.mask.map(|mask| self.pick(mask, mask, &lies));
+        self.store_row(target, low, value, mask.transpose()?)
+    }
+
+    fn pick(
+        &self,
+        x: VectorValue<'c>,
+        y: VectorValue<'c>,
+        places: &[Option<u32>],
+    ) -> Res<VectorValue<'c>> {
+        self.ops().shuffle(x, y, places)
+    }
+
+    /// Loads elements one after another.
+    fn load_row(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        mask: Option<VectorValue<'c>>,
+    ) -> Res<VectorValue<'c>> {
+        let address = self.start(target, position, mask)?;
+        let Some(mask) = mask else {
+            let value = self.builder.build_load(target.ty, address, "")?;
+            self.plain(target, instruction_of(value)?)?;
+            return vector(value);
+        };
+        let zero = target.ty.const_zero();
+        let args = [
+            address.into(),
+            self.alignment(target),
+            mask.into(),
+            zero.into(),
+        ];
+        let types = [target.ty.into(), self.emit.types.ptr.into()];
+        result(self.masked(target, "llvm.masked.load", &types, &args)?)
+    }
+
+    fn store_row(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        value: VectorValue<'c>,
+        mask: Option<VectorValue<'c>>,
+    ) -> Res<()> {
+        let address = self.start(target, position, mask)?;
+        let Some(mask) = mask else {
+            let store = self.builder.build_store(address, value)?;
+            return self.plain(target, store);
+        };
+        let args = [
+            value.into(),
+            address.into(),
+            self.alignment(target),
+            mask.into(),
+        ];
+        let types = [target.ty.into(), self.emit.types.ptr.into()];
+        self.masked(target, "llvm.masked.store", &types, &args)?;
+        Ok(())
+    }
+
+    fn gather(&self, target: &Target<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
+        let addresses = self.addresses(target, positions);
+        let zero = target.ty.const_zero();
+        let args = [
+            addresses.into(),
+            self.alignment(target),
+            self.mask_or_all(target),
+            zero.into(),
+        ];
+        let types = [target.ty.into(), addresses.get_type().into()];
+        result(self.masked(target, "llvm.masked.gather", &types, &args)?)
+    }
+
+    fn scatter(
+        &self,
+        target: &Target<'c>,
+        positions: VectorValue<'c>,
+        value: VectorValue<'c>,
+    ) -> Res<()> {
+        let addresses = self.addresses(target, positions);
+        let args = [
+            value.into(),
+            addresses.into(),
+            self.alignment(target),
+            self.mask_or_all(target),
+        ];
+        let types = [target.ty.into(), addresses.get_type().into()];
+        self.masked(target, "llvm.masked.scatter", &types, &args)?;
+        Ok(())
+    }
+
+    /// The address of the lowest lane's element.
+    fn start(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        mask: Option<VectorValue<'c>>,
+    ) -> Res<PointerValue<'c>> {
+        if mask.is_none() {
+            return self.element(target.buffer, target.elem, position);
+        }
+        let ty = self.emit.types.memory(target.elem);
+        // SAFETY: nothing is promised about the address.
+        Ok(unsafe { self.builder.build_gep(ty, target.buffer, &[position], "")? })
+    }
+
+    /// The address of each lane's element.
+    fn addresses(&self, target: &Target<'c>, positions: VectorValue<'c>) -> VectorValue<'c> {
+        let ty = self.emit.types.memory(target.elem);
+        let mut positions = [positions.as_value_ref()];
+        // SAFETY: a pointer and a vector of indices give a vector of pointers,
+        // for which inkwell has no call. Nothing is promised about addresses.
+        unsafe {
+            VectorValue::new(LLVMBuildGEP2(
+                self.builder.as_mut_ptr(),
+                ty.as_type_ref(),
+                target.buffer.as_value_ref(),
+                positions.as_mut_ptr(),
+                1,
+                c"".as_ptr(),
+            ))
+        }
+    }
+
+    fn mask_or_all(&self, target: &Target<'c>) -> Value<'c> {
+        let all = || {
+            let set = self.emit.types.i1.const_all_ones();
+            VectorType::const_vector(&vec![set; target.lanes as usize])
+        };
+        target.mask.unwrap_or_else(all).into()
+    }
+
+    /// The alignment of an element, as intrinsics want it.
+    fn alignment(&self, target: &Target<'c>) -> Value<'c> {
+        let bytes = self.emit.types.i32.const_int(target.elem.size(), false);
+        bytes.into()
+    }
+
+    /// Calls one of the intrinsics for vectors in memory.
+    fn masked(
+        &self,
+        target: &Target<'c>,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        args: &[Value<'c>],
+    ) -> Res<CallSiteValue<'c>> {
+        let site = call(&self.builder, self.emit.intrinsic(name, types)?, args)?;
+        self.annotate(call_instruction(site), target.var)?;
+        Ok(site)
+    }
+
+    /// A load or store that is aligned as its elements.
+    fn plain(&self, target: &Target<'c>, access: InstructionValue<'c>) -> Res<()> {
+        access
+            .set_alignment(target.elem.size() as u32)
+            .map_err(Error::bug)?;
+        self.annotate(access, target.var)
+    }
+}
+
+/// Where lanes lie, counted in elements from the lowest one.
+fn lies(lanes: u32, stride: i64) -> Vec<Option<u32>> {
+    let apart = stride.unsigned_abs() as u32;
+    let mut lies: Vec<_> = (0..lanes).map(|lane| Some(lane * apart)).collect();
+    if stride < 0 {
+        lies.reverse();
+    }
+    lies
+}
+
+/// The starts of rows of as many elements as there are lanes that cover all
+/// lanes, in order and counted from the lowest one. The last row ends with the
+/// last lane.
+fn rows(lanes: u32, stride: i64) -> Vec<u32> {
+    let apart = stride.unsigned_abs() as u32;
+    let last = (lanes - 1) * apart + 1 - lanes;
+    let mut starts: Vec<u32> = Vec::new();
+    for lie in (0..lanes).map(|lane| lane * apart) {
+        if starts.last().is_none_or(|start| lie >= start + lanes) {
+            starts.push(lie.min(last));
+        }
+    }
+    starts
+}
+
+/// The vector that an intrinsic gives.
+fn result(site: CallSiteValue<'_>) -> Res<VectorValue<'_>> {
+    let value = site.try_as_basic_value().basic();
+    vector(value.ok_or_else(|| Error::bug("a load has no value"))?)
+}

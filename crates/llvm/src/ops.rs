@@ -1,0 +1,157 @@
+//! Operators on scalars and vectors, bit for bit as `prim::eval` defines them
+//! for scalars: dispatch by type, truth values, comparisons, conversions.
+//!
+//! The same code serves both: an operator on vectors is the operator on scalars
+//! built from instructions that work lane by lane ([`build`]). Integers, floats
+//! and what only vectors have ([`lanes`]) have files of their own.
+
+mod build;
+mod float;
+mod int;
+mod lanes;
+
+use crate::emit::{Emit, call_value};
+use crate::error::{Error, Res};
+use crate::types::Value;
+use build::{float_like, int_like, shaped};
+use inkwell::builder::Builder;
+use inkwell::{FloatPredicate, IntPredicate};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+
+/// Emits operators where a builder stands.
+#[derive(Clone, Copy)]
+pub struct Ops<'e, 'p, 'c> {
+    pub emit: &'e Emit<'p, 'c>,
+    pub builder: &'e Builder<'c>,
+}
+
+fn no_operator(name: &str, ty: PrimType) -> Error {
+    Error::bug(format_args!("{name} is not an operator on {ty}"))
+}
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// A constant.
+    pub fn constant(&self, x: Scalar) -> Res<Value<'c>> {
+        self.emit.types.constant(self.builder, x)
+    }
+
+    /// A binary operator.
+    pub fn binary(&self, op: BinOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        match ty {
+            PrimType::Bool => self.bits(op, ty, x, y),
+            PrimType::F16 => self.half_binary(op, x, y),
+            PrimType::F32 | PrimType::F64 => self.float_binary(op, ty, x, y),
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => {
+                self.int_binary(op, ty, x, y)
+            }
+        }
+    }
+
+    fn bits(&self, op: BinOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        match op {
+            BinOp::And => self.and(x, y),
+            BinOp::Or => self.or(x, y),
+            BinOp::Xor => self.xor(x, y),
+            _ => Err(no_operator(op.name(), ty)),
+        }
+    }
+
+    /// A unary operator.
+    pub fn unary(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        match ty {
+            PrimType::Bool if op == UnOp::Not => self.not(x),
+            PrimType::Bool => Err(no_operator(op.name(), ty)),
+            PrimType::F16 => self.half_unary(op, x),
+            PrimType::F32 | PrimType::F64 => self.float_unary(op, ty, x),
+            PrimType::I8 | PrimType::I16 | PrimType::I32 | PrimType::I64 => {
+                self.int_unary(op, ty, x)
+            }
+        }
+    }
+
+    /// A comparison, as an `i1`.
+    pub fn compare(&self, op: CmpOp, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        if ty.is_float() {
+            let predicate = match op {
+                CmpOp::Eq => FloatPredicate::OEQ,
+                CmpOp::FLt => FloatPredicate::OLT,
+                CmpOp::FLe => FloatPredicate::OLE,
+                _ => return Err(no_operator(op.name(), ty)),
+            };
+            return self.float_compare(predicate, self.widened(ty, x)?, self.widened(ty, y)?);
+        }
+        let predicate = match op {
+            CmpOp::Eq => IntPredicate::EQ,
+            CmpOp::SLt => IntPredicate::SLT,
+            CmpOp::SLe => IntPredicate::SLE,
+            CmpOp::ULt | CmpOp::BLt => IntPredicate::ULT,
+            CmpOp::ULe | CmpOp::BLe => IntPredicate::ULE,
+            CmpOp::FLt | CmpOp::FLe => return Err(no_operator(op.name(), ty)),
+        };
+        self.int_compare(predicate, x, y)
+    }
+
+    /// A conversion.
+    pub fn convert(
+        &self,
+        op: ConvOp,
+        from: PrimType,
+        to: PrimType,
+        x: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        match op {
+            ConvOp::SExt => self.resize(x, types.int(to), true),
+            ConvOp::ZExt | ConvOp::BToI => self.resize(x, types.int(to), false),
+            // A half-precision result goes through single precision: integers
+            // that are not exact there are beyond every half.
+            ConvOp::SToF => {
+                let wide = self.int_to_float(x, types.float(to), true)?;
+                self.narrowed(to, wide)
+            }
+            ConvOp::UToF | ConvOp::BToF => {
+                let wide = self.int_to_float(x, types.float(to), false)?;
+                self.narrowed(to, wide)
+            }
+            ConvOp::FToS => {
+                let x = self.finite_or_zero(from, x)?;
+                self.saturating("llvm.fptosi.sat", to, x)
+            }
+            ConvOp::FToU => {
+                let x = self.finite_or_zero(from, x)?;
+                let signed = self.saturating("llvm.fptosi.sat", to, x)?;
+                let unsigned = self.saturating("llvm.fptoui.sat", to, x)?;
+                self.select(self.is_less(x, float_like(x, 0.0)?)?, signed, unsigned)
+            }
+            ConvOp::FConv => self.float_to_float(from, to, x),
+            ConvOp::IToB => self.int_compare(IntPredicate::NE, x, int_like(x, 0)?),
+            ConvOp::FToB => {
+                let x = self.widened(from, x)?;
+                self.float_compare(FloatPredicate::UNE, x, float_like(x, 0.0)?)
+            }
+            ConvOp::ToBits | ConvOp::FromBits if from == PrimType::F16 || to == PrimType::F16 => {
+                Ok(x)
+            }
+            ConvOp::ToBits | ConvOp::FromBits => self.bits_as(x, types.register(to)),
+        }
+    }
+
+    /// A float in the type of computation, 0 in place of an infinity.
+    fn finite_or_zero(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let x = self.widened(ty, x)?;
+        let absolute = self.intrinsic("llvm.fabs", &[x])?;
+        let infinity = float_like(x, f64::INFINITY)?;
+        let infinite = self.float_compare(FloatPredicate::OEQ, absolute, infinity)?;
+        self.select(infinite, float_like(x, 0.0)?, x)
+    }
+
+    fn saturating(&self, name: &str, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let to = shaped(x, self.emit.types.int(to).into())?;
+        let f = self.emit.intrinsic(name, &[to, x.get_type()])?;
+        call_value(self.builder, f, &[x])
+    }
+
+    fn is_less(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        self.float_compare(FloatPredicate::OLT, x, y)
+    }
+}

@@ -1,0 +1,247 @@
+//! Instructions on scalars or, lane by lane, on vectors: what the operators are
+//! made of. Operands have the same number of lanes, or none.
+
+use super::Ops;
+use crate::emit::call_value;
+use crate::error::{Error, Res};
+use crate::types::Value;
+use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType, VectorType};
+use inkwell::{FloatPredicate, IntPredicate};
+
+/// Number of lanes of a vector.
+pub fn lanes_of(x: Value<'_>) -> Option<u32> {
+    match x {
+        Value::VectorValue(x) => Some(x.get_type().get_size()),
+        _ => None,
+    }
+}
+
+/// A constant in as many lanes, or none, as a value has.
+fn spread<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
+    match lanes_of(x) {
+        Some(lanes) => VectorType::const_vector(&vec![constant; lanes as usize]).into(),
+        None => constant,
+    }
+}
+
+/// The integer type of a value or of its lanes.
+fn int_type(x: Value<'_>) -> Res<IntType<'_>> {
+    match elem_type(x) {
+        BasicTypeEnum::IntType(ty) => Ok(ty),
+        _ => Err(unfit("an integer")),
+    }
+}
+
+/// The float type of a value or of its lanes.
+fn float_type(x: Value<'_>) -> Res<FloatType<'_>> {
+    match elem_type(x) {
+        BasicTypeEnum::FloatType(ty) => Ok(ty),
+        _ => Err(unfit("a float")),
+    }
+}
+
+/// The type of a value or of its lanes.
+fn elem_type(x: Value<'_>) -> BasicTypeEnum<'_> {
+    match x {
+        Value::VectorValue(x) => x.get_type().get_element_type(),
+        _ => x.get_type(),
+    }
+}
+
+/// An integer constant in the type of a value.
+pub fn int_like(x: Value<'_>, constant: u64) -> Res<Value<'_>> {
+    Ok(spread(x, int_type(x)?.const_int(constant, false).into()))
+}
+
+/// The constant whose bits are all set in the type of a value.
+pub fn ones_like(x: Value<'_>) -> Res<Value<'_>> {
+    Ok(spread(x, int_type(x)?.const_all_ones().into()))
+}
+
+/// A float constant in the type of a value.
+pub fn float_like(x: Value<'_>, constant: f64) -> Res<Value<'_>> {
+    Ok(spread(x, float_type(x)?.const_float(constant).into()))
+}
+
+/// Width of an integer or of an integer in each lane.
+pub fn width(x: Value<'_>) -> Res<u32> {
+    Ok(int_type(x)?.get_bit_width())
+}
+
+/// An integer type with as many lanes as a value.
+fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
+    lanes_of(x).map_or_else(|| elem.into(), |lanes| elem.vec_type(lanes).into())
+}
+
+/// A type with as many lanes as a value.
+pub fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
+    match elem {
+        BasicTypeEnum::IntType(elem) => Ok(shaped_int(x, elem)),
+        BasicTypeEnum::FloatType(elem) => {
+            Ok(lanes_of(x).map_or_else(|| elem.into(), |lanes| elem.vec_type(lanes).into()))
+        }
+        _ => Err(unfit("a scalar")),
+    }
+}
+
+fn unfit(wanted: &str) -> Error {
+    Error::bug(format_args!("an operand is not {wanted}"))
+}
+
+/// Methods for instructions on integers or floats, or vectors of them.
+macro_rules! instructions {
+    ($($(#[$doc:meta])* $name:ident = $kind:ident $build:ident($($arg:ident),+ $(; $flag:literal)?);)*) => {
+        impl<'c> Ops<'_, '_, 'c> {
+            $(
+                $(#[$doc])*
+                pub(super) fn $name(&self, $($arg: Value<'c>),+) -> Res<Value<'c>> {
+                    Ok(match ($($arg,)+) {
+                        ($(Value::$kind($arg),)+) => {
+                            self.builder.$build($($arg),+, $($flag,)? "")?.into()
+                        }
+                        ($(Value::VectorValue($arg),)+) => {
+                            self.builder.$build($($arg),+, $($flag,)? "")?.into()
+                        }
+                        _ => return Err(unfit(stringify!($kind))),
+                    })
+                }
+            )*
+        }
+    };
+}
+
+instructions! {
+    add = IntValue build_int_add(x, y);
+    sub = IntValue build_int_sub(x, y);
+    mul = IntValue build_int_mul(x, y);
+    signed_div = IntValue build_int_signed_div(x, y);
+    signed_rem = IntValue build_int_signed_rem(x, y);
+    unsigned_div = IntValue build_int_unsigned_div(x, y);
+    unsigned_rem = IntValue build_int_unsigned_rem(x, y);
+    and = IntValue build_and(x, y);
+    or = IntValue build_or(x, y);
+    xor = IntValue build_xor(x, y);
+    not = IntValue build_not(x);
+    neg = IntValue build_int_neg(x);
+    left_shift = IntValue build_left_shift(x, y);
+    right_shift = IntValue build_right_shift(x, y; false);
+    signed_right_shift = IntValue build_right_shift(x, y; true);
+    float_add = FloatValue build_float_add(x, y);
+    float_sub = FloatValue build_float_sub(x, y);
+    float_mul = FloatValue build_float_mul(x, y);
+    float_div = FloatValue build_float_div(x, y);
+    float_rem = FloatValue build_float_rem(x, y);
+    float_neg = FloatValue build_float_neg(x);
+}
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// `yes` where the condition holds, else `no`.
+    pub fn select(&self, c: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Res<Value<'c>> {
+        Ok(match c {
+            Value::IntValue(c) => self.builder.build_select(c, yes, no, "")?,
+            Value::VectorValue(c) => self.builder.build_select(c, yes, no, "")?,
+            _ => return Err(unfit("a condition")),
+        })
+    }
+
+    pub(super) fn int_compare(
+        &self,
+        predicate: IntPredicate,
+        x: Value<'c>,
+        y: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, y) {
+            (Value::IntValue(x), Value::IntValue(y)) => {
+                b.build_int_compare(predicate, x, y, "")?.into()
+            }
+            (Value::VectorValue(x), Value::VectorValue(y)) => {
+                b.build_int_compare(predicate, x, y, "")?.into()
+            }
+            _ => return Err(unfit("an integer")),
+        })
+    }
+
+    pub(super) fn float_compare(
+        &self,
+        predicate: FloatPredicate,
+        x: Value<'c>,
+        y: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, y) {
+            (Value::FloatValue(x), Value::FloatValue(y)) => {
+                b.build_float_compare(predicate, x, y, "")?.into()
+            }
+            (Value::VectorValue(x), Value::VectorValue(y)) => {
+                b.build_float_compare(predicate, x, y, "")?.into()
+            }
+            _ => return Err(unfit("a float")),
+        })
+    }
+
+    /// An integer cut off or extended to a type.
+    pub(super) fn resize(&self, x: Value<'c>, to: IntType<'c>, signed: bool) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, shaped_int(x, to)) {
+            (Value::IntValue(x), BasicTypeEnum::IntType(to)) => {
+                b.build_int_cast_sign_flag(x, to, signed, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => {
+                b.build_int_cast_sign_flag(x, to, signed, "")?.into()
+            }
+            _ => return Err(unfit("an integer")),
+        })
+    }
+
+    /// A float in a type of more or fewer bits.
+    pub(super) fn float_resize(&self, x: Value<'c>, to: FloatType<'c>) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, shaped(x, to.into())?) {
+            (Value::FloatValue(x), BasicTypeEnum::FloatType(to)) => {
+                b.build_float_cast(x, to, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => {
+                b.build_float_cast(x, to, "")?.into()
+            }
+            _ => return Err(unfit("a float")),
+        })
+    }
+
+    /// The float next to an integer.
+    pub(super) fn int_to_float(
+        &self,
+        x: Value<'c>,
+        to: FloatType<'c>,
+        signed: bool,
+    ) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, shaped(x, to.into())?) {
+            (Value::IntValue(x), BasicTypeEnum::FloatType(to)) if signed => {
+                b.build_signed_int_to_float(x, to, "")?.into()
+            }
+            (Value::IntValue(x), BasicTypeEnum::FloatType(to)) => {
+                b.build_unsigned_int_to_float(x, to, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) if signed => {
+                b.build_signed_int_to_float(x, to, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => {
+                b.build_unsigned_int_to_float(x, to, "")?.into()
+            }
+            _ => return Err(unfit("an integer")),
+        })
+    }
+
+    /// The same bits in each lane as another type.
+    pub(super) fn bits_as(&self, x: Value<'c>, to: impl BasicType<'c>) -> Res<Value<'c>> {
+        let to = shaped(x, to.as_basic_type_enum())?;
+        Ok(self.builder.build_bit_cast(x, to, "")?)
+    }
+
+    /// An intrinsic function that is overloaded by its first operand's type.
+    pub(super) fn intrinsic(&self, name: &str, args: &[Value<'c>]) -> Res<Value<'c>> {
+        let types: Vec<_> = args.iter().take(1).map(Value::get_type).collect();
+        call_value(self.builder, self.emit.intrinsic(name, &types)?, args)
+    }
+}

@@ -1,0 +1,174 @@
+//! Float operators. Half precision is computed in single precision and rounded
+//! back: binary32 carries `2p + 2` bits of binary16, so two roundings round as
+//! one; where more bits can arise (conversion from double precision, fused
+//! multiply-add) the step through single precision rounds to odd, which loses
+//! nothing that the second rounding needs.
+
+use super::build::float_like;
+use super::{Ops, no_operator};
+use crate::error::Res;
+use crate::types::Value;
+use inkwell::FloatPredicate;
+use prim::{BinOp, PrimType, UnOp};
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// A float as it is computed: half precision in single precision.
+    pub(super) fn widened(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        if ty != PrimType::F16 {
+            return Ok(x);
+        }
+        let half = self.bits_as(x, self.emit.types.half)?;
+        self.float_resize(half, self.emit.types.f32)
+    }
+
+    /// A computed float as it is kept.
+    pub(super) fn narrowed(&self, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        if ty != PrimType::F16 {
+            return Ok(x);
+        }
+        let half = self.float_resize(x, self.emit.types.half)?;
+        self.bits_as(half, self.emit.types.i16)
+    }
+
+    pub(super) fn half_binary(&self, op: BinOp, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        let ty = PrimType::F16;
+        let (wide_x, wide_y) = (self.widened(ty, x)?, self.widened(ty, y)?);
+        let wide = self.float_binary(op, PrimType::F32, wide_x, wide_y)?;
+        self.narrowed(ty, wide)
+    }
+
+    pub(super) fn float_binary(
+        &self,
+        op: BinOp,
+        ty: PrimType,
+        x: Value<'c>,
+        y: Value<'c>,
+    ) -> Res<Value<'c>> {
+        match op {
+            BinOp::FAdd => self.float_add(x, y),
+            BinOp::FSub => self.float_sub(x, y),
+            BinOp::FMul => self.float_mul(x, y),
+            BinOp::FDiv => self.float_div(x, y),
+            BinOp::FMod => self.float_rem(x, y),
+            BinOp::FMin => self.min_or_max(ty, x, y, true),
+            BinOp::FMax => self.min_or_max(ty, x, y, false),
+            _ => Err(no_operator(op.name(), ty)),
+        }
+    }
+
+    /// The smaller or greater of two floats: -0.0 lies below 0.0, and one
+    /// operand is the result if the other is a NaN.
+    fn min_or_max(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, least: bool) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        let predicate = if least {
+            FloatPredicate::OLT
+        } else {
+            FloatPredicate::OGT
+        };
+        let first = self.float_compare(predicate, x, y)?;
+        let ordered = self.select(first, x, y)?;
+        // Equal floats differ in the sign of zero at most.
+        let equal = self.float_compare(FloatPredicate::OEQ, x, y)?;
+        let x_bits = self.bits_as(x, types.int(ty))?;
+        let y_bits = self.bits_as(y, types.int(ty))?;
+        let both = if least {
+            self.or(x_bits, y_bits)?
+        } else {
+            self.and(x_bits, y_bits)?
+        };
+        let both = self.bits_as(both, types.float(ty))?;
+        let number = self.select(equal, both, ordered)?;
+        let y_is_nan = self.float_compare(FloatPredicate::UNO, y, y)?;
+        self.select(y_is_nan, x, number)
+    }
+
+    pub(super) fn half_unary(&self, op: UnOp, x: Value<'c>) -> Res<Value<'c>> {
+        match op {
+            UnOp::FNeg => self.xor(x, super::int_like(x, 0x8000)?),
+            UnOp::FAbs => self.and(x, super::int_like(x, 0x7fff)?),
+            _ => {
+                let wide = self.widened(PrimType::F16, x)?;
+                self.narrowed(PrimType::F16, self.float_unary(op, PrimType::F32, wide)?)
+            }
+        }
+    }
+
+    pub(super) fn float_unary(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let intrinsic = match op {
+            UnOp::FNeg => return self.float_neg(x),
+            UnOp::FSignum => return self.float_signum(x),
+            UnOp::FAbs => "llvm.fabs",
+            UnOp::FSqrt => "llvm.sqrt",
+            UnOp::FFloor => "llvm.floor",
+            UnOp::FCeil => "llvm.ceil",
+            UnOp::FRound => "llvm.rint",
+            UnOp::FTrunc => "llvm.trunc",
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc => return Err(no_operator(op.name(), ty)),
+        };
+        self.intrinsic(intrinsic, &[x])
+    }
+
+    fn float_signum(&self, x: Value<'c>) -> Res<Value<'c>> {
+        let (zero, one) = (float_like(x, 0.0)?, float_like(x, 1.0)?);
+        let signed = self.intrinsic("llvm.copysign", &[one, x])?;
+        let is_zero = self.float_compare(FloatPredicate::OEQ, x, zero)?;
+        let number = self.select(is_zero, zero, signed)?;
+        let is_nan = self.float_compare(FloatPredicate::UNO, x, x)?;
+        self.select(is_nan, x, number)
+    }
+
+    pub(super) fn float_to_float(
+        &self,
+        from: PrimType,
+        to: PrimType,
+        x: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        match (from, to) {
+            _ if from == to => Ok(x),
+            (PrimType::F64, PrimType::F16) => {
+                let wide = self.rounded_to_odd(x)?;
+                self.narrowed(to, wide)
+            }
+            (PrimType::F64, _) => self.float_resize(x, types.f32),
+            (_, PrimType::F64) => self.float_resize(self.widened(from, x)?, types.f64),
+            _ => {
+                let wide = self.widened(from, x)?;
+                self.narrowed(to, wide)
+            }
+        }
+    }
+
+    /// A double as a single: exact, or of the two singles around it the one
+    /// with an odd last bit.
+    fn rounded_to_odd(&self, x: Value<'c>) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        let near = self.float_resize(x, types.f32)?;
+        let back = self.float_resize(near, types.f64)?;
+        let absolute = |v| self.intrinsic("llvm.fabs", &[v]);
+        let inexact = self.float_compare(FloatPredicate::ONE, back, x)?;
+        let beyond = self.is_less(absolute(x)?, absolute(back)?)?;
+        let bits = self.bits_as(near, types.i32)?;
+        let towards_zero = self.sub(bits, self.resize(beyond, types.i32, false)?)?;
+        let sticky = self.resize(inexact, types.i32, false)?;
+        self.bits_as(self.or(towards_zero, sticky)?, types.f32)
+    }
+
+    /// `x * y + z` with one rounding.
+    pub fn fma(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+        if ty != PrimType::F16 {
+            return self.intrinsic("llvm.fma", &[x, y, z]);
+        }
+        // The double result is exact but for bits that no half can see.
+        let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
+        let fused = self.intrinsic("llvm.fma", &[wide(x)?, wide(y)?, wide(z)?])?;
+        self.float_to_float(PrimType::F64, ty, fused)
+    }
+}

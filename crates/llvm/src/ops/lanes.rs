@@ -1,0 +1,130 @@
+//! What only vectors have: lanes as such, masks as a whole, single lanes, and
+//! calls of library functions, which take one lane after another.
+
+use super::Ops;
+use super::build::lanes_of;
+use crate::emit::call_value;
+use crate::error::{Error, Res};
+use crate::types::{Value, int, vector};
+use inkwell::IntPredicate;
+use inkwell::types::{IntType, VectorType};
+use inkwell::values::{IntValue, VectorValue};
+use prim::{MathFun, PrimType};
+use std::num::NonZeroU32;
+
+impl<'c> Ops<'_, '_, 'c> {
+    fn lane(&self, lane: u32) -> IntValue<'c> {
+        self.emit.types.i32.const_int(u64::from(lane), false)
+    }
+
+    /// A scalar in every lane.
+    pub fn splat(&self, x: Value<'c>, lanes: u32) -> Res<Value<'c>> {
+        let ty = match x {
+            Value::IntValue(x) if x.is_const() => {
+                return Ok(VectorType::const_vector(&vec![x; lanes as usize]).into());
+            }
+            Value::FloatValue(x) if x.is_const() => {
+                return Ok(VectorType::const_vector(&vec![x; lanes as usize]).into());
+            }
+            Value::IntValue(x) => x.get_type().vec_type(lanes),
+            Value::FloatValue(x) => x.get_type().vec_type(lanes),
+            _ => return Err(Error::bug("what is spread over lanes is no scalar")),
+        };
+        let first = self
+            .builder
+            .build_insert_element(ty.get_poison(), x, self.lane(0), "")?;
+        let places = vec![Some(0); lanes as usize];
+        Ok(self.shuffle(first, ty.get_poison(), &places)?.into())
+    }
+
+    /// The lanes of two vectors, counted from the first one's on, at these
+    /// places; anything where there is none.
+    pub fn shuffle(
+        &self,
+        x: VectorValue<'c>,
+        y: VectorValue<'c>,
+        places: &[Option<u32>],
+    ) -> Res<VectorValue<'c>> {
+        let none = self.emit.types.i32.get_poison();
+        let places: Vec<_> = places
+            .iter()
+            .map(|place| place.map_or(none, |place| self.lane(place)))
+            .collect();
+        let places = VectorType::const_vector(&places);
+        Ok(self.builder.build_shuffle_vector(x, y, places, "")?)
+    }
+
+    /// 0, 1, 2, ...
+    pub fn numbers(&self, ty: PrimType, lanes: u32) -> Value<'c> {
+        let ty = self.emit.types.int(ty);
+        let numbers: Vec<_> = (0..u64::from(lanes))
+            .map(|lane| ty.const_int(lane, false))
+            .collect();
+        VectorType::const_vector(&numbers).into()
+    }
+
+    /// A mask as an integer with a bit for each lane, the first lane's lowest.
+    fn mask_bits(&self, mask: Value<'c>) -> Res<IntValue<'c>> {
+        let ty = self.mask_type(mask)?;
+        int(self.builder.build_bit_cast(mask, ty, "")?)
+    }
+
+    fn mask_type(&self, mask: Value<'c>) -> Res<IntType<'c>> {
+        let lanes = lanes_of(mask).and_then(NonZeroU32::new);
+        let lanes = lanes.ok_or_else(|| Error::bug("a mask is not a vector"))?;
+        self.emit
+            .context
+            .custom_width_int_type(lanes)
+            .map_err(Error::bug)
+    }
+
+    /// Whether any lane of a mask is set.
+    pub fn any(&self, mask: Value<'c>) -> Res<Value<'c>> {
+        let bits = self.mask_bits(mask)?;
+        let none = bits.get_type().const_zero();
+        self.int_compare(IntPredicate::NE, bits.into(), none.into())
+    }
+
+    /// Whether all lanes of a mask are set.
+    pub fn all(&self, mask: Value<'c>) -> Res<Value<'c>> {
+        let bits = self.mask_bits(mask)?;
+        let all = bits.get_type().const_all_ones();
+        self.int_compare(IntPredicate::EQ, bits.into(), all.into())
+    }
+
+    /// Number of the first lane that is set, or the number of lanes.
+    pub fn first_lane(&self, mask: Value<'c>) -> Res<Value<'c>> {
+        let no = self.emit.types.i1.const_zero();
+        let bits = self.mask_bits(mask)?;
+        let first = self.intrinsic("llvm.cttz", &[bits.into(), no.into()])?;
+        self.resize(first, self.emit.types.i64, false)
+    }
+
+    /// The value in a lane.
+    pub fn extract(&self, x: Value<'c>, lane: IntValue<'c>) -> Res<Value<'c>> {
+        Ok(self.builder.build_extract_element(vector(x)?, lane, "")?)
+    }
+
+    /// A vector with another value in a lane.
+    pub fn insert(&self, x: Value<'c>, lane: IntValue<'c>, value: Value<'c>) -> Res<Value<'c>> {
+        Ok(self
+            .builder
+            .build_insert_element(vector(x)?, value, lane, "")?
+            .into())
+    }
+
+    /// A call of a library function, in each lane.
+    pub fn math(&self, fun: MathFun, ty: PrimType, args: &[Value<'c>]) -> Res<Value<'c>> {
+        let f = self.emit.math(fun, ty);
+        let Some(lanes) = args.first().and_then(|arg| lanes_of(*arg)) else {
+            return call_value(self.builder, f, args);
+        };
+        let mut results = self.emit.types.vector(ty, lanes).get_poison().into();
+        for lane in (0..lanes).map(|lane| self.lane(lane)) {
+            let args: Res<Vec<_>> = args.iter().map(|arg| self.extract(*arg, lane)).collect();
+            let value = call_value(self.builder, f, &args?)?;
+            results = self.insert(results, lane, value)?;
+        }
+        Ok(results)
+    }
+}
