@@ -238,7 +238,11 @@ fn print_results(
     for index in 0..params.len() {
         let written = match show(params, results, index)? {
             Shown::Unit => out.write_all(b"()"),
-            Shown::Opaque(name) => write!(out, "#<opaque {name}>"),
+            Shown::Opaque(name) => {
+                out.flush().map_err(|e| write_failure(&e))?;
+                drop(out.into_parts());
+                return Err(format!("values of type `{name}` have no text or binary form").into());
+            }
             Shown::View(view) if binary => {
                 value::write_binary_header(&mut out, view.ty, &view.shape)
                     .and_then(|()| out.write_all(view.bytes))
