@@ -81,15 +81,14 @@ def scatter_3d 't [k] [n] [o] [l] (dest: *[k][n][o]t) (is: [l](i64, i64, i64)) (
 def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
   intrinsics.scatter (intrinsics.replicate k x) is vs
 
--- The last element of a running count, 0 of none.
-local def total [n] (counts: [n]i64): i64 = if n == 0 then 0 else #[unsafe] counts[n - 1]
-
 -- | The elements that satisfy the predicate, in order.
 def filter [n] 'a (p: a -> bool) (as: [n]a): *[]a =
   let keep = intrinsics.map p as
   let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
-  let is = map2 (\b o -> if b then o - 1 else -1) keep places
-  let kept = total places
+  -- An element that goes has a place outside that tells the count so far.
+  let is = map2 (\b o -> if b then o - 1 else -1 - o) keep places
+  let end = if n == 0 then -1 else #[unsafe] is[n - 1]
+  let kept = if end < 0 then -1 - end else end + 1
   let res = intrinsics.scatter (intrinsics.scratch as) is as
   in #[unsafe] res[0:kept]
 
@@ -100,9 +99,13 @@ def partition [n] 'a (p: a -> bool) (as: [n]a): ?[k].([k]a, [n - k]a) =
   let keep = intrinsics.map p as
   let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
   let is = map3 (\i b o -> if b then o - 1 else n - 1 - (i - o)) (intrinsics.iota n) keep places
-  let k = total places
+  let end = if n == 0 then 0 else #[unsafe] is[n - 1]
+  let k = if n == 0 then 0 else #[unsafe] (if keep[n - 1] then end + 1 else end)
   let res = intrinsics.scatter (intrinsics.scratch as) is as
   in #[unsafe] (res[0:k], (res[k:n])[::-1])
+
+-- The last element of a running count, 0 of none.
+local def total [n] (counts: [n]i64): i64 = if n == 0 then 0 else #[unsafe] counts[n - 1]
 
 -- | The elements that satisfy the first predicate, those that satisfy only the
 -- second, and the rest, each in order.
