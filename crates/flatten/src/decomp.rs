@@ -14,6 +14,8 @@ const CHUNK_WORK: i64 = 8_000 * 16;
 const MAX_CHUNKS: i64 = 512;
 /// Bytes of one partial accumulator over all of its virtual lanes.
 const ACCUMULATOR_BYTES: u64 = 128;
+/// What lanes are taken to gain where operations run side by side.
+const LANES: i64 = 8;
 /// How often a loop of unknown length is taken to run.
 const UNKNOWN_TRIPS: i64 = 64;
 
@@ -36,6 +38,10 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
                 && operators
                     .iter()
                     .all(|op| is_exact(&op.op) && plain_operator(&op.op).is_some());
+            // Exact operators run in lanes, side by side.
+            if operators.iter().all(|op| is_exact(&op.op)) {
+                cost /= LANES;
+            }
             if commute && !plain {
                 let types = operators.iter().flat_map(|op| &op.op.ret);
                 let widest = types.filter_map(Type::elem).map(PrimType::size).max();

@@ -10,6 +10,7 @@
 use crate::emit::{Emit, call, call_instruction};
 use crate::error::{Error, Res};
 use crate::function::Frame;
+use crate::transpose;
 use crate::types::{int, pointer};
 use imp::{Expr, Region};
 use inkwell::IntPredicate;
@@ -40,6 +41,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         elem: PrimType,
         extents: &'p [Expr],
     ) -> Res<()> {
+        if let Some(side) = transpose::square(to, from, extents) {
+            return self.transpose(side, to, from, elem);
+        }
         let to_place = self.region_start(to, elem)?;
         let from_place = self.region_start(from, elem)?;
         let size = elem.size();

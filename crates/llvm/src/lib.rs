@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `types`, `ops` | LLVM types and constants; operators |
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
-//! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `walk` | code of functions |
+//! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose`, `walk` | code of functions |
 //! | `entries`, `tables` | exported functions, the program's description |
 //! | `target`, `passes`, `module`, `jit` | machine, pipeline, outputs |
 
@@ -35,6 +35,7 @@ mod stmt;
 mod tables;
 mod target;
 mod tasks;
+mod transpose;
 mod types;
 mod walk;
 

@@ -35,7 +35,10 @@ impl Gen<'_, '_> {
             let elem = ty
                 .elem()
                 .ok_or_else(|| PassError::bug("an index into no array"))?;
-            let access = self.fixed(elem, block, &lmad, slice)?;
+            let access = match self.tiled.get(&pat.name) {
+                Some(access) => access.clone(),
+                None => self.fixed(elem, block, &lmad, slice)?,
+            };
             let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
             self.emit(Stmt::Load(var, access));
             return Ok(());

@@ -35,6 +35,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) shared: &'a mut Shared<'b>,
     pub(crate) blocks: Blocks,
     pub(crate) accs: FxHashMap<Name, AccTarget>,
+    /// Scalars that are elements of arrays, and where their copies in a tile lie.
+    pub(crate) tiled: FxHashMap<Name, Access>,
     vars: Vec<VarInfo>,
     owned_vars: FxHashSet<Var>,
     var_of: Vec<Option<Var>>,
@@ -55,6 +57,7 @@ pub(crate) fn generate(
         shared,
         blocks: Blocks::new(function),
         accs: FxHashMap::default(),
+        tiled: FxHashMap::default(),
         vars: Vec::new(),
         owned_vars: FxHashSet::default(),
         var_of: vec![None; n],

@@ -14,13 +14,14 @@ mod basic;
 mod control;
 mod copies;
 mod entries;
-mod expr;
+pub(crate) mod expr;
 mod function;
 mod hist;
 mod liveness;
 mod reduce;
 mod scan;
 mod segops;
+mod streams;
 
 use crate::syntax::{Check, CheckId, Data, DataId, FunId, GlobalId, Program, VarType};
 use indexmap::IndexSet;

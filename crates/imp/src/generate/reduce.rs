@@ -13,9 +13,7 @@
 //! registers without reordering any arithmetic.
 //!
 //! A chunk of an exact operator that does not commute is read as several
-//! contiguous streams in step, each with its accumulator: one long chain of
-//! dependent operations becomes several short ones. Regrouping changes no bit
-//! of an exact operator's result.
+//! streams in step (see [`streams`](super::streams)).
 
 use super::expr::{add, binary, div, mul, sub};
 use super::function::Gen;
@@ -29,10 +27,6 @@ use prim::{BinOp, PrimType};
 
 /// Partial results of all chunks lie in the frame up to this many bytes.
 const FRAME_BYTES: u64 = 1 << 15;
-/// Most streams of a chunk of an exact operator that does not commute.
-const MAX_STREAMS: usize = 8;
-/// Accumulators that fit into registers beside what a step computes.
-const REGISTERS: usize = 12;
 
 impl Gen<'_, '_> {
     pub(crate) fn seg_red(
@@ -78,8 +72,13 @@ impl Gen<'_, '_> {
             cost,
             distinct,
             |g, chunk| {
-                let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(chunk));
-                let accs = g.fold_chunk(mapped, space, operators, &types, lo, hi)?;
+                let accs = if streamed(space, operators) {
+                    let (lo, hi) = g.tile_bounds(n, chunks.clone(), chunk, &types);
+                    g.fold_streams(mapped, space, operators, &types, lo, hi)?
+                } else {
+                    let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(chunk));
+                    g.fold_chunk(mapped, space, operators, &types, lo, hi)?
+                };
                 for ((&buffer, &elem), acc) in partials.iter().zip(&types).zip(accs) {
                     g.emit(Stmt::Store(
                         at(buffer, elem, Expr::Var(chunk)),
@@ -115,12 +114,6 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
-        let exact = operators.iter().all(|op| is_exact(&op.op));
-        let plain =
-            operators.len() == 1 && operators.iter().all(|op| plain_operator(&op.op).is_some());
-        if space.decomp.width <= 1 && exact && !plain && space.independent {
-            return self.fold_streams(mapped, space, operators, types, lo, hi);
-        }
         if space.decomp.width <= 1 {
             let accs = self.neutral(operators, types)?;
             self.points(space, lo, hi, |g, results| {
@@ -168,63 +161,12 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    /// One chunk's accumulators, the chunk read as several contiguous parts in
-    /// step; what is left over follows at the end.
-    fn fold_streams(
-        &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
-        let streams = streams(types.len());
-        let mut buffers = Vec::with_capacity(types.len());
-        for &elem in types {
-            let buffer = self.borrowed("accs");
-            self.emit(Stmt::Frame {
-                buffer,
-                elem,
-                count: streams as u64,
-            });
-            buffers.push(buffer);
-        }
-        let neutral = self.neutral(operators, types)?;
-        self.for_seq("w", Expr::i64(0), Expr::i64(streams), true, |g, w| {
-            g.store_all(&buffers, types, Expr::Var(w), &neutral);
-            Ok(())
-        })?;
-        let length = div(sub(hi.clone(), lo.clone()), Expr::i64(streams));
-        let length = self.name_value(length, PrimType::I64, "length");
-        self.for_seq("step", Expr::i64(0), length.clone(), false, |g, step| {
-            g.for_seq("w", Expr::i64(0), Expr::i64(streams), true, |g, w| {
-                let start = add(lo.clone(), mul(Expr::Var(w), length.clone()));
-                let index = add(start, Expr::Var(step));
-                g.fold_point(mapped, space, operators, types, &buffers, index, w)
-            })
-        })?;
-        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
-        self.for_seq("w", Expr::i64(1), Expr::i64(streams), false, |g, w| {
-            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
-            g.combine(operators, &accs, &values)
-        })?;
-        let rest = add(lo, mul(length, Expr::i64(streams)));
-        let rest = self.name_value(rest, PrimType::I64, "rest");
-        self.points(space, rest, hi, |g, results| {
-            let values = g.values(&results[..types.len()], types)?;
-            g.combine(operators, &accs, &values)?;
-            g.write_point(mapped, space, &results[types.len()..])
-        })?;
-        Ok(accs)
-    }
-
     /// The point at an index, into the accumulators at position `w`.
     #[allow(
         clippy::too_many_arguments,
         reason = "the parts of one segop and its accumulators"
     )]
-    fn fold_point(
+    pub(crate) fn fold_point(
         &mut self,
         mapped: &[Param<Mems>],
         space: &Space<'_>,
@@ -357,10 +299,12 @@ impl Gen<'_, '_> {
     }
 }
 
-/// How many streams keep `accumulators` each in registers: a power of two.
-fn streams(accumulators: usize) -> i64 {
-    let fit = (REGISTERS / accumulators.max(1)).clamp(1, MAX_STREAMS);
-    1 << fit.ilog2()
+/// Whether chunks are read as several streams: the operator is exact, and
+/// neither has a virtual width nor is known to the code generator.
+fn streamed(space: &Space<'_>, operators: &[Operator<Mems>]) -> bool {
+    let exact = operators.iter().all(|op| is_exact(&op.op));
+    let plain = operators.len() == 1 && operators.iter().all(|op| plain_operator(&op.op).is_some());
+    space.decomp.width <= 1 && exact && !plain && space.independent
 }
 
 /// The types that operators work on, in order.

@@ -1,0 +1,220 @@
+//! Reductions of chunks by exact operators that need not commute, as several
+//! contiguous streams read in step.
+//!
+//! ```text
+//! chunk lo..hi              acc[0..S] = ne;  length = (hi - lo) / S^2 * S
+//!                           for first in 0, S, 2S .. length
+//!                             tile[k][w] = xs[lo + w*length + first + k]    k, w < S
+//!                             for k < S: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
+//!                           acc = op acc[0] .. acc[S-1] <points lo + S*length .. hi>
+//! ```
+//!
+//! One long chain of dependent operations becomes `S` that run side by side in
+//! the lanes of a vector, and regrouping changes no bit of an exact operator's
+//! result. Each stream lies in its own stretch of memory, so elements that the
+//! body reads at its index are brought into lane order by transposing square
+//! tiles, which stay in registers or the first cache: the CPU's form of the
+//! coalescing in section 4 of the redomap paper.
+
+use super::expr::{add, compare, div, mul, sub};
+use super::function::Gen;
+use super::reduce::at;
+use super::segops::Space;
+use crate::syntax::{Access, Expr, Region, Stmt, Var};
+use ir::name::Name;
+use ir::soac::Operator;
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Param};
+use ir::types::Type;
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType};
+use rustc_hash::FxHashSet;
+
+/// Bytes of the widest accumulators of all streams together.
+const VECTOR_BYTES: u64 = 64;
+/// Most streams, however narrow the accumulators.
+const MAX_STREAMS: u64 = 16;
+
+/// An element that the body reads at its index.
+struct Input {
+    name: Name,
+    elem: PrimType,
+    /// The array, element by element along the index.
+    array: Region,
+    tile: Var,
+}
+
+impl Gen<'_, '_> {
+    /// The bounds of a chunk of `0..n`, made of whole tiles but for the end of
+    /// the last one.
+    pub(crate) fn tile_bounds(
+        &mut self,
+        n: Expr,
+        chunks: Expr,
+        chunk: Var,
+        types: &[PrimType],
+    ) -> (Expr, Expr) {
+        let tile = Expr::i64(streams(types) * streams(types));
+        let tiles = div(n.clone(), tile.clone());
+        let (lo, hi) = self.bounds(tiles, chunks.clone(), Expr::Var(chunk));
+        let next = add(Expr::Var(chunk), Expr::i64(1));
+        let last = Box::new(compare(CmpOp::Eq, next, chunks));
+        let end = Box::new(mul(hi, tile.clone()));
+        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
+        (
+            self.name_value(mul(lo, tile), PrimType::I64, "lo"),
+            self.name_value(hi, PrimType::I64, "hi"),
+        )
+    }
+
+    /// One chunk's accumulators after the points `lo..hi`.
+    pub(crate) fn fold_streams(
+        &mut self,
+        mapped: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &[Operator<Mems>],
+        types: &[PrimType],
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        let streams = streams(types);
+        let side = Expr::i64(streams);
+        let mut buffers = Vec::with_capacity(types.len());
+        for &elem in types {
+            buffers.push(self.frame_array("accs", elem, streams));
+        }
+        let neutral = self.neutral(operators, types)?;
+        self.for_seq("w", Expr::i64(0), side.clone(), true, |g, w| {
+            g.store_all(&buffers, types, Expr::Var(w), &neutral);
+            Ok(())
+        })?;
+        let points = sub(hi.clone(), lo.clone());
+        let tiles = div(points, Expr::i64(streams * streams));
+        let tiles = self.name_value(tiles, PrimType::I64, "tiles");
+        let length = mul(tiles.clone(), side.clone());
+        let length = self.name_value(length, PrimType::I64, "length");
+        let inputs = self.tiled_inputs(space, streams)?;
+        self.for_seq("tile", Expr::i64(0), tiles, false, |g, tile| {
+            let first = add(lo.clone(), mul(Expr::Var(tile), side.clone()));
+            let first = g.name_value(first, PrimType::I64, "first");
+            for input in &inputs {
+                g.fill_tile(input, streams, &first, &length);
+            }
+            g.for_seq("k", Expr::i64(0), side.clone(), false, |g, k| {
+                let step = add(first, Expr::Var(k));
+                let step = g.name_value(step, PrimType::I64, "step");
+                g.for_seq("w", Expr::i64(0), side.clone(), true, |g, w| {
+                    let place = add(mul(Expr::Var(k), side.clone()), Expr::Var(w));
+                    for input in &inputs {
+                        let access = at(input.tile, input.elem, place.clone());
+                        g.tiled.insert(input.name, access);
+                    }
+                    let index = add(step, mul(Expr::Var(w), length.clone()));
+                    g.fold_point(mapped, space, operators, types, &buffers, index, w)
+                })
+            })
+        })?;
+        for input in &inputs {
+            self.tiled.remove(&input.name);
+        }
+        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
+        self.for_seq("w", Expr::i64(1), side.clone(), false, |g, w| {
+            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
+            g.combine(operators, &accs, &values)
+        })?;
+        let rest = add(lo, mul(length, side));
+        let rest = self.name_value(rest, PrimType::I64, "rest");
+        self.points(space, rest, hi, |g, results| {
+            let values = g.values(&results[..types.len()], types)?;
+            g.combine(operators, &accs, &values)?;
+            g.write_point(mapped, space, &results[types.len()..])
+        })?;
+        Ok(accs)
+    }
+
+    fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
+        let buffer = self.borrowed(hint);
+        let count = count as u64;
+        self.emit(Stmt::Frame {
+            buffer,
+            elem,
+            count,
+        });
+        buffer
+    }
+
+    /// The elements that the body reads at its index, each with a tile.
+    fn tiled_inputs(&mut self, space: &Space<'_>, side: i64) -> Result<Vec<Input>, PassError> {
+        let at_index = DimIndex::Fix(Atom::Var(space.index));
+        let bound: FxHashSet<Name> = (space.body.stms.iter())
+            .flat_map(|stm| stm.pat.iter().map(|param| param.name))
+            .collect();
+        let mut inputs = Vec::new();
+        for stm in &space.body.stms {
+            let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
+                continue;
+            };
+            let [param] = stm.pat.as_slice() else {
+                continue;
+            };
+            let Type::Prim(elem) = param.ty else {
+                continue;
+            };
+            // Not what a check in the body has to allow first.
+            let checked = stm.aux.certs.iter().any(|cert| bound.contains(cert));
+            let indexed = slice.as_slice() == std::slice::from_ref(&at_index);
+            if checked || bound.contains(array) || !indexed {
+                continue;
+            }
+            let (_, block, lmad) = self.place(*array)?;
+            let Access {
+                buffer,
+                elem: _,
+                offset,
+                dims,
+            } = self.element(elem, block, &lmad, vec![Expr::i64(0)])?;
+            let strides = dims.into_iter().map(|(_, stride)| stride).collect();
+            inputs.push(Input {
+                name: param.name,
+                elem,
+                array: Region {
+                    buffer,
+                    offset,
+                    strides,
+                },
+                tile: self.frame_array("tile", elem, side * side),
+            });
+        }
+        Ok(inputs)
+    }
+
+    /// Each stream's next elements: one row of the source, one column of the tile.
+    fn fill_tile(&mut self, input: &Input, side: i64, first: &Expr, length: &Expr) {
+        let Some(stride) = input.array.strides.first() else {
+            return;
+        };
+        let offset = add(
+            input.array.offset.clone(),
+            mul(first.clone(), stride.clone()),
+        );
+        self.emit(Stmt::Copy {
+            to: Region {
+                buffer: input.tile,
+                offset: Expr::i64(0),
+                strides: vec![Expr::i64(1), Expr::i64(side)],
+            },
+            from: Region {
+                buffer: input.array.buffer,
+                offset,
+                strides: vec![mul(length.clone(), stride.clone()), stride.clone()],
+            },
+            elem: input.elem,
+            extents: vec![Expr::i64(side), Expr::i64(side)],
+        });
+    }
+}
+
+/// How many streams: as many as lanes of the widest accumulator fill a vector.
+fn streams(types: &[PrimType]) -> i64 {
+    let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1);
+    (VECTOR_BYTES / widest).min(MAX_STREAMS) as i64
+}
