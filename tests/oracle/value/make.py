@@ -15,8 +15,15 @@ To let futhark-data read what the crate wrote:
     cargo run -p value --example convert -- binary < values.bin > /tmp/ours.bin
     cargo run -p value --example convert -- text < values.bin > /tmp/ours.txt
     python3 make.py check /tmp/ours.bin /tmp/ours.txt
+
+To send the same values through executables, there and back in both formats:
+
+    python3 make.py executables ../../../build/bindrune
 """
+import io
+import subprocess
 import sys
+import tempfile
 
 import futhark_data
 import numpy as np
@@ -185,16 +192,43 @@ def check(paths):
     for path in paths:
         with open(path, "rb") as f:
             found = list(futhark_data.load(f))
-        expected = list(values())
-        assert len(found) == len(expected), (path, len(found), len(expected))
-        for x, y in zip(expected, found):
-            assert np.shape(x) == np.shape(y), (path, x, y)
-            assert np.asarray(x).dtype == np.asarray(y).dtype, (path, x, y)
-            assert np.asarray(x).tobytes() == np.asarray(y).tobytes(), (path, x, y)
+        compare(path, list(values()), found)
         print(f"{path}: {len(found)} values as expected")
+
+
+def compare(place, expected, found):
+    assert len(found) == len(expected), (place, len(found), len(expected))
+    for x, y in zip(expected, found):
+        assert np.shape(x) == np.shape(y), (place, x, y)
+        assert np.asarray(x).dtype == np.asarray(y).dtype, (place, x, y)
+        assert np.asarray(x).tobytes() == np.asarray(y).tobytes(), (place, x, y)
+
+
+def executables(compiler):
+    """An entry point for each value, which gives it back as it is."""
+    sent = list(values())
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/same.fut", "w") as f:
+            for i, x in enumerate(sent):
+                d = np.asarray(x).dtype
+                ty = "[]" * np.ndim(x) + ("bool" if d == np.bool_ else name_of(d))
+                f.write(f"entry same{i} (x: {ty}) : {ty} = x\n")
+        program = f"{folder}/same"
+        subprocess.run([compiler, "build", f.name, "-o", program], check=True)
+        for i, x in enumerate(sent):
+            for stdin in [futhark_data.dumpb(x), futhark_data.dumps(x).encode()]:
+                # Text that the package writes may have lost digits.
+                sent_as = list(futhark_data.load(io.BytesIO(stdin)))
+                for options in [[], ["-b"]]:
+                    args = [program, "-e", f"same{i}", *options]
+                    got = subprocess.run(args, input=stdin, capture_output=True, check=True)
+                    compare(args, sent_as, list(futhark_data.load(io.BytesIO(got.stdout))))
+    print(f"{len(sent)} values, there and back in both formats")
 
 
 if sys.argv[1:2] == ["check"]:
     check(sys.argv[2:])
+elif sys.argv[1:2] == ["executables"]:
+    executables(sys.argv[2])
 else:
     make()

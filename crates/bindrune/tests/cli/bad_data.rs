@@ -1,6 +1,6 @@
 //! Wrong arguments, and programs that fail on the arguments that they got.
 
-use crate::process::{Folder, SAMPLE, bindrune, sample};
+use crate::process::{Folder, SAMPLE, bindrune, sample, sample_command};
 
 #[test]
 fn wrong_arguments_are_named_with_what_was_expected_and_what_came() {
@@ -31,6 +31,81 @@ fn wrong_arguments_are_named_with_what_was_expected_and_what_came() {
     binary.pop();
     sample(&["-e", "gather"], [b"[1] ", &binary[..]].concat()).fails(&["argument 2", "`is`"]);
     sample(&[], b"b\x02\x7f i32").fails(&["argument 1"]);
+}
+
+/// A binary value: type, dimensions, elements.
+fn binary(version: u8, ty: &str, dims: &[i64], elements: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![b'b', version, dims.len() as u8];
+    bytes.extend_from_slice(ty.as_bytes());
+    bytes.extend(dims.iter().flat_map(|dim| dim.to_le_bytes()));
+    bytes.extend_from_slice(elements);
+    bytes
+}
+
+#[test]
+fn binary_data_that_lies_or_ends_too_soon() {
+    let one = [1, 0, 0, 0];
+    let good = binary(2, " i32", &[1], &one);
+    assert_eq!(sample(&[], &good).quiet().text(), "1i32\n");
+    for length in 0..good.len() {
+        sample(&[], &good[..length]).fails(&["argument 1", "`xs`", "[]i32"]);
+    }
+    let main = |bytes: &[u8], parts: &[&str]| {
+        let all = [&["argument 1", "`xs`", "[]i32"], parts].concat();
+        sample(&[], bytes).fails(&all);
+    };
+    for version in [0, 1, 3, 255] {
+        main(&binary(version, " i32", &[1], &one), &["version"]);
+    }
+    for ty in ["i32 ", " i33", "\0\0\0\0", "    ", "[]i3"] {
+        main(&binary(2, ty, &[1], &one), &["type"]);
+    }
+    main(&binary(2, " i64", &[1], &[0; 8]), &["[]i64"]);
+    main(&binary(2, " i32", &[], &one), &["i32"]);
+    main(&binary(2, " i32", &[1, 1], &one), &["[][]i32"]);
+    main(&binary(2, " i32", &[1; 255], &one), &["[][][]"]);
+    for size in [-1, i64::MIN] {
+        main(&binary(2, " i32", &[size], &one), &["impossible size"]);
+    }
+    // Announced is more than there is, than any memory holds, than a number says.
+    for size in [2, 1 << 20, 1 << 40, 1 << 61, 1 << 62, i64::MAX] {
+        main(&binary(2, " i32", &[size], &one), &[]);
+    }
+    // A pipe tells no length in advance; a file does.
+    let folder = Folder::new();
+    for size in [2, 1 << 40, i64::MAX] {
+        let file = folder.file("data", binary(2, " i32", &[size], &one));
+        let mut command = sample_command(&[]);
+        let status = command
+            .stdin(std::fs::File::open(file).expect("the file is there"))
+            .output()
+            .expect("the process starts");
+        assert_eq!(status.status.code(), Some(1), "{status:?}");
+        let message = String::from_utf8_lossy(&status.stderr);
+        assert!(message.contains("argument 1"), "{message}");
+    }
+    // Products of sizes that wrap around to something small.
+    let program = folder.file(
+        "p.fut",
+        "entry main (xss: [][]i32) = map (reduce (+) 0) xss\n",
+    );
+    for dims in [
+        [1 << 32, 1 << 32],
+        [1 << 62, 4],
+        [i64::MAX, i64::MAX],
+        [-1, -1],
+        [-2, 2],
+        [1 << 33, (1 << 31) + 1],
+    ] {
+        bindrune(&["run", &program], binary(2, " i32", &dims, &one)).fails(&["argument 1", "xss"]);
+    }
+    // No element is no memory, however large the other size is.
+    let none = binary(2, " i32", &[0, i64::MAX], &[]);
+    assert_eq!(
+        bindrune(&["run", &program], none).quiet().text(),
+        "empty([0]i32)\n"
+    );
+    sample(&["-e", "flags"], binary(2, "bool", &[1], &[2])).fails(&["argument 1", "bool"]);
 }
 
 /// The number of a line of the sample that begins with this text.

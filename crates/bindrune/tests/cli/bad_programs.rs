@@ -103,30 +103,79 @@ fn empty_programs() {
     survives("check", "\0");
 }
 
+/// Forms that nest: what stands before, then open, core and close, then what
+/// stands behind.
+const NESTS: [(&str, &str, &str, &str, &str); 44] = [
+    ("entry main = ", "(", "1", ")", ""),
+    ("entry main = ", "[", "1", "]", ""),
+    ("entry main = ", "(", "", "", ""),
+    ("entry main = ", "", "1", ")", ""),
+    ("entry main = ", "(\\x -> ", "x", ")", ""),
+    ("entry main = ", "if true then 1 else ", "2", "", ""),
+    ("entry main = ", "if ", "true", " then true else false", ""),
+    ("entry main = ", "let x = 1 in ", "x", "", ""),
+    ("entry main = ", "let x = ", "1", " in x", ""),
+    ("entry main = ", "let f (x: i32) = ", "1", " in f 1", ""),
+    ("entry main = ", "1 + ", "1", "", ""),
+    ("entry main (x: i32) = ", "x + (", "x", ")", ""),
+    ("entry main (x: i32) = ", "- ", "x", "", ""),
+    ("entry main (x: i32) = ", "-", "x", "", ""),
+    ("entry main = ", "! ", "true", "", ""),
+    ("entry main = ", "(", "1", ", 2)", ""),
+    ("entry main = ", "{a = ", "1", "}", ""),
+    ("entry main (x: i32) = ", "match x case _ -> ", "1", "", ""),
+    (
+        "entry main (x: i32) = ",
+        "loop x = ",
+        "x",
+        " for i < 2 do x",
+        "",
+    ),
+    (
+        "entry main (x: i32) = ",
+        "loop x = x while x > 2 do ",
+        "x",
+        "",
+        "",
+    ),
+    ("entry main (xs: []i64) = ", "xs[", "0", "]", ""),
+    ("entry main (xs: []i64) = xs", "[0]", "", "", ""),
+    ("entry main (x: i32) = x", ".0", "", "", ""),
+    ("entry main (xs: *[]i32) = xs", " with [0] = 1", "", "", ""),
+    ("entry main = 1", " : i32", "", "", ""),
+    ("entry main = 1", " |> i32.abs", "", "", ""),
+    ("entry main = i32.abs (", "i32.abs (", "1", ")", ")"),
+    ("entry main = ", "#[a] ", "1", "", ""),
+    ("", "#[a] ", "entry main = 1", "", ""),
+    ("type t = ", "(", "i32", ")", ""),
+    ("type t = ", "(", "i32", ", i32)", ""),
+    ("type t = ", "{a: ", "i32", "}", ""),
+    ("type t = ", "#a (", "i32", ")", ""),
+    ("type^ t = ", "i32 -> ", "i32", "", ""),
+    ("def f (x: ", "[]", "i32", "", ") = x"),
+    ("def f (x: [", "(", "1", ")", "]i32) = x"),
+    ("def f ", "(", "x", ")", " = 1"),
+    ("def f ", "(", "x", ", _)", " = 1"),
+    ("def f ", "{a = ", "x", "}", " = 1"),
+    ("def f x = match x case ", "#a (", "_", ")", " -> 1"),
+    ("", "module m = { ", "def x = 1", " }", ""),
+    ("module m = ", "(", "{}", ")", ""),
+    ("module m = ", "\\(x: {}) -> ", "{}", "", ""),
+    ("module type t = ", "{ module m: ", "{}", " }", ""),
+];
+
 #[test]
 fn depth() {
-    let deep = |open: &str, middle: &str, close: &str, n: usize| {
-        format!(
-            "entry main = {}{middle}{}\n",
-            open.repeat(n),
-            close.repeat(n)
-        )
-    };
-    for n in [1_000, 100_000] {
-        survives("build", deep("(", "1", ")", n));
-        survives("build", deep("[", "1", "]", n));
-        survives("check", deep("(", "", "", n));
-        survives("check", deep("", "1", ")", n));
-        survives("check", deep("(\\x -> ", "x", ")", n));
-        survives("check", deep("if true then 1 else ", "2", "", n));
-        survives("check", deep("let x = 1 in ", "x", "", n));
-        survives("check", deep("1 + ", "1", "", n));
-        survives("check", deep("! ", "true", "", n));
-        survives("check", format!("def f (x: {}i32) = x\n", "[]".repeat(n)));
-        survives(
-            "check",
-            format!("type t = {}i32{}\n", "(".repeat(n), ")".repeat(n)),
-        );
+    for (start, open, core, close, end) in NESTS {
+        let text = |n: usize| format!("{start}{}{core}{}{end}\n", open.repeat(n), close.repeat(n));
+        survives("check", text(100_000));
+        if survives("check", text(1_000)).code == 0 {
+            survives("build", text(200));
+        }
+    }
+    survives("build", NESTS[0].1.repeat(100_000));
+    for start in ["entry main = 1", "def f x = x\nentry main = f"] {
+        survives("build", format!("{start}{}\n", " + 1".repeat(50_000)));
     }
 }
 
@@ -147,7 +196,20 @@ fn long_lines() {
         "check",
         format!("entry main = \"{}\"\n", "x".repeat(1_000_000)),
     );
-    survives("check", format!("entry main = {}\n", "9".repeat(1_000_000)));
+    for (before, digit, after) in [
+        ("", "9", ""),
+        ("0x", "f", ""),
+        ("0b", "1", "u8"),
+        ("1.", "3", "f64"),
+        ("0x1.", "f", "p3f64"),
+        ("1e", "9", "f32"),
+        ("1e-", "9", "f32"),
+        ("1", "_", ""),
+        ("\'", "x", "\'"),
+    ] {
+        let number = format!("{before}{}{after}", digit.repeat(1_000_000));
+        survives("build", format!("entry main = {number}\n"));
+    }
     // The place of an error in such a line is shown without the line.
     survives("check", format!("entry main = [{ones}true]\n")).fails(&["strange.fut:1:", "true"]);
     survives("check", format!("entry main = [{ones}(]\n")).fails(&["strange.fut:1:"]);

@@ -25,6 +25,9 @@ fn values_in_values_out() {
         "[false, true]\n"
     );
     assert_eq!(sample(&["-e", "nothing"], "1").quiet().text(), "()\n");
+    sample(&["-e", "record"], "1").fails(&["{a: i32, b: f32}", "no text"]);
+    sample(&["-e", "record", "-b"], "1").fails(&["{a: i32, b: f32}", "no text"]);
+    assert_eq!(sample(&["-e", "record", "-n"], "1").quiet().text(), "");
 }
 
 #[test]

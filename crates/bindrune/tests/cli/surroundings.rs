@@ -38,9 +38,28 @@ fn results_that_cannot_be_written() {
         let finished = run(closed(), &mut command(&["run", &program]), size);
         assert_eq!((finished.code, finished.stderr.as_str()), (1, ""));
     }
+    // Times are results, too.
+    let times = finish(&mut sample_command(&["-t", "/dev/full"]), b"[1]");
+    times.fails(&["cannot write", "space"]);
     run(full(), &mut command(&["dev", &program]), "").fails(&["cannot write", "space"]);
     let finished = run(closed(), &mut command(&["dev", &program]), "");
     assert_eq!((finished.code, finished.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn messages_that_cannot_be_written() {
+    let folder = Folder::new();
+    let wrong = folder.file("wrong.fut", "entry main = x\n");
+    for stderr in [full(), closed()] {
+        let mut check = command(&["check", &wrong]);
+        let status = check.stderr(stderr).stdin(Stdio::null()).status();
+        assert_eq!(status.expect("the process starts").code(), Some(1));
+    }
+    for stderr in [full(), closed()] {
+        let mut sample = sample_command(&["-e", "none"]);
+        let status = sample.stderr(stderr).stdin(Stdio::null()).status();
+        assert_eq!(status.expect("the process starts").code(), Some(1));
+    }
 }
 
 #[test]
