@@ -5,6 +5,7 @@
 use crate::copy::CopyKey;
 use crate::error::{Error, Res};
 use crate::metadata::Metadata;
+use crate::target::Processor;
 use crate::types::{Types, Value};
 use imp::{Function, Program, VarType};
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -19,7 +20,7 @@ use inkwell::values::{
 };
 use prim::{MathFun, PrimType};
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// LLVM's number of the calling convention for internal functions.
@@ -58,6 +59,7 @@ pub struct Emit<'p, 'c> {
     pub context: &'c Context,
     pub module: Module<'c>,
     pub program: &'p Program,
+    pub processor: Processor,
     pub types: Types<'c>,
     pub metadata: Metadata<'c>,
     pub runtime: Runtime<'c>,
@@ -69,6 +71,7 @@ pub struct Emit<'p, 'c> {
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
     checks: RefCell<FxHashMap<u32, PointerValue<'c>>>,
     data: RefCell<FxHashMap<u32, PointerValue<'c>>>,
+    nothing: Cell<Option<PointerValue<'c>>>,
 }
 
 impl<'p, 'c> Emit<'p, 'c> {
@@ -78,6 +81,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         module: Module<'c>,
         metadata: Metadata<'c>,
         program: &'p Program,
+        processor: Processor,
     ) -> Res<Self> {
         let types = Types::new(context);
         let runtime = declare_runtime(context, &module, &types);
@@ -85,6 +89,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             context,
             module,
             program,
+            processor,
             types,
             metadata,
             runtime,
@@ -94,6 +99,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             strings: RefCell::default(),
             checks: RefCell::default(),
             data: RefCell::default(),
+            nothing: Cell::default(),
         };
         let functions: Res<Vec<_>> = program.functions.iter().map(|f| emit.declare(f)).collect();
         emit.functions = functions?;
@@ -223,6 +229,16 @@ impl<'p, 'c> Emit<'p, 'c> {
         global.set_unnamed_address(UnnamedAddress::Global);
         global.set_alignment(align);
         global
+    }
+
+    /// The address of a constant 0 of any type.
+    pub fn nothing(&self) -> PointerValue<'c> {
+        self.nothing.get().unwrap_or_else(|| {
+            let zero = self.types.i64.const_zero();
+            let place = self.constant("nothing", zero, 8).as_pointer_value();
+            self.nothing.set(Some(place));
+            place
+        })
     }
 
     /// The address of a text's bytes; null for the empty text.

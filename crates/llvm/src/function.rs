@@ -45,6 +45,8 @@ pub struct Frame<'e, 'p, 'c> {
     pub scopes: Scopes<'c>,
     /// Arrays for the values of failing checks, by length.
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
+    /// Where a store goes that nobody wants.
+    pub spare: Option<PointerValue<'c>>,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
 }
@@ -122,6 +124,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             groups: Vec::new(),
             scopes: Scopes::default(),
             check_values: FxHashMap::default(),
+            spare: None,
             entry,
             slots: FxHashMap::default(),
         })
@@ -323,6 +326,11 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// Says all that is known about a load or store of a buffer's element.
     pub fn annotate(&self, access: InstructionValue<'c>, buffer: Var) -> Res<()> {
         self.independent(access, &[buffer])?;
+        self.scoped(access, buffer)
+    }
+
+    /// Says which buffers a load or store of a buffer's element does not touch.
+    pub fn scoped(&self, access: InstructionValue<'c>, buffer: Var) -> Res<()> {
         let own = self.scopes.own.get(&buffer).copied();
         let others: Vec<MetadataValue<'c>> = self
             .scopes
@@ -408,6 +416,10 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 let (x, lane) = (self.expr(x)?, self.int_expr(lane)?);
                 let value = self.expr(value)?;
                 self.ops().insert(x, lane, value)
+            }
+            Expr::Shift(x, by, value) => {
+                let (x, value) = (self.expr(x)?, self.expr(value)?);
+                self.ops().shift(x, *by, value)
             }
         }
     }

@@ -3,11 +3,14 @@
 //! Lanes one after another, forwards or backwards, are one access, masked where
 //! a mask is given. Lanes a small constant distance apart are read by a few such
 //! accesses, none of which leaves the span between the first element and the
-//! last, and sorted by shuffles. All else is gathered and scattered; LLVM
-//! scatters in the order of the lanes. A `bool` is a byte in memory.
+//! last, and sorted by shuffles. Other lanes at regular distances are loads and
+//! stores of scalars. All else is gathered and scattered; LLVM scatters in the
+//! order of the lanes. A `bool` is a byte in memory.
 //!
 //! Where a mask is given, lanes that are not set may have positions outside the
-//! block, so LLVM is told nothing about addresses then.
+//! block, so LLVM is told nothing about addresses then. Most processors have no
+//! good gathers with a mask, and LLVM would branch at each lane: there the lanes
+//! that are not set read a constant 0 or write a place in the frame instead.
 
 use crate::emit::{call, call_instruction};
 use crate::error::{Error, Res};
@@ -40,6 +43,8 @@ struct Target<'c> {
 enum Way<'c> {
     /// The first lane, and how many elements each lane lies after the one before.
     Near(IntValue<'c>, i64),
+    /// The same, where the number is large or not constant.
+    Far(IntValue<'c>, IntValue<'c>),
     /// Each lane's position.
     Each(VectorValue<'c>),
 }
@@ -54,6 +59,7 @@ impl<'c> Frame<'_, '_, 'c> {
         };
         let value = match self.way(from, near)? {
             Way::Near(position, stride) => self.load_near(&target, position, stride)?,
+            Way::Far(position, stride) => self.load_far(&target, position, stride)?,
             Way::Each(positions) => self.gather(&target, positions)?,
         };
         let value = self.loaded(value.into(), from.elem)?;
@@ -67,6 +73,7 @@ impl<'c> Frame<'_, '_, 'c> {
         let target = self.target(to, mask)?;
         match self.way(to, 1..=1)? {
             Way::Near(position, stride) => self.store_near(&target, position, stride, value),
+            Way::Far(position, stride) => self.store_far(&target, position, stride, value),
             Way::Each(positions) => self.scatter(&target, positions, value),
         }
     }
@@ -99,10 +106,7 @@ impl<'c> Frame<'_, '_, 'c> {
                 };
                 match constant.filter(|stride| near.contains(&stride.unsigned_abs())) {
                     Some(stride) => Way::Near(position, stride),
-                    None => {
-                        let stride = self.int_expr(stride)?;
-                        Way::Each(self.progression(access.lanes, position, stride)?)
-                    }
+                    None => Way::Far(position, self.int_expr(stride)?),
                 }
             }
             LanePositions::Each(positions) => {
@@ -112,7 +116,7 @@ impl<'c> Frame<'_, '_, 'c> {
         })
     }
 
-    /// `position + lane * stride`.
+    /// `position + lane * stride` in each lane.
     fn progression(
         &self,
         lanes: u32,
@@ -197,6 +201,61 @@ impl<'c> Frame<'_, '_, 'c> {
         self.store_row(target, low, value, mask.transpose()?)
     }
 
+    fn load_far(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        stride: IntValue<'c>,
+    ) -> Res<VectorValue<'c>> {
+        if target.mask.is_some() {
+            return self.gather(target, self.progression(target.lanes, position, stride)?);
+        }
+        let ty = self.emit.types.memory(target.elem);
+        let mut found = target.ty.get_poison();
+        for lane in 0..target.lanes {
+            let (lane, address) = self.lane_address(target, position, stride, lane)?;
+            let value = self.builder.build_load(ty, address, "")?;
+            self.plain(target, instruction_of(value)?)?;
+            found = self.builder.build_insert_element(found, value, lane, "")?;
+        }
+        Ok(found)
+    }
+
+    fn store_far(
+        &mut self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        stride: IntValue<'c>,
+        value: VectorValue<'c>,
+    ) -> Res<()> {
+        if target.mask.is_some() {
+            let positions = self.progression(target.lanes, position, stride)?;
+            return self.scatter(target, positions, value);
+        }
+        for lane in 0..target.lanes {
+            let (lane, address) = self.lane_address(target, position, stride, lane)?;
+            let value = self.builder.build_extract_element(value, lane, "")?;
+            let store = self.builder.build_store(address, value)?;
+            self.plain(target, store)?;
+        }
+        Ok(())
+    }
+
+    /// A lane's number as a constant, and the address of its element.
+    fn lane_address(
+        &self,
+        target: &Target<'c>,
+        position: IntValue<'c>,
+        stride: IntValue<'c>,
+        lane: u32,
+    ) -> Res<(IntValue<'c>, PointerValue<'c>)> {
+        let lane = self.emit.types.const_i64(i64::from(lane));
+        let step = self.builder.build_int_mul(stride, lane, "")?;
+        let position = self.builder.build_int_add(position, step, "")?;
+        let address = self.element(target.buffer, target.elem, position)?;
+        Ok((lane, address))
+    }
+
     fn pick(
         &self,
         x: VectorValue<'c>,
@@ -254,12 +313,18 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     fn gather(&self, target: &Target<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
-        let addresses = self.addresses(target, positions);
+        let mut addresses = self.addresses(target, positions);
+        let mut mask = target.mask;
+        if !self.has_gathers(target)
+            && let Some(mask) = mask.take()
+        {
+            addresses = self.replace(mask, addresses, self.emit.nothing())?;
+        }
         let zero = target.ty.const_zero();
         let args = [
             addresses.into(),
             self.alignment(target),
-            self.mask_or_all(target),
+            self.mask_or_all(target, mask),
             zero.into(),
         ];
         let types = [target.ty.into(), addresses.get_type().into()];
@@ -267,21 +332,58 @@ impl<'c> Frame<'_, '_, 'c> {
     }
 
     fn scatter(
-        &self,
+        &mut self,
         target: &Target<'c>,
         positions: VectorValue<'c>,
         value: VectorValue<'c>,
     ) -> Res<()> {
-        let addresses = self.addresses(target, positions);
+        let mut addresses = self.addresses(target, positions);
+        let mut mask = target.mask;
+        let replaced = !self.has_gathers(target) && mask.is_some();
+        if replaced && let Some(mask) = mask.take() {
+            let spare = self.spare()?;
+            addresses = self.replace(mask, addresses, spare)?;
+        }
         let args = [
             value.into(),
             addresses.into(),
             self.alignment(target),
-            self.mask_or_all(target),
+            self.mask_or_all(target, mask),
         ];
         let types = [target.ty.into(), addresses.get_type().into()];
-        self.masked(target, "llvm.masked.scatter", &types, &args)?;
-        Ok(())
+        let f = self.emit.intrinsic("llvm.masked.scatter", &types)?;
+        let store = call_instruction(call(&self.builder, f, &args)?);
+        if replaced {
+            // Iterations of independent loops share the place in the frame.
+            return self.scoped(store, target.var);
+        }
+        self.annotate(store, target.var)
+    }
+
+    /// Whether the processor gathers and scatters such elements under a mask.
+    fn has_gathers(&self, target: &Target<'c>) -> bool {
+        self.emit.processor.gathers && target.elem.size() >= 4
+    }
+
+    /// The addresses, with another one where the mask is not set.
+    fn replace(
+        &self,
+        mask: VectorValue<'c>,
+        addresses: VectorValue<'c>,
+        other: PointerValue<'c>,
+    ) -> Res<VectorValue<'c>> {
+        let others = self.ops().splat(other.into(), mask.get_type().get_size())?;
+        vector(self.ops().select(mask.into(), addresses.into(), others)?)
+    }
+
+    /// A place in the frame, for values that nobody wants.
+    fn spare(&mut self) -> Res<PointerValue<'c>> {
+        if let Some(spare) = self.spare {
+            return Ok(spare);
+        }
+        let spare = self.stack_slot(self.emit.types.i64, 8)?;
+        self.spare = Some(spare);
+        Ok(spare)
     }
 
     /// The address of the lowest lane's element.
@@ -317,12 +419,12 @@ impl<'c> Frame<'_, '_, 'c> {
         }
     }
 
-    fn mask_or_all(&self, target: &Target<'c>) -> Value<'c> {
+    fn mask_or_all(&self, target: &Target<'c>, mask: Option<VectorValue<'c>>) -> Value<'c> {
         let all = || {
             let set = self.emit.types.i1.const_all_ones();
             VectorType::const_vector(&vec![set; target.lanes as usize])
         };
-        target.mask.unwrap_or_else(all).into()
+        mask.unwrap_or_else(all).into()
     }
 
     /// The alignment of an element, as intrinsics want it.

@@ -43,6 +43,7 @@ pub use error::Error;
 pub use jit::Jit;
 pub use module::Module;
 pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
+pub use target::vector_bytes;
 
 /// What code is made for.
 #[derive(Clone, PartialEq, Eq, Debug)]

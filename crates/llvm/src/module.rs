@@ -2,6 +2,7 @@
 
 use crate::emit::Emit;
 use crate::error::{Error, Res};
+use crate::target::Processor;
 use crate::{Options, entries, function, metadata, passes, tables, target};
 use imp::Program;
 use inkwell::OptimizationLevel;
@@ -36,7 +37,8 @@ impl Module {
             2 => OptimizationLevel::Default,
             _ => OptimizationLevel::Aggressive,
         };
-        let machine = target::machine(&options.cpu, level)?;
+        let processor = Processor::new(&options.cpu)?;
+        let machine = target::machine(&processor, level)?;
         let context = Box::new(Context::create());
         let code = {
             let (module, metadata) = metadata::module(&context, program)?;
@@ -44,7 +46,7 @@ impl Module {
             module.set_source_file_name(&program.source_name);
             module.set_triple(&machine.get_triple());
             module.set_data_layout(&machine.get_target_data().get_data_layout());
-            let emit = Emit::new(&context, module, metadata, program)?;
+            let emit = Emit::new(&context, module, metadata, program, processor)?;
             emit_program(&emit, options)?;
             passes::optimise(&emit.module, &machine, options.opt_level)?;
             // SAFETY: `drop` frees the module before the context, whose place

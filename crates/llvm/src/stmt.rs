@@ -277,7 +277,10 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             | Expr::Fma(ty, _, _, _)
             | Expr::Math(_, ty, _)
             | Expr::Lanes(ty, _) => *ty,
-            Expr::Splat(_, x) | Expr::Extract(x, _) | Expr::Insert(x, _, _) => self.elem_type(x)?,
+            Expr::Splat(_, x)
+            | Expr::Extract(x, _)
+            | Expr::Insert(x, _, _)
+            | Expr::Shift(x, _, _) => self.elem_type(x)?,
         })
     }
 

@@ -175,7 +175,10 @@ fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var)) {
         | Expr::Any(x)
         | Expr::All(x)
         | Expr::FirstLane(x) => in_expr(x, f),
-        Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) | Expr::Extract(x, y) => {
+        Expr::Binary(_, _, x, y)
+        | Expr::Compare(_, _, x, y)
+        | Expr::Extract(x, y)
+        | Expr::Shift(x, _, y) => {
             in_expr(x, f);
             in_expr(y, f);
         }

@@ -17,7 +17,7 @@ impl<'c> Ops<'_, '_, 'c> {
         self.emit.types.i32.const_int(u64::from(lane), false)
     }
 
-    /// A scalar in every lane.
+    /// A scalar or an address in every lane.
     pub fn splat(&self, x: Value<'c>, lanes: u32) -> Res<Value<'c>> {
         let ty = match x {
             Value::IntValue(x) if x.is_const() => {
@@ -28,6 +28,7 @@ impl<'c> Ops<'_, '_, 'c> {
             }
             Value::IntValue(x) => x.get_type().vec_type(lanes),
             Value::FloatValue(x) => x.get_type().vec_type(lanes),
+            Value::PointerValue(x) => x.get_type().vec_type(lanes),
             _ => return Err(Error::bug("what is spread over lanes is no scalar")),
         };
         let first = self
@@ -110,6 +111,22 @@ impl<'c> Ops<'_, '_, 'c> {
         Ok(self
             .builder
             .build_insert_element(vector(x)?, value, lane, "")?
+            .into())
+    }
+
+    /// A vector moved up by so many lanes, the first ones filled.
+    pub fn shift(&self, x: Value<'c>, by: u32, fill: Value<'c>) -> Res<Value<'c>> {
+        let x = vector(x)?;
+        let lanes = x.get_type().get_size();
+        let fill = vector(self.splat(fill, lanes)?)?;
+        let from: Vec<_> = (0..lanes)
+            .map(|lane| if lane < by { lane } else { lanes + lane - by })
+            .map(|lane| self.emit.types.i32.const_int(u64::from(lane), false))
+            .collect();
+        let from = VectorType::const_vector(&from);
+        Ok(self
+            .builder
+            .build_shuffle_vector(fill, x, from, "")?
             .into())
     }
 

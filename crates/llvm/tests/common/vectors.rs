@@ -1,0 +1,54 @@
+//! Functions over vectors as entries of a program, operands for them.
+
+use super::{array_of, entry_type, entry_value};
+use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Program, Var};
+use prim::{PrimType, Scalar};
+
+/// A generator of bits (xorshift).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn scalar(&mut self, ty: PrimType) -> Scalar {
+        let bits = self.bits() >> 5;
+        Scalar::from_bits(ty, bits & (u64::MAX >> (64 - ty.bits())))
+    }
+}
+
+/// Lanes one after another from a position on.
+pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAccess {
+    LaneAccess {
+        buffer,
+        elem,
+        lanes,
+        at: LanePositions::Unit(position),
+    }
+}
+
+/// An entry's array of a type.
+pub fn array(ty: PrimType) -> EntryType {
+    match entry_type(ty) {
+        EntryType::Scalar(ty) => array_of(ty),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Adds a function as an entry under its own name.
+pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
+    program.entries.push(Entry {
+        name: function.name.clone(),
+        fun: FunId(program.functions.len() as u32),
+        params: params
+            .iter()
+            .map(|ty| entry_value("x", ty.clone()))
+            .collect(),
+        results: vec![],
+    });
+    program.functions.push(function);
+}
