@@ -14,26 +14,99 @@ local def scale (p: f64) (t: f64): f64 =
   let half = b >> 1
   in p * float (half << 52) * float ((b - half) << 52)
 
--- | exp x before the last step: x = n ln 2 + r, |r| <= ln 2 / 2, exp r =
--- 1 + r + r^2 p(r). Adding `magic` rounds to an integer and leaves it in the low bits.
-local def exp_parts (x: f64): (f64, f64) =
-  let x = if x < -750 then -750 else x
-  let x = if x > 750 then 750 else x
+-- | For |x| < 1000: x = n ln 2 + r, |r| <= ln 2 / 2; exp r = 1 + r + r^2 p(r).
+-- These are r in two parts, p(r) and n with `magic`: adding that rounds to an integer and
+-- leaves it in the low bits.
+local def exp_reduced (x: f64): (f64, f64, f64, f64) =
   let magic: f64 = 6755399441057790
   let t = fma x 1.4426950408889634 magic
   let n = t - magic
-  let r = fma n (-2.3190468138462996e-17) (fma n (-0.6931471805599453) x)
+  let s = fma n (-0.6931471805599453) x
+  let r = fma n (-2.3190468138462996e-17) s
+  let r_low = fma n (-2.3190468138462996e-17) (s - r)
   let p = fma (fma 2.5148834414307928e-08 r 2.76320454957165e-07) r 2.7557214332221664e-06
   let p = fma (fma p r 2.4801489076624023e-05) r 0.00019841269790383243
   let p = fma (fma p r 0.0013888888946359363) r 0.00833333333344071
   let p = fma (fma p r 0.04166666666652429) r 0.16666666666666333
-  let p = fma p r 0.5000000000000011
+  in (r, r_low, fma p r 0.5000000000000011, t)
+
+-- | exp x before the last step.
+local def exp_parts (x: f64): (f64, f64) =
+  let x = if x < -750 then -750 else x
+  let x = if x > 750 then 750 else x
+  let (r, _, p, t) = exp_reduced x
   in (fma (fma p r 1) r 1, t)
 
 -- | exp x = 2^n exp r. At most 1.05 ulp.
 def exp (x: f64): f64 =
   let (p, t) = exp_parts x
   in scale p t
+
+-- | 2^r before the last step: 2^r = 1 + r p(r), |r| <= 1/2.
+local def exp2_tail (r: f64): f64 =
+  let q = r * r
+  let p0 = fma (fma 4.4670976765309697e-10 q 1.0177967509244437e-07) q 1.5252734104809116e-05
+  let p0 = fma (fma p0 q 0.0013333558146063041) q 0.05550410866482344
+  let p0 = fma p0 q 0.6931471805599453
+  let p1 = fma (fma 2.8614737304934643e-11 q 7.053280535896781e-09) q 1.321548951532337e-06
+  let p1 = fma (fma p1 q 0.00015403530392546386) q 0.009618129107627592
+  let p1 = fma p1 q 0.24022650695910072
+  in fma p1 r p0
+
+-- | 2 to the power of w + w_low, times f. The sum is cut off at 2045 or -2045.
+def scaled_exp2 (f: f64) (w: f64) (w_low: f64): f64 =
+  let far = abs w > 2045
+  let w = if far then (if w < 0 then -2045 else 2045) else w
+  let magic: f64 = 6755399441057790
+  let t = w + magic
+  let r = w - (t - magic) + (if far then 0 else w_low)
+  in scale (f * fma (exp2_tail r) r 1) t
+
+-- | 2^x = 2^n 2^r. At most 1 ulp.
+def exp2 (x: f64): f64 =
+  let x = if x < -1080 then -1080 else x
+  let x = if x > 1030 then 1030 else x
+  let magic: f64 = 6755399441057790
+  let t = x + magic
+  let r = x - (t - magic)
+  in scale (fma (exp2_tail r) r 1) t
+
+-- | 10^x = 2^n 10^r, |r| <= log10 2 / 2. At most 1 ulp.
+def exp10 (x: f64): f64 =
+  let x = if x < -330 then -330 else x
+  let x = if x > 310 then 310 else x
+  let magic: f64 = 6755399441057790
+  let t = fma x 3.321928094887362 magic
+  let n = t - magic
+  let r = fma n 2.8037281277851704e-18 (fma n (-0.3010299956639812) x)
+  let p = fma (fma 4.055687574918087e-05 r 0.0002398995251297405) r 0.0011549304522450476
+  let p = fma (fma p r 0.005014062564554554) r 0.019597683466861703
+  let p = fma (fma p r 0.06808936178830186) r 0.20699584881625277
+  let p = fma (fma p r 0.5393829292306647) r 1.1712551489118184
+  let p = fma (fma p r 2.034678592293318) r 2.650949055239199
+  let p = fma p r 2.302585092994046
+  in scale (fma p r 1) t
+
+-- | exp x - 1 = 2 (h (exp r - 1) + (h - 1/2)), h = 2^(n - 1), with n and r (here
+-- in two parts) of exp above. At most 1.35 ulp.
+def expm1 (x: f64): f64 =
+  let y = if x < -50 then -50 else x
+  let y = if y > 710 then 710 else y
+  let (r, r_low, p, t) = exp_reduced y
+  let h = float ((bits t - 1024) << 52)
+  let z = fma h (fma (r * r) p r_low) (fma h r (h - 0.5))
+  in if abs x < 1.1102230246251565e-16 then x else z + z
+
+-- | exp (-(a^2)) (h + l) for 0 <= a < 38: the square and exp r in two parts.
+def gauss (a: f64) (h: f64) (l: f64): f64 =
+  let s = a * a
+  let s_low = fma a a (-s)
+  let (r, r_low, p, t) = exp_reduced (-s)
+  let q = fma p r 1
+  let e = fma q r 1
+  let e_low = fma q r (1 - e) + (r_low - s_low) * e
+  let z = h * e
+  in scale (z + (fma h e (-z) + fma h e_low (l * e))) t
 
 -- | From the bits of x = 2^e m with 2/3 <= m < 4/3, normal: e, and the bits
 -- that less make m. The exponent becomes a float by way of its bits below 2^52.
@@ -90,6 +163,50 @@ def log1p (x: f64): f64 =
   let f = if x > 1e30 then float (bits y - k) - 1 else fma x s (s - 1)
   let r = log_ends y (fma e 0.6931471805599453 (f + fma e 2.3190468138462996e-17 (log_tail f)))
   in if x == 0 then x else r
+
+-- | log (y + y_low) + n ln 2 for finite y > 0 that is not denormal.
+local def log_of_sum (y: f64) (y_low: f64) (n: f64): f64 =
+  let (e, k) = exponent (bits y)
+  let f = float (bits y - k) - 1
+  let f_low = y_low * float (0x3ff0000000000000 - k)
+  let low = fma f_low (1 - f * (1 - f)) (log_tail f)
+  let e = e + n
+  in fma e 0.6931471805599453 (f + fma e 2.3190468138462996e-17 low)
+
+-- | log (1 + u + u_low) for u >= 0.
+local def log_past_1 (u: f64) (u_low: f64): f64 =
+  let y = 1 + u
+  let y_low = (if u > 1 then u - y + 1 else 1 - y + u) + u_low
+  in log_of_sum y y_low 0
+
+-- | asinh x = log (x + sqrt (x^2 + 1)), less 1 in the logarithm's argument. At most 1.15 ulp.
+def asinh (x: f64): f64 =
+  let a = abs x
+  let big = a > 268435456
+  let w = a * a / (1 + intrinsics.sqrt_f64 (fma a a 1))
+  let u = a + w
+  let r = if big then log_of_sum (0.5 * a) 0 2 else log_past_1 u (a - u + w)
+  let r = if a < inf then r else a
+  in float (bits r | (bits x & 0x8000000000000000))
+
+-- | acosh x = log (x + sqrt (x^2 - 1)), the same way. At most 1.6 ulp.
+def acosh (x: f64): f64 =
+  let d = x - 1
+  let s = intrinsics.sqrt_f64 (fma d d (2 * d))
+  let u = d + s
+  let r = if x > 268435456 then log_of_sum (0.5 * x) 0 2 else log_past_1 u (s - u + d)
+  in if x < 1 then nan else if x < inf then r else x
+
+-- | atanh x = log (1 + 2 x / (1 - x)) / 2, the quotient in two parts. At most 1 ulp.
+def atanh (x: f64): f64 =
+  let a = abs x
+  let d = 1 - a
+  let d_low = 1 - d - a
+  let v = 1 / d
+  let u = 2 * a * v
+  let u_low = (fma (-u) d (2 * a) - u * d_low) * v
+  let r = if a < 1 then 0.5 * log_past_1 u u_low else if a == 1 then inf else nan
+  in float (bits r | (bits x & 0x8000000000000000))
 
 -- | The upper half of the product of two 64-bit integers.
 local def mul_high (x: u64) (y: u64): u64 =
@@ -191,6 +308,24 @@ def cos (x: f64): f64 =
          in (if abs x < inf then r else nan, odd)
   in sin_near r flip
 
+-- | tan (r + r_low), or -1 over that if `odd`; |r| <= pi / 4.
+local def tan_near (r: f64) (r_low: f64) (odd: bool): f64 =
+  let s = r * r
+  let q = s * s
+  let p0 = fma (fma (-4.505339039620723e-05) q (-2.6728621328453882e-05)) q 0.00022226632979966256
+  let p0 = fma (fma p0 q 0.0014547491415033182) q 0.008863219007569367
+  let p0 = fma (fma p0 q 0.05396825392620907) q 0.3333333333333277
+  let p1 = fma (fma 2.0906655123976907e-05 q 8.977338124052236e-05) q 0.00013676380429367938
+  let p1 = fma (fma p1 q 0.0005951025256782608) q 0.003592290509606065
+  let p1 = fma (fma p1 q 0.02186948962003511) q 0.13333333333415584
+  let p = fma p1 s p0
+  let c = r * s
+  let high = fma c p r
+  let low = fma c p (r - high) + r_low * fma high high 1
+  let q = -1 / high
+  let q = fma q (fma q low (fma q high 1)) q
+  in if odd then q else high + low
+
 -- | tan x: x = n pi / 2 + r, |r| <= pi / 4; -1 / tan r for odd n, where r and
 -- tan r are in two parts. At most 1 ulp.
 def tan (x: f64): f64 =
@@ -210,21 +345,7 @@ def tan (x: f64): f64 =
          let (r, r_low, odd) = fold_turns (turns << 1 | more >> 63) (more << 1) 8.515303950216386e-20 3.319411800407449e-36
          let flip = bits x & 0x8000000000000000
          in (if abs x < inf then float (bits r ^ flip) else nan, float (bits r_low ^ flip), odd)
-  let s = r * r
-  let q = s * s
-  let p0 = fma (fma (-4.505339039620723e-05) q (-2.6728621328453882e-05)) q 0.00022226632979966256
-  let p0 = fma (fma p0 q 0.0014547491415033182) q 0.008863219007569367
-  let p0 = fma (fma p0 q 0.05396825392620907) q 0.3333333333333277
-  let p1 = fma (fma 2.0906655123976907e-05 q 8.977338124052236e-05) q 0.00013676380429367938
-  let p1 = fma (fma p1 q 0.0005951025256782608) q 0.003592290509606065
-  let p1 = fma (fma p1 q 0.02186948962003511) q 0.13333333333415584
-  let p = fma p1 s p0
-  let c = r * s
-  let high = fma c p r
-  let low = fma c p (r - high) + r_low * fma high high 1
-  let q = -1 / high
-  let q = fma q (fma q low (fma q high 1)) q
-  in if x == 0 then x else if odd != 0 then q else high + low
+  in if x == 0 then x else tan_near r r_low (odd != 0)
 
 -- | (atan t - t) / t, 0 <= t <= 1.
 local def atan_tail (t: f64): f64 =
@@ -249,13 +370,16 @@ def atan (x: f64): f64 =
   let r = if a > 1 then 1.5707963267948966 - (t + (p + (-6.123233995736766e-17))) else t + p
   in float (bits r | (bits x & 0x8000000000000000))
 
--- | atan2 y x: the arc tangent of the smaller over the larger magnitude, moved
--- to its octant. At most 1.45 ulp.
-def atan2 (y: f64) (x: f64): f64 =
+-- | The smaller over the larger of |x| and |y|, and whether |y| is the larger.
+local def octant (y: f64) (x: f64): (bool, f64) =
   let (a, b) = (abs x, abs y)
   let steep = b > a
   let quotient = (if steep then a else b) / (if steep then b else a)
-  let t = if a != b then quotient else if a == 0 then 0 else 1
+  in (steep, if a != b then quotient else if a == 0 then 0 else 1)
+
+-- | atan2 y x: the arc tangent of that quotient, moved to its octant. At most 1.45 ulp.
+def atan2 (y: f64) (x: f64): f64 =
+  let (steep, t) = octant y x
   let p = t * atan_tail t
   let r = if steep then 1.5707963267948966 - (t + (p + (-6.123233995736766e-17))) else t + p
   let r = if bits x >= 0x8000000000000000 then 3.141592653589793 - (r + (-1.2246467991473532e-16)) else r
@@ -273,28 +397,30 @@ local def asin_tail (s: f64): f64 =
   let p = fma p1 s p0
   in p * s
 
--- | asin x: pi / 2 - 2 asin (sqrt ((1 - x) / 2)) beyond 1/2. At most 1.2 ulp.
-def asin (x: f64): f64 =
+-- | `t` and `p` for which t + p is asin |x|, or, if the first result says so,
+-- pi / 2 less twice that.
+local def asin_parts (x: f64): (bool, f64, f64) =
   let a = abs x
   let far = a > 0.5
   let s = if far then fma a (-0.5) 0.5 else a * a
   let t = if far then intrinsics.sqrt_f64 s else a
-  let p = asin_tail s
+  in (far, t, t * asin_tail s)
+
+-- | asin x: pi / 2 - 2 asin (sqrt ((1 - x) / 2)) beyond 1/2. At most 1.2 ulp.
+def asin (x: f64): f64 =
+  let (far, t, p) = asin_parts x
   let c = 1.5707963267948966 - 2 * t
   let low = 1.5707963267948966 - c - 2 * t
-  let r = if far then c - (fma (2 * t) p (-6.123233995736766e-17) - low) else fma t p t
+  let r = if far then c - (fma 2 p (-6.123233995736766e-17) - low) else t + p
   in float (bits r | (bits x & 0x8000000000000000))
 
 -- | acos x: pi / 2 - asin x; 2 asin (sqrt ((1 - x) / 2)) beyond 1/2, and pi less
 -- that beyond -1/2. At most 1.15 ulp.
 def acos (x: f64): f64 =
-  let a = abs x
-  let far = a > 0.5
-  let s = if far then fma a (-0.5) 0.5 else a * a
-  let t = if far then intrinsics.sqrt_f64 s else x
-  let p = asin_tail s
-  let far_r = if x > 0 then 2 * fma t p t else 3.141592653589793 - 2 * (t + fma t p (-6.123233995736766e-17))
-  in if far then far_r else 1.5707963267948966 - (t + fma t p (-6.123233995736766e-17))
+  let (far, t, p) = asin_parts x
+  let far_r = if x > 0 then 2 * (t + p) else 3.141592653589793 - 2 * (t + (p + (-6.123233995736766e-17)))
+  let (t, p) = if x < 0 then (-t, -p) else (t, p)
+  in if far then far_r else 1.5707963267948966 - (t + (p + (-6.123233995736766e-17)))
 
 -- | exp x / 2, which is finite where the hyperbolic functions are.
 local def half_exp (x: f64): f64 =
@@ -332,7 +458,7 @@ def tanh (x: f64): f64 =
 
 -- | log2 of finite a > 0 as a sum of two floats, with an error of 2^-64: 2 / ln 2
 -- times atanh s with s = (m - 1) / (m + 1) and its first terms in two parts.
-local def log2_sum (a: f64): (f64, f64) =
+def log2_sum (a: f64): (f64, f64) =
   let (e, f) = parts a
   let d = 2 + f
   let d_low = 2 - d + f
@@ -366,20 +492,7 @@ def pow (x: f64) (y: f64): f64 =
   let k = if y < -1e20 then -1e20 else if y > 1e20 then 1e20 else y
   let w = k * l
   let w_low = fma k l (-w) + k * l_low
-  let far = abs w > 1100
-  let w = if far then (if w < 0 then -1100 else 1100) else w
-  let magic: f64 = 6755399441057790
-  let t = w + magic
-  let r = w - (t - magic) + (if far then 0 else w_low)
-  let q = r * r
-  let p0 = fma (fma 4.4670976765309697e-10 q 1.0177967509244437e-07) q 1.5252734104809116e-05
-  let p0 = fma (fma p0 q 0.0013333558146063041) q 0.05550410866482344
-  let p0 = fma p0 q 0.6931471805599453
-  let p1 = fma (fma 2.8614737304934643e-11 q 7.053280535896781e-09) q 1.321548951532337e-06
-  let p1 = fma (fma p1 q 0.00015403530392546386) q 0.009618129107627592
-  let p1 = fma p1 q 0.24022650695910072
-  let p = fma p1 r p0
-  let z = scale (fma p r 1) t
+  let z = scaled_exp2 1 w w_low
   let z = if a > 0 && a < inf then z
           else if y > 0 then a
           else if y < 0 then (if a < 1 then inf else if a > 1 then 0 else a)
@@ -394,27 +507,79 @@ def pow (x: f64) (y: f64): f64 =
 -- | The nearest half turns left to go: x less an even integer, exact, within [-1, 1].
 local def less_turns (x: f64): f64 = x - 2 * intrinsics.round_f64 (x * 0.5)
 
--- | sin (pi x): exact at multiples of a half.
+-- | sin (pi s) for |s| <= 1/2, by way of cos (pi (1/2 - |s|)) beyond 1/4.
+local def sinpi_near (s: f64): f64 =
+  let a = abs s
+  let far = a > 0.25
+  let r = if far then 0.5 - a else s
+  let q = r * r
+  let p = fma (fma 0.00046156238516837235 q (-0.007370028480609468)) q 0.08214586977549834
+  let p = fma (fma (fma p q (-0.5992645289642364)) q 2.550164039873868) q (-5.167712780049959)
+  let c = fma (fma (-0.00010304562474128528) q 0.001929352869340194) q (-0.025806876107441264)
+  let c = fma (fma c q 0.23533062979394692) q (-1.3352627688435827)
+  let c = fma (fma c q 4.058712126416667) q (-4.934802200544679)
+  let near = fma r 3.141592653589793 (r * fma q p 1.2246467991473532e-16)
+  let c = fma q c 1
+  in if !far then near else if s < 0 then -c else c
+
+-- | sin (pi x): exact at multiples of a half. At most 1 ulp.
 def sinpi (x: f64): f64 =
   let r = less_turns x
   let s = if r > 0.5 then 1 - r else if r < -0.5 then -1 - r else r
-  in if x == 0 then x else sin_near (3.141592653589793 * s) 0
+  in if s == 0 then x * 0 else sinpi_near s
 
--- | cos (pi x): exact at multiples of a half.
-def cospi (x: f64): f64 =
-  sin_near (3.141592653589793 * (0.5 - abs (less_turns x))) 0
+-- | cos (pi x): exact at multiples of a half. At most 1.35 ulp.
+def cospi (x: f64): f64 = sinpi_near (0.5 - abs (less_turns x))
 
--- | tan (pi x).
-def tanpi (x: f64): f64 = sinpi x / cospi x
+-- | tan (pi x): exact at multiples of a quarter. At most 1 ulp.
+def tanpi (x: f64): f64 =
+  let r = less_turns x
+  let s = if r > 0.5 then r - 1 else if r < -0.5 then r + 1 else r
+  let odd = abs s > 0.25
+  let q = if !odd then s else if s > 0 then s - 0.5 else s + 0.5
+  let v = q * 3.141592653589793
+  let t = tan_near v (fma q 3.141592653589793 (-v) + q * 1.2246467991473532e-16) odd
+  let zero: f64 = if r == 0 then 0 else -0.0
+  in if s == 0 then x * zero
+     else if q == 0 then (if s > 0 then inf else -inf)
+     else if abs q == 0.25 then (if s > 0 then 1 else -1)
+     else t
 
--- | asin x / pi.
-def asinpi (x: f64): f64 = asin x / 3.141592653589793
+-- | (t + p) / pi.
+local def over_pi (t: f64) (p: f64): f64 =
+  fma t 0.3183098861837907 (fma p 0.3183098861837907 (t * (-1.9678676675182486e-17)))
 
--- | acos x / pi.
-def acospi (x: f64): f64 = acos x / 3.141592653589793
+-- | c - (t + p) / pi.
+local def less_over_pi (c: f64) (t: f64) (p: f64): f64 =
+  let v = t * 0.3183098861837907
+  let h = c - v
+  in h + (c - h - v - fma t 0.3183098861837907 (-v) - fma p 0.3183098861837907 (t * (-1.9678676675182486e-17)))
 
--- | atan x / pi.
-def atanpi (x: f64): f64 = atan x / 3.141592653589793
+-- | asin x / pi. At most 1.4 ulp.
+def asinpi (x: f64): f64 =
+  let (far, t, p) = asin_parts x
+  let r = if far then less_over_pi 0.5 (2 * t) (2 * p) else over_pi t p
+  in float (bits r | (bits x & 0x8000000000000000))
 
--- | atan2 y x / pi.
-def atan2pi (y: f64) (x: f64): f64 = atan2 y x / 3.141592653589793
+-- | acos x / pi. At most 1.25 ulp.
+def acospi (x: f64): f64 =
+  let (far, t, p) = asin_parts x
+  let far_r = if x > 0 then 2 * over_pi t p else less_over_pi 1 (2 * t) (2 * p)
+  let (t, p) = if x < 0 then (-t, -p) else (t, p)
+  in if far then far_r else less_over_pi 0.5 t p
+
+-- | atan x / pi. At most 1.45 ulp.
+def atanpi (x: f64): f64 =
+  let a = abs x
+  let t = if a > 1 then 1 / a else a
+  let p = t * atan_tail t
+  let r = if a > 1 then less_over_pi 0.5 t p else over_pi t p
+  in float (bits r | (bits x & 0x8000000000000000))
+
+-- | atan2 y x / pi. At most 1.6 ulp.
+def atan2pi (y: f64) (x: f64): f64 =
+  let (steep, t) = octant y x
+  let p = t * atan_tail t
+  let r = if steep then less_over_pi 0.5 t p else over_pi t p
+  let r = if bits x >= 0x8000000000000000 then 1 - r else r
+  in float (bits r | (bits y & 0x8000000000000000))

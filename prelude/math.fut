@@ -5,6 +5,8 @@
 
 local module libm32 = import "libm32"
 local module libm64 = import "libm64"
+local module special32 = import "special32"
+local module special64 = import "special64"
 
 -- | Types that values of every scalar type convert to.
 module type from_prim = {
@@ -731,15 +733,6 @@ module f64 = {
   def sgn = intrinsics.sgn_f64
   def abs = intrinsics.abs_f64
   def sqrt = intrinsics.sqrt_f64
-  def cbrt = intrinsics.cbrt_f64
-  def asinh = intrinsics.asinh_f64
-  def acosh = intrinsics.acosh_f64
-  def atanh = intrinsics.atanh_f64
-  def hypot = intrinsics.hypot_f64
-  def gamma = intrinsics.gamma_f64
-  def lgamma = intrinsics.lgamma_f64
-  def erf = intrinsics.erf_f64
-  def erfc = intrinsics.erfc_f64
   def ceil = intrinsics.ceil_f64
   def floor = intrinsics.floor_f64
   def trunc = intrinsics.trunc_f64
@@ -747,8 +740,6 @@ module f64 = {
   def fma = intrinsics.fma_f64
   def to_bits = intrinsics.to_bits_f64
   def from_bits = intrinsics.from_bits_f64
-  def nextafter = intrinsics.nextafter_f64
-  def copysign = intrinsics.copysign_f64
   def (**) (x: f64) (y: f64): f64 =
     let z = libm64.pow x y in if y == 2 then x * x else z
   def exp = libm64.exp
@@ -765,6 +756,9 @@ module f64 = {
   def sinh = libm64.sinh
   def cosh = libm64.cosh
   def tanh = libm64.tanh
+  def asinh = libm64.asinh
+  def acosh = libm64.acosh
+  def atanh = libm64.atanh
   def atan2 = libm64.atan2
   def sinpi = libm64.sinpi
   def cospi = libm64.cospi
@@ -773,6 +767,15 @@ module f64 = {
   def acospi = libm64.acospi
   def atanpi = libm64.atanpi
   def atan2pi = libm64.atan2pi
+  def cbrt = special64.cbrt
+  def hypot = special64.hypot
+  def gamma = special64.gamma
+  def lgamma = special64.lgamma
+  def erf = special64.erf
+  def erfc = special64.erfc
+  def nextafter = special64.nextafter
+  def copysign = special64.copysign
+  def ldexp = special64.ldexp
   def i8 = intrinsics.i8_to_f64
   def i16 = intrinsics.i16_to_f64
   def i32 = intrinsics.i32_to_f64
@@ -804,7 +807,6 @@ module f64 = {
     intrinsics.div_f64 (intrinsics.i64_to_f64 x) (intrinsics.i64_to_f64 y)
   def isinf (x: f64): bool = intrinsics.eq_f64 (intrinsics.abs_f64 x) inf
   def isnan (x: f64): bool = intrinsics.neq_f64 x x
-  def ldexp (x: f64) (e: i32): f64 = intrinsics.ldexp_f64 x (intrinsics.i32_to_f64 e)
   def get_bit (bit: i32) (x: f64): i32 =
     intrinsics.u64_to_i32 (intrinsics.and_u64 (intrinsics.shr_u64 (to_bits x) (intrinsics.i32_to_u64 bit)) 1u64)
   def set_bit (bit: i32) (x: f64) (b: i32): f64 =
@@ -838,15 +840,6 @@ module f32 = {
   def sgn = intrinsics.sgn_f32
   def abs = intrinsics.abs_f32
   def sqrt = intrinsics.sqrt_f32
-  def cbrt = intrinsics.cbrt_f32
-  def asinh = intrinsics.asinh_f32
-  def acosh = intrinsics.acosh_f32
-  def atanh = intrinsics.atanh_f32
-  def hypot = intrinsics.hypot_f32
-  def gamma = intrinsics.gamma_f32
-  def lgamma = intrinsics.lgamma_f32
-  def erf = intrinsics.erf_f32
-  def erfc = intrinsics.erfc_f32
   def ceil = intrinsics.ceil_f32
   def floor = intrinsics.floor_f32
   def trunc = intrinsics.trunc_f32
@@ -854,8 +847,6 @@ module f32 = {
   def fma = intrinsics.fma_f32
   def to_bits = intrinsics.to_bits_f32
   def from_bits = intrinsics.from_bits_f32
-  def nextafter = intrinsics.nextafter_f32
-  def copysign = intrinsics.copysign_f32
   def (**) (x: f32) (y: f32): f32 =
     let z = libm32.pow x y in if y == 2 then x * x else z
   def exp = libm32.exp
@@ -872,6 +863,9 @@ module f32 = {
   def sinh = libm32.sinh
   def cosh = libm32.cosh
   def tanh = libm32.tanh
+  def asinh = libm32.asinh
+  def acosh = libm32.acosh
+  def atanh = libm32.atanh
   def atan2 = libm32.atan2
   def sinpi = libm32.sinpi
   def cospi = libm32.cospi
@@ -880,6 +874,15 @@ module f32 = {
   def acospi = libm32.acospi
   def atanpi = libm32.atanpi
   def atan2pi = libm32.atan2pi
+  def cbrt = special32.cbrt
+  def hypot = special32.hypot
+  def gamma = special32.gamma
+  def lgamma = special32.lgamma
+  def erf = special32.erf
+  def erfc = special32.erfc
+  def nextafter = special32.nextafter
+  def copysign = special32.copysign
+  def ldexp = special32.ldexp
   def i8 = intrinsics.i8_to_f32
   def i16 = intrinsics.i16_to_f32
   def i32 = intrinsics.i32_to_f32
@@ -911,7 +914,6 @@ module f32 = {
     intrinsics.div_f32 (intrinsics.i64_to_f32 x) (intrinsics.i64_to_f32 y)
   def isinf (x: f32): bool = intrinsics.eq_f32 (intrinsics.abs_f32 x) inf
   def isnan (x: f32): bool = intrinsics.neq_f32 x x
-  def ldexp (x: f32) (e: i32): f32 = intrinsics.ldexp_f32 x (intrinsics.i32_to_f32 e)
   def get_bit (bit: i32) (x: f32): i32 =
     intrinsics.u32_to_i32 (intrinsics.and_u32 (intrinsics.shr_u32 (to_bits x) (intrinsics.i32_to_u32 bit)) 1u32)
   def set_bit (bit: i32) (x: f32) (b: i32): f32 =
@@ -945,15 +947,6 @@ module f16 = {
   def sgn = intrinsics.sgn_f16
   def abs = intrinsics.abs_f16
   def sqrt = intrinsics.sqrt_f16
-  def cbrt = intrinsics.cbrt_f16
-  def asinh = intrinsics.asinh_f16
-  def acosh = intrinsics.acosh_f16
-  def atanh = intrinsics.atanh_f16
-  def hypot = intrinsics.hypot_f16
-  def gamma = intrinsics.gamma_f16
-  def lgamma = intrinsics.lgamma_f16
-  def erf = intrinsics.erf_f16
-  def erfc = intrinsics.erfc_f16
   def ceil = intrinsics.ceil_f16
   def floor = intrinsics.floor_f16
   def trunc = intrinsics.trunc_f16
@@ -961,8 +954,6 @@ module f16 = {
   def fma = intrinsics.fma_f16
   def to_bits = intrinsics.to_bits_f16
   def from_bits = intrinsics.from_bits_f16
-  def nextafter = intrinsics.nextafter_f16
-  def copysign = intrinsics.copysign_f16
   def (**) (x: f16) (y: f16): f16 =
     intrinsics.f32_to_f16 (libm32.pow (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))
   def exp (x: f16): f16 = intrinsics.f32_to_f16 (libm32.exp (intrinsics.f16_to_f32 x))
@@ -979,6 +970,9 @@ module f16 = {
   def sinh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.sinh (intrinsics.f16_to_f32 x))
   def cosh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.cosh (intrinsics.f16_to_f32 x))
   def tanh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.tanh (intrinsics.f16_to_f32 x))
+  def asinh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.asinh (intrinsics.f16_to_f32 x))
+  def acosh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.acosh (intrinsics.f16_to_f32 x))
+  def atanh (x: f16): f16 = intrinsics.f32_to_f16 (libm32.atanh (intrinsics.f16_to_f32 x))
   def atan2 (x: f16) (y: f16): f16 =
     intrinsics.f32_to_f16 (libm32.atan2 (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))
   def sinpi (x: f16): f16 = intrinsics.f32_to_f16 (libm32.sinpi (intrinsics.f16_to_f32 x))
@@ -989,6 +983,23 @@ module f16 = {
   def atanpi (x: f16): f16 = intrinsics.f32_to_f16 (libm32.atanpi (intrinsics.f16_to_f32 x))
   def atan2pi (x: f16) (y: f16): f16 =
     intrinsics.f32_to_f16 (libm32.atan2pi (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))
+  def cbrt (x: f16): f16 = intrinsics.f32_to_f16 (special32.cbrt (intrinsics.f16_to_f32 x))
+  def hypot (x: f16) (y: f16): f16 =
+    intrinsics.f32_to_f16 (special32.hypot (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))
+  def gamma (x: f16): f16 = intrinsics.f32_to_f16 (special32.gamma (intrinsics.f16_to_f32 x))
+  def lgamma (x: f16): f16 = intrinsics.f32_to_f16 (special32.lgamma (intrinsics.f16_to_f32 x))
+  def erf (x: f16): f16 = intrinsics.f32_to_f16 (special32.erf (intrinsics.f16_to_f32 x))
+  def erfc (x: f16): f16 = intrinsics.f32_to_f16 (special32.erfc (intrinsics.f16_to_f32 x))
+  def copysign (x: f16) (y: f16): f16 = intrinsics.from_bits_f16 (intrinsics.or_u16 (intrinsics.and_u16 (intrinsics.to_bits_f16 x) 0x7fffu16) (intrinsics.and_u16 (intrinsics.to_bits_f16 y) 0x8000u16))
+  def nextafter (x: f16) (y: f16): f16 =
+    let b = intrinsics.to_bits_f16 x
+    let near = if intrinsics.eq_bool (intrinsics.lt_f16 x y) (intrinsics.lt_u16 b 0x8000u16) then intrinsics.add_u16 b 1u16 else intrinsics.sub_u16 b 1u16
+    let next = if intrinsics.eq_f16 x 0f16 then intrinsics.add_u16 (intrinsics.and_u16 (intrinsics.to_bits_f16 y) 0x8000u16) 1u16 else near
+    in if intrinsics.eq_f16 x y then y
+       else if intrinsics.eq_f16 x x && intrinsics.eq_f16 y y then intrinsics.from_bits_f16 next
+       else intrinsics.div_f16 0f16 0f16
+  def ldexp (x: f16) (e: i32): f16 =
+    intrinsics.f32_to_f16 (special32.ldexp (intrinsics.f16_to_f32 x) e)
   def i8 = intrinsics.i8_to_f16
   def i16 = intrinsics.i16_to_f16
   def i32 = intrinsics.i32_to_f16
@@ -1020,7 +1031,6 @@ module f16 = {
     intrinsics.div_f16 (intrinsics.i64_to_f16 x) (intrinsics.i64_to_f16 y)
   def isinf (x: f16): bool = intrinsics.eq_f16 (intrinsics.abs_f16 x) inf
   def isnan (x: f16): bool = intrinsics.neq_f16 x x
-  def ldexp (x: f16) (e: i32): f16 = intrinsics.ldexp_f16 x (intrinsics.i32_to_f16 e)
   def get_bit (bit: i32) (x: f16): i32 =
     intrinsics.u16_to_i32 (intrinsics.and_u16 (intrinsics.shr_u16 (to_bits x) (intrinsics.i32_to_u16 bit)) 1u16)
   def set_bit (bit: i32) (x: f16) (b: i32): f16 =

@@ -37,6 +37,14 @@ const PRELUDE: &[(&str, &str)] = &[
     ),
     ("/prelude/math", include_str!("../../../prelude/math.fut")),
     ("/prelude/soacs", include_str!("../../../prelude/soacs.fut")),
+    (
+        "/prelude/special32",
+        include_str!("../../../prelude/special32.fut"),
+    ),
+    (
+        "/prelude/special64",
+        include_str!("../../../prelude/special64.fut"),
+    ),
     ("/prelude/zip", include_str!("../../../prelude/zip.fut")),
 ];
 

@@ -17,6 +17,8 @@ const HEAD: &str = "\
 
 local module libm32 = import \"libm32\"
 local module libm64 = import \"libm64\"
+local module special32 = import \"special32\"
+local module special64 = import \"special64\"
 
 -- | Types that values of every scalar type convert to.
 module type from_prim = {
@@ -356,15 +358,6 @@ fn integer(out: &mut String, ty: &str, bits: u32, signed: bool) {
 const FLOAT_ALIASES: &[(&str, &str)] = &[
     ("abs", "abs"),
     ("sqrt", "sqrt"),
-    ("cbrt", "cbrt"),
-    ("asinh", "asinh"),
-    ("acosh", "acosh"),
-    ("atanh", "atanh"),
-    ("hypot", "hypot"),
-    ("gamma", "gamma"),
-    ("lgamma", "lgamma"),
-    ("erf", "erf"),
-    ("erfc", "erfc"),
     ("ceil", "ceil"),
     ("floor", "floor"),
     ("trunc", "trunc"),
@@ -372,60 +365,107 @@ const FLOAT_ALIASES: &[(&str, &str)] = &[
     ("fma", "fma"),
     ("to_bits", "to_bits"),
     ("from_bits", "from_bits"),
-    ("nextafter", "nextafter"),
-    ("copysign", "copysign"),
 ];
 
-/// Functions of the files `libm32` and `libm64`; those of `f16` go by way of
-/// `f32`.
-const LIBRARY: &[(&str, &str)] = &[
-    ("(**)", "pow"),
-    ("exp", "exp"),
-    ("log", "log"),
-    ("log2", "log2"),
-    ("log10", "log10"),
-    ("log1p", "log1p"),
-    ("sin", "sin"),
-    ("cos", "cos"),
-    ("tan", "tan"),
-    ("asin", "asin"),
-    ("acos", "acos"),
-    ("atan", "atan"),
-    ("sinh", "sinh"),
-    ("cosh", "cosh"),
-    ("tanh", "tanh"),
-    ("atan2", "atan2"),
-    ("sinpi", "sinpi"),
-    ("cospi", "cospi"),
-    ("tanpi", "tanpi"),
-    ("asinpi", "asinpi"),
-    ("acospi", "acospi"),
-    ("atanpi", "atanpi"),
-    ("atan2pi", "atan2pi"),
+/// Functions of the files `libm32` and `libm64`, or `special32` and `special64`,
+/// with their numbers of arguments; those of `f16` go by way of `f32`.
+const LIBRARY: &[(&str, &str, &str, usize)] = &[
+    ("(**)", "libm", "pow", 2),
+    ("exp", "libm", "exp", 1),
+    ("log", "libm", "log", 1),
+    ("log2", "libm", "log2", 1),
+    ("log10", "libm", "log10", 1),
+    ("log1p", "libm", "log1p", 1),
+    ("sin", "libm", "sin", 1),
+    ("cos", "libm", "cos", 1),
+    ("tan", "libm", "tan", 1),
+    ("asin", "libm", "asin", 1),
+    ("acos", "libm", "acos", 1),
+    ("atan", "libm", "atan", 1),
+    ("sinh", "libm", "sinh", 1),
+    ("cosh", "libm", "cosh", 1),
+    ("tanh", "libm", "tanh", 1),
+    ("asinh", "libm", "asinh", 1),
+    ("acosh", "libm", "acosh", 1),
+    ("atanh", "libm", "atanh", 1),
+    ("atan2", "libm", "atan2", 2),
+    ("sinpi", "libm", "sinpi", 1),
+    ("cospi", "libm", "cospi", 1),
+    ("tanpi", "libm", "tanpi", 1),
+    ("asinpi", "libm", "asinpi", 1),
+    ("acospi", "libm", "acospi", 1),
+    ("atanpi", "libm", "atanpi", 1),
+    ("atan2pi", "libm", "atan2pi", 2),
+    ("cbrt", "special", "cbrt", 1),
+    ("hypot", "special", "hypot", 2),
+    ("gamma", "special", "gamma", 1),
+    ("lgamma", "special", "lgamma", 1),
+    ("erf", "special", "erf", 1),
+    ("erfc", "special", "erfc", 1),
 ];
 
 fn library(out: &mut String, ty: &str, bits: u32) {
-    for (member, fun) in LIBRARY {
-        let _ = match (bits, *fun) {
-            (16, "pow" | "atan2" | "atan2pi") => writeln!(
+    for (member, file, fun, arguments) in LIBRARY {
+        let _ = match (bits, arguments) {
+            (16, 1) => writeln!(
                 out,
-                "  def {member} (x: f16) (y: f16): f16 =\n    \
-                 intrinsics.f32_to_f16 (libm32.{fun} (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))"
+                "  def {member} (x: f16): f16 = intrinsics.f32_to_f16 ({file}32.{fun} (intrinsics.f16_to_f32 x))"
             ),
             (16, _) => writeln!(
                 out,
-                "  def {member} (x: {ty}): {ty} = intrinsics.f32_to_f16 (libm32.{fun} (intrinsics.f16_to_f32 x))"
+                "  def {member} (x: f16) (y: f16): f16 =\n    \
+                 intrinsics.f32_to_f16 ({file}32.{fun} (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))"
             ),
             // A square is a product, which is exact to half an ulp and cheap
             // where the exponent is known.
-            (_, "pow") => writeln!(
+            (_, 2) if *fun == "pow" => writeln!(
                 out,
                 "  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
-                 let z = libm{bits}.{fun} x y in if y == 2 then x * x else z"
+                 let z = {file}{bits}.{fun} x y in if y == 2 then x * x else z"
             ),
-            _ => writeln!(out, "  def {member} = libm{bits}.{fun}"),
+            _ => writeln!(out, "  def {member} = {file}{bits}.{fun}"),
         };
     }
+    float_parts(out, ty, bits);
+}
+
+/// Functions on the bits of floats: exact, so not by way of another type, but
+/// for `ldexp`, where `f32` holds all that `f16` does.
+fn float_parts(out: &mut String, ty: &str, bits: u32) {
+    if bits != 16 {
+        for fun in ["nextafter", "copysign", "ldexp"] {
+            let _ = writeln!(out, "  def {fun} = special{bits}.{fun}");
+        }
+        return;
+    }
+    let op = |name: &str, x: &str, y: &str| format!("(intrinsics.{name}_u16 {x} {y})");
+    let sign = op("and", "(intrinsics.to_bits_f16 y)", "0x8000u16");
+    let magnitude = op("and", "(intrinsics.to_bits_f16 x)", "0x7fffu16");
+    let _ = writeln!(
+        out,
+        "  def copysign (x: {ty}) (y: {ty}): {ty} = intrinsics.from_bits_f16 {}",
+        op("or", &magnitude, &sign)
+    );
+    let away = "(intrinsics.eq_bool (intrinsics.lt_f16 x y) (intrinsics.lt_u16 b 0x8000u16))";
+    let _ = writeln!(
+        out,
+        "  def nextafter (x: {ty}) (y: {ty}): {ty} =\n    \
+         let b = intrinsics.to_bits_f16 x\n    \
+         let near = if {} then {} else {}\n    \
+         let next = if intrinsics.eq_f16 x 0f16 then {} else near\n    \
+         in if intrinsics.eq_f16 x y then y\n       \
+         else if intrinsics.eq_f16 x x && intrinsics.eq_f16 y y then intrinsics.from_bits_f16 next\n       \
+         else intrinsics.div_f16 0f16 0f16",
+        bare(away),
+        bare(&op("add", "b", "1u16")),
+        bare(&op("sub", "b", "1u16")),
+        bare(&op("add", &sign, "1u16")),
+    );
+    let _ = writeln!(
+        out,
+        "  def ldexp (x: {ty}) (e: i32): {ty} =\n    \
+         intrinsics.f32_to_f16 (special32.ldexp (intrinsics.f16_to_f32 x) e)"
+    );
 }
 
 fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
@@ -479,10 +519,6 @@ fn float(out: &mut String, ty: &str, bits: u32, epsilon: &str) {
         "  def isinf (x: {ty}): bool = intrinsics.eq_{ty} (intrinsics.abs_{ty} x) inf"
     );
     let _ = writeln!(out, "  def isnan (x: {ty}): bool = intrinsics.neq_{ty} x x");
-    let _ = writeln!(
-        out,
-        "  def ldexp (x: {ty}) (e: i32): {ty} = intrinsics.ldexp_{ty} x (intrinsics.i32_to_{ty} e)"
-    );
     let _ = writeln!(
         out,
         "  def get_bit (bit: i32) (x: {ty}): i32 =\n    \
