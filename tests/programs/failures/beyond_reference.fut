@@ -48,3 +48,14 @@ entry descending (xs: []i32) (i: i64) (j: i64) : []i32 = xs[i:j:-1]
 -- output { [[5i32, 6i32], [1i32, 2i32], [3i32, 4i32]] }
 entry rotated [n] [m] (xss: [n][m]i32) (r: i64) : [n][m]i32 =
   map (\i -> xss[(i + r) % n]) (iota n)
+
+-- A failed assertion in one of many tasks, whose value counts.
+-- ==
+-- entry: scan_assert
+-- input { 20000i64 1i64 }
+-- error: Assertion is false
+-- input { 20000i64 -1i64 }
+-- output { 199990000i64 }
+entry scan_assert (n: i64) (bad: i64) : i64 =
+  let xs = map (\i -> (i * 7919) % n) (iota n)
+  in last (scan (+) 0 (map (\x -> assert (x != bad) x) xs))
