@@ -1,7 +1,7 @@
 //! What subcommands share: options of the compiler, reading sources, showing errors.
 
 use clap::Args;
-use driver::{Failure, Ir, Options, Session};
+use driver::{Failure, Ir, Mode, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +17,10 @@ pub struct Compiler {
     /// Floating point: `fused` lets `a * b + c` round once, `strict` never.
     #[arg(long, default_value = "fused", value_parser = ["fused", "strict"])]
     pub fp: String,
+    /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
+    /// two from 2 to 64) for every loop that can run in lanes.
+    #[arg(long, default_value = "off", value_name = "LANES", value_parser = lanes)]
+    pub lanes: Mode,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
@@ -33,9 +37,21 @@ impl Compiler {
             cpu: self.cpu.clone(),
             strict_floats: self.fp == "strict",
             fuel: self.fuel,
+            lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,
         }
+    }
+}
+
+fn lanes(text: &str) -> Result<Mode, String> {
+    match (text, text.parse::<u32>()) {
+        ("auto", _) => Ok(Mode::Auto),
+        ("off", _) => Ok(Mode::Off),
+        (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => {
+            Ok(Mode::Width(lanes))
+        }
+        _ => Err("it is `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }
 }
 

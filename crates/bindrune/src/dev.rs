@@ -1,7 +1,7 @@
 //! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
 
 use crate::common::{self, Compiler, Files};
-use driver::{Failure, Ir, Observer, PassInfo, Session, Stage};
+use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,7 +67,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         let text = session.ast(bytes);
         return common::put(&common::report(&session, text)?);
     }
-    let mut times = Times(String::new());
+    let mut times = Notes::default();
     let result = if is_source {
         from_source(&mut session, stage, &mut times)
     } else {
@@ -78,7 +78,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     };
     let output = common::report(&session, result)?;
     if args.times {
-        eprint!("{}", times.0);
+        eprint!("{}", times.times);
     }
     match output {
         Output::Text(_) if args.run => Err(common::fail(
@@ -86,7 +86,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         )),
         Output::Text(text) => common::put(&text),
         Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry),
-        Output::Ir(ir) => common::put(&ir.print()),
+        Output::Ir(ir) => common::put(&format!("{}{}", times.lanes, ir.print())),
     }
 }
 
@@ -96,21 +96,32 @@ enum Output {
     Ir(Ir),
 }
 
-struct Times(String);
+#[derive(Default)]
+struct Notes {
+    times: String,
+    lanes: String,
+}
 
-impl Observer for Times {
+impl Observer for Notes {
     fn pass(&mut self, pass: &PassInfo, time: Duration, _: &Ir) {
         let written = writeln!(
-            self.0,
+            self.times,
             "{:<24}{:>10.3} ms",
             pass.name,
             time.as_secs_f64() * 1e3
         );
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
+
+    fn lanes(&mut self, decisions: &[Decision]) {
+        for decision in decisions {
+            let written = writeln!(self.lanes, "-- {decision}");
+            debug_assert!(written.is_ok(), "writing to a string does not fail");
+        }
+    }
 }
 
-fn from_source(session: &mut Session, stage: Stage, times: &mut Times) -> Result<Output, Failure> {
+fn from_source(session: &mut Session, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
     let program = session.check(&mut Files)?;
     if stage == Stage::Typed {
         return Ok(Output::Text(format!("{program:#?}\n")));
@@ -119,7 +130,7 @@ fn from_source(session: &mut Session, stage: Stage, times: &mut Times) -> Result
     finish(session, ir, stage, times)
 }
 
-fn finish(session: &Session, ir: Ir, stage: Stage, times: &mut Times) -> Result<Output, Failure> {
+fn finish(session: &Session, ir: Ir, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
     match stage {
         Stage::Llvm => Ok(Output::Text(session.compile(ir, times)?.to_ir_text())),
         Stage::Asm => Ok(Output::Text(session.compile(ir, times)?.to_assembly()?)),

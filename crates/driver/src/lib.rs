@@ -12,5 +12,6 @@ mod pipeline;
 mod session;
 
 pub use error::Failure;
+pub use imp::lanes::{Decision, Mode};
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, Session};

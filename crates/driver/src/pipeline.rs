@@ -134,6 +134,19 @@ pub(crate) enum Run {
     Mem,
     /// From memory to the imperative IR.
     Imp,
+    /// Loops of the imperative IR to vector code.
+    Lanes,
+}
+
+/// What passes below the level of segops are told, and what they tell.
+#[derive(Debug)]
+pub(crate) struct Target<'s> {
+    /// The main source file.
+    pub(crate) source_name: &'s str,
+    /// Vectors.
+    pub(crate) lanes: imp::lanes::Options,
+    /// What was decided for independent loops.
+    pub(crate) decisions: Vec<imp::lanes::Decision>,
 }
 
 /// The passes, in order.
@@ -176,6 +189,11 @@ pub fn passes() -> Vec<PassInfo> {
         "segmented operations become loops and tasks",
         Run::Imp,
     );
+    add(
+        "lanes",
+        "loops run several iterations at once, in vector lanes",
+        Run::Lanes,
+    );
     list
 }
 
@@ -187,6 +205,7 @@ impl Run {
             (Self::Soacs(_) | Self::Flatten, Ir::Soacs(_))
                 | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
+                | (Self::Lanes, Ir::Imp(_))
         )
     }
 
@@ -195,7 +214,7 @@ impl Run {
         self,
         ir: Ir,
         context: &mut opt::Context,
-        source_name: &str,
+        target: &mut Target<'_>,
     ) -> Result<Ir, PassError> {
         Ok(match (self, ir) {
             (Self::Soacs(pass), Ir::Soacs(program)) => Ir::Soacs((pass.run)(program, context)?),
@@ -203,7 +222,12 @@ impl Run {
             (Self::Flatten, Ir::Soacs(program)) => Ir::Segs(flatten::flatten(program)?),
             (Self::Mem, Ir::Segs(program)) => Ir::Mems(mem::allocate(program)?),
             (Self::Imp, Ir::Mems(program)) => {
-                Ir::Imp(imp::generate::generate(&program, source_name)?)
+                Ir::Imp(imp::generate::generate(&program, target.source_name)?)
+            }
+            (Self::Lanes, Ir::Imp(program)) => {
+                let (program, decisions) = imp::lanes::vectorise(program, target.lanes);
+                target.decisions = decisions;
+                Ir::Imp(program)
             }
             (_, ir) => ir,
         })

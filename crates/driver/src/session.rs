@@ -1,8 +1,9 @@
 //! One compilation: sources, options, and the way from one stage to the next.
 
 use crate::error::Failure;
-use crate::pipeline::{Ir, PassInfo, Stage, passes};
+use crate::pipeline::{Ir, PassInfo, Stage, Target, passes};
 use check::{Checked, Loader};
+use imp::lanes::Mode;
 use ir::{Mems, Segs, Soacs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ pub struct Options {
     pub strict_floats: bool,
     /// How many rewrites the optimiser may make; all if `None`.
     pub fuel: Option<u64>,
+    /// How many vector lanes loops get.
+    pub lanes: Mode,
     /// Whether the invariants of the IR are checked after every pass.
     pub verify: bool,
     /// Whether objects get a `main`.
@@ -31,6 +34,7 @@ impl Default for Options {
             cpu: "native".to_owned(),
             strict_floats: false,
             fuel: None,
+            lanes: Mode::Off,
             verify: cfg!(debug_assertions),
             executable: false,
         }
@@ -41,6 +45,11 @@ impl Default for Options {
 pub trait Observer {
     /// A pass has run in this time and left this program.
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir);
+
+    /// It was decided which independent loops run in vector lanes.
+    fn lanes(&mut self, decisions: &[imp::lanes::Decision]) {
+        let _ = decisions;
+    }
 }
 
 /// Nobody watches.
@@ -163,6 +172,17 @@ impl Session {
             Stage::Llvm | Stage::Asm => None,
         };
         let mut context = opt::Context::new(self.options.fuel, self.options.strict_floats);
+        let mut target = Target {
+            source_name: &self.source_name,
+            lanes: imp::lanes::Options {
+                mode: self.options.lanes,
+                bytes: match self.options.lanes {
+                    Mode::Off => 0,
+                    Mode::Auto | Mode::Width(_) => llvm::vector_bytes(&self.options.cpu)?,
+                },
+            },
+            decisions: Vec::new(),
+        };
         for (at, pass) in passes().iter().enumerate() {
             if last.is_some_and(|last| at > last) {
                 break;
@@ -174,11 +194,14 @@ impl Session {
             let start = Instant::now();
             ir = pass
                 .run
-                .apply(ir, &mut context, &self.source_name)
+                .apply(ir, &mut context, &mut target)
                 .map_err(|error| Failure::from_pass(&error, &pass.name, &files, &self.sources))?;
             let time = start.elapsed();
             self.verify(&pass.name, &ir)?;
             observer.pass(pass, time, &ir);
+            if !target.decisions.is_empty() {
+                observer.lanes(&std::mem::take(&mut target.decisions));
+            }
         }
         Ok(ir)
     }

@@ -20,6 +20,7 @@
 //! back. So nothing leaks when a check fails.
 
 pub mod generate;
+pub mod lanes;
 mod print;
 mod syntax;
 mod verify;

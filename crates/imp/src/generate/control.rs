@@ -405,18 +405,13 @@ fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> 
             .iter()
             .zip(&body.result)
             .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
-    let plain = body.stms.iter().all(|stm| match &stm.exp {
-        Exp::Basic(BasicOp::Update { array, .. }) => params.iter().any(|p| p.param.name == *array),
-        Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
-        Exp::Basic(_) => true,
-        Exp::If {
-            cond: _,
-            then_body,
-            else_body,
-        } => segops::independent(then_body) && segops::independent(else_body),
-        Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
-        Exp::Loop { .. } | Exp::Op(_) => false,
-    });
+    let plain = segops::independent(body)
+        && body.stms.iter().all(|stm| match &stm.exp {
+            Exp::Basic(BasicOp::Update { array, .. }) => {
+                params.iter().any(|p| p.param.name == *array)
+            }
+            _ => true,
+        });
     if !rows || !plain {
         return false;
     }

@@ -7,19 +7,23 @@
 //!                               <body>; out[i] = results
 //! ```
 
-use super::expr::{add, div, mul};
+use super::expr::{add, div, max, min, mul};
 use super::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
-use ir::mem::{Block, MemAnn};
+use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, SegKind, SegSpace};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param};
-use ir::types::{Dim, Type};
+use ir::types::{Dim, Space as MemSpace, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 
 /// How often a loop of unknown length is taken to run.
 const UNKNOWN_TRIPS: i64 = 64;
+
+/// Points of a chunk that fill vector lanes well. Chunks of dear points have
+/// fewer where there would be fewer chunks than this otherwise.
+const LANES_GRAIN: i64 = 64;
 
 /// A segop's one dimension and what else its kinds share.
 pub(crate) struct Space<'s> {
@@ -78,6 +82,14 @@ impl Gen<'_, '_> {
         let cost = self.cost(space)?;
         let (n, decomp) = (space.width.clone(), space.decomp);
         let grain = Expr::i64(decomp.grain);
+        let grain = if decomp.grain < LANES_GRAIN {
+            let n = self.name_value(n.clone(), PrimType::I64, "n");
+            let some = div(n, Expr::i64(LANES_GRAIN));
+            let grain = max(grain, min(some, Expr::i64(LANES_GRAIN)));
+            self.name_value(grain, PrimType::I64, "grain")
+        } else {
+            grain
+        };
         self.chunks(
             "segmap",
             space.prov,
@@ -230,7 +242,7 @@ impl Gen<'_, '_> {
                     then_body,
                     else_body,
                 } => match (self.loop_cost(then_body)?, self.loop_cost(else_body)?) {
-                    (Some(a), Some(b)) => Some(super::expr::max(a, b)),
+                    (Some(a), Some(b)) => Some(max(a, b)),
                     (a, b) => a.or(b),
                 },
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
@@ -244,11 +256,13 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Whether iterations of a body may run in any order: it has no memory of its
-/// own that iterations would share, and writes nothing but its results.
+/// Whether iterations of a body may run in any order: whatever it updates in
+/// place belongs to the iteration (a row of the result, or the frame), since a
+/// body cannot consume what is bound outside of it; and it has no blocks that
+/// iterations might be given one after another.
 pub(crate) fn independent(body: &Body<Mems>) -> bool {
     body.stms.iter().all(|stm| match &stm.exp {
-        Exp::Basic(BasicOp::UpdateAcc { .. } | BasicOp::Update { .. }) => false,
+        Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
         Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
         Exp::If {
             cond: _,
@@ -256,7 +270,15 @@ pub(crate) fn independent(body: &Body<Mems>) -> bool {
             else_body,
         } => independent(then_body) && independent(else_body),
         Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
-        Exp::Loop { .. } | Exp::Op(_) => false,
+        Exp::Loop {
+            params: _,
+            form: _,
+            body,
+        } => independent(body),
+        Exp::Op(MemOp::Alloc { bytes: _, space }) => {
+            matches!(space, MemSpace::Registers | MemSpace::Private)
+        }
+        Exp::Op(MemOp::Seg(_)) => false,
     })
 }
 

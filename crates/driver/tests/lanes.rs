@@ -1,0 +1,117 @@
+//! Every program of the repository with loops in vector lanes of several
+//! widths: the results have the same bits as without.
+
+#[allow(dead_code, reason = "shared with the other tests")]
+mod support;
+
+use driver::{Decision, Ir, Mode, Observer, PassInfo, Stage};
+use harness::evaluate::Failure;
+use runtime::{Config, Context, Error, Output};
+use std::time::Duration;
+use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
+
+/// Widths that are tried beside `auto`, one for each program in turn.
+const WIDTHS: [u32; 4] = [4, 8, 16, 2];
+
+#[test]
+fn lanes_change_no_bit_of_any_result() {
+    every_program(|program| {
+        if program.spec.rejected.is_some() {
+            return Vec::new();
+        }
+        let width = WIDTHS[program.name.len() % WIDTHS.len()];
+        let mut plain = None;
+        let mut problems = Vec::new();
+        for mode in [Mode::Auto, Mode::Width(width)] {
+            match compare(program, mode, &mut plain) {
+                Ok(found) => problems.extend(found),
+                Err(message) => problems.push(format!("{mode:?}: {message}")),
+            }
+        }
+        problems
+    });
+}
+
+/// Holds what calls give in a mode against what they give without lanes, which
+/// is found out when it is needed first.
+fn compare(
+    program: &Program,
+    mode: Mode,
+    plain: &mut Option<Vec<Outcome>>,
+) -> Result<Vec<String>, String> {
+    let Some(vector) = outcomes(program, mode)? else {
+        return Ok(Vec::new());
+    };
+    let plain = match plain {
+        Some(plain) => plain,
+        None => plain.insert(outcomes(program, Mode::Off)?.unwrap_or_default()),
+    };
+    let mut problems = Vec::new();
+    for (((case, entry), plain), vector) in program.calls().zip(plain).zip(&vector) {
+        let same = match (plain, vector) {
+            (Ok(plain), Ok(vector)) => all_same_bits(plain, vector),
+            (Err(_), Err(_)) => Ok(()),
+            (plain, vector) => Err(format!("{plain:?} without, {vector:?} with lanes")),
+        };
+        if let Err(what) = same {
+            problems.push(format!("line {}, {entry}, {mode:?}: {what}", case.line));
+        }
+    }
+    Ok(problems)
+}
+
+/// Whether any loop runs in lanes.
+struct Chosen(bool);
+
+impl Observer for Chosen {
+    fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
+
+    fn lanes(&mut self, decisions: &[Decision]) {
+        self.0 |= decisions.iter().any(|decision| decision.lanes.is_some());
+    }
+}
+
+/// What each call of the test blocks gives; nothing if there was a choice, but
+/// no loop runs in lanes.
+fn outcomes(program: &Program, mode: Mode) -> Result<Option<Vec<Outcome>>, String> {
+    let mut session = program.session();
+    session.options.lanes = mode;
+    let ir = session
+        .check(&mut Files)
+        .and_then(|typed| session.lower(&typed))
+        .map_err(|failure| shown(&session, &failure))?;
+    let mut chosen = Chosen(mode == Mode::Off);
+    if let Some(lanes) = Stage::from_name("lanes") {
+        session
+            .advance(ir.clone(), lanes, &mut chosen)
+            .map_err(|failure| shown(&session, &failure))?;
+    }
+    if !chosen.0 {
+        return Ok(None);
+    }
+    let image = session
+        .image(ir, &mut ())
+        .map_err(|failure| shown(&session, &failure))?;
+    let config = Config {
+        num_threads: Some(1),
+        ..Config::default()
+    };
+    let mut context = Context::new(&config, image).map_err(|e| e.to_string())?;
+    let outcomes = program
+        .calls()
+        .map(|(case, entry)| {
+            let args = case.input.values(program.folder());
+            let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
+            let outputs = context.call(entry, args).map_err(|error| match error {
+                Error::Program(message) => Failure::Program(message),
+                Error::Usage(message) => Failure::Argument(message),
+            })?;
+            let value = |output| match output {
+                Output::Value(value) => Ok(value),
+                other => Err(Failure::Evaluator(format!("no values: {other:?}"))),
+            };
+            outputs.into_iter().map(value).collect()
+        })
+        .collect();
+    Ok(Some(outcomes))
+}

@@ -1,0 +1,450 @@
+//! Vector code for the statements of a body.
+
+use super::emit::{Emit, Mask, any, not};
+use super::value::{Shape, Stride, Val};
+use super::vary::Region;
+use crate::syntax::{
+    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Region as Extent, Stmt,
+    Var, VarType,
+};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+impl Emit<'_, '_> {
+    /// Statements, the first with number `at`, in the next loop `outer`.
+    pub(super) fn block(&mut self, stmts: &[Stmt], mut at: u32, outer: u32, mask: Mask) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                self.stmt(stmt, at, outer, mask);
+                at = self.places.end(at);
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, at: u32, outer: u32, mask: Mask) {
+        match stmt {
+            Stmt::Set(v, e) => {
+                let value = self.shapes.value(e);
+                self.assign(*v, value, mask);
+            }
+            Stmt::Load(v, access) => self.load(*v, access, mask),
+            Stmt::Store(access, e) => self.store(access, e, mask),
+            Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            } => self.out.push(Stmt::Frame {
+                buffer: *buffer,
+                elem: *elem,
+                count: count * u64::from(self.lanes()),
+            }),
+            Stmt::If(cond, yes, no) => self.conditional(cond, yes, no, at, outer, mask),
+            Stmt::While(cond, body) => self.while_loop(*cond, body, at, outer, mask),
+            Stmt::For(f) => self.for_loop(f, at, outer, mask),
+            Stmt::Check {
+                cond,
+                check,
+                values,
+            } => self.check(cond, *check, values, mask),
+            Stmt::Call { fun, args, results } => self.call(*fun, args, results, mask),
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+            } => self.copy(to, from, *elem, extents, mask),
+            Stmt::ReadGlobal(v, global) if self.shapes.shape(*v) == Shape::Varying => {
+                let ty = self.shapes.type_of(&Expr::Var(*v));
+                let scalar = self.var(VarType::Scalar(ty), "global");
+                self.out.push(Stmt::ReadGlobal(scalar, *global));
+                self.assign(*v, Val::Uniform(Expr::Var(scalar)), mask);
+            }
+            Stmt::Borrow(..)
+            | Stmt::ConstData(..)
+            | Stmt::ReadGlobal(..)
+            // What follows does not stand in loops that can run in lanes.
+            | Stmt::Alloc(..)
+            | Stmt::Share(..)
+            | Stmt::Release(_)
+            | Stmt::WriteGlobal(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. } => self.out.push(stmt.clone()),
+        }
+    }
+
+    /// The places of all lanes' elements; `None` if they are one and uniform.
+    fn lane_access(&self, access: &Access) -> Option<LaneAccess> {
+        let at = match self.shapes.position(access) {
+            Val::Uniform(_) => return None,
+            Val::Affine(_, base, Stride::Const(1)) => LanePositions::Unit(base),
+            Val::Affine(_, base, Stride::Const(n)) => LanePositions::Strided(base, Expr::i64(n)),
+            Val::Affine(_, base, Stride::Of(e)) => LanePositions::Strided(base, e),
+            Val::Vector(e) => LanePositions::Each(e),
+        };
+        Some(LaneAccess {
+            buffer: access.buffer,
+            elem: access.elem,
+            lanes: self.lanes(),
+            at,
+        })
+    }
+
+    fn load(&mut self, var: Var, access: &Access, mask: Mask) {
+        let Some(from) = self.lane_access(access) else {
+            if self.shapes.shape(var) == Shape::Uniform {
+                self.out.push(Stmt::Load(var, access.clone()));
+                return;
+            }
+            let scalar = self.var(VarType::Scalar(access.elem), "x");
+            self.out.push(Stmt::Load(scalar, access.clone()));
+            self.assign(var, Val::Uniform(Expr::Var(scalar)), mask);
+            return;
+        };
+        let kept = mask
+            .region
+            .is_some_and(|region| region.keeps(var, self.places));
+        let into = if kept {
+            self.var(VarType::Vector(access.elem, self.lanes()), "x")
+        } else {
+            var
+        };
+        // Other lanes may read their own arrays where these lanes do.
+        let private = self.shapes.private.contains_key(&access.buffer);
+        let everywhere = private && matches!(from.at, LanePositions::Unit(_));
+        let there = mask.lanes.filter(|_| !everywhere);
+        self.out.push(Stmt::LoadLanes {
+            var: into,
+            from,
+            mask: there.map(Expr::Var),
+        });
+        if kept {
+            self.assign(var, Val::Vector(Expr::Var(into)), mask);
+        }
+    }
+
+    fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
+        let value = self.shapes.value(value);
+        let to = match (self.lane_access(access), &value) {
+            (Some(to), _) => to,
+            (None, Val::Uniform(e)) => {
+                self.out.push(Stmt::Store(access.clone(), e.clone()));
+                return;
+            }
+            (None, Val::Affine(..) | Val::Vector(_)) => LaneAccess {
+                buffer: access.buffer,
+                elem: access.elem,
+                lanes: self.lanes(),
+                at: LanePositions::Each(self.shapes.vector(self.shapes.position(access))),
+            },
+        };
+        // Outside of regions nobody reads what lanes that are not there have.
+        let private = self.shapes.private.contains_key(&access.buffer);
+        let everywhere =
+            private && mask.region.is_none() && matches!(to.at, LanePositions::Unit(_));
+        let there = mask.lanes.filter(|_| !everywhere);
+        self.out.push(Stmt::StoreLanes {
+            to,
+            value: self.shapes.vector(value),
+            mask: there.map(Expr::Var),
+        });
+    }
+
+    fn conditional(
+        &mut self,
+        cond: &Expr,
+        yes: &[Stmt],
+        no: &[Stmt],
+        at: u32,
+        outer: u32,
+        mask: Mask,
+    ) {
+        let (other, end) = (self.places.other(at), self.places.end(at));
+        let cond = match self.shapes.value(cond) {
+            Val::Uniform(cond) => {
+                let yes = self.collect(|emit| emit.block(yes, at + 1, outer, mask));
+                let no = self.collect(|emit| emit.block(no, other, outer, mask));
+                self.out.push(Stmt::If(cond, yes, no));
+                return;
+            }
+            cond => self.shapes.vector(cond),
+        };
+        let holds = self.mask(cond, "holds");
+        for (arm, from, to, there) in [
+            (yes, at + 1, other, Expr::Var(holds)),
+            (no, other, end, not(Expr::Var(holds))),
+        ] {
+            if arm.is_empty() {
+                continue;
+            }
+            let there = match (mask.lanes, there) {
+                (None, Expr::Var(_)) => holds,
+                (lanes, there) => self.mask(Self::restrict(lanes, there), "there"),
+            };
+            let mask = Mask {
+                lanes: Some(there),
+                region: Some(Region::Arm { from, to }),
+            };
+            if super::cost::is_flat(self.shapes, arm) {
+                self.block(arm, from, outer, mask);
+            } else {
+                let arm = self.collect(|emit| emit.block(arm, from, outer, mask));
+                self.out.push(Stmt::If(any(there), arm, Vec::new()));
+            }
+        }
+    }
+
+    fn while_loop(&mut self, cond: Var, body: &[Stmt], at: u32, outer: u32, mask: Mask) {
+        if self.shapes.shape(cond) == Shape::Uniform {
+            let body = self.collect(|emit| emit.block(body, at + 1, at, mask));
+            self.out.push(Stmt::While(cond, body));
+            return;
+        }
+        let go = |_: &Self| Expr::Var(cond);
+        self.while_any(mask, at, outer, go, |emit, mask| {
+            emit.block(body, at + 1, at, mask);
+        });
+    }
+
+    /// Runs a body while any lane of the mask goes on.
+    fn while_any(
+        &mut self,
+        mask: Mask,
+        at: u32,
+        outer: u32,
+        go: impl Fn(&Self) -> Expr,
+        body: impl FnOnce(&mut Self, Mask),
+    ) {
+        let live = self.mask(Self::restrict(mask.lanes, go(self)), "live");
+        let more = self.name(any(live), VarType::Scalar(PrimType::Bool), "more");
+        let end = self.places.end(at);
+        let inside = Mask {
+            lanes: Some(live),
+            region: Some(Region::Loop { end, outer }),
+        };
+        let stmts = self.collect(|emit| {
+            body(emit, inside);
+            let next = Self::restrict(Some(live), go(emit));
+            emit.out.push(Stmt::Set(live, next));
+            emit.out.push(Stmt::Set(more, any(live)));
+        });
+        self.out.push(Stmt::While(more, stmts));
+    }
+
+    fn for_loop(&mut self, f: &For, at: u32, outer: u32, mask: Mask) {
+        let (from, to) = (self.shapes.value(&f.from), self.shapes.value(&f.to));
+        let (from, to) = match (from, to) {
+            (Val::Uniform(from), Val::Uniform(to)) => {
+                let body = self.collect(|emit| emit.block(&f.body, at + 1, at, mask));
+                let how = match &f.how {
+                    How::Lanes(_) => How::Seq { independent: true },
+                    how => how.clone(),
+                };
+                self.out.push(Stmt::For(For {
+                    how,
+                    var: f.var,
+                    from,
+                    to,
+                    body,
+                }));
+                return;
+            }
+            bounds => bounds,
+        };
+        let ty = self.shapes.type_of(&f.from);
+        let bound = self.shapes.vector(to);
+        let bound = self.name(bound, VarType::Vector(ty, self.lanes()), "bound");
+        // Lanes that are not there have no part in the counter, nor read it.
+        let everywhere = Mask {
+            lanes: mask.lanes,
+            region: None,
+        };
+        self.assign(f.var, from, everywhere);
+        let counter = Expr::Var(f.var);
+        let go = |emit: &Self| {
+            let i = emit.shapes.vector(emit.shapes.value(&counter));
+            Expr::Compare(CmpOp::SLt, ty, Box::new(i), Box::new(Expr::Var(bound)))
+        };
+        self.while_any(mask, at, outer, go, |emit, inside| {
+            emit.block(&f.body, at + 1, at, inside);
+            let one = Expr::Const(Scalar::from_bits(ty, 1));
+            let next = Expr::Binary(BinOp::Add, ty, Box::new(counter.clone()), Box::new(one));
+            let next = emit.shapes.value(&next);
+            emit.assign(f.var, next, everywhere);
+        });
+    }
+
+    /// The lanes that fail are found first: nothing is touched by then that the
+    /// check protects.
+    fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr], mask: Mask) {
+        let cond = match self.shapes.value(cond) {
+            Val::Uniform(cond) if values.iter().all(|v| self.shapes.value(v).is_uniform()) => {
+                self.out.push(Stmt::Check {
+                    cond,
+                    check,
+                    values: values.to_vec(),
+                });
+                return;
+            }
+            cond => self.shapes.vector(cond),
+        };
+        let bad = self.mask(Self::restrict(mask.lanes, not(cond)), "bad");
+        let first = Expr::FirstLane(Box::new(Expr::Var(bad)));
+        let values = values
+            .iter()
+            .map(|value| match self.shapes.value(value) {
+                Val::Uniform(e) => e,
+                value => {
+                    let value = self.shapes.vector(value);
+                    Expr::Extract(Box::new(value), Box::new(first.clone()))
+                }
+            })
+            .collect();
+        self.out.push(Stmt::Check {
+            cond: not(any(bad)),
+            check,
+            values,
+        });
+    }
+
+    /// One lane after another, those of the mask.
+    fn each_lane(&mut self, mask: Mask, f: impl FnOnce(&mut Self, Expr)) {
+        let lane = self.var(VarType::Scalar(PrimType::I64), "lane");
+        let at = Expr::Var(lane);
+        let mut body = self.collect(|emit| f(emit, at.clone()));
+        if let Some(lanes) = mask.lanes {
+            let there = Expr::Extract(Box::new(Expr::Var(lanes)), Box::new(at));
+            body = vec![Stmt::If(there, body, Vec::new())];
+        }
+        self.out.push(Stmt::For(For {
+            how: How::Seq { independent: false },
+            var: lane,
+            from: Expr::i64(0),
+            to: Expr::i64(i64::from(self.lanes())),
+            body,
+        }));
+    }
+
+    /// A value that can be asked for lane by lane.
+    fn spread(&mut self, e: &Expr) -> (Expr, bool) {
+        let ty = self.shapes.type_of(e);
+        match self.shapes.value(e) {
+            Val::Uniform(e) => (e, true),
+            value => {
+                let value = self.shapes.vector(value);
+                let var = self.name(value, VarType::Vector(ty, self.lanes()), "each");
+                (Expr::Var(var), false)
+            }
+        }
+    }
+
+    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], mask: Mask) {
+        let uniform = args.iter().all(|arg| match arg {
+            Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
+            Arg::Buffer(_) => true,
+        });
+        if uniform {
+            let mut scalars = Vec::with_capacity(results.len());
+            for result in results {
+                scalars.push(match self.shapes.shape(*result) {
+                    Shape::Uniform => *result,
+                    Shape::Affine(_) | Shape::Varying => {
+                        let ty = self.shapes.type_of(&Expr::Var(*result));
+                        self.var(VarType::Scalar(ty), "result")
+                    }
+                });
+            }
+            self.out.push(Stmt::Call {
+                fun,
+                args: args.to_vec(),
+                results: scalars.clone(),
+            });
+            for (result, scalar) in results.iter().zip(scalars) {
+                if *result != scalar {
+                    self.assign(*result, Val::Uniform(Expr::Var(scalar)), mask);
+                }
+            }
+            return;
+        }
+        let spread: Vec<Result<(Expr, bool), Var>> = args
+            .iter()
+            .map(|arg| match arg {
+                Arg::Scalar(e) => Ok(self.spread(e)),
+                Arg::Buffer(v) => Err(*v),
+            })
+            .collect();
+        self.each_lane(mask, |emit, lane| {
+            let args = spread
+                .into_iter()
+                .map(|arg| match arg {
+                    Ok(arg) => Arg::Scalar(in_lane(arg, &lane)),
+                    Err(buffer) => Arg::Buffer(buffer),
+                })
+                .collect();
+            let scalars: Vec<Var> = results
+                .iter()
+                .map(|v| {
+                    let ty = emit.shapes.type_of(&Expr::Var(*v));
+                    emit.var(VarType::Scalar(ty), "result")
+                })
+                .collect();
+            emit.out.push(Stmt::Call {
+                fun,
+                args,
+                results: scalars.clone(),
+            });
+            for (result, scalar) in results.iter().zip(scalars) {
+                let value = Expr::Insert(
+                    Box::new(Expr::Var(*result)),
+                    Box::new(lane.clone()),
+                    Box::new(Expr::Var(scalar)),
+                );
+                emit.out.push(Stmt::Set(*result, value));
+            }
+        });
+    }
+
+    fn copy(&mut self, to: &Extent, from: &Extent, elem: PrimType, extents: &[Expr], mask: Mask) {
+        let mut spread = |exprs: &[Expr]| -> Vec<(Expr, bool)> {
+            exprs.iter().map(|e| self.spread(e)).collect()
+        };
+        let parts = [
+            spread(std::slice::from_ref(&to.offset)),
+            spread(&to.strides),
+            spread(std::slice::from_ref(&from.offset)),
+            spread(&from.strides),
+            spread(extents),
+        ];
+        if parts.iter().flatten().all(|(_, uniform)| *uniform) {
+            self.out.push(Stmt::Copy {
+                to: to.clone(),
+                from: from.clone(),
+                elem,
+                extents: extents.to_vec(),
+            });
+            return;
+        }
+        self.each_lane(mask, |emit, lane| {
+            let [to_offset, to_strides, from_offset, from_strides, extents] = parts
+                .map(|part| -> Vec<Expr> { part.into_iter().map(|e| in_lane(e, &lane)).collect() });
+            let region = |buffer, offset: Vec<Expr>, strides| Extent {
+                buffer,
+                offset: offset.into_iter().next().unwrap_or(Expr::i64(0)),
+                strides,
+            };
+            emit.out.push(Stmt::Copy {
+                to: region(to.buffer, to_offset, to_strides),
+                from: region(from.buffer, from_offset, from_strides),
+                elem,
+                extents,
+            });
+        });
+    }
+}
+
+/// A spread value in a lane.
+fn in_lane((value, uniform): (Expr, bool), lane: &Expr) -> Expr {
+    if uniform {
+        value
+    } else {
+        Expr::Extract(Box::new(value), Box::new(lane.clone()))
+    }
+}

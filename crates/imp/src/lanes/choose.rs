@@ -1,0 +1,289 @@
+//! Which loops run in lanes, and in how many.
+//!
+//! Of the independent loops of a nest at most one runs in lanes: the one for
+//! which the estimate of the whole nest's cost is lowest. The estimate knows
+//! what memory accesses become (uniform, unit stride, strided, gathers), what
+//! branches and loops cost whose lanes part ways, and that LLVM vectorises
+//! plain innermost loops itself, which are left to it.
+
+use super::cost::{Costs, Machine, trips, widest};
+use super::legal::examine;
+use super::places::Places;
+use super::value::{Shapes, Stride, Val};
+use super::vary::analyse;
+use super::{Decision, Mode, Options};
+use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
+use prim::{PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Vector code has to promise at least this share of gain.
+const WORTH: f64 = 0.85;
+/// Independent loops around each other that are looked at.
+const MAX_NEST: usize = 4;
+/// The most lanes.
+const MAX_LANES: u32 = 64;
+
+/// What was decided for a function.
+pub(super) struct Plan {
+    /// The width of each loop that runs in lanes, by the loop's number.
+    pub(super) widths: FxHashMap<u32, u32>,
+    /// A decision for each independent loop.
+    pub(super) decisions: Vec<Decision>,
+}
+
+/// A loop that can run in lanes.
+struct Candidate {
+    lanes: u32,
+    cost: f64,
+    /// Whether it is better left to LLVM's loop vectoriser: a plain loop, unless
+    /// it is one whose lanes part ways once, around accesses in order.
+    left: bool,
+}
+
+struct Planner<'a> {
+    name: &'a Arc<str>,
+    vars: &'a [VarInfo],
+    places: &'a Places,
+    options: Options,
+    chosen: Vec<(u32, u32)>,
+    decisions: Vec<Decision>,
+    nest: usize,
+}
+
+/// Plans a function.
+pub(super) fn plan(function: &Function, places: &Places, options: Options) -> Plan {
+    let mut planner = Planner {
+        name: &function.name,
+        vars: &function.vars,
+        places,
+        options,
+        chosen: Vec::new(),
+        decisions: Vec::new(),
+        nest: 0,
+    };
+    planner.block(&function.body, Places::FIRST);
+    Plan {
+        widths: planner.chosen.into_iter().collect(),
+        decisions: planner.decisions,
+    }
+}
+
+impl Planner<'_> {
+    fn machine(&self) -> Machine {
+        Machine {
+            bytes: self.options.bytes,
+        }
+    }
+
+    /// Plans statements; their cost with what was chosen.
+    fn block(&mut self, stmts: &[Stmt], mut at: u32) -> f64 {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut cost = 0.0;
+            for stmt in stmts {
+                cost += self.stmt(stmt, at);
+                at = self.places.end(at);
+            }
+            cost
+        })
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, at: u32) -> f64 {
+        if let Stmt::For(f) = stmt {
+            return self.for_loop(f, at);
+        }
+        let mut arms = Vec::new();
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                arms.push(self.block(yes, at + 1));
+                arms.push(self.block(no, self.places.other(at)));
+            }
+            Stmt::While(_, body) => arms.push(self.block(body, at + 1)),
+            _ => {}
+        }
+        let mut arms = arms.into_iter();
+        let mut costs = Costs::scalar(self.machine());
+        costs.stmt(stmt, &mut |_, _| arms.next().unwrap_or(0.0))
+    }
+
+    fn for_loop(&mut self, f: &For, at: u32) -> f64 {
+        let independent = f.how == (How::Seq { independent: true });
+        let before = (self.chosen.len(), self.decisions.len());
+        self.nest += usize::from(independent);
+        let body = self.block(&f.body, at + 1);
+        self.nest -= usize::from(independent);
+        let mut cost = trips(f) * (body + 1.0);
+        let plain = self.chosen.len() == before.0 && is_plain(&f.body);
+        if !independent {
+            if plain && let Some(vector) = self.reduction(f, at) {
+                cost = cost.min(vector);
+            }
+            return cost;
+        }
+        let forced = match self.options.mode {
+            Mode::Off | Mode::Auto => None,
+            Mode::Width(lanes) => Some(lanes),
+        };
+        let candidate = if self.nest < MAX_NEST {
+            self.candidate(f, at, forced)
+        } else {
+            Err("it stands in many independent loops".to_owned())
+        };
+        let Candidate {
+            lanes,
+            cost: vector,
+            left,
+        } = match candidate {
+            Ok(candidate) => candidate,
+            Err(reason) => {
+                self.decide(f, None, reason);
+                return cost;
+            }
+        };
+        let inside = self.chosen.len() > before.0;
+        if left && forced.is_none() {
+            self.decide(f, None, "plain: LLVM makes vectors of it".to_owned());
+            return cost.min(vector);
+        }
+        let better = if forced.is_some() && !inside {
+            true
+        } else {
+            vector < WORTH * cost
+        };
+        let figures = format!("{vector:.0} cycles, without {cost:.0}");
+        if !better {
+            self.decide(f, None, format!("not worth it: {figures}"));
+            return cost;
+        }
+        self.chosen.truncate(before.0);
+        let reason = format!("the loop over {} around it runs in lanes", self.hint(f));
+        for decision in &mut self.decisions[before.1..] {
+            if decision.lanes.take().is_some() {
+                decision.reason.clone_from(&reason);
+            }
+        }
+        self.chosen.push((at, lanes));
+        self.decide(f, Some(lanes), figures);
+        vector
+    }
+
+    fn hint(&self, f: &For) -> String {
+        let hint = self.vars.get(f.var.index()).map_or("?", |info| &*info.hint);
+        format!("{hint}_{}", f.var.0)
+    }
+
+    fn decide(&mut self, f: &For, lanes: Option<u32>, reason: String) {
+        let decision = Decision {
+            function: self.name.clone(),
+            counter: self.hint(f),
+            lanes,
+            reason,
+        };
+        self.decisions.push(decision);
+    }
+
+    /// The width of a loop in lanes and its cost then, or why it cannot be.
+    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, String> {
+        let mut shapes = examine(self.vars, self.places, f, at)?;
+        analyse(&mut shapes, self.places, f, at)?;
+        let mut costs = Costs::vector(&shapes, self.machine());
+        costs.block(&f.body);
+        let (weights, loops) = (costs.weights, costs.loops);
+        shapes.lanes = match forced {
+            Some(lanes) => lanes,
+            None => self.width(f, &mut shapes, weights, loops),
+        };
+        shapes.check_private()?;
+        let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
+        let mut costs = Costs::vector(&shapes, self.machine());
+        let body = costs.block(&f.body);
+        Ok(Candidate {
+            lanes: shapes.lanes,
+            cost: groups * (body + 1.0) + 3.0,
+            left: is_plain(&f.body) && (costs.gathers || costs.parts != 1),
+        })
+    }
+
+    /// As many lanes as a register has of the widest type that matters; twice
+    /// as many where a short chain of operations would leave the machine idle.
+    fn width(&self, f: &For, shapes: &mut Shapes<'_>, weights: [f64; 4], loops: bool) -> u32 {
+        let total: f64 = weights.iter().sum();
+        let log2 = (0..4)
+            .rev()
+            .find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0)
+            .unwrap_or(3);
+        let mut lanes = (self.options.bytes >> log2).clamp(2, MAX_LANES);
+        shapes.lanes = lanes;
+        let registers = Costs::vector(shapes, self.machine()).once(&f.body);
+        if loops && registers <= 24.0 {
+            lanes = (2 * lanes).min(MAX_LANES);
+        }
+        if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
+            let count = to.saturating_sub(*from).max(1);
+            while lanes > 2 && (i64::from(lanes) > count || count % i64::from(lanes) != 0) {
+                lanes /= 2;
+            }
+        }
+        lanes
+    }
+
+    /// The cost of a plain sequential loop if LLVM vectorises it: a reduction
+    /// of integers over memory that is read in order.
+    fn reduction(&self, f: &For, at: u32) -> Option<f64> {
+        let end = self.places.end(at);
+        let mut own = FxHashSet::default();
+        for stmt in &f.body {
+            match stmt {
+                Stmt::Set(v, _) | Stmt::Load(v, _) => {
+                    let ty = super::walk::scalar_type(self.vars, *v)?;
+                    if ty.is_float() && !self.places.local(*v, at, end) {
+                        return None;
+                    }
+                    own.insert(*v);
+                }
+                _ => return None,
+            }
+        }
+        own.insert(f.var);
+        let size = widest(self.vars, &f.body).max(4) as u32;
+        let mut shapes = Shapes {
+            vars: self.vars,
+            lanes: (self.options.bytes / size).max(2),
+            own,
+            known: FxHashMap::default(),
+            private: FxHashMap::default(),
+            bytes: 0,
+        };
+        analyse(&mut shapes, self.places, f, at).ok()?;
+        let in_order = f.body.iter().all(|stmt| match stmt {
+            Stmt::Load(_, access) => matches!(
+                shapes.position(access),
+                Val::Uniform(_) | Val::Affine(PrimType::I64, _, Stride::Const(1))
+            ),
+            _ => true,
+        });
+        let body = Costs::vector(&shapes, self.machine()).block(&f.body);
+        let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
+        in_order.then_some(groups * (body + 1.0) + 10.0)
+    }
+}
+
+/// Whether a body is code that LLVM's loop vectoriser knows how to deal with:
+/// no loops, calls or checks.
+fn is_plain(body: &[Stmt]) -> bool {
+    fn expr(e: &Expr) -> bool {
+        match e {
+            Expr::Const(_) | Expr::Var(_) => true,
+            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x),
+            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x) && expr(y),
+            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x) && expr(y) && expr(z),
+            _ => false,
+        }
+    }
+    body.iter().all(|stmt| match stmt {
+        Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e),
+        Stmt::Load(..) => true,
+        Stmt::If(cond, yes, no) => expr(cond) && is_plain(yes) && is_plain(no),
+        _ => false,
+    })
+}

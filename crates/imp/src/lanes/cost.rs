@@ -1,0 +1,457 @@
+//! What code costs, in cycles of a processor like those of today; rough, but
+//! the same everywhere, so that decisions do not depend on the machine that the
+//! compiler runs on.
+
+use super::value::{Shape, Shapes, Stride, Val};
+use super::walk::type_of;
+use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
+use prim::{BinOp, PrimType, Scalar, UnOp};
+
+/// How often a loop of unknown length is taken to run.
+pub(super) const TRIPS: f64 = 64.0;
+/// How often a `while` loop is taken to run.
+const WHILE_TRIPS: f64 = 24.0;
+/// How much longer the slowest lane goes on than an average one.
+const STRAGGLERS: f64 = 1.5;
+/// A branch that is hard to foresee, on average.
+const BRANCH: f64 = 6.0;
+/// A call.
+const CALL: f64 = 40.0;
+/// Arms of a conditional up to this cost are run under a mask without a branch.
+const FLAT: f64 = 16.0;
+
+/// How often a loop runs.
+pub(super) fn trips(f: &For) -> f64 {
+    match (&f.from, &f.to) {
+        (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) => {
+            to.saturating_sub(*from).clamp(0, 1 << 40) as f64
+        }
+        _ => TRIPS,
+    }
+}
+
+/// What a machine's vectors can do.
+#[derive(Clone, Copy)]
+pub(super) struct Machine {
+    /// Bytes of a vector register.
+    pub(super) bytes: u32,
+}
+
+/// How expensive an operation is: for a scalar, for a vector register, and for
+/// each lane where there is no vector instruction.
+#[derive(Clone, Copy)]
+struct Price {
+    scalar: f64,
+    register: f64,
+    lane: f64,
+}
+
+const fn price(scalar: f64, register: f64) -> Price {
+    Price {
+        scalar,
+        register,
+        lane: 0.0,
+    }
+}
+
+const fn by_lane(scalar: f64, lane: f64) -> Price {
+    Price {
+        scalar,
+        register: 0.0,
+        lane,
+    }
+}
+
+fn binary_price(op: BinOp, ty: PrimType) -> Price {
+    match op {
+        BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
+        BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => price(1.5, 1.0),
+        BinOp::FAdd | BinOp::FSub | BinOp::FMul => price(1.0, 1.0),
+        BinOp::Mul => match ty {
+            PrimType::I64 => price(1.0, 3.0),
+            PrimType::I8 => price(1.0, 4.0),
+            _ => price(1.0, 1.5),
+        },
+        BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
+        BinOp::FMin | BinOp::FMax => price(4.0, 4.0),
+        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, 1.2),
+        BinOp::FDiv => by_lane(3.0, 0.6),
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
+            by_lane(12.0, 12.0)
+        }
+        BinOp::Pow | BinOp::FMod => by_lane(30.0, 32.0),
+    }
+}
+
+fn unary_price(op: UnOp, ty: PrimType) -> Price {
+    match op {
+        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, 1.6),
+        UnOp::FSqrt => by_lane(4.0, 0.8),
+        UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
+        UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
+        UnOp::Neg
+        | UnOp::Not
+        | UnOp::Abs
+        | UnOp::FNeg
+        | UnOp::FAbs
+        | UnOp::FFloor
+        | UnOp::FCeil
+        | UnOp::FRound
+        | UnOp::FTrunc => price(1.0, 1.0),
+    }
+}
+
+/// What all lanes have in common in an expression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Uniform,
+    Affine,
+    Varying,
+}
+
+/// The costs of a body, scalar where nothing is known of lanes.
+pub(super) struct Costs<'s, 'a> {
+    pub(super) shapes: Option<&'s Shapes<'a>>,
+    pub(super) machine: Machine,
+    /// Cost of vector operations on elements of 1, 2, 4 and 8 bytes.
+    pub(super) weights: [f64; 4],
+    /// Whether there is a loop inside.
+    pub(super) loops: bool,
+    /// Number of conditionals at which lanes part ways.
+    pub(super) parts: usize,
+    /// Whether there are accesses that are not in order.
+    pub(super) gathers: bool,
+    /// How often the loops around run.
+    scale: f64,
+}
+
+impl<'s, 'a> Costs<'s, 'a> {
+    /// Costs of vector code.
+    pub(super) fn vector(shapes: &'s Shapes<'a>, machine: Machine) -> Self {
+        Self {
+            shapes: Some(shapes),
+            machine,
+            weights: [0.0; 4],
+            loops: false,
+            parts: 0,
+            gathers: false,
+            scale: 1.0,
+        }
+    }
+
+    /// Costs of scalar code.
+    pub(super) fn scalar(machine: Machine) -> Self {
+        Self {
+            shapes: None,
+            machine,
+            weights: [0.0; 4],
+            loops: false,
+            parts: 0,
+            gathers: false,
+            scale: 1.0,
+        }
+    }
+
+    fn lanes(&self) -> f64 {
+        self.shapes.map_or(1.0, |shapes| f64::from(shapes.lanes))
+    }
+
+    fn registers(&self, ty: PrimType) -> f64 {
+        let bytes = self.lanes() * ty.size() as f64;
+        (bytes / f64::from(self.machine.bytes)).ceil().max(1.0)
+    }
+
+    fn weigh(&mut self, ty: PrimType, cost: f64) {
+        if ty != PrimType::Bool {
+            self.weights[ty.size().trailing_zeros().min(3) as usize] += cost * self.scale;
+        }
+    }
+
+    fn pay(&mut self, kind: Kind, ty: PrimType, price: Price) -> f64 {
+        match kind {
+            Kind::Uniform | Kind::Affine => price.scalar,
+            Kind::Varying => {
+                let cost = price.register * self.registers(ty) + price.lane * self.lanes();
+                self.weigh(ty, cost / self.lanes());
+                cost
+            }
+        }
+    }
+
+    /// The cost of an expression.
+    pub(super) fn expr(&mut self, expr: &Expr) -> f64 {
+        self.priced(expr).0
+    }
+
+    fn priced(&mut self, expr: &Expr) -> (f64, Kind) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.priced_here(expr))
+    }
+
+    fn priced_here(&mut self, expr: &Expr) -> (f64, Kind) {
+        match expr {
+            Expr::Const(_) => (0.0, Kind::Uniform),
+            Expr::Var(v) => {
+                let kind = match self.shapes.map(|shapes| shapes.shape(*v)) {
+                    None | Some(Shape::Uniform) => Kind::Uniform,
+                    Some(Shape::Affine(_)) => Kind::Affine,
+                    Some(Shape::Varying) => Kind::Varying,
+                };
+                (0.0, kind)
+            }
+            Expr::Unary(op, ty, x) => self.operator(&[x], *ty, false, unary_price(*op, *ty)),
+            Expr::Binary(op, ty, x, y) => {
+                let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
+                self.operator(&[x, y], *ty, affine, binary_price(*op, *ty))
+            }
+            Expr::Compare(_, ty, x, y) => self.operator(&[x, y], *ty, false, price(1.0, 1.0)),
+            Expr::Convert(_, from, to, x) => {
+                let wide = if from.size() > to.size() { *from } else { *to };
+                let narrows = from.is_int() && to.is_int() && to.size() <= from.size();
+                let price = if from.is_float() && to.is_int() {
+                    price(4.0, 4.0)
+                } else {
+                    price(1.0, 1.0)
+                };
+                self.operator(&[x], wide, narrows, price)
+            }
+            Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, price(1.0, 1.0)),
+            Expr::Fma(ty, x, y, z) => self.operator(&[x, y, z], *ty, false, price(1.0, 1.0)),
+            Expr::Math(_, ty, args) => {
+                let args: Vec<&Expr> = args.iter().collect();
+                self.operator(args.as_slice(), *ty, false, by_lane(CALL, CALL))
+            }
+            Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => (1.0, Kind::Varying),
+        }
+    }
+
+    fn operator(
+        &mut self,
+        args: &[&Expr],
+        ty: PrimType,
+        affine: bool,
+        price: Price,
+    ) -> (f64, Kind) {
+        let (mut cost, mut kind) = (0.0, Kind::Uniform);
+        for arg in args {
+            let (more, other) = self.priced(arg);
+            cost += more;
+            kind = kind.max(other);
+        }
+        if kind == Kind::Affine && !affine {
+            kind = Kind::Varying;
+        }
+        (cost + self.pay(kind, ty, price), kind)
+    }
+
+    fn access(&mut self, access: &Access, store: bool) -> f64 {
+        let mut cost = self.expr(&access.offset);
+        for (index, stride) in &access.dims {
+            cost += self.expr(index) + self.expr(stride) * 0.5;
+        }
+        let position = self.shapes.map(|shapes| shapes.position(access));
+        // Far apart, each lane has cache lines of its own.
+        let each = if store { 4.0 } else { 3.0 };
+        let cost_here = match position {
+            None | Some(Val::Uniform(_)) => return cost + 1.0,
+            Some(Val::Affine(_, _, Stride::Const(1))) => {
+                let part = if store { 1.5 } else { 1.0 };
+                part * self.registers(access.elem)
+            }
+            Some(Val::Affine(_, _, Stride::Const(-4..=4))) => {
+                self.gathers = true;
+                0.4 * each * self.lanes()
+            }
+            Some(Val::Affine(..)) => {
+                self.gathers = true;
+                each * self.lanes()
+            }
+            Some(Val::Vector(_)) => {
+                self.gathers = true;
+                0.6 * each * self.lanes() + 2.0
+            }
+        };
+        self.weigh(access.elem, cost_here / self.lanes());
+        cost += cost_here;
+        cost
+    }
+
+    /// The cost of a statement; of the loops in it, `inner` says what they cost.
+    pub(super) fn stmt(
+        &mut self,
+        stmt: &Stmt,
+        inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64,
+    ) -> f64 {
+        match stmt {
+            Stmt::Set(_, e) => self.expr(e),
+            Stmt::Load(_, access) => self.access(access, false),
+            Stmt::Store(access, e) => self.access(access, true) + self.expr(e),
+            Stmt::If(cond, yes, no) => {
+                let (cost, kind) = self.priced(cond);
+                let (yes, no) = (inner(self, yes), inner(self, no));
+                match kind {
+                    // Lanes go both ways.
+                    Kind::Varying | Kind::Affine => {
+                        self.parts += 1;
+                        cost + yes + no + 3.0
+                    }
+                    Kind::Uniform if self.shapes.is_some() => cost + 0.5 * (yes + no) + 1.0,
+                    Kind::Uniform => cost + 0.5 * (yes + no) + BRANCH * 0.5,
+                }
+            }
+            Stmt::While(cond, body) => {
+                self.loops = true;
+                let kind = self.priced(&Expr::Var(*cond)).1;
+                let body = self.repeated(WHILE_TRIPS, |costs| inner(costs, body));
+                match (kind, self.shapes) {
+                    (Kind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
+                    (Kind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
+                    _ => WHILE_TRIPS * STRAGGLERS * (body + 3.0),
+                }
+            }
+            Stmt::For(f) => {
+                self.loops = true;
+                let (from, from_kind) = self.priced(&f.from);
+                let (to, to_kind) = self.priced(&f.to);
+                let body = self.repeated(trips(f), |costs| inner(costs, &f.body));
+                let uniform = from_kind.max(to_kind) == Kind::Uniform;
+                let more = if uniform {
+                    body + 1.0
+                } else {
+                    STRAGGLERS * (body + 3.0)
+                };
+                from + to + trips(f) * more
+            }
+            Stmt::Call { fun: _, args, .. } => {
+                let args: f64 = args
+                    .iter()
+                    .map(|arg| match arg {
+                        Arg::Scalar(e) => self.expr(e),
+                        Arg::Buffer(_) => 0.0,
+                    })
+                    .sum();
+                args + CALL * self.lanes()
+            }
+            Stmt::Check {
+                cond,
+                check: _,
+                values: _,
+            } => self.expr(cond) + 1.0,
+            Stmt::Copy { .. } => CALL * self.lanes(),
+            Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::ConstData(..)
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => 1.0,
+        }
+    }
+
+    fn repeated(&mut self, trips: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
+        let scale = self.scale;
+        self.scale = scale * trips;
+        let cost = f(self);
+        self.scale = scale;
+        cost
+    }
+
+    /// The cost of statements if every loop in them runs once.
+    pub(super) fn once(&mut self, stmts: &[Stmt]) -> f64 {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts
+                .iter()
+                .map(|stmt| match stmt {
+                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.once(body),
+                    stmt => self.stmt(stmt, &mut |costs, stmts| costs.once(stmts)),
+                })
+                .sum()
+        })
+    }
+
+    /// The cost of statements with all that is in them.
+    pub(super) fn block(&mut self, stmts: &[Stmt]) -> f64 {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts
+                .iter()
+                .map(|stmt| self.stmt(stmt, &mut |costs, stmts| costs.block(stmts)))
+                .sum()
+        })
+    }
+}
+
+/// Whether an arm of a varying conditional is so short, and so harmless where
+/// no lane is there, that no branch goes around it.
+pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt]) -> bool {
+    // With registers of this size every operation counts once.
+    let machine = Machine { bytes: 1 << 16 };
+    harmless(shapes, arm) && Costs::vector(shapes, machine).block(arm) <= FLAT
+}
+
+fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        stmts.iter().all(|stmt| match stmt {
+            Stmt::Set(_, e) => !divides(e),
+            Stmt::Load(_, access) => !shapes.position(access).is_uniform(),
+            Stmt::Store(access, e) => {
+                !divides(e)
+                    && (!shapes.position(access).is_uniform() || !shapes.value(e).is_uniform())
+            }
+            Stmt::If(cond, yes, no) => {
+                !divides(cond) && harmless(shapes, yes) && harmless(shapes, no)
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether an expression has a scalar division, which must not run unless a
+/// check before it did.
+fn divides(e: &Expr) -> bool {
+    let any = |args: &[&Expr]| args.iter().any(|arg| divides(arg));
+    match e {
+        Expr::Const(_) | Expr::Var(_) | Expr::Lanes(..) => false,
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Splat(_, x)
+        | Expr::Any(x)
+        | Expr::All(x)
+        | Expr::FirstLane(x) => any(&[x]),
+        Expr::Binary(op, _, x, y) => {
+            let division = matches!(
+                op,
+                BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
+            );
+            division || any(&[x, y])
+        }
+        Expr::Compare(_, _, x, y) | Expr::Extract(x, y) | Expr::Shift(x, _, y) => any(&[x, y]),
+        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => any(&[x, y, z]),
+        Expr::Math(..) => true,
+    }
+}
+
+/// The size of the widest element that code loads, stores or computes with.
+pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
+    stmts
+        .iter()
+        .map(|stmt| match stmt {
+            Stmt::Set(v, e) => {
+                let ty = type_of(vars, &Expr::Var(*v)).or_else(|| type_of(vars, e));
+                ty.filter(|ty| ty.is_float()).map_or(1, PrimType::size)
+            }
+            Stmt::Load(_, access) | Stmt::Store(access, _) => access.elem.size(),
+            Stmt::If(_, yes, no) => widest(vars, yes).max(widest(vars, no)),
+            _ => 1,
+        })
+        .max()
+        .unwrap_or(1)
+}

@@ -1,0 +1,229 @@
+//! Vector code for one loop.
+//!
+//! ```text
+//! for i in lo .. hi lanes(w) { body }
+//!     groups = max(hi - lo, 0) / w
+//!     for g in 0 .. groups { i = lo + g * w; <body in all lanes> }
+//!     rest = hi - lo - groups * w
+//!     if 0 < rest { i = lo + groups * w; mask = lane < rest; <body under mask> }
+//! ```
+//!
+//! Code for a region (see [`vary`](super::vary)) is only run if some lane is
+//! there. So what is uniform may be computed, loaded, checked and stored by
+//! scalar code there, too.
+
+use super::places::Places;
+use super::value::{Shape, Shapes, Val};
+use super::vary::Region;
+use crate::generate::expr::{add, compare, div, max, mul, sub};
+use crate::syntax::{Expr, For, How, Stmt, Var, VarInfo, VarType};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
+use std::sync::Arc;
+
+/// Which lanes run a piece of code.
+#[derive(Clone, Copy)]
+pub(super) struct Mask {
+    /// The mask; all lanes if there is none.
+    pub(super) lanes: Option<Var>,
+    /// The innermost region; outside of all, other lanes read nothing.
+    pub(super) region: Option<Region>,
+}
+
+/// A loop being written.
+pub(super) struct Emit<'s, 'a> {
+    pub(super) shapes: &'s Shapes<'a>,
+    pub(super) places: &'s Places,
+    /// Variables made on the way; their numbers follow those of the function.
+    pub(super) fresh: Vec<VarInfo>,
+    pub(super) out: Vec<Stmt>,
+}
+
+/// The statements that take the loop's place, and the variables that they need
+/// beside the function's.
+pub(super) fn vector_loop(
+    shapes: &Shapes<'_>,
+    places: &Places,
+    f: &For,
+    at: u32,
+) -> (Vec<Stmt>, Vec<VarInfo>) {
+    let mut emit = Emit {
+        shapes,
+        places,
+        fresh: Vec::new(),
+        out: Vec::new(),
+    };
+    emit.groups(f, at);
+    (emit.out, emit.fresh)
+}
+
+impl Emit<'_, '_> {
+    /// A fresh variable.
+    pub(super) fn var(&mut self, ty: VarType, hint: &str) -> Var {
+        let number = self.shapes.vars.len() + self.fresh.len();
+        self.fresh.push(VarInfo {
+            ty,
+            hint: Arc::from(hint),
+        });
+        Var(number as u32)
+    }
+
+    /// A fresh variable with a value.
+    pub(super) fn name(&mut self, value: Expr, ty: VarType, hint: &str) -> Var {
+        let var = self.var(ty, hint);
+        self.out.push(Stmt::Set(var, value));
+        var
+    }
+
+    fn name_i64(&mut self, value: Expr, hint: &str) -> Expr {
+        if matches!(value, Expr::Const(_) | Expr::Var(_)) {
+            return value;
+        }
+        Expr::Var(self.name(value, VarType::Scalar(PrimType::I64), hint))
+    }
+
+    /// A fresh mask.
+    pub(super) fn mask(&mut self, value: Expr, hint: &str) -> Var {
+        self.name(value, VarType::Vector(PrimType::Bool, self.lanes()), hint)
+    }
+
+    pub(super) fn lanes(&self) -> u32 {
+        self.shapes.lanes
+    }
+
+    /// The statements that `f` writes.
+    pub(super) fn collect(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+        let before = std::mem::take(&mut self.out);
+        f(self);
+        std::mem::replace(&mut self.out, before)
+    }
+
+    fn groups(&mut self, f: &For, at: u32) {
+        let lanes = i64::from(self.lanes());
+        let lo = self.name_i64(f.from.clone(), "lo");
+        let count = constant(sub(f.to.clone(), lo.clone()));
+        let count = match count {
+            Expr::Const(Scalar::I64(n)) => Expr::i64(n.max(0)),
+            count => self.name_i64(max(count, Expr::i64(0)), "count"),
+        };
+        let groups = constant(div(count.clone(), Expr::i64(lanes)));
+        let groups = self.name_i64(groups, "groups");
+        let all = Mask {
+            lanes: None,
+            region: None,
+        };
+        if groups != Expr::i64(0) {
+            let g = self.var(VarType::Scalar(PrimType::I64), "group");
+            let body = self.collect(|emit| {
+                let first = add(lo.clone(), mul(Expr::Var(g), Expr::i64(lanes)));
+                emit.out.push(Stmt::Set(f.var, first));
+                emit.block(&f.body, at + 1, at, all);
+            });
+            self.out.push(Stmt::For(For {
+                how: How::Seq { independent: true },
+                var: g,
+                from: Expr::i64(0),
+                to: groups.clone(),
+                body,
+            }));
+        }
+        let done = self.name_i64(constant(mul(groups, Expr::i64(lanes))), "done");
+        let rest = constant(sub(count, done.clone()));
+        if rest == Expr::i64(0) {
+            return;
+        }
+        let rest = self.name_i64(rest, "rest");
+        let tail = self.collect(|emit| {
+            emit.out.push(Stmt::Set(f.var, add(lo, done)));
+            // There are fewer lanes than an i8 can count.
+            let rest = Expr::Convert(
+                ConvOp::SExt,
+                PrimType::I64,
+                PrimType::I8,
+                Box::new(rest.clone()),
+            );
+            let mask = Expr::Compare(
+                CmpOp::SLt,
+                PrimType::I8,
+                Box::new(Expr::Lanes(PrimType::I8, emit.lanes())),
+                Box::new(Expr::Splat(emit.lanes(), Box::new(rest))),
+            );
+            let mask = Mask {
+                lanes: Some(emit.mask(mask, "mask")),
+                region: None,
+            };
+            emit.block(&f.body, at + 1, at, mask);
+        });
+        let any = compare(CmpOp::SLt, Expr::i64(0), rest);
+        self.out.push(Stmt::If(any, tail, Vec::new()));
+    }
+
+    /// A variable gets a value in the lanes of a mask.
+    pub(super) fn assign(&mut self, var: Var, value: Val, mask: Mask) {
+        let value = match (self.shapes.shape(var), value) {
+            (Shape::Uniform, Val::Uniform(e)) => e,
+            (Shape::Affine(_), Val::Affine(_, base, _)) => base,
+            (_, value) => {
+                let value = self.shapes.vector(value);
+                self.kept(var, value, mask)
+            }
+        };
+        self.out.push(Stmt::Set(var, value));
+    }
+
+    /// A vector, but what the variable holds in lanes that may need that.
+    pub(super) fn kept(&self, var: Var, value: Expr, mask: Mask) -> Expr {
+        match mask {
+            Mask {
+                lanes: Some(lanes),
+                region: Some(region),
+            } if region.keeps(var, self.places) => {
+                let ty = self.shapes.type_of(&Expr::Var(var));
+                Expr::Select(
+                    ty,
+                    Box::new(Expr::Var(lanes)),
+                    Box::new(value),
+                    Box::new(Expr::Var(var)),
+                )
+            }
+            _ => value,
+        }
+    }
+
+    /// The lanes of a mask for which a condition holds.
+    pub(super) fn restrict(mask: Option<Var>, cond: Expr) -> Expr {
+        match mask {
+            None => cond,
+            Some(lanes) => Expr::Binary(
+                BinOp::And,
+                PrimType::Bool,
+                Box::new(Expr::Var(lanes)),
+                Box::new(cond),
+            ),
+        }
+    }
+}
+
+/// The negation of a truth value, or of a mask.
+pub(super) fn not(e: Expr) -> Expr {
+    Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(e))
+}
+
+/// Whether any lane of a mask is set.
+pub(super) fn any(mask: Var) -> Expr {
+    Expr::Any(Box::new(Expr::Var(mask)))
+}
+
+/// Folds an operator on `i64` constants.
+fn constant(e: Expr) -> Expr {
+    match &e {
+        Expr::Binary(op, PrimType::I64, x, y) => match (&**x, &**y) {
+            (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => match op {
+                BinOp::Sub => Expr::i64(x.wrapping_sub(*y)),
+                BinOp::UDiv if *y > 0 && *x >= 0 => Expr::i64(x / y),
+                _ => e,
+            },
+            _ => e,
+        },
+        _ => e,
+    }
+}

@@ -1,0 +1,258 @@
+//! Which loops can run in lanes at all, and why others cannot.
+
+use super::places::Places;
+use super::value::{Private, Shapes};
+use super::walk::{Use, names};
+use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
+use prim::PrimType;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Private arrays of all lanes together take at most this many bytes, so that
+/// they stay in the innermost cache.
+const PRIVATE_BYTES: u64 = 16 * 1024;
+
+/// What a walk over a candidate's body finds.
+struct Body<'a> {
+    vars: &'a [VarInfo],
+    places: &'a Places,
+    from: u32,
+    to: u32,
+    own: FxHashSet<Var>,
+    private: FxHashMap<Var, Private>,
+    /// For each private array the size of its elements, when one was accessed.
+    sizes: FxHashMap<Var, u64>,
+    bytes: u64,
+    /// What every run up to the point of the walk has set.
+    assigned: FxHashSet<Var>,
+    trail: Vec<Var>,
+}
+
+/// The facts about the loop with number `at`, or why it cannot run in lanes.
+/// Shapes and the number of lanes are not known yet.
+pub(super) fn examine<'a>(
+    vars: &'a [VarInfo],
+    places: &Places,
+    f: &For,
+    at: u32,
+) -> Result<Shapes<'a>, String> {
+    let counter = vars.get(f.var.index()).map(|info| info.ty);
+    if counter != Some(VarType::Scalar(PrimType::I64)) {
+        return Err("its counter is no i64".to_owned());
+    }
+    let mut body = Body {
+        vars,
+        places,
+        from: at,
+        to: places.end(at),
+        own: FxHashSet::default(),
+        private: FxHashMap::default(),
+        sizes: FxHashMap::default(),
+        bytes: 0,
+        assigned: FxHashSet::default(),
+        trail: Vec::new(),
+    };
+    body.collect(&f.body);
+    body.own.insert(f.var);
+    body.set(f.var)?;
+    body.block(&f.body)?;
+    Ok(Shapes {
+        vars,
+        lanes: 1,
+        own: body.own,
+        known: FxHashMap::default(),
+        private: body.private,
+        bytes: body.bytes,
+    })
+}
+
+impl Shapes<'_> {
+    /// Refuses private arrays that are too large for this number of lanes.
+    pub(super) fn check_private(&self) -> Result<(), String> {
+        if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
+            return Ok(());
+        }
+        Err(format!(
+            "its private arrays take {} bytes in each of {} lanes",
+            self.bytes, self.lanes
+        ))
+    }
+}
+
+impl Body<'_> {
+    fn hint(&self, var: Var) -> &str {
+        self.vars.get(var.index()).map_or("?", |info| &*info.hint)
+    }
+
+    /// Takes note of all variables that the body sets.
+    fn collect(&mut self, stmts: &[Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                names(stmt, &mut |var, used| {
+                    if used == Use::Sets {
+                        self.own.insert(var);
+                    }
+                });
+                match stmt {
+                    Stmt::If(_, yes, no) => {
+                        self.collect(yes);
+                        self.collect(no);
+                    }
+                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.collect(body),
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    fn set(&mut self, var: Var) -> Result<(), String> {
+        let info = self.vars.get(var.index());
+        if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
+            return Err("it runs in lanes already".to_owned());
+        }
+        if !self.places.local(var, self.from, self.to) {
+            return Err(format!(
+                "iterations share the variable {}_{}",
+                self.hint(var),
+                var.0
+            ));
+        }
+        if self.assigned.insert(var) {
+            self.trail.push(var);
+        }
+        Ok(())
+    }
+
+    /// The variables set by `f`, which are then forgotten.
+    fn tried(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<Vec<Var>, String> {
+        let before = self.trail.len();
+        f(self)?;
+        let set = self.trail.split_off(before);
+        for var in &set {
+            self.assigned.remove(var);
+        }
+        Ok(set)
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) -> Result<(), String> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+        })
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), String> {
+        let mut problem = Ok(());
+        names(stmt, &mut |var, used| {
+            if problem.is_err() {
+                return;
+            }
+            problem = match used {
+                Use::Sets => self.set(var),
+                Use::Reads if self.own.contains(&var) && !self.assigned.contains(&var) => {
+                    Err(format!(
+                        "an iteration reads {}_{} of the one before",
+                        self.hint(var),
+                        var.0
+                    ))
+                }
+                Use::Reads => Ok(()),
+            };
+        });
+        problem?;
+        match stmt {
+            Stmt::Load(_, access) | Stmt::Store(access, _) => {
+                self.access(access.buffer, access.elem)
+            }
+            Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            } => {
+                self.private.insert(*buffer, Private { root: *buffer });
+                self.bytes = self.bytes.saturating_add(count.saturating_mul(elem.size()));
+                Ok(())
+            }
+            Stmt::Borrow(v, w) => {
+                let private = self.private.get(w).copied();
+                match (private, self.private.get(v)) {
+                    (Some(private), None) if self.places.leader(*v).is_some() => {
+                        self.private.insert(*v, private);
+                        Ok(())
+                    }
+                    (None, None) => Ok(()),
+                    _ => Err("a private array has several names".to_owned()),
+                }
+            }
+            Stmt::Copy { to, from, .. } => {
+                if self.private.contains_key(&to.buffer) || self.private.contains_key(&from.buffer)
+                {
+                    return Err("private arrays are copied".to_owned());
+                }
+                Ok(())
+            }
+            Stmt::If(_, yes, no) => {
+                let yes = self.tried(|body| body.block(yes))?;
+                let no = self.tried(|body| body.block(no))?;
+                let no: FxHashSet<Var> = no.into_iter().collect();
+                yes.into_iter()
+                    .filter(|var| no.contains(var))
+                    .try_for_each(|var| self.set(var))
+            }
+            Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
+            Stmt::For(f) => {
+                if matches!(f.how, How::Tasks(_)) {
+                    return Err("it holds a loop of tasks".to_owned());
+                }
+                if self
+                    .places
+                    .leader(f.var)
+                    .is_none_or(|first| first <= self.from)
+                {
+                    return Err("a counter is used outside of its loop".to_owned());
+                }
+                self.tried(|this| this.block(&f.body)).map(|_| ())
+            }
+            Stmt::Call {
+                fun: _,
+                args,
+                results,
+            } => {
+                let buffers = results.iter().any(|var| {
+                    self.vars
+                        .get(var.index())
+                        .is_none_or(|info| info.ty == VarType::Buffer)
+                });
+                let private = args
+                    .iter()
+                    .any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
+                match (buffers, private) {
+                    (true, _) => Err("it calls a function that gives an array".to_owned()),
+                    (_, true) => Err("it gives a private array to a function".to_owned()),
+                    (false, false) => Ok(()),
+                }
+            }
+            Stmt::Alloc(..) | Stmt::Share(..) | Stmt::Release(_) => {
+                Err("it allocates memory".to_owned())
+            }
+            Stmt::WriteGlobal(..) => Err("it writes globals".to_owned()),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
+                Err("it runs in lanes already".to_owned())
+            }
+            Stmt::Set(..) | Stmt::ConstData(..) | Stmt::Check { .. } | Stmt::ReadGlobal(..) => {
+                Ok(())
+            }
+        }
+    }
+
+    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), String> {
+        let Some(private) = self.private.get(&buffer) else {
+            return Ok(());
+        };
+        if *self.sizes.entry(private.root).or_insert(elem.size()) != elem.size() {
+            return Err("a private array holds elements of several sizes".to_owned());
+        }
+        Ok(())
+    }
+}

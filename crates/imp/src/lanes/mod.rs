@@ -1,0 +1,218 @@
+//! Loops in vector lanes: a single-program-multiple-data vectoriser.
+//!
+//! After the imperative IR is made, before machine code. A loop that is marked
+//! independent may run several iterations side by side, one in each lane of
+//! vectors. For each nest of such loops this pass decides which one does, if
+//! any ([`choose`]), and writes vector code for it ([`emit`], [`body`]):
+//!
+//! ```text
+//! for i in lo .. hi independent {        for group in 0 .. (hi - lo) / 8 {
+//!   x: f64 = xs[f64: i]                    i: i64 = lo + group * 8
+//!   if flt.f64(x, 0.0f64) {        =>      x: 8 x f64 = xs[f64: unit i]
+//!     x = fneg.f64(x)                      holds: 8 x bool = flt.f64(x, splat.8(0.0f64))
+//!   }                                      x = select.f64(holds, fneg.f64(x), x)
+//!   ys[f64: i] = x                         ys[f64: unit i] = x
+//! }                                      }
+//!                                        <the same under a mask for what is left>
+//! ```
+//!
+//! Conditionals and loops whose lanes part ways run under masks, with a branch
+//! around code that no lane is at. Arrays that belong to one iteration lie
+//! interleaved by lane. Every lane computes exactly what the iteration does, so
+//! results have the same bits with any width and without.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`expand`] | copies of small arrays become loops |
+//! | [`places`], [`walk`] | where variables are named |
+//! | [`legal`] | which loops can run in lanes |
+//! | [`value`], [`vary`] | what is uniform, affine, varying |
+//! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
+//! | [`emit`], [`body`] | vector code |
+//!
+//! Needs: a verified program. Guarantees: a program that `verify` accepts,
+//! without loops marked as running in lanes.
+
+mod body;
+mod choose;
+mod cost;
+mod emit;
+mod expand;
+mod legal;
+mod places;
+mod value;
+mod vary;
+mod walk;
+
+use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
+use places::Places;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// How many lanes loops get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// None: the program stays as it is.
+    Off,
+    /// As many as pays, by an estimate.
+    Auto,
+    /// So many wherever it is possible, whether it pays or not; a power of two
+    /// from 2 to 64.
+    Width(u32),
+}
+
+/// What the pass has to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How many lanes.
+    pub mode: Mode,
+    /// Bytes of a vector register: 16, 32 or 64.
+    pub bytes: u32,
+}
+
+/// What was decided for an independent loop, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The function.
+    pub function: Arc<str>,
+    /// The loop's counter.
+    pub counter: String,
+    /// Number of lanes, if it runs in lanes.
+    pub lanes: Option<u32>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            function,
+            counter,
+            lanes,
+            reason,
+        } = self;
+        match lanes {
+            Some(lanes) => write!(
+                f,
+                "{function}: loop over {counter} in {lanes} lanes: {reason}"
+            ),
+            None => write!(f, "{function}: loop over {counter} without lanes: {reason}"),
+        }
+    }
+}
+
+/// Makes vector code of loops where that pays; also returns what was decided
+/// for each independent loop, in the order of the program, inner ones first.
+pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decision>) {
+    let mut decisions = Vec::new();
+    if options.mode == Mode::Off {
+        return (program, decisions);
+    }
+    for function in &mut program.functions {
+        expand::expand(function);
+        let places = Places::new(function);
+        let plan = choose::plan(function, &places, options);
+        decisions.extend(plan.decisions);
+        if !plan.widths.is_empty() {
+            rewrite(function, &places, &plan.widths);
+        }
+    }
+    (program, decisions)
+}
+
+/// A function whose loops are being replaced.
+struct Rewrite<'p> {
+    vars: Vec<VarInfo>,
+    places: &'p Places,
+    widths: &'p FxHashMap<u32, u32>,
+    /// Variables that now hold vectors.
+    vectors: Vec<(Var, u32)>,
+    /// New variables of the innermost frame.
+    fresh: Vec<Var>,
+}
+
+fn rewrite(function: &mut Function, places: &Places, widths: &FxHashMap<u32, u32>) {
+    let mut rewrite = Rewrite {
+        vars: std::mem::take(&mut function.vars),
+        places,
+        widths,
+        vectors: Vec::new(),
+        fresh: Vec::new(),
+    };
+    let body = std::mem::take(&mut function.body);
+    function.body = rewrite.block(body, Places::FIRST);
+    for (var, lanes) in rewrite.vectors {
+        if let Some(info) = rewrite.vars.get_mut(var.index())
+            && let VarType::Scalar(ty) = info.ty
+        {
+            info.ty = VarType::Vector(ty, lanes);
+        }
+    }
+    function.vars = rewrite.vars;
+}
+
+impl Rewrite<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut out = Vec::with_capacity(stmts.len());
+            for stmt in stmts {
+                self.stmt(stmt, at, &mut out);
+                at = self.places.end(at);
+            }
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32, out: &mut Vec<Stmt>) {
+        out.push(match stmt {
+            Stmt::If(cond, yes, no) => {
+                let yes = self.block(yes, at + 1);
+                let no = self.block(no, self.places.other(at));
+                Stmt::If(cond, yes, no)
+            }
+            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) => match self.widths.get(&at) {
+                Some(lanes) => {
+                    self.in_lanes(&f, at, *lanes, out);
+                    return;
+                }
+                None => Stmt::For(self.for_loop(f, at)),
+            },
+            stmt => stmt,
+        });
+    }
+
+    fn for_loop(&mut self, f: For, at: u32) -> For {
+        let before = self.fresh.len();
+        let body = self.block(f.body, at + 1);
+        let mut how = f.how;
+        if let How::Tasks(launch) = &mut how {
+            launch.locals.extend(self.fresh.drain(before..));
+        }
+        For { how, body, ..f }
+    }
+
+    /// Replaces a loop by vector code.
+    fn in_lanes(&mut self, f: &For, at: u32, lanes: u32, out: &mut Vec<Stmt>) {
+        let shapes = legal::examine(&self.vars, self.places, f, at).and_then(|mut shapes| {
+            vary::analyse(&mut shapes, self.places, f, at)?;
+            Ok(shapes)
+        });
+        let Ok(mut shapes) = shapes else {
+            // It was possible when it was planned.
+            out.push(Stmt::For(f.clone()));
+            return;
+        };
+        shapes.lanes = lanes;
+        let (stmts, fresh) = emit::vector_loop(&shapes, self.places, f, at);
+        let varying = shapes.varying();
+        self.vectors
+            .extend(varying.into_iter().map(|var| (var, lanes)));
+        let first = self.vars.len();
+        self.vars.extend(fresh);
+        let fresh = first..self.vars.len();
+        self.fresh.extend(fresh.map(|var| Var(var as u32)));
+        out.extend(stmts);
+    }
+}

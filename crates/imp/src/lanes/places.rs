@@ -1,0 +1,135 @@
+//! Where a function names its variables.
+//!
+//! Statements are numbered in preorder; a statement with its nested ones covers
+//! the numbers from its own to its end. So whether a variable is local to a
+//! piece of the program is a comparison of numbers, and everything here takes
+//! one walk over the function.
+
+use super::walk::{Use, names};
+use crate::syntax::{For, Function, Stmt, Var};
+
+/// The numbers of one function.
+pub(super) struct Places {
+    ends: Vec<u32>,
+    others: Vec<u32>,
+    vars: Vec<Named>,
+}
+
+/// Where one variable is named.
+#[derive(Clone, Copy)]
+struct Named {
+    first: u32,
+    last: u32,
+    /// The first statement to name it sets it, in a list that ends here: all
+    /// that names it stands in that list if this is behind `last`.
+    block_end: u32,
+}
+
+impl Places {
+    /// Numbers a function.
+    pub(super) fn new(function: &Function) -> Self {
+        let unnamed = Named {
+            first: u32::MAX,
+            last: 0,
+            block_end: 0,
+        };
+        let mut places = Self {
+            ends: Vec::new(),
+            others: Vec::new(),
+            vars: vec![unnamed; function.vars.len()],
+        };
+        // Parameters are set before, results read after everything.
+        for var in &function.params {
+            places.name(*var, 0);
+        }
+        places.ends.push(0);
+        places.others.push(0);
+        let mut open = Vec::new();
+        places.block(&function.body, &mut open);
+        let end = places.ends.len() as u32;
+        for var in &function.results {
+            places.name(*var, end);
+        }
+        places
+    }
+
+    /// The number of a function's first statement.
+    pub(super) const FIRST: u32 = 1;
+
+    fn name(&mut self, var: Var, at: u32) {
+        if let Some(named) = self.vars.get_mut(var.index()) {
+            named.first = named.first.min(at);
+            named.last = named.last.max(at);
+        }
+    }
+
+    /// Numbers a list; `open` collects the variables whose first setting stands
+    /// directly in it.
+    fn block(&mut self, stmts: &[Stmt], open: &mut Vec<Var>) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let before = open.len();
+            for stmt in stmts {
+                self.stmt(stmt, open);
+            }
+            let end = self.ends.len() as u32;
+            for var in open.drain(before..) {
+                self.vars[var.index()].block_end = end;
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, open: &mut Vec<Var>) {
+        let at = self.ends.len() as u32;
+        self.ends.push(at + 1);
+        self.others.push(at + 1);
+        names(stmt, &mut |var, used| {
+            let new = self
+                .vars
+                .get(var.index())
+                .is_some_and(|named| named.first == u32::MAX);
+            if new && used == Use::Sets {
+                open.push(var);
+            }
+            self.name(var, at);
+        });
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                self.block(yes, open);
+                self.others[at as usize] = self.ends.len() as u32;
+                self.block(no, open);
+            }
+            Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body, open),
+            _ => {}
+        }
+        self.ends[at as usize] = self.ends.len() as u32;
+    }
+
+    /// The number of the statement after this one and all that is nested in it.
+    pub(super) fn end(&self, stmt: u32) -> u32 {
+        self.ends[stmt as usize]
+    }
+
+    /// The number of the first statement of a conditional's second arm.
+    pub(super) fn other(&self, stmt: u32) -> u32 {
+        self.others[stmt as usize]
+    }
+
+    /// Whether a variable is named by statements from `from` to before `to` only.
+    pub(super) fn local(&self, var: Var, from: u32, to: u32) -> bool {
+        let named = self.vars[var.index()];
+        named.first >= from && named.last < to
+    }
+
+    /// Whether a variable is named after the statement with this number.
+    pub(super) fn named_from(&self, var: Var, from: u32) -> bool {
+        self.vars[var.index()].last >= from
+    }
+
+    /// The first statement that names a variable, if it sets it and all others
+    /// follow in the same list or are nested there: then every reading sees a
+    /// value of the same run of that list.
+    pub(super) fn leader(&self, var: Var) -> Option<u32> {
+        let named = self.vars[var.index()];
+        (named.block_end > named.last).then_some(named.first)
+    }
+}

@@ -1,0 +1,346 @@
+//! What an expression is, seen over all lanes of a group of iterations.
+//!
+//! - *uniform*: the same in all lanes, computed once as a scalar;
+//! - *affine*: an integer `base + lane * stride`, `base` a scalar (the value in
+//!   lane 0), which makes addresses cheap; sums and products wrap, so this holds
+//!   whatever the values are;
+//! - *varying*: a vector.
+//!
+//! Variables that are affine are scalar variables that hold lane 0's value.
+
+use super::walk::type_of;
+use crate::generate::expr::{add, mul, sub};
+use crate::syntax::{Access, Expr, Var, VarInfo};
+use prim::{BinOp, ConvOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// How far apart neighbouring lanes are; never the constant 0.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Stride {
+    /// A number; for narrow types, modulo their range.
+    Const(i64),
+    /// An `i64` expression.
+    Of(Expr),
+}
+
+/// What a variable holds over all lanes.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Shape {
+    /// The same everywhere.
+    Uniform,
+    /// An integer, so far from lane to lane; the expression names nothing that
+    /// the loop sets.
+    Affine(Stride),
+    /// Anything.
+    Varying,
+}
+
+/// An expression over all lanes.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Val {
+    /// A scalar expression.
+    Uniform(Expr),
+    /// An integer: its type, the value in lane 0, the stride.
+    Affine(PrimType, Expr, Stride),
+    /// A vector expression.
+    Vector(Expr),
+}
+
+/// An array of the loop's body that each lane has for itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Private {
+    /// The frame variable.
+    pub(super) root: Var,
+}
+
+/// What is known of the variables in a loop's body.
+pub(super) struct Shapes<'a> {
+    pub(super) vars: &'a [VarInfo],
+    /// Number of lanes.
+    pub(super) lanes: u32,
+    /// Variables that the loop sets, itself or in its body.
+    pub(super) own: FxHashSet<Var>,
+    /// Shapes of those that are not uniform.
+    pub(super) known: FxHashMap<Var, Shape>,
+    /// Buffers that lie interleaved by lane.
+    pub(super) private: FxHashMap<Var, Private>,
+    /// Bytes of the private arrays of one lane.
+    pub(super) bytes: u64,
+}
+
+impl Shapes<'_> {
+    /// What a variable holds.
+    pub(super) fn shape(&self, var: Var) -> Shape {
+        self.known.get(&var).cloned().unwrap_or(Shape::Uniform)
+    }
+
+    /// Whether an expression names nothing that the loop sets.
+    pub(super) fn invariant(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) => true,
+            Expr::Var(v) => !self.own.contains(v),
+            Expr::Binary(_, _, x, y) => self.invariant(x) && self.invariant(y),
+            _ => false,
+        }
+    }
+
+    /// The type of an expression in the body.
+    pub(super) fn type_of(&self, expr: &Expr) -> PrimType {
+        type_of(self.vars, expr).unwrap_or(PrimType::I64)
+    }
+
+    /// An expression of the body over all lanes.
+    pub(super) fn value(&self, expr: &Expr) -> Val {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.value_here(expr))
+    }
+
+    fn value_here(&self, expr: &Expr) -> Val {
+        match expr {
+            Expr::Const(_) => Val::Uniform(expr.clone()),
+            Expr::Var(v) => match self.shape(*v) {
+                Shape::Uniform => Val::Uniform(expr.clone()),
+                Shape::Affine(stride) => Val::Affine(self.type_of(expr), expr.clone(), stride),
+                Shape::Varying => Val::Vector(expr.clone()),
+            },
+            Expr::Binary(op, ty, x, y) => self.binary(*op, *ty, self.value(x), self.value(y)),
+            Expr::Convert(op, from, to, x) => match (self.value(x), op) {
+                (Val::Affine(_, base, stride @ Stride::Const(_)), ConvOp::SExt | ConvOp::ZExt)
+                    if to.size() <= from.size() =>
+                {
+                    Val::Affine(*to, Expr::Convert(*op, *from, *to, Box::new(base)), stride)
+                }
+                (x, _) => self.apply(vec![x], |args| {
+                    let [x] = args;
+                    Expr::Convert(*op, *from, *to, Box::new(x))
+                }),
+            },
+            Expr::Unary(op, ty, x) => self.apply(vec![self.value(x)], |[x]| {
+                Expr::Unary(*op, *ty, Box::new(x))
+            }),
+            Expr::Compare(op, ty, x, y) => self
+                .apply(vec![self.value(x), self.value(y)], |[x, y]| {
+                    Expr::Compare(*op, *ty, Box::new(x), Box::new(y))
+                }),
+            Expr::Select(ty, c, x, y) => {
+                let args = vec![self.value(c), self.value(x), self.value(y)];
+                self.apply(args, |[c, x, y]| {
+                    Expr::Select(*ty, Box::new(c), Box::new(x), Box::new(y))
+                })
+            }
+            Expr::Fma(ty, x, y, z) => {
+                let args = vec![self.value(x), self.value(y), self.value(z)];
+                self.apply(args, |[x, y, z]| {
+                    Expr::Fma(*ty, Box::new(x), Box::new(y), Box::new(z))
+                })
+            }
+            Expr::Math(fun, ty, args) => {
+                let args: Vec<Val> = args.iter().map(|arg| self.value(arg)).collect();
+                self.combine(args, |args| Expr::Math(*fun, *ty, args))
+            }
+            // Vector expressions do not stand in loops that are still scalar.
+            Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => Val::Vector(expr.clone()),
+        }
+    }
+
+    fn apply<const N: usize>(&self, args: Vec<Val>, f: impl FnOnce([Expr; N]) -> Expr) -> Val {
+        self.combine(args, |args| match <[Expr; N]>::try_from(args) {
+            Ok(args) => f(args),
+            Err(_) => Expr::Const(Scalar::Bool(false)),
+        })
+    }
+
+    /// An operator: a scalar if all operands are uniform, else lane by lane.
+    fn combine(&self, args: Vec<Val>, f: impl FnOnce(Vec<Expr>) -> Expr) -> Val {
+        let uniform = args.iter().all(|arg| matches!(arg, Val::Uniform(_)));
+        if uniform {
+            let args = args
+                .into_iter()
+                .map(|arg| match arg {
+                    Val::Uniform(e) | Val::Affine(_, e, _) | Val::Vector(e) => e,
+                })
+                .collect();
+            return Val::Uniform(f(args));
+        }
+        Val::Vector(f(args.into_iter().map(|arg| self.vector(arg)).collect()))
+    }
+
+    fn binary(&self, op: BinOp, ty: PrimType, x: Val, y: Val) -> Val {
+        let plain = |x: Val, y: Val| {
+            self.apply(vec![x, y], |[x, y]| {
+                Expr::Binary(op, ty, Box::new(x), Box::new(y))
+            })
+        };
+        let scalars =
+            |x: &Expr, y: &Expr| Expr::Binary(op, ty, Box::new(x.clone()), Box::new(y.clone()));
+        let affine = |base, stride: Option<Stride>| match stride {
+            Some(Stride::Const(0)) => Some(Val::Uniform(base)),
+            Some(stride) => Some(Val::Affine(ty, base, stride)),
+            None => None,
+        };
+        let result = match (op, &x, &y) {
+            (BinOp::Add, Val::Uniform(a), Val::Affine(_, b, s))
+            | (BinOp::Add | BinOp::Sub, Val::Affine(_, a, s), Val::Uniform(b)) => {
+                affine(scalars(a, b), Some(s.clone()))
+            }
+            (BinOp::Sub, Val::Uniform(a), Val::Affine(_, b, s)) => {
+                affine(scalars(a, b), Some(s.negated()))
+            }
+            (BinOp::Add, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
+                affine(scalars(a, b), Some(s.plus(t)))
+            }
+            (BinOp::Sub, Val::Affine(_, a, s), Val::Affine(_, b, t)) => {
+                affine(scalars(a, b), Some(s.plus(&t.negated())))
+            }
+            (BinOp::Mul, Val::Affine(_, a, s), Val::Uniform(b)) => {
+                affine(scalars(a, b), s.times(b, ty))
+            }
+            (BinOp::Mul, Val::Uniform(a), Val::Affine(_, b, s)) => {
+                affine(scalars(a, b), s.times(a, ty))
+            }
+            (BinOp::Shl, Val::Affine(_, a, s), Val::Uniform(Expr::Const(by))) => {
+                let bits = 8 * ty.size() as i64;
+                match by.as_i64() {
+                    Some(by) if (0..bits.min(63)).contains(&by) => affine(
+                        scalars(a, &Expr::Const(Scalar::from_bits(ty, by as u64))),
+                        s.times(&Expr::i64(1 << by), ty),
+                    ),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        result.unwrap_or_else(|| plain(x, y))
+    }
+
+    /// A value as a vector.
+    pub(super) fn vector(&self, value: Val) -> Expr {
+        let splat = |e| Expr::Splat(self.lanes, Box::new(e));
+        match value {
+            Val::Vector(e) => e,
+            Val::Uniform(e) => splat(e),
+            Val::Affine(ty, base, stride) => {
+                let ramp = Expr::Lanes(ty, self.lanes);
+                let ramp = match stride {
+                    Stride::Const(1) => ramp,
+                    Stride::Const(n) => {
+                        let n = splat(Expr::Const(Scalar::from_bits(ty, n as u64)));
+                        Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(n))
+                    }
+                    Stride::Of(e) => {
+                        Expr::Binary(BinOp::Mul, ty, Box::new(ramp), Box::new(splat(e)))
+                    }
+                };
+                Expr::Binary(BinOp::Add, ty, Box::new(splat(base)), Box::new(ramp))
+            }
+        }
+    }
+
+    /// The position of an element in its buffer. In a private array, element
+    /// `e` of lane `l` lies at `e * lanes + l`.
+    pub(super) fn position(&self, access: &Access) -> Val {
+        let mut position = self.value(&access.offset);
+        for (index, stride) in &access.dims {
+            let mut step = self.value(index);
+            if *stride != Expr::i64(1) {
+                step = tidy(self.binary(BinOp::Mul, PrimType::I64, step, self.value(stride)));
+            }
+            position = match (position, step) {
+                (Val::Uniform(zero), step) if zero == Expr::i64(0) => step,
+                (position, step) => tidy(self.binary(BinOp::Add, PrimType::I64, position, step)),
+            };
+        }
+        if !self.private.contains_key(&access.buffer) {
+            return position;
+        }
+        let lanes = Val::Uniform(Expr::i64(i64::from(self.lanes)));
+        let lane = Val::Affine(PrimType::I64, Expr::i64(0), Stride::Const(1));
+        let row = tidy(self.binary(BinOp::Mul, PrimType::I64, position, lanes));
+        tidy(self.binary(BinOp::Add, PrimType::I64, row, lane))
+    }
+}
+
+/// Folds what additions and multiplications of constants leave.
+fn tidy(value: Val) -> Val {
+    fn fold(e: Expr) -> Expr {
+        match e {
+            Expr::Binary(BinOp::Add, PrimType::I64, x, y) => add(*x, *y),
+            Expr::Binary(BinOp::Mul, PrimType::I64, x, y) => mul(*x, *y),
+            e => e,
+        }
+    }
+    match value {
+        Val::Uniform(e) => Val::Uniform(fold(e)),
+        Val::Affine(ty, base, stride) => Val::Affine(ty, fold(base), stride),
+        Val::Vector(e) => Val::Vector(e),
+    }
+}
+
+impl Stride {
+    fn expr(&self) -> Expr {
+        match self {
+            Self::Const(n) => Expr::i64(*n),
+            Self::Of(e) => e.clone(),
+        }
+    }
+
+    fn from_expr(e: Expr) -> Self {
+        match e {
+            Expr::Const(Scalar::I64(n)) => Self::Const(n),
+            e => Self::Of(e),
+        }
+    }
+
+    fn negated(&self) -> Self {
+        match self {
+            Self::Const(n) => Self::Const(n.wrapping_neg()),
+            Self::Of(e) => Self::Of(sub(Expr::i64(0), e.clone())),
+        }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Self::from_expr(add(self.expr(), other.expr()))
+    }
+
+    /// The stride times a uniform factor of a type, if it can be said.
+    fn times(&self, factor: &Expr, ty: PrimType) -> Option<Self> {
+        match (self, factor) {
+            (Self::Const(n), Expr::Const(factor)) => {
+                Some(Self::Const(n.wrapping_mul(factor.as_i64()?)))
+            }
+            _ if ty == PrimType::I64 => Some(Self::from_expr(mul(factor.clone(), self.expr()))),
+            _ => None,
+        }
+    }
+}
+
+impl Val {
+    /// The shape of a variable that gets this value.
+    pub(super) fn shape(&self, shapes: &Shapes<'_>) -> Shape {
+        match self {
+            Self::Uniform(_) => Shape::Uniform,
+            Self::Affine(_, _, Stride::Of(e)) if !shapes.invariant(e) => Shape::Varying,
+            Self::Affine(_, _, stride) => Shape::Affine(stride.clone()),
+            Self::Vector(_) => Shape::Varying,
+        }
+    }
+
+    /// Whether all lanes agree.
+    pub(super) const fn is_uniform(&self) -> bool {
+        matches!(self, Self::Uniform(_))
+    }
+}
+
+impl Shapes<'_> {
+    /// The variables that vary, in any order.
+    pub(super) fn varying(&self) -> Vec<Var> {
+        let varying = |(var, shape): (&Var, &Shape)| (*shape == Shape::Varying).then_some(*var);
+        self.known.iter().filter_map(varying).collect()
+    }
+}

@@ -1,0 +1,218 @@
+//! Which variables of a loop's body differ from lane to lane.
+//!
+//! Control flow is structured, so this is a walk to a fixpoint: a variable
+//! varies if it gets a varying value, or if it is set where not all lanes are
+//! (a *region*: an arm of a varying conditional, the body of a loop that lanes
+//! leave at different times) and a lane that was not there may read it later.
+//! Exactly then setting it has to keep the values of the other lanes.
+
+use super::places::Places;
+use super::value::{Shape, Shapes, Stride, Val};
+use crate::syntax::{Arg, For, How, Stmt, Var, VarType};
+
+/// A piece of the body that only some lanes run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Region {
+    /// An arm of a conditional: these statements.
+    Arm {
+        /// The first one's number.
+        from: u32,
+        /// The number after the last one.
+        to: u32,
+    },
+    /// The body of a loop.
+    Loop {
+        /// The number after the loop.
+        end: u32,
+        /// The number of the next loop around it.
+        outer: u32,
+    },
+}
+
+impl Region {
+    /// Whether setting a variable here has to keep it for lanes that are elsewhere.
+    pub(super) fn keeps(self, var: Var, places: &Places) -> bool {
+        match (self, places.leader(var)) {
+            (_, None) => true,
+            (Self::Arm { from, to }, Some(first)) => !(from..to).contains(&first),
+            (Self::Loop { end, outer }, Some(first)) => {
+                first <= outer || places.named_from(var, end)
+            }
+        }
+    }
+}
+
+/// Rounds after which a body counts as too entangled.
+const MAX_ROUNDS: usize = 24;
+
+struct Walk<'s, 'a> {
+    shapes: &'s mut Shapes<'a>,
+    places: &'s Places,
+    changed: bool,
+    problem: Option<String>,
+}
+
+/// Finds the shapes of all variables of the loop with number `at`.
+pub(super) fn analyse(
+    shapes: &mut Shapes<'_>,
+    places: &Places,
+    f: &For,
+    at: u32,
+) -> Result<(), String> {
+    let counter = Shape::Affine(Stride::Const(1));
+    shapes.known.insert(f.var, counter);
+    for _ in 0..MAX_ROUNDS {
+        let mut walk = Walk {
+            shapes,
+            places,
+            changed: false,
+            problem: None,
+        };
+        walk.block(&f.body, at + 1, None, at);
+        if let Some(problem) = walk.problem {
+            return Err(problem);
+        }
+        if !walk.changed {
+            return Ok(());
+        }
+    }
+    Err("its variables are too entangled".to_owned())
+}
+
+impl Walk<'_, '_> {
+    fn assign(&mut self, var: Var, shape: Shape, region: Option<Region>) {
+        let keeps = region.is_some_and(|region| region.keeps(var, self.places));
+        let is_buffer = self
+            .shapes
+            .vars
+            .get(var.index())
+            .is_some_and(|info| info.ty == VarType::Buffer);
+        if is_buffer {
+            if keeps {
+                self.problem = Some("lanes would use different buffers".to_owned());
+            }
+            return;
+        }
+        let shape = if keeps { Shape::Varying } else { shape };
+        self.raise(var, shape);
+    }
+
+    fn raise(&mut self, var: Var, shape: Shape) {
+        let known = self.shapes.known.get(&var);
+        let joined = match known {
+            // Nothing was known: whoever read it took it for uniform.
+            None => {
+                self.changed = true;
+                shape
+            }
+            Some(known) if *known == shape => return,
+            Some(Shape::Varying) => return,
+            Some(_) => {
+                self.changed = true;
+                Shape::Varying
+            }
+        };
+        self.shapes.known.insert(var, joined);
+    }
+
+    fn block(&mut self, stmts: &[Stmt], mut at: u32, region: Option<Region>, outer: u32) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                self.stmt(stmt, at, region, outer);
+                at = self.places.end(at);
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, at: u32, region: Option<Region>, outer: u32) {
+        match stmt {
+            Stmt::Set(v, e) => {
+                let shape = self.shapes.value(e).shape(self.shapes);
+                self.assign(*v, shape, region);
+            }
+            Stmt::Load(v, access) => {
+                let shape = match self.shapes.position(access) {
+                    Val::Uniform(_) => Shape::Uniform,
+                    Val::Affine(..) | Val::Vector(_) => Shape::Varying,
+                };
+                self.assign(*v, shape, region);
+            }
+            Stmt::Frame { buffer: v, .. }
+            | Stmt::Borrow(v, _)
+            | Stmt::ConstData(v, _)
+            | Stmt::ReadGlobal(v, _) => self.assign(*v, Shape::Uniform, region),
+            Stmt::If(cond, yes, no) => {
+                let uniform = self.shapes.value(cond).is_uniform();
+                let other = self.places.other(at);
+                let end = self.places.end(at);
+                let arm = |from, to| {
+                    if uniform {
+                        region
+                    } else {
+                        Some(Region::Arm { from, to })
+                    }
+                };
+                self.block(yes, at + 1, arm(at + 1, other), outer);
+                self.block(no, other, arm(other, end), outer);
+            }
+            Stmt::While(cond, body) => {
+                let uniform = self.shapes.shape(*cond) == Shape::Uniform;
+                let region = self.loop_region(uniform, at, region, outer);
+                self.block(body, at + 1, region, at);
+            }
+            Stmt::For(f) => self.for_loop(f, at, region, outer),
+            Stmt::Call {
+                fun: _,
+                args,
+                results,
+            } => {
+                let uniform = args.iter().all(|arg| match arg {
+                    Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
+                    Arg::Buffer(_) => true,
+                });
+                let shape = if uniform {
+                    Shape::Uniform
+                } else {
+                    Shape::Varying
+                };
+                for result in results {
+                    self.assign(*result, shape.clone(), region);
+                }
+            }
+            Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Share(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::Check { .. }
+            | Stmt::WriteGlobal(..) => {}
+        }
+    }
+
+    fn loop_region(
+        &self,
+        uniform: bool,
+        at: u32,
+        region: Option<Region>,
+        outer: u32,
+    ) -> Option<Region> {
+        if uniform {
+            return region;
+        }
+        let end = self.places.end(at);
+        Some(Region::Loop { end, outer })
+    }
+
+    fn for_loop(&mut self, f: &For, at: u32, region: Option<Region>, outer: u32) {
+        debug_assert!(!matches!(f.how, How::Tasks(_)), "tasks are no candidates");
+        let from = self.shapes.value(&f.from);
+        let uniform = from.is_uniform() && self.shapes.value(&f.to).is_uniform();
+        // The counter moves on in all lanes at once, whoever is still there.
+        let shape = from.shape(self.shapes);
+        self.raise(f.var, shape);
+        let region = self.loop_region(uniform, at, region, outer);
+        self.block(&f.body, at + 1, region, at);
+    }
+}

@@ -1,0 +1,191 @@
+//! Walks over statements: what one statement names, and the types of expressions.
+
+use crate::syntax::{
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo, VarType,
+};
+use prim::PrimType;
+
+/// How a statement names a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// It needs what the variable holds.
+    Reads,
+    /// It sets the variable.
+    Sets,
+}
+
+/// Calls `f` for the variables that a statement names itself, without what is
+/// nested in it, in the order of execution: what it reads before what it sets.
+pub(super) fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
+    match stmt {
+        Stmt::Set(v, e) | Stmt::Alloc(v, e) => {
+            in_expr(e, f);
+            f(*v, Use::Sets);
+        }
+        Stmt::Load(v, access) => {
+            in_access(access, f);
+            f(*v, Use::Sets);
+        }
+        Stmt::Store(access, e) => {
+            in_expr(e, f);
+            in_access(access, f);
+        }
+        Stmt::LoadLanes { var, from, mask } => {
+            in_lane_access(from, f);
+            if let Some(mask) = mask {
+                in_expr(mask, f);
+            }
+            f(*var, Use::Sets);
+        }
+        Stmt::StoreLanes { to, value, mask } => {
+            in_expr(value, f);
+            in_lane_access(to, f);
+            if let Some(mask) = mask {
+                in_expr(mask, f);
+            }
+        }
+        Stmt::Frame {
+            buffer,
+            elem: _,
+            count: _,
+        } => f(*buffer, Use::Sets),
+        Stmt::ConstData(v, _) | Stmt::ReadGlobal(v, _) => f(*v, Use::Sets),
+        Stmt::Release(v) => {
+            f(*v, Use::Reads);
+            f(*v, Use::Sets);
+        }
+        Stmt::WriteGlobal(_, v) | Stmt::While(v, _) => f(*v, Use::Reads),
+        Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
+            f(*w, Use::Reads);
+            f(*v, Use::Sets);
+        }
+        Stmt::Copy {
+            to,
+            from,
+            elem: _,
+            extents,
+        } => {
+            for Region {
+                buffer,
+                offset,
+                strides,
+            } in [to, from]
+            {
+                f(*buffer, Use::Reads);
+                in_expr(offset, f);
+                strides.iter().for_each(|e| in_expr(e, f));
+            }
+            extents.iter().for_each(|e| in_expr(e, f));
+        }
+        Stmt::If(cond, _, _) => in_expr(cond, f),
+        Stmt::For(For {
+            how,
+            var,
+            from,
+            to,
+            body: _,
+        }) => {
+            in_expr(from, f);
+            in_expr(to, f);
+            if let How::Tasks(launch) = how {
+                in_expr(&launch.cost, f);
+            }
+            f(*var, Use::Sets);
+        }
+        Stmt::Call {
+            fun: _,
+            args,
+            results,
+        } => {
+            for arg in args {
+                match arg {
+                    Arg::Scalar(e) => in_expr(e, f),
+                    Arg::Buffer(v) => f(*v, Use::Reads),
+                }
+            }
+            results.iter().for_each(|v| f(*v, Use::Sets));
+        }
+        Stmt::Check {
+            cond,
+            check: _,
+            values,
+        } => {
+            in_expr(cond, f);
+            values.iter().for_each(|e| in_expr(e, f));
+        }
+    }
+}
+
+fn in_access(access: &Access, f: &mut dyn FnMut(Var, Use)) {
+    f(access.buffer, Use::Reads);
+    in_expr(&access.offset, f);
+    for (index, stride) in &access.dims {
+        in_expr(index, f);
+        in_expr(stride, f);
+    }
+}
+
+fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
+    f(access.buffer, Use::Reads);
+    match &access.at {
+        LanePositions::Unit(at) | LanePositions::Each(at) => in_expr(at, f),
+        LanePositions::Strided(at, stride) => {
+            in_expr(at, f);
+            in_expr(stride, f);
+        }
+    }
+}
+
+fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
+        Expr::Const(_) | Expr::Lanes(..) => {}
+        Expr::Var(v) => f(*v, Use::Reads),
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Splat(_, x)
+        | Expr::Any(x)
+        | Expr::All(x)
+        | Expr::FirstLane(x) => in_expr(x, f),
+        Expr::Binary(_, _, x, y)
+        | Expr::Compare(_, _, x, y)
+        | Expr::Extract(x, y)
+        | Expr::Shift(x, _, y) => {
+            in_expr(x, f);
+            in_expr(y, f);
+        }
+        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
+            in_expr(x, f);
+            in_expr(y, f);
+            in_expr(z, f);
+        }
+        Expr::Math(_, _, args) => args.iter().for_each(|e| in_expr(e, f)),
+    });
+}
+
+/// The scalar type of a variable; buffers have none.
+pub(super) fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
+    match vars.get(var.index())?.ty {
+        VarType::Scalar(ty) | VarType::Vector(ty, _) => Some(ty),
+        VarType::Buffer => None,
+    }
+}
+
+/// The type of an expression's lanes, of the value itself if it is a scalar.
+pub(super) fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
+    Some(match expr {
+        Expr::Const(x) => x.ty(),
+        Expr::Var(v) => return scalar_type(vars, *v),
+        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
+        Expr::FirstLane(_) => PrimType::I64,
+        Expr::Unary(_, ty, _)
+        | Expr::Binary(_, ty, _, _)
+        | Expr::Convert(_, _, ty, _)
+        | Expr::Select(ty, _, _, _)
+        | Expr::Fma(ty, _, _, _)
+        | Expr::Math(_, ty, _)
+        | Expr::Lanes(ty, _) => *ty,
+        Expr::Splat(_, x) | Expr::Extract(x, _) | Expr::Insert(x, _, _) | Expr::Shift(x, _, _) => {
+            return type_of(vars, x);
+        }
+    })
+}
