@@ -216,6 +216,9 @@ impl Printer<'_> {
                     self.expr(value)
                 )
             }
+            Expr::Shift(x, by, value) => {
+                format!("shift.{by}({}, {})", self.expr(x), self.expr(value))
+            }
         }
     }
 

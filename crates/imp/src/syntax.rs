@@ -108,6 +108,9 @@ pub enum Expr {
     Extract(Box<Expr>, Box<Expr>),
     /// A vector with the lane (`i64`, within bounds) set to a scalar.
     Insert(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A vector whose values moved up by so many lanes; the first lanes get a
+    /// scalar.
+    Shift(Box<Expr>, u32, Box<Expr>),
 }
 
 impl Expr {

@@ -123,7 +123,7 @@ impl Gen<'_, '_> {
     }
 
     /// A fresh scalar or vector variable of the innermost frame.
-    fn value(&mut self, ty: VarType, hint: &str) -> Var {
+    pub(crate) fn value(&mut self, ty: VarType, hint: &str) -> Var {
         let var = self.new_var(ty, hint);
         self.local(var);
         var

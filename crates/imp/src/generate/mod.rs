@@ -18,9 +18,11 @@ pub(crate) mod expr;
 mod function;
 mod hist;
 mod liveness;
+mod prefix;
 mod reduce;
 mod scan;
 mod segops;
+mod skip;
 mod streams;
 
 use crate::syntax::{Check, CheckId, Data, DataId, FunId, GlobalId, Program, VarType};

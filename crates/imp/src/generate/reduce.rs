@@ -105,7 +105,7 @@ impl Gen<'_, '_> {
     }
 
     /// One chunk's accumulators after its points.
-    fn fold_chunk(
+    pub(crate) fn fold_chunk(
         &mut self,
         mapped: &[Param<Mems>],
         space: &Space<'_>,
@@ -124,16 +124,7 @@ impl Gen<'_, '_> {
             return Ok(accs);
         }
         let width = i64::from(space.decomp.width);
-        let mut buffers = Vec::with_capacity(types.len());
-        for &elem in types {
-            let buffer = self.borrowed("accs");
-            self.emit(Stmt::Frame {
-                buffer,
-                elem,
-                count: width as u64,
-            });
-            buffers.push(buffer);
-        }
+        let buffers = self.lane_arrays("accs", types, width);
         let neutral = self.neutral(operators, types)?;
         self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
             g.store_all(&buffers, types, Expr::Var(w), &neutral);
@@ -146,12 +137,19 @@ impl Gen<'_, '_> {
             let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
             let first = g.name_value(first, PrimType::I64, "first");
             let all = Expr::i64(width);
-            g.fold_round(mapped, space, operators, types, &buffers, first, all)
+            if !mapped.is_empty() {
+                return g.fold_round(mapped, space, operators, types, &buffers, first, all);
+            }
+            g.skipping_round(space, operators, types, &buffers, &first.clone(), |g| {
+                g.fold_round(mapped, space, operators, types, &buffers, first, all)
+            })
         })?;
         let done = mul(rounds, Expr::i64(width));
         let done = self.name_value(done, PrimType::I64, "done");
         let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
         let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
+        // Arrays of their own: those above can then stay in registers.
+        let buffers = self.copied_arrays(&buffers, types, width)?;
         self.fold_round(mapped, space, operators, types, &buffers, first, rest)?;
         let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
         self.for_seq("w", Expr::i64(1), Expr::i64(width), false, |g, w| {
@@ -159,6 +157,22 @@ impl Gen<'_, '_> {
             g.combine(operators, &accs, &values)
         })?;
         Ok(accs)
+    }
+
+    /// Copies of arrays in the frame.
+    fn copied_arrays(
+        &mut self,
+        buffers: &[Var],
+        types: &[PrimType],
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
+        let copies = self.lane_arrays("accs", types, width);
+        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
+            let values = g.load_all(buffers, types, Expr::Var(w), "acc");
+            g.store_all(&copies, types, Expr::Var(w), &values);
+            Ok(())
+        })?;
+        Ok(copies)
     }
 
     /// The point at an index, into the accumulators at position `w`.
@@ -301,7 +315,7 @@ impl Gen<'_, '_> {
 
 /// Whether chunks are read as several streams: the operator is exact, and
 /// neither has a virtual width nor is known to the code generator.
-fn streamed(space: &Space<'_>, operators: &[Operator<Mems>]) -> bool {
+pub(crate) fn streamed(space: &Space<'_>, operators: &[Operator<Mems>]) -> bool {
     let exact = operators.iter().all(|op| is_exact(&op.op));
     let plain = operators.len() == 1 && operators.iter().all(|op| plain_operator(&op.op).is_some());
     space.decomp.width <= 1 && exact && !plain && space.independent

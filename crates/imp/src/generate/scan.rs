@@ -12,20 +12,55 @@
 //! ```
 //!
 //! A group is small enough to stay in the outer caches between its two passes.
-//! The grouping changes no result, only the chunks do.
+//! The grouping changes no result, only the chunks do. Chunks of exact operators
+//! go a vector at a time (see [`prefix`](super::prefix)).
 
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::function::Gen;
-use super::reduce::{div_up, operator_types};
-use super::segops::Space;
-use crate::syntax::{Expr, Stmt};
+use super::reduce::{div_up, operator_types, streamed};
+use super::segops::{Space, independent};
+use crate::syntax::{Expr, Stmt, Var};
+use ir::exact::is_exact;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
+use ir::types::Type;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 
 /// Chunks of a group.
 const GROUP: i64 = 32;
+
+/// One scan while it is generated.
+pub(crate) struct Scan<'s> {
+    pub(crate) pat: &'s [Param<Mems>],
+    pub(crate) space: &'s Space<'s>,
+    pub(crate) operators: &'s [Operator<Mems>],
+    /// Types of what is scanned.
+    pub(crate) types: &'s [PrimType],
+    pub(crate) post: Option<&'s Lambda<Mems>>,
+}
+
+impl Scan<'_> {
+    /// If chunks can go a vector at a time, the types of what is mapped.
+    fn in_blocks(&self, exact: bool) -> Option<Vec<PrimType>> {
+        let scanned = self.types.len();
+        let mapped: Vec<&Type> = match self.post {
+            Some(post) => post.params[scanned..].iter().map(|p| &p.ty).collect(),
+            None => self.pat[scanned..].iter().map(|p| &p.ty).collect(),
+        };
+        let apart = self.post.is_none_or(|post| independent(&post.body));
+        let elements = mapped.iter().map(|ty| match (self.post, ty) {
+            (Some(_), Type::Prim(elem)) => Some(*elem),
+            (None, Type::Array { .. }) if ty.rank() == 1 => ty.elem(),
+            _ => None,
+        });
+        if exact && apart && self.space.independent {
+            elements.collect()
+        } else {
+            None
+        }
+    }
+}
 
 impl Gen<'_, '_> {
     pub(crate) fn seg_scan(
@@ -36,6 +71,14 @@ impl Gen<'_, '_> {
         post: Option<&Lambda<Mems>>,
     ) -> Result<(), PassError> {
         let types = operator_types(operators)?;
+        let scan = Scan {
+            pat,
+            space,
+            operators,
+            types: &types,
+            post,
+        };
+        let blocks = scan.in_blocks(operators.iter().all(|op| is_exact(&op.op)));
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let chunks = self.n_chunks(n.clone(), Expr::i64(decomp.grain), decomp.max_chunks);
@@ -73,11 +116,11 @@ impl Gen<'_, '_> {
                         let chunk = add(first.clone(), Expr::Var(c));
                         let chunk = g.name_value(chunk, PrimType::I64, "c");
                         let (lo, hi) = g.bounds(n.clone(), chunks.clone(), chunk.clone());
-                        let accs = g.neutral(operators, &types)?;
-                        g.points(space, lo, hi, |g, results| {
-                            let values = g.values(&results[..types.len()], &types)?;
-                            g.combine(operators, &accs, &values)
-                        })?;
+                        let accs = if streamed(space, operators) {
+                            g.fold_streams(&[], space, operators, &types, lo, hi)?
+                        } else {
+                            g.fold_chunk(&[], space, operators, &types, lo, hi)?
+                        };
                         g.store_all(&totals, &types, chunk, &accs);
                         Ok(())
                     },
@@ -109,12 +152,10 @@ impl Gen<'_, '_> {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.bounds(n, chunks.clone(), chunk.clone());
                 let accs = g.load_all(&totals, &types, chunk, "acc");
-                g.points(space, lo, hi, |g, results| {
-                    let (scanned, mapped) = results.split_at(types.len());
-                    let values = g.values(scanned, &types)?;
-                    g.combine(operators, &accs, &values)?;
-                    g.scan_point(pat, space, &accs, mapped, &types, post)
-                })
+                match &blocks {
+                    Some(mapped) => g.scan_blocks(&scan, mapped, &accs, lo, hi),
+                    None => g.scan_points(&scan, &accs, lo, hi),
+                }
             })
         })?;
         for &buffer in &totals {
@@ -124,7 +165,7 @@ impl Gen<'_, '_> {
             .iter()
             .zip(post.map_or(&[][..], |post| &post.body.result))
         {
-            if matches!(param.ty, ir::types::Type::Acc { .. }) {
+            if matches!(param.ty, Type::Acc { .. }) {
                 self.alias_acc(param.name, *atom)?;
             }
         }
@@ -132,15 +173,19 @@ impl Gen<'_, '_> {
     }
 
     /// Writes one point's results: scanned values are in `accs`.
-    fn scan_point(
+    pub(crate) fn scan_point(
         &mut self,
-        pat: &[Param<Mems>],
-        space: &Space<'_>,
-        accs: &[crate::syntax::Var],
+        scan: &Scan<'_>,
+        accs: &[Var],
         mapped: &[Atom],
-        types: &[PrimType],
-        post: Option<&Lambda<Mems>>,
     ) -> Result<(), PassError> {
+        let Scan {
+            pat,
+            space,
+            operators: _,
+            types,
+            post,
+        } = *scan;
         let Some(post) = post else {
             let (scanned_pat, mapped_pat) = pat.split_at(types.len());
             for (param, &acc) in scanned_pat.iter().zip(accs) {

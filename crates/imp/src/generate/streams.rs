@@ -53,7 +53,7 @@ impl Gen<'_, '_> {
         chunk: Var,
         types: &[PrimType],
     ) -> (Expr, Expr) {
-        let tile = Expr::i64(streams(types) * streams(types));
+        let tile = Expr::i64(lanes(types) * lanes(types));
         let tiles = div(n.clone(), tile.clone());
         let (lo, hi) = self.bounds(tiles, chunks.clone(), Expr::Var(chunk));
         let next = add(Expr::Var(chunk), Expr::i64(1));
@@ -76,12 +76,9 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
-        let streams = streams(types);
+        let streams = lanes(types);
         let side = Expr::i64(streams);
-        let mut buffers = Vec::with_capacity(types.len());
-        for &elem in types {
-            buffers.push(self.frame_array("accs", elem, streams));
-        }
+        let buffers = self.lane_arrays("accs", types, streams);
         let neutral = self.neutral(operators, types)?;
         self.for_seq("w", Expr::i64(0), side.clone(), true, |g, w| {
             g.store_all(&buffers, types, Expr::Var(w), &neutral);
@@ -131,7 +128,16 @@ impl Gen<'_, '_> {
         Ok(accs)
     }
 
-    fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
+    /// New arrays in the frame, one for each type.
+    pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
+        types
+            .iter()
+            .map(|&ty| self.frame_array(hint, ty, width))
+            .collect()
+    }
+
+    /// A new array in the frame.
+    pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
         let buffer = self.borrowed(hint);
         let count = count as u64;
         self.emit(Stmt::Frame {
@@ -213,8 +219,9 @@ impl Gen<'_, '_> {
     }
 }
 
-/// How many streams: as many as lanes of the widest accumulator fill a vector.
-fn streams(types: &[PrimType]) -> i64 {
+/// How many points side by side: as many lanes as the widest of these types has
+/// in a vector.
+pub(crate) fn lanes(types: &[PrimType]) -> i64 {
     let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1);
     (VECTOR_BYTES / widest).min(MAX_STREAMS) as i64
 }

@@ -108,6 +108,14 @@ impl FunctionCheck<'_, '_> {
                 self.typed(value, ty);
                 Some(VarType::Vector(ty, lanes))
             }
+            Expr::Shift(x, by, value) => {
+                let (ty, lanes) = self.vector(x)?;
+                self.typed(value, ty);
+                if *by > lanes {
+                    self.error(format!("a shift of {lanes} lanes by {by}"));
+                }
+                Some(VarType::Vector(ty, lanes))
+            }
         }
     }
 

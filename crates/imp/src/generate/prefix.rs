@@ -1,0 +1,167 @@
+//! Chunks of scans by exact operators, a vector of points at a time.
+//!
+//! ```text
+//! points lo..hi from acc    for each block of L points
+//!                             for w < L: <body>; v[w] = x
+//!                             for k in 1, 2, 4 .. L/2: v[w] = op v[w-k] v[w]   (ne below 0)
+//!                             next = op acc v[L-1]
+//!                             for w < L: v[w] = op acc v[w]
+//!                             acc = next
+//!                             for w < L: <post>; out[i] = v[w]
+//!                           the points left over one by one
+//! ```
+//!
+//! Regrouping changes no bit of an exact operator's result, and only one
+//! operation in a block waits for the block before.
+
+use super::expr::{add, div, mul, sub};
+use super::function::Gen;
+use super::scan::Scan;
+use super::streams::lanes;
+use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use ir::PassError;
+use ir::syntax::Atom;
+use prim::PrimType;
+
+impl Gen<'_, '_> {
+    /// The points `lo..hi`, scanned from `accs` on, and what is mapped of them
+    /// (of these types).
+    pub(crate) fn scan_blocks(
+        &mut self,
+        scan: &Scan<'_>,
+        kept_types: &[PrimType],
+        accs: &[Var],
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<(), PassError> {
+        let types = scan.types;
+        let width = lanes(types);
+        let count = Expr::i64(width);
+        let scanned = self.lane_arrays("scanned", types, width);
+        let shifted = self.lane_arrays("shifted", types, width);
+        let kept = self.lane_arrays("kept", kept_types, width);
+        let mut mapped = Vec::new();
+        let neutral = self.neutral(scan.operators, types)?;
+        let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
+        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
+            let first = add(lo.clone(), mul(Expr::Var(block), count.clone()));
+            let first = g.name_value(first, PrimType::I64, "first");
+            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+                g.at_point(scan, add(first.clone(), Expr::Var(w)));
+                g.point(scan.space, |g, results| {
+                    let (values, others) = results.split_at(types.len());
+                    let values = g.values(values, types)?;
+                    g.store_all(&scanned, types, Expr::Var(w), &values);
+                    mapped = others.to_vec();
+                    let others = g.values(others, kept_types)?;
+                    g.store_all(&kept, kept_types, Expr::Var(w), &others);
+                    Ok(())
+                })
+            })?;
+            let mut distance = 1;
+            while distance < width {
+                for (((&to, &from), &ty), &ne) in
+                    shifted.iter().zip(&scanned).zip(types).zip(&neutral)
+                {
+                    g.shift_lanes(to, from, ty, (width as u32, distance as u32), ne);
+                }
+                g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+                    let before = g.load_all(&shifted, types, Expr::Var(w), "before");
+                    let values = g.load_all(&scanned, types, Expr::Var(w), "x");
+                    g.combine(scan.operators, &before, &values)?;
+                    g.store_all(&scanned, types, Expr::Var(w), &before);
+                    Ok(())
+                })?;
+                distance *= 2;
+            }
+            let next = g.copies(accs, types);
+            let last = g.load_all(&scanned, types, Expr::i64(width - 1), "last");
+            g.combine(scan.operators, &next, &last)?;
+            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+                let before = g.copies(accs, types);
+                let values = g.load_all(&scanned, types, Expr::Var(w), "x");
+                g.combine(scan.operators, &before, &values)?;
+                g.store_all(&scanned, types, Expr::Var(w), &before);
+                Ok(())
+            })?;
+            for (&acc, next) in accs.iter().zip(next) {
+                g.emit(Stmt::Set(acc, Expr::Var(next)));
+            }
+            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+                g.at_point(scan, add(first, Expr::Var(w)));
+                let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
+                let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
+                for (atom, var) in mapped.iter().zip(others) {
+                    if let Atom::Var(name) = atom {
+                        g.set_var(*name, var);
+                    }
+                }
+                g.scan_point(scan, &values, &mapped)
+            })
+        })?;
+        let rest = self.name_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
+        self.scan_points(scan, accs, rest, hi)
+    }
+
+    /// The points `lo..hi` one after another, scanned from `accs` on.
+    pub(crate) fn scan_points(
+        &mut self,
+        scan: &Scan<'_>,
+        accs: &[Var],
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<(), PassError> {
+        self.points(scan.space, lo, hi, |g, results| {
+            let (scanned, mapped) = results.split_at(scan.types.len());
+            let values = g.values(scanned, scan.types)?;
+            g.combine(scan.operators, accs, &values)?;
+            g.scan_point(scan, accs, mapped)
+        })
+    }
+
+    fn at_point(&mut self, scan: &Scan<'_>, index: Expr) {
+        let var = self.bind_index(scan.space.index);
+        self.emit(Stmt::Set(var, index));
+    }
+
+    /// Fresh variables with the same values.
+    fn copies(&mut self, vars: &[Var], types: &[PrimType]) -> Vec<Var> {
+        let mut fresh = Vec::with_capacity(vars.len());
+        for (&from, &ty) in vars.iter().zip(types) {
+            let var = self.scalar(ty, "before");
+            self.emit(Stmt::Set(var, Expr::Var(from)));
+            fresh.push(var);
+        }
+        fresh
+    }
+
+    /// A vector in the frame, moved up by a number of lanes into another.
+    fn shift_lanes(
+        &mut self,
+        to: Var,
+        from: Var,
+        elem: PrimType,
+        (lanes, by): (u32, u32),
+        fill: Var,
+    ) {
+        let vector = |buffer| LaneAccess {
+            buffer,
+            elem,
+            lanes,
+            at: LanePositions::Unit(Expr::i64(0)),
+        };
+        let var = self.value(VarType::Vector(elem, lanes), "v");
+        self.emit(Stmt::LoadLanes {
+            var,
+            from: vector(from),
+            mask: None,
+        });
+        let fill = Box::new(Expr::Var(fill));
+        self.emit(Stmt::StoreLanes {
+            to: vector(to),
+            value: Expr::Shift(Box::new(Expr::Var(var)), by, fill),
+            mask: None,
+        });
+    }
+}
