@@ -1,12 +1,13 @@
 //! Every program of `tests/programs/`, `examples/` and `bench/programs/` under
 //! valgrind: built with `build/bindrune` (or `$BINDRUNE`), each entry point is
-//! run on each input of its test blocks, those that fail included. No error and
+//! run on each input of its test blocks, those that fail included, and once more
+//! with less memory than it needs if that is enough to be noticed. No error and
 //! no leak is tolerated, and nothing is suppressed.
 //!
 //! The code is built for x86-64-v3, beyond which valgrind knows no instructions.
 
 use crate::Outcome;
-use crate::process::{End, run, run_unlimited};
+use crate::process::{End, Finished, run, run_unlimited};
 use crate::programs::{compiler, find, first_line, in_parallel, input, verdict};
 use harness::Spec;
 use std::path::Path;
@@ -103,6 +104,46 @@ fn program(compiler: &str, path: &Path, executable: &Path) -> Result<usize, Vec<
 }
 
 fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<String>> {
+    let (mut runs, mut problems) = (0, Vec::new());
+    for case in &spec.cases {
+        let Some(stdin) = input(case, folder) else {
+            continue;
+        };
+        for entry in case.entries.iter() {
+            let mut note = |result: Result<(), String>| {
+                runs += 1;
+                let place = format!("line {}, {entry}", case.line);
+                problems.extend(result.err().map(|e| format!("{place}: {e}")));
+            };
+            let stdin = match &stdin {
+                Ok(stdin) => stdin,
+                Err(e) => {
+                    note(Err(e.clone()));
+                    continue;
+                }
+            };
+            let finished = checked(executable, entry, &[], stdin);
+            note(finished.and_then(|finished| verdict(case, &finished, folder)));
+            if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > 1) {
+                let limit = format!("--memory-limit={}", peak / 2);
+                note(checked(executable, entry, &[&limit], stdin).and_then(in_vain));
+            }
+        }
+    }
+    if problems.is_empty() {
+        Ok(runs)
+    } else {
+        Err(problems)
+    }
+}
+
+/// Runs an executable under valgrind; the error is what valgrind found.
+fn checked(
+    executable: &str,
+    entry: &str,
+    options: &[&str],
+    stdin: &[u8],
+) -> Result<Finished, String> {
     let exit_code = format!("--error-exitcode={FOUND}");
     let valgrind = [
         "valgrind",
@@ -114,35 +155,31 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
         executable,
         "--num-threads=2",
         "-e",
+        entry,
     ];
-    let (mut runs, mut problems) = (0, Vec::new());
-    for case in &spec.cases {
-        let Some(stdin) = input(case, folder) else {
-            continue;
-        };
-        for entry in case.entries.iter() {
-            let args = [&valgrind[..], &[entry.as_str()]].concat();
-            let result = stdin
-                .clone()
-                .and_then(|stdin| run_unlimited(&args, &stdin, LIMIT))
-                .and_then(|finished| {
-                    let found = finished.end == End::Code(FOUND.parse().unwrap_or(1));
-                    if found || finished.stderr.lines().any(|line| line.starts_with("==")) {
-                        return Err(format!("valgrind:\n{}", finished.stderr));
-                    }
-                    verdict(case, &finished, folder)
-                });
-            runs += 1;
-            problems.extend(
-                result
-                    .err()
-                    .map(|e| format!("line {}, {entry}: {e}", case.line)),
-            );
-        }
+    let finished = run_unlimited(&[&valgrind[..], options].concat(), stdin, LIMIT)?;
+    let found = finished.end == End::Code(FOUND.parse().unwrap_or(1));
+    if found || finished.stderr.lines().any(|line| line.starts_with("==")) {
+        return Err(format!("valgrind:\n{}", finished.stderr));
     }
-    if problems.is_empty() {
-        Ok(runs)
-    } else {
-        Err(problems)
+    Ok(finished)
+}
+
+/// The most memory in use, as the executable itself reports it where it succeeds.
+fn peak(executable: &str, entry: &str, stdin: &[u8]) -> Option<u64> {
+    let args = [executable, "--num-threads=2", "-n", "-P", "-e", entry];
+    let finished = run(&args, stdin, LIMIT).ok()?;
+    let prefix = "peak memory: ";
+    let mut lines = finished.stderr.lines();
+    let bytes = lines.find_map(|line| line.strip_prefix(prefix)?.strip_suffix(" bytes"))?;
+    bytes.parse().ok().filter(|_| finished.end == End::Code(0))
+}
+
+/// Checks that a run failed for want of memory.
+fn in_vain(finished: Finished) -> Result<(), String> {
+    if finished.end == End::Code(1) && finished.stderr.contains("memory") {
+        return Ok(());
     }
+    let line = first_line(&finished.stderr);
+    Err(format!("half of the memory: {:?}: {line}", finished.end))
 }
