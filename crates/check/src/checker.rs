@@ -43,11 +43,15 @@ pub(crate) struct Checker<'a> {
     pub(crate) names: NameCache,
     /// How many times a parametric module has been applied.
     pub(crate) applications: u32,
+    /// How many applications of parametric modules are being checked.
+    pub(crate) applying: u32,
     /// Whether a specification of a module type is being read.
     pub(crate) in_spec: bool,
     /// The file whose entry points count, while it is being checked.
     pub(crate) in_root: bool,
     pub(crate) entries: Vec<crate::tast::Entry>,
+    /// What is known of functions beside their types.
+    pub(crate) functions: crate::consume::Functions,
 }
 
 /// Local values of type `i64` and what they were bound to, in terms of values of
@@ -102,9 +106,11 @@ impl<'a> Checker<'a> {
             operators: FxHashMap::default(),
             names: NameCache::default(),
             applications: 0,
+            applying: 0,
             in_spec: false,
             in_root: false,
             entries: Vec::new(),
+            functions: crate::consume::Functions::default(),
         }
     }
 

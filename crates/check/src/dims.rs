@@ -135,7 +135,7 @@ fn is_size_exp(exp: &Exp, depth: usize) -> bool {
                 })
         }
         ExpKind::Apply { fun, args } => {
-            let consuming = matches!(&fun.ty, Ty::Arrow(arrow) if arrow.consumes);
+            let consuming = matches!(&fun.ty, Ty::Arrow(arrow) if arrow.consumes.any());
             !consuming && one(fun) && all(args)
         }
         ExpKind::If {

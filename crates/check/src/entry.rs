@@ -41,7 +41,7 @@ impl<'a> Checker<'a> {
                 ty: EntryType {
                     ty: arrow.param.clone(),
                     text: pattern.and_then(ascribed).map(|te| self.type_text(te)),
-                    unique: arrow.consumes,
+                    unique: arrow.consumes == Uniq::All,
                 },
             });
             unique = arrow.ret.unique.clone();

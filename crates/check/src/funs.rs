@@ -92,9 +92,15 @@ impl<'a> Checker<'a> {
         mark: usize,
         span: Span,
     ) -> (RetType, Ty) {
-        let named: Vec<(Option<VarId>, Ty, bool)> = params
+        let named: Vec<(Option<VarId>, Ty, Uniq)> = params
             .iter()
-            .map(|p| (simple_name(p), self.tables.resolve(&p.ty), p.consumes))
+            .map(|p| {
+                (
+                    simple_name(p),
+                    self.tables.resolve(&p.ty),
+                    p.consumes.clone(),
+                )
+            })
             .collect();
         ret.ty = self.tables.resolve(&ret.ty);
         // A component of a parameter has no name outside.
@@ -263,7 +269,7 @@ impl<'a> Checker<'a> {
         let pat = Pat {
             kind: PatKind::Var(id),
             ty: rhs.ty.clone(),
-            consumes: false,
+            consumes: Uniq::None,
             span: name.span,
         };
         Bind::Pat {
@@ -283,6 +289,9 @@ impl<'a> Checker<'a> {
         let errors = self.diags.len();
         let name = self.name(source.name.name);
         let var = self.new_value(Arc::clone(&name), source.name.span);
+        if source.ret.is_some() {
+            self.functions.declared.insert(var);
+        }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = Vec::new();
@@ -351,9 +360,15 @@ impl<'a> Checker<'a> {
             Some(ret) => ret.clone(),
             None => RetType::plain(self.fresh(name.span)),
         };
-        let named: Vec<(Option<VarId>, Ty, bool)> = params
+        let named: Vec<(Option<VarId>, Ty, Uniq)> = params
             .iter()
-            .map(|p| (simple_name(p), self.tables.resolve(&p.ty), p.consumes))
+            .map(|p| {
+                (
+                    simple_name(p),
+                    self.tables.resolve(&p.ty),
+                    p.consumes.clone(),
+                )
+            })
             .collect();
         let scheme = Scheme {
             ty_params: Vec::new(),

@@ -12,6 +12,7 @@
 mod arrays;
 mod builtin;
 mod checker;
+mod consume;
 mod dims;
 mod entry;
 mod env;
@@ -34,6 +35,7 @@ mod subst;
 pub mod tast;
 mod types;
 mod unify;
+mod uniq;
 mod visit;
 mod zonk;
 

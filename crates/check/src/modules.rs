@@ -142,6 +142,9 @@ impl<'a> Checker<'a> {
         self.finish_def(&mut def);
         if self.diags.len() == errors {
             self.check_matches(&def);
+            if !self.in_prelude {
+                self.check_consumption(&def);
+            }
         }
         let ty = self.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
@@ -294,7 +297,9 @@ impl<'a> Checker<'a> {
                 let view = self.match_sig(arg, &sig, span, false);
                 self.env.bind_term(param.name.name, Entry::Module(view));
                 let result = if rest.is_empty() {
+                    self.applying += 1;
                     let module = self.mod_exp(body);
+                    self.applying -= 1;
                     match ret {
                         Some(ret) => {
                             let sig = self.sig_exp(ret);

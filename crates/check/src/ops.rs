@@ -3,11 +3,12 @@
 use crate::checker::Checker;
 use crate::env::Entry;
 use crate::exps::node;
-use crate::infer::{Mentions, Scalars};
+use crate::infer::{Mentions, Scalars, VarState};
 use crate::intrinsics::Intrinsic;
 use crate::subst::{Subst, TyMap, map_ty};
 use crate::tast::{
-    ArrowTy, Bind, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, TyVarId, VarId,
+    ArrowTy, Bind, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, TyVarId, Uniq,
+    VarId,
 };
 use crate::types::mentions;
 use std::sync::Arc;
@@ -91,11 +92,13 @@ impl<'a> Checker<'a> {
 
     /// A parameter that the source does not name.
     pub(crate) fn hidden_param(&mut self, ty: Ty, span: Span) -> (Pat, Exp) {
-        let id = self.new_value(Arc::from("x"), span);
+        let id = self
+            .tables
+            .new_var(Arc::from("x"), VarState::Value, self.depth);
         let pat = Pat {
             kind: PatKind::Var(id),
             ty: ty.clone(),
-            consumes: false,
+            consumes: Uniq::None,
             span,
         };
         let kind = ExpKind::Var {
@@ -351,14 +354,14 @@ fn function(params: Vec<Pat>, body: Exp, span: Span) -> Exp {
     node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
 }
 /// The type of a function with these parameters. `resolve`d types only.
-pub(crate) fn arrow(params: &[(Option<VarId>, Ty, bool)], ret: RetType) -> Ty {
+pub(crate) fn arrow(params: &[(Option<VarId>, Ty, Uniq)], ret: RetType) -> Ty {
     let mut ret = ret;
     for (name, param, consumes) in params.iter().rev() {
         let used = name.filter(|v| mentions(&ret.ty, *v));
         ret = RetType::plain(Ty::Arrow(Arc::new(ArrowTy {
             name: used,
             param: param.clone(),
-            consumes: *consumes,
+            consumes: consumes.clone(),
             ret,
         })));
     }

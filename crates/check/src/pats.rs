@@ -31,7 +31,7 @@ impl<'a> Checker<'a> {
         let make = |kind, ty| Pat {
             kind,
             ty,
-            consumes: false,
+            consumes: Uniq::None,
             span,
         };
         match &pat.kind {
@@ -47,7 +47,7 @@ impl<'a> Checker<'a> {
             ast::PatKind::Tuple(parts) => {
                 let parts: Vec<Pat> = parts.iter().map(|p| self.pat(p, bound)).collect();
                 let ty = Ty::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
-                let consumes = parts.iter().any(|p| p.consumes);
+                let consumes = Uniq::of_parts(parts.iter().map(|p| p.consumes.clone()).collect());
                 Pat {
                     consumes,
                     ..make(PatKind::Tuple(parts), ty)
@@ -73,7 +73,12 @@ impl<'a> Checker<'a> {
                     .map(|(l, p)| (Arc::clone(l), p.ty.clone()))
                     .collect();
                 sort_labels(&mut fields, |f| &f.0);
-                let consumes = parts.iter().any(|(_, p)| p.consumes);
+                let mut uniqs: Vec<(Name, Uniq)> = parts
+                    .iter()
+                    .map(|(l, p)| (Arc::clone(l), p.consumes.clone()))
+                    .collect();
+                sort_labels(&mut uniqs, |f| &f.0);
+                let consumes = Uniq::of_parts(uniqs.into_iter().map(|(_, u)| u).collect());
                 Pat {
                     consumes,
                     ..make(PatKind::Record(parts), record(fields))
@@ -86,7 +91,10 @@ impl<'a> Checker<'a> {
                     _ => self.pat(inner, bound),
                 };
                 self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
-                inner.consumes |= unique != Uniq::None;
+                if let (PatKind::Var(var), Uniq::None) = (&inner.kind, &unique) {
+                    self.functions.lent.insert(*var);
+                }
+                inner.consumes = inner.consumes.or(&unique);
                 Pat { ty, ..inner }
             }
             ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
@@ -101,7 +109,7 @@ impl<'a> Checker<'a> {
                 let attr = self.attr(attr);
                 let inner = self.pat(inner, bound);
                 let ty = inner.ty.clone();
-                let consumes = inner.consumes;
+                let consumes = inner.consumes.clone();
                 Pat {
                     consumes,
                     ..make(PatKind::Attr(vec![attr], Box::new(inner)), ty)
@@ -129,7 +137,7 @@ impl<'a> Checker<'a> {
         Pat {
             kind: PatKind::Var(id),
             ty,
-            consumes: false,
+            consumes: Uniq::None,
             span: ident.span,
         }
     }
@@ -144,7 +152,7 @@ impl<'a> Checker<'a> {
         Pat {
             kind: PatKind::Lit(value, ScalarType::I64),
             ty,
-            consumes: false,
+            consumes: Uniq::None,
             span,
         }
     }

@@ -71,7 +71,7 @@ impl Program {
         let params: Vec<_> = def
             .params
             .iter()
-            .map(|p| (simple_name(p), p.ty.clone(), p.consumes))
+            .map(|p| (simple_name(p), p.ty.clone(), p.consumes.clone()))
             .collect();
         let mut printer = Printer {
             names: self,
@@ -195,11 +195,13 @@ impl Printer<'_> {
                 if let Some(name) = arrow.name {
                     self.out.push('(');
                     self.var(name);
-                    self.out.push_str(if arrow.consumes { ": *" } else { ": " });
+                    self.out
+                        .push_str(if arrow.consumes.any() { ": *" } else { ": " });
                     self.ty(&arrow.param, Prec::Any);
                     self.out.push(')');
                 } else {
-                    self.out.push_str(if arrow.consumes { "*" } else { "" });
+                    self.out
+                        .push_str(if arrow.consumes.any() { "*" } else { "" });
                     self.ty(&arrow.param, Prec::Param);
                 }
                 self.out.push_str(" -> ");

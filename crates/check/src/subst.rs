@@ -64,7 +64,7 @@ pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
             Some(Ty::Arrow(Arc::new(ArrowTy {
                 name: arrow.name,
                 param: param.unwrap_or_else(|| arrow.param.clone()),
-                consumes: arrow.consumes,
+                consumes: arrow.consumes.clone(),
                 ret: ret.unwrap_or_else(|| arrow.ret.clone()),
             })))
         }

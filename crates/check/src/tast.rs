@@ -103,8 +103,8 @@ pub struct ArrowTy {
     pub name: Option<VarId>,
     /// The parameter's type.
     pub param: Ty,
-    /// Whether the argument is consumed (`*` anywhere in the parameter's type).
-    pub consumes: bool,
+    /// Which parts of the argument are consumed (`*` in the parameter's type).
+    pub consumes: Uniq,
     /// The result.
     pub ret: RetType,
 }
@@ -433,9 +433,9 @@ pub struct Pat {
     pub kind: PatKind,
     /// The type of what it matches.
     pub ty: Ty,
-    /// Whether the value is consumed by (parameters) or owned in (bindings) its
-    /// scope: a `*` in the type as written.
-    pub consumes: bool,
+    /// Which parts of the value are consumed by (parameters) or owned in
+    /// (bindings) its scope: `*` in the type as written.
+    pub consumes: Uniq,
     /// Where it stands.
     pub span: Span,
 }
@@ -586,7 +586,7 @@ impl Ty {
         Self::Arrow(Arc::new(ArrowTy {
             name: None,
             param,
-            consumes: false,
+            consumes: Uniq::None,
             ret: RetType::plain(ret),
         }))
     }

@@ -54,7 +54,7 @@ impl<'a> Checker<'a> {
             TypeExpKind::Tuple(parts) => {
                 let (tys, uniqs): (Vec<Ty>, Vec<Uniq>) =
                     parts.iter().map(|part| self.type_exp(part, anon)).unzip();
-                (Ty::Tuple(Arc::from(tys)), parts_of(uniqs))
+                (Ty::Tuple(Arc::from(tys)), Uniq::of_parts(uniqs))
             }
             TypeExpKind::Record(fields) => {
                 let mut parts: Vec<(Name, Ty, Uniq)> = Vec::new();
@@ -72,7 +72,7 @@ impl<'a> Checker<'a> {
                     }
                 }
                 sort_labels(&mut parts, |part| &part.0);
-                let uniq = parts_of(parts.iter().map(|(.., u)| u.clone()).collect());
+                let uniq = Uniq::of_parts(parts.iter().map(|(.., u)| u.clone()).collect());
                 (
                     record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()),
                     uniq,
@@ -133,12 +133,11 @@ impl<'a> Checker<'a> {
                     (var, c.ret_type(ret))
                 });
                 let used = var.filter(|v| mentions(&self.tables.resolve(&ret.ty), *v));
-                let consumes = uniq != Uniq::None;
                 (
                     Ty::Arrow(Arc::new(ArrowTy {
                         name: used,
                         param,
-                        consumes,
+                        consumes: uniq,
                         ret,
                     })),
                     Uniq::None,
@@ -451,15 +450,6 @@ fn strip(te: &TypeExp) -> &TypeExp {
 /// Whether a resolved type mentions a size.
 pub(crate) fn mentions(ty: &Ty, var: VarId) -> bool {
     Mentions::of(ty).dims.contains(&var)
-}
-
-/// The uniqueness of a compound from that of its components.
-fn parts_of(parts: Vec<Uniq>) -> Uniq {
-    if parts.iter().all(|u| *u == Uniq::None) {
-        Uniq::None
-    } else {
-        Uniq::Parts(Arc::from(parts))
-    }
 }
 
 /// Orders by label: numbers by value, before names.

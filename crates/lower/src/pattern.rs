@@ -147,7 +147,7 @@ pub(crate) fn consumed_leaves(pat: &Pat, ty: &LTy, outer: bool, out: &mut Vec<bo
     }
     // A `*` inside of the pattern stands for its component only; one that
     // is not inside stands for the whole.
-    if pat.consumes && !out[from..].contains(&true) {
+    if pat.consumes.any() && !out[from..].contains(&true) {
         out[from..].fill(true);
     }
 }

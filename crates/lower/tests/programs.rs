@@ -220,7 +220,8 @@ fn what_is_not_supported_has_a_name() {
 
 #[test]
 fn what_is_not_supported_is_shown_where_the_program_asks_for_it() {
-    let text = "def slope f (x: f32) =\n  vjp f x 1f32\nentry main (x: f32) = slope (\\y -> y * y) x";
+    let text =
+        "def slope f (x: f32) =\n  vjp f x 1f32\nentry main (x: f32) = slope (\\y -> y * y) x";
     let message = compile(text).expect_err("no derivatives yet");
     let at = |place: &str| message.find(place).unwrap_or_else(|| panic!("{message}"));
     assert!(at("test.fut:2:3") < at("/prelude/ad.fut"), "{message}");

@@ -46,7 +46,7 @@ def loops (xs: []i64) =
   let power = loop p = 1i64 while p < total do p * 2
   let doubled = loop ys = xs for _i < 3i32 do ys ++ ys
   let (a, b) = loop (a, b) = (0, 1) for i < total do (b, a + b + i)
-  let xs = loop xs for i in indices xs do xs with [i] = i
+  let xs = loop xs = copy xs for i in indices xs do xs with [i] = i
   in (power, length doubled, a, b, xs)
 
 def locals (k: i64) =

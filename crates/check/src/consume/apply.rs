@@ -1,0 +1,198 @@
+//! Application: arguments that are consumed, functions as arguments, what the
+//! result may share.
+
+use super::alias::{Aliases, Root, holds_memory, set};
+use super::{Consume, Origin, Owner};
+use crate::tast::{Exp, ExpKind, Ty, Uniq};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use syntax::diag::Diagnostic;
+
+impl Consume<'_> {
+    /// An application; `exp` is the whole.
+    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], exp: &Exp) -> Aliases {
+        let closure = self.exp(fun);
+        let mut ty = &fun.ty;
+        let mut unique = &Uniq::None;
+        let mut values: Vec<(Aliases, Uniq)> = Vec::with_capacity(args.len());
+        for arg in args {
+            let aliases = self.exp(arg);
+            let Ty::Arrow(arrow) = ty else {
+                break;
+            };
+            self.argument(&arrow.param, arg);
+            values.push((aliases, arrow.consumes.clone()));
+            unique = &arrow.ret.unique;
+            ty = &arrow.ret.ty;
+        }
+        self.consume_arguments(args, &values, matches!(ty, Ty::Arrow(_)));
+        // What the result may share: all that is not consumed.
+        let mut roots = closure.all();
+        for (aliases, consumes) in &values {
+            let mut leaves = Vec::new();
+            aliases.leaves(consumes, &mut leaves);
+            let kept = leaves.iter().filter(|(_, consumed)| !consumed);
+            roots.extend(kept.flat_map(|(roots, _)| roots.iter().copied()));
+        }
+        if let Ty::Arrow(_) = ty {
+            let all = values.iter().flat_map(|(aliases, _)| aliases.all());
+            roots.extend(all);
+            return Aliases::Roots(set(roots));
+        }
+        let known = match &fun.kind {
+            ExpKind::Var { id, .. } => self.functions.inferred.get(id).cloned(),
+            _ => None,
+        };
+        let unique = match known {
+            Some((arity, unique)) if arity == args.len() => unique,
+            _ => unique.clone(),
+        };
+        if !holds_memory(&exp.ty) {
+            return Aliases::none();
+        }
+        if unique != Uniq::All {
+            let name = self.function_name(fun);
+            roots.push(self.new_root(Origin::Result(name), Owner::Mine));
+        }
+        result(&exp.ty, &unique, &set(roots))
+    }
+
+    /// Consumes what the parameters ask for.
+    fn consume_arguments(&mut self, args: &[Exp], values: &[(Aliases, Uniq)], partial: bool) {
+        if !values.iter().any(|(_, consumes)| consumes.any()) {
+            return;
+        }
+        // In which component of which argument each root was met.
+        let mut met: FxHashMap<Root, (usize, usize)> = FxHashMap::default();
+        let mut consumed: Vec<(Root, usize)> = Vec::new();
+        let mut clashes: Vec<(Root, usize, bool)> = Vec::new();
+        let mut is_consumed: FxHashMap<Root, bool> = FxHashMap::default();
+        for (i, (aliases, consumes)) in values.iter().enumerate() {
+            let mut leaves = Vec::new();
+            aliases.leaves(consumes, &mut leaves);
+            for (j, (roots, unique)) in leaves.iter().enumerate() {
+                for root in roots.iter() {
+                    let before = *met.entry(*root).or_insert((i, j));
+                    let was = is_consumed.get(root).copied().unwrap_or(false);
+                    if before != (i, j) && (*unique || was) {
+                        clashes.push((*root, i, before.0 == i));
+                    }
+                    if *unique {
+                        consumed.push((*root, i));
+                    }
+                    is_consumed.insert(*root, *unique || was);
+                }
+            }
+        }
+        for (root, i, same) in clashes {
+            let name = self.root_name(root);
+            let Some(arg) = args.get(i) else { continue };
+            let message = if same {
+                format!("Argument passed for consuming parameter is self-aliased by {name}")
+            } else {
+                format!("Argument is consumed, but another argument is aliased to {name} too")
+            };
+            self.complain("consumed-argument", root, arg.span, message);
+        }
+        for (root, i) in consumed {
+            let Some(arg) = args.get(i) else { continue };
+            let named = self.roots.get(root.0 as usize);
+            if partial && named.is_some_and(|info| matches!(info.origin, Origin::Var(_))) {
+                let message = format!(
+                    "A partial application cannot consume {}: the function might be applied again",
+                    self.root_name(root)
+                );
+                self.complain("contains-consumption", root, arg.span, message);
+            } else {
+                self.consume(root, arg.span);
+            }
+        }
+    }
+
+    /// A result that is a function may consume no more than its declared type says.
+    pub(super) fn fits(&mut self, expected: &Ty, body: &Exp) {
+        if consumes_more(expected, &body.ty) {
+            let message = "The function consumes what its declared type does not: it does not have expected type";
+            let diag = Diagnostic::error("consuming-function", message).at(body.span, "");
+            self.diags.push(diag);
+        }
+    }
+
+    /// A function as an argument may consume no more than the parameter says, and
+    /// must give what is unique where the parameter says so.
+    fn argument(&mut self, expected: &Ty, arg: &Exp) {
+        let lambda = self.lambda.take();
+        let (Ty::Arrow(wanted), Ty::Arrow(found)) = (expected, &arg.ty) else {
+            return;
+        };
+        if consumes_more(expected, &arg.ty) {
+            let message = "The argument is a consuming function, the parameter is not".to_owned();
+            let diag = Diagnostic::error("consuming-function", message)
+                .at(arg.span, "")
+                .hint("pass a function that takes a `copy`");
+            self.diags.push(diag);
+            return;
+        }
+        let (mut arity, mut wanted, mut found) = (1, wanted, found);
+        while let (Ty::Arrow(w), Ty::Arrow(f)) = (&wanted.ret.ty, &found.ret.ty) {
+            (wanted, found, arity) = (w, f, arity + 1);
+        }
+        if !wanted.ret.unique.any() || !holds_memory(&wanted.ret.ty) {
+            return;
+        }
+        let known = match &arg.kind {
+            ExpKind::Lambda(lambda_exp) if lambda_exp.params.len() == arity => lambda,
+            ExpKind::Var { id, .. } => match self.functions.inferred.get(id) {
+                Some((n, unique)) if *n == arity => Some(unique.clone()),
+                None if self.functions.declared.contains(id) => Some(found.ret.unique.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        if known.is_some_and(|known| !covers(&known, &wanted.ret.unique, &wanted.ret.ty)) {
+            let message =
+                "The argument is a function whose result is not unique, but it must be".to_owned();
+            let diag = Diagnostic::error("unique-result", message)
+                .at(arg.span, "")
+                .hint("let the function return a `copy`");
+            self.diags.push(diag);
+        }
+    }
+}
+
+/// The aliases of a result in which `unique` parts share nothing.
+fn result(ty: &Ty, unique: &Uniq, roots: &Rc<[Root]>) -> Aliases {
+    if *unique == Uniq::All {
+        return Aliases::build(ty, &mut |_| Aliases::none());
+    }
+    let parts: Vec<&Ty> = match ty {
+        Ty::Tuple(parts) => parts.iter().collect(),
+        Ty::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
+        ty => return Aliases::spread(roots, ty),
+    };
+    let parts = parts.into_iter().enumerate();
+    let parts = parts.map(|(i, ty)| result(ty, unique.part(i), roots));
+    Aliases::Parts(parts.collect())
+}
+
+/// Whether all that is wanted to be unique is.
+fn covers(known: &Uniq, wanted: &Uniq, ty: &Ty) -> bool {
+    let parts: Vec<&Ty> = match ty {
+        _ if *known == Uniq::All || !wanted.any() || !holds_memory(ty) => return true,
+        Ty::Tuple(parts) => parts.iter().collect(),
+        Ty::Record(fields) => fields.iter().map(|(_, ty)| ty).collect(),
+        _ => return known.any(),
+    };
+    let mut parts = parts.into_iter().enumerate();
+    parts.all(|(i, ty)| covers(known.part(i), wanted.part(i), ty))
+}
+
+/// Whether a function consumes what one of the expected type does not.
+fn consumes_more(expected: &Ty, found: &Ty) -> bool {
+    let (Ty::Arrow(x), Ty::Arrow(y)) = (expected, found) else {
+        return false;
+    };
+    (y.consumes.any() && !x.consumes.any())
+        || consumes_more(&y.param, &x.param)
+        || consumes_more(&x.ret.ty, &y.ret.ty)
+}

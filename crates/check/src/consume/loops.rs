@@ -1,0 +1,243 @@
+//! Loops: which parameters are consumed, and what comes out.
+//!
+//! A parameter is consumed if its type says so, if the body consumes it, or if
+//! the body gives it as the next value of one that is. Its initial value is then
+//! consumed before the loop, so neither the rest of the loop nor what follows may
+//! use it, and the body must give a value that shares with nothing else.
+
+use super::alias::{Aliases, Root, position, set};
+use super::{Consume, Owner, Used};
+use crate::tast::{Exp, LoopForm, Pat, PatKind, Uniq};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// A component of the value that goes round.
+struct Part {
+    /// The parameter's root, if it holds memory and has a name.
+    own: Option<Root>,
+    init: Rc<[Root]>,
+    next: Rc<[Root]>,
+    consumed: bool,
+}
+
+impl Consume<'_> {
+    pub(super) fn loop_exp(
+        &mut self,
+        pat: &Pat,
+        init: &Exp,
+        form: &LoopForm,
+        body: &Exp,
+    ) -> Aliases {
+        let first = self.exp(init);
+        let array = match form {
+            LoopForm::For(_, bound) => {
+                self.exp(bound);
+                None
+            }
+            LoopForm::ForIn(pat, array) => Some((pat, set(self.exp(array).all()))),
+            LoopForm::While(_) => None,
+        };
+        let (barrier, inside) = (self.barrier, self.inside);
+        self.barrier = self.roots.len() as u32;
+        self.inside = "inside the loop body";
+        let used = self.used.len();
+        if let Some((pat, roots)) = array {
+            self.bind(pat, &Aliases::spread(&roots, &pat.ty));
+        }
+        let param = self.loop_param(pat);
+        if let LoopForm::While(cond) = form {
+            self.exp(cond);
+        }
+        let next = self.exp(body);
+        let (first, next) = (first.shaped(&param), next.shaped(&param));
+        let mut parts = self.parts(&param, &first, &next, &pat.consumes);
+        spread_consumption(&mut parts);
+        self.check_next(&parts, body);
+        self.barrier = barrier;
+        self.inside = inside;
+        self.consume_init(&parts, init, used);
+        // What comes out.
+        let results = out(&parts);
+        let mut at = results.into_iter();
+        param.map_leaves(&mut |_| at.next().unwrap_or_else(|| Rc::from([])))
+    }
+
+    /// The roots of the parameters, in the shape of the pattern's type.
+    fn loop_param(&mut self, pat: &Pat) -> Aliases {
+        match &pat.kind {
+            PatKind::Var(var) => {
+                let lent = self.functions.lent.contains(var);
+                let unique = if lent { &Uniq::None } else { &Uniq::All };
+                let aliases = self.param_aliases(*var, &pat.ty, unique);
+                self.vars.insert(*var, aliases.clone());
+                aliases
+            }
+            PatKind::Attr(_, inner) => self.loop_param(inner),
+            PatKind::Tuple(parts) => {
+                Aliases::Parts(parts.iter().map(|part| self.loop_param(part)).collect())
+            }
+            PatKind::Record(fields) => {
+                let mut parts = vec![Aliases::none(); fields.len()];
+                for (label, part) in fields {
+                    let aliases = self.loop_param(part);
+                    let at = position(&pat.ty, label);
+                    if let Some(slot) = parts.get_mut(at) {
+                        *slot = aliases;
+                    }
+                }
+                Aliases::Parts(Rc::from(parts))
+            }
+            PatKind::Wildcard | PatKind::Lit(..) | PatKind::Constr(..) => {
+                Aliases::build(&pat.ty, &mut |_| Aliases::none())
+            }
+        }
+    }
+
+    fn parts(&self, param: &Aliases, init: &Aliases, next: &Aliases, unique: &Uniq) -> Vec<Part> {
+        let leaves = |aliases: &Aliases| {
+            let mut out = Vec::new();
+            aliases.leaves(unique, &mut out);
+            out
+        };
+        let (param, init, next) = (leaves(param), leaves(init), leaves(next));
+        param
+            .into_iter()
+            .zip(init.into_iter().zip(next))
+            .map(|((own, unique), ((init, _), (next, _)))| {
+                let own = own.first().copied();
+                let info = own.and_then(|root| self.roots.get(root.0 as usize));
+                Part {
+                    own,
+                    init,
+                    next,
+                    consumed: unique || info.is_some_and(|info| info.consumed.is_some()),
+                }
+            })
+            .collect()
+    }
+
+    /// The next value of a consumed parameter shares with nothing.
+    fn check_next(&mut self, parts: &[Part], body: &Exp) {
+        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+        for root in parts.iter().flat_map(|part| part.next.iter()) {
+            *count.entry(*root).or_default() += 1;
+        }
+        for part in parts.iter().filter(|part| part.consumed) {
+            let own = part
+                .own
+                .map_or_else(|| "a value".to_owned(), |root| self.root_name(root));
+            for root in part.next.iter() {
+                let name = self.root_name(*root);
+                if root.0 < self.barrier || self.owner(*root) != Owner::Mine {
+                    let message = format!(
+                        "The next value of consuming loop parameter {own} aliases {name}, \
+                         which comes from outside of the loop: {own} aliases {name}"
+                    );
+                    self.complain("consuming-loop-param-aliases", *root, body.span, message);
+                } else if count.get(root).is_some_and(|n| *n > 1) {
+                    let message = format!(
+                        "The next value of loop parameter {own} aliases other consumed loop \
+                         parameter: it aliases previously returned value by {name}"
+                    );
+                    self.complain("loop-parameter-aliases-other", *root, body.span, message);
+                }
+            }
+        }
+    }
+
+    /// Consumes the initial values; the loop may not use them otherwise.
+    fn consume_init(&mut self, parts: &[Part], init: &Exp, used: usize) {
+        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+        for root in parts.iter().flat_map(|part| part.init.iter()) {
+            *count.entry(*root).or_default() += 1;
+        }
+        let mut taken: FxHashSet<Root> = FxHashSet::default();
+        for root in parts
+            .iter()
+            .filter(|part| part.consumed)
+            .flat_map(|part| part.init.iter())
+        {
+            if count.get(root).is_some_and(|n| *n > 1) {
+                let name = self.root_name(*root);
+                let message = format!(
+                    "The initial value of a consuming loop parameter is self-aliased by {name}"
+                );
+                self.complain("consumed-argument", *root, init.span, message);
+            }
+            if taken.insert(*root) {
+                self.consume(*root, init.span);
+            }
+        }
+        if taken.is_empty() {
+            return;
+        }
+        let inner: Vec<Used> = self
+            .used
+            .iter()
+            .skip(used)
+            .filter(|used| taken.contains(&used.root))
+            .cloned()
+            .collect();
+        for used in inner {
+            self.used_after(&used, init.span);
+        }
+    }
+}
+
+/// What becomes a consumed parameter is consumed.
+fn spread_consumption(parts: &mut [Part]) {
+    let at: FxHashMap<Root, usize> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(i, part)| Some((part.own?, i)))
+        .collect();
+    let mut todo: Vec<usize> = (0..parts.len()).collect();
+    while let Some(i) = todo.pop() {
+        let Some(part) = parts.get(i).filter(|part| part.consumed) else {
+            continue;
+        };
+        let sources: Vec<usize> = part
+            .next
+            .iter()
+            .filter_map(|r| at.get(r).copied())
+            .collect();
+        for source in sources {
+            if let Some(part) = parts.get_mut(source)
+                && !part.consumed
+            {
+                part.consumed = true;
+                todo.push(source);
+            }
+        }
+    }
+}
+
+/// The roots of each component after the loop: those of its initial value and of
+/// what the body gives, where a parameter stands for its own.
+fn out(parts: &[Part]) -> Vec<Rc<[Root]>> {
+    let at: FxHashMap<Root, usize> = parts
+        .iter()
+        .enumerate()
+        .filter_map(|(i, part)| Some((part.own?, i)))
+        .collect();
+    let reach = |start: usize| {
+        let mut seen = vec![false; parts.len()];
+        let mut todo = vec![start];
+        let mut roots = Vec::new();
+        while let Some(i) = todo.pop() {
+            let Some(part) = parts.get(i) else { continue };
+            if std::mem::replace(&mut seen[i], true) || part.consumed {
+                continue;
+            }
+            roots.extend(part.init.iter().copied());
+            for root in part.next.iter() {
+                match at.get(root) {
+                    Some(i) => todo.push(*i),
+                    None => roots.push(*root),
+                }
+            }
+        }
+        set(roots)
+    };
+    (0..parts.len()).map(reach).collect()
+}

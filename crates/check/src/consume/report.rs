@@ -1,0 +1,125 @@
+//! What is said of consumption that is not allowed.
+
+use super::alias::Root;
+use super::{Consume, Origin, Owner, Used};
+use crate::tast::{Exp, ExpKind, Name, VarId};
+use std::sync::Arc;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+impl Consume<'_> {
+    /// What a root is called.
+    pub(super) fn root_name(&self, root: Root) -> String {
+        match self.roots.get(root.0 as usize).map(|info| &info.origin) {
+            Some(Origin::Var(var)) => format!("\"{}\"", self.var_name(*var)),
+            Some(Origin::Result(name)) => format!("the result of applying \"{name}\""),
+            None => "a value".to_owned(),
+        }
+    }
+
+    pub(super) fn var_name(&self, var: VarId) -> &str {
+        self.tables
+            .vars
+            .get(var.0 as usize)
+            .map_or("?", |data| &data.name)
+    }
+
+    /// What to call a function in messages.
+    pub(super) fn function_name(&self, fun: &Exp) -> Name {
+        match &fun.kind {
+            ExpKind::Var { id, .. } => Arc::from(self.var_name(*id)),
+            ExpKind::Intrinsic { .. } => Arc::from("a built-in function"),
+            _ => Arc::from("a function"),
+        }
+    }
+
+    /// The place where a root's memory got its name.
+    fn from(&self, root: Root, diag: Diagnostic) -> Diagnostic {
+        let Some(info) = self.roots.get(root.0 as usize) else {
+            return diag;
+        };
+        let place = match &info.origin {
+            Origin::Var(var) => self
+                .tables
+                .vars
+                .get(var.0 as usize)
+                .and_then(|data| data.span),
+            Origin::Result(_) => None,
+        };
+        match place {
+            Some(span) => diag.also(span, format!("{} is bound here", self.root_name(root))),
+            None => diag,
+        }
+    }
+
+    /// Something whose memory was consumed is used.
+    pub(super) fn used_after(&mut self, used: &Used, consumed: Span) {
+        if !self.first_report(used.root) {
+            return;
+        }
+        let name = self.root_name(used.root);
+        let message = match used.var {
+            Some(var) if format!("\"{}\"", self.var_name(var)) != name => {
+                let var = self.var_name(var);
+                format!(
+                    "Using \"{var}\", which may share memory with {name}, but this was consumed"
+                )
+            }
+            _ => format!("Using {name}, but this was consumed"),
+        };
+        let diag = Diagnostic::error("use-after-consume", message)
+            .at(used.span, "used here")
+            .also(consumed, "consumed here");
+        let diag = self.from(used.root, diag);
+        self.diags.push(diag);
+    }
+
+    /// Something is consumed that does not belong to the code that does so.
+    pub(super) fn not_consumable(&mut self, root: Root, span: Span) {
+        if !self.first_report(root) {
+            return;
+        }
+        let name = self.root_name(root);
+        let outer = root.0 < self.barrier;
+        let owner = self.roots.get(root.0 as usize).map(|info| info.owner);
+        let (message, hint) = match owner {
+            Some(Owner::Mine) if outer => (
+                format!(
+                    "Consuming variable {name}, which is not consumable {}: it comes from outside",
+                    self.inside
+                ),
+                "pass it as a parameter, or consume a `copy`",
+            ),
+            Some(Owner::Global) => (
+                format!("Consuming {name}, which is not consumable: it is a constant"),
+                "consume a `copy`",
+            ),
+            _ => (
+                format!("Consuming {name}, which is not consumable"),
+                "let the parameter be consumed by a `*` before its type, or consume a `copy`",
+            ),
+        };
+        let diag = Diagnostic::error("not-consumable", message)
+            .at(span, "consumed here")
+            .hint(hint);
+        let diag = self.from(root, diag);
+        self.diags.push(diag);
+    }
+
+    /// An error about a root with one place.
+    pub(super) fn complain(&mut self, id: &'static str, root: Root, span: Span, message: String) {
+        if self.first_report(root) {
+            let diag = Diagnostic::error(id, message).at(span, "");
+            let diag = self.from(root, diag);
+            self.diags.push(diag);
+        }
+    }
+
+    /// Whether nothing was said about the root yet.
+    fn first_report(&mut self, root: Root) -> bool {
+        match self.roots.get_mut(root.0 as usize) {
+            Some(info) => !std::mem::replace(&mut info.reported, true),
+            None => false,
+        }
+    }
+}
