@@ -17,7 +17,7 @@
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
 //! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose`, `walk` | code of functions |
 //! | `entries`, `tables` | exported functions, the program's description |
-//! | `target`, `passes`, `module`, `jit` | machine, pipeline, outputs |
+//! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
 
 mod copy;
 mod emit;
@@ -27,6 +27,7 @@ mod function;
 mod jit;
 mod lanes;
 mod loops;
+mod masks;
 mod metadata;
 mod module;
 mod ops;

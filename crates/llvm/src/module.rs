@@ -3,7 +3,7 @@
 use crate::emit::Emit;
 use crate::error::{Error, Res};
 use crate::target::Processor;
-use crate::{Options, entries, function, metadata, passes, tables, target};
+use crate::{Options, entries, function, masks, metadata, passes, tables, target};
 use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -49,6 +49,10 @@ impl Module {
             let emit = Emit::new(&context, module, metadata, program, processor)?;
             emit_program(&emit, options)?;
             passes::optimise(&emit.module, &machine, options.opt_level)?;
+            if !emit.processor.has_masks() {
+                masks::widen(&context, &emit.module)?;
+                passes::verify(&emit.module, "with wide masks")?;
+            }
             // SAFETY: `drop` frees the module before the context, whose place
             // in memory does not change, and nobody can take it out.
             unsafe {

@@ -7,7 +7,7 @@ use inkwell::targets::TargetMachine;
 
 /// Verifies the module, optimises it at a level from 0 to 3, verifies it again.
 pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Res<()> {
-    verify(module, "before")?;
+    verify(module, "before passes")?;
     let options = PassBuilderOptions::create();
     options.set_loop_vectorization(level >= 2);
     options.set_loop_interleaving(level >= 2);
@@ -17,11 +17,12 @@ pub fn optimise(module: &Module<'_>, machine: &TargetMachine, level: u8) -> Res<
     module
         .run_passes(&pipeline, machine, options)
         .map_err(Error::bug)?;
-    verify(module, "after")
+    verify(module, "after passes")
 }
 
-fn verify(module: &Module<'_>, when: &str) -> Res<()> {
+/// Fails if a module is not valid LLVM code.
+pub fn verify(module: &Module<'_>, when: &str) -> Res<()> {
     module
         .verify()
-        .map_err(|error| Error::bug(format_args!("invalid LLVM code {when} passes: {error}")))
+        .map_err(|error| Error::bug(format_args!("invalid LLVM code {when}: {error}")))
 }

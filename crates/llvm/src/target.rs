@@ -109,6 +109,13 @@ impl Processor {
     }
 }
 
+impl Processor {
+    /// Whether masks have registers of their own.
+    pub fn has_masks(&self) -> bool {
+        self.vector_bytes == 64
+    }
+}
+
 /// The width in bytes of the vector registers that code for a processor uses,
 /// the processor named as in [`Options::cpu`](crate::Options::cpu).
 ///

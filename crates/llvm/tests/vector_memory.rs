@@ -162,9 +162,9 @@ fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, u
         Way::Apart(stride) | Way::Stride(stride) => stride,
         Way::Each => {
             let count = 1 + random.bits() as usize % 40;
-            let far = |set: &bool| match set {
-                true => (random.bits() >> 8) as i64 % count as i64,
-                false => (random.bits() >> 8) as i64,
+            let far = |set: &bool| {
+                let place = (random.bits() >> 8) as i64;
+                if *set { place % count as i64 } else { place }
             };
             return (set.iter().map(far).collect(), 0, count);
         }
@@ -191,8 +191,8 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
     let all = random.bits() % 4;
     let flag = |_| match all {
         0 => true,
-        1 => random.bits() >> 30 & 7 == 0,
-        _ => random.bits() >> 30 & 1 == 0,
+        1 => (random.bits() >> 30).is_multiple_of(8),
+        _ => (random.bits() >> 30).is_multiple_of(2),
     };
     let flags: Vec<bool> = (0..lanes).map(flag).collect();
     let set: Vec<bool> = flags.iter().map(|set| *set || !masked).collect();

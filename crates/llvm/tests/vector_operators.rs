@@ -1,17 +1,18 @@
 //! Every operator at every type on vectors of several lane counts, compiled,
 //! against `prim::eval` on scalars: bit for bit but for the payload of NaNs, for
-//! the processors that this machine can stand in for. What only vectors have
-//! (lanes, masks as a whole, single lanes) against a few lines of Rust.
+//! the processors that this machine can stand in for. Vectors between functions
+//! and tasks, and as text.
 
 mod common;
 
 use common::cases::{Case, cases, interesting, is_nan};
 use common::vectors::{Random, array, export, unit};
-use common::{Fun, add, array_of, at, entry_fn, jit, machines, mul, v};
+use common::{Fun, add, array_of, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Program, Stmt, VarType};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 
+/// Lanes that are tried.
 const LANES: &[u32] = &[1, 2, 3, 4, 8, 16, 32];
 
 /// Without the ones that differ little, where time matters more.
@@ -88,7 +89,7 @@ fn operands(case: &Case, random: &mut Random) -> Vec<Vec<Scalar>> {
     for _ in 0..500 {
         rows.push(case.params.iter().map(|ty| random.scalar(*ty)).collect());
     }
-    while rows.len() % 96 != 0 {
+    while !rows.len().is_multiple_of(96) {
         rows.push(rows[rows.len() % 7].clone());
     }
     rows
@@ -168,129 +169,16 @@ fn all_operators(cpu: &str) {
 }
 
 #[test]
-fn operators() {
-    for cpu in machines() {
-        all_operators(cpu);
-    }
+fn operators_here() {
+    all_operators("native");
 }
 
-/// `extent` lanes from an array of bytes as a mask, then what is made of it.
 #[test]
-fn masks_and_lanes() {
-    let mut program = Program {
-        source_name: "masks".into(),
-        ..Program::default()
-    };
-    let widths: Vec<u32> = LANES.iter().copied().chain([5, 7, 64, 65, 128]).collect();
-    for lanes in &widths {
-        let lanes = *lanes;
-        let mut f = Fun::default();
-        let (out, _) = f.array("out");
-        let (flags, _) = f.array("flags");
-        let k = f.param("k", VarType::Scalar(PrimType::I64));
-        let mask = f.var("m", VarType::Vector(PrimType::Bool, lanes));
-        let numbers = f.var("n", VarType::Vector(PrimType::I64, lanes));
-        let m = || Box::new(v(mask));
-        let word = |x| {
-            let (from, to) = (PrimType::Bool, PrimType::I64);
-            Expr::Convert(prim::ConvOp::BToI, from, to, Box::new(x))
-        };
-        let masked = Expr::Select(
-            PrimType::I64,
-            m(),
-            Box::new(Expr::Lanes(PrimType::I64, lanes)),
-            Box::new(Expr::Splat(lanes, Box::new(v(k)))),
-        );
-        let inserted = Expr::Insert(
-            m(),
-            Box::new(v(k)),
-            Box::new(Expr::Const(Scalar::Bool(true))),
-        );
-        let body = vec![
-            Stmt::LoadLanes {
-                var: mask,
-                from: unit(flags, PrimType::Bool, lanes, Expr::i64(0)),
-                mask: None,
-            },
-            Stmt::Store(at(out, PrimType::I64, Expr::i64(0)), word(Expr::Any(m()))),
-            Stmt::Store(at(out, PrimType::I64, Expr::i64(1)), word(Expr::All(m()))),
-            Stmt::Store(at(out, PrimType::I64, Expr::i64(2)), Expr::FirstLane(m())),
-            Stmt::Store(
-                at(out, PrimType::I64, Expr::i64(3)),
-                word(Expr::Extract(m(), Box::new(v(k)))),
-            ),
-            Stmt::Set(mask, inserted),
-            Stmt::Store(
-                at(out, PrimType::I64, Expr::i64(4)),
-                word(Expr::Extract(m(), Box::new(v(k)))),
-            ),
-            Stmt::Set(numbers, masked),
-            Stmt::StoreLanes {
-                to: unit(out, PrimType::I64, lanes, Expr::i64(5)),
-                value: v(numbers),
-                mask: None,
-            },
-        ];
-        let f = f.finish(&format!("x{lanes}"), body);
-        let params = [
-            array(PrimType::I64),
-            array(PrimType::Bool),
-            EntryType::Scalar(ScalarType::I64),
-        ];
-        export(&mut program, f, &params);
-    }
-    for cpu in machines() {
-        let jit = jit(&program, cpu);
-        let mut random = Random(7);
-        for lanes in &widths {
-            let n = *lanes as usize;
-            let code = entry_fn(&jit, &format!("x{lanes}"));
-            for round in 0..60 {
-                let mut flags: Vec<u8> = match round {
-                    0 => vec![0; n],
-                    1 => vec![1; n],
-                    _ if round % 2 == 0 => {
-                        (0..n).map(|_| (random.bits() >> 20 & 1) as u8).collect()
-                    }
-                    // A single lane that differs.
-                    _ => {
-                        let mut flags = vec![(round / 2 % 2) as u8; n];
-                        flags[(random.bits() >> 9) as usize % n] ^= 1;
-                        flags
-                    }
-                };
-                let k = (random.bits() >> 9) as usize % n;
-                let mut out = vec![0i64; 5 + n];
-                let words = [
-                    out.as_mut_ptr() as u64,
-                    0,
-                    flags.as_ptr() as u64,
-                    0,
-                    k as u64,
-                ];
-                // SAFETY: as above.
-                let status = unsafe {
-                    code(
-                        std::ptr::dangling_mut(),
-                        words.as_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                };
-                assert_eq!(status, 0);
-                let first = flags.iter().position(|x| *x == 1).unwrap_or(n);
-                let mut wanted = vec![
-                    i64::from(flags.contains(&1)),
-                    i64::from(!flags.contains(&0)),
-                    first as i64,
-                    i64::from(flags[k]),
-                    1,
-                ];
-                flags[k] = 1;
-                let number = |(i, set): (usize, &u8)| if *set == 1 { i } else { k } as i64;
-                wanted.extend(flags.iter().enumerate().map(number));
-                assert_eq!(out, wanted, "{lanes} lanes on {cpu}");
-            }
-        }
+fn operators_elsewhere() {
+    // Operators are the same for all processors with AVX-512.
+    let others = ["x86-64-v2", "x86-64-v3", "x86-64-v4"];
+    for cpu in machines().into_iter().filter(|cpu| others.contains(cpu)) {
+        all_operators(cpu);
     }
 }
 
@@ -392,6 +280,56 @@ fn vectors_travel() {
     let value = |xs: &[f32]| value::Value::from_slice(&[xs.len() as i64], xs).unwrap();
     let args = vec![value(&xs), value::Value::scalar(64i64).unwrap()];
     assert_eq!(common::run(&program, 2, args), Ok(vec![value(&wanted)]));
+}
+
+#[test]
+fn registers_are_as_wide_as_said() {
+    let lanes = 16;
+    let mut f = Fun::default();
+    let (xs, _) = f.array("xs");
+    let x = f.var("x", VarType::Vector(PrimType::I32, lanes));
+    let row = || unit(xs, PrimType::I32, lanes, Expr::i64(0));
+    let body = vec![
+        Stmt::LoadLanes {
+            var: x,
+            from: row(),
+            mask: None,
+        },
+        Stmt::StoreLanes {
+            to: row(),
+            value: common::bin(BinOp::Add, PrimType::I32, v(x), v(x)),
+            mask: None,
+        },
+    ];
+    let program = common::program(
+        vec![f.finish("main", body)],
+        vec![array_of(ScalarType::I32)],
+        vec![],
+    );
+    let unknown = llvm::vector_bytes("z80").unwrap_err().to_string();
+    let (_, names) = unknown.split_once("known are ").unwrap();
+    let mut widths = std::collections::BTreeSet::new();
+    for cpu in names.split(", ") {
+        let options = llvm::Options {
+            cpu: cpu.to_owned(),
+            ..llvm::Options::default()
+        };
+        let module = llvm::compile(&program, &options).unwrap();
+        let assembly = module.to_assembly().unwrap();
+        let adds = |register| {
+            let mut lines = assembly.lines();
+            lines.any(|line| line.contains("paddd") && line.contains(register))
+        };
+        let found = match (adds("%zmm"), adds("%ymm")) {
+            (true, _) => 64,
+            (false, true) => 32,
+            (false, false) => 16,
+        };
+        let said = llvm::vector_bytes(cpu).unwrap();
+        assert_eq!(said, found, "{cpu}: {assembly}");
+        widths.insert(said);
+    }
+    assert!(widths.contains(&64) && widths.contains(&16), "{widths:?}");
 }
 
 #[test]

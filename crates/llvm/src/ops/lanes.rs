@@ -124,10 +124,7 @@ impl<'c> Ops<'_, '_, 'c> {
             .map(|lane| self.emit.types.i32.const_int(u64::from(lane), false))
             .collect();
         let from = VectorType::const_vector(&from);
-        Ok(self
-            .builder
-            .build_shuffle_vector(fill, x, from, "")?
-            .into())
+        Ok(self.builder.build_shuffle_vector(fill, x, from, "")?.into())
     }
 
     /// A call of a library function, in each lane.

@@ -1,0 +1,248 @@
+//! The verifier on vector code: a valid program and one violation of each rule;
+//! its text.
+
+use imp::{
+    Arg, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Program, Stmt, Var, VarInfo,
+    VarType, print, verify,
+};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+const BUFFER: Var = Var(0);
+const N: Var = Var(1);
+const X: Var = Var(2);
+const MASK: Var = Var(3);
+const GO: Var = Var(4);
+
+fn v(var: Var) -> Expr {
+    Expr::Var(var)
+}
+
+fn access(lanes: u32, at: LanePositions) -> LaneAccess {
+    LaneAccess {
+        buffer: BUFFER,
+        elem: PrimType::F32,
+        lanes,
+        at,
+    }
+}
+
+fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
+    Stmt::LoadLanes {
+        var: X,
+        from: access(8, at),
+        mask,
+    }
+}
+
+/// A function over a buffer, an `i64`, 8 lanes of `f32`, as large a mask and a `bool`.
+fn program(body: Vec<Stmt>) -> Program {
+    let vars = [
+        ("b", VarType::Buffer),
+        ("n", VarType::Scalar(PrimType::I64)),
+        ("x", VarType::Vector(PrimType::F32, 8)),
+        ("m", VarType::Vector(PrimType::Bool, 8)),
+        ("go", VarType::Scalar(PrimType::Bool)),
+    ];
+    let main = Function {
+        name: "main".into(),
+        params: vec![BUFFER, N],
+        results: vec![],
+        owned: vec![],
+        vars: vars
+            .map(|(hint, ty)| VarInfo {
+                ty,
+                hint: hint.into(),
+            })
+            .to_vec(),
+        body,
+        inline: false,
+        recursive: false,
+    };
+    Program {
+        source_name: "a.fut".into(),
+        functions: vec![main],
+        ..Program::default()
+    }
+}
+
+fn valid() -> Program {
+    let numbers = || Box::new(Expr::Lanes(PrimType::I64, 8));
+    let all_n = || Box::new(Expr::Splat(8, Box::new(v(N))));
+    let below = Expr::Compare(CmpOp::SLt, PrimType::I64, numbers(), all_n());
+    let sum = Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(v(X)), Box::new(v(X)));
+    let first = Expr::FirstLane(Box::new(v(MASK)));
+    program(vec![
+        Stmt::Set(MASK, below),
+        load(LanePositions::Unit(Expr::i64(0)), Some(v(MASK))),
+        load(LanePositions::Strided(v(N), Expr::i64(2)), None),
+        Stmt::If(
+            Expr::Any(Box::new(v(MASK))),
+            vec![Stmt::Set(
+                X,
+                Expr::Select(
+                    PrimType::F32,
+                    Box::new(v(MASK)),
+                    Box::new(sum),
+                    Box::new(v(X)),
+                ),
+            )],
+            vec![],
+        ),
+        Stmt::Set(
+            X,
+            Expr::Insert(
+                Box::new(v(X)),
+                Box::new(first),
+                Box::new(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(7)))),
+            ),
+        ),
+        Stmt::Set(GO, Expr::All(Box::new(v(MASK)))),
+        Stmt::StoreLanes {
+            to: access(8, LanePositions::Each(*numbers())),
+            value: v(X),
+            mask: Some(v(MASK)),
+        },
+    ])
+}
+
+#[test]
+fn valid_vector_code_passes_and_prints() {
+    let program = valid();
+    assert_eq!(verify(&program), Ok(()));
+    let text = print(&program);
+    let wanted = "fun main(b_0: buffer, n_1: i64) -> () {
+  m_3: 8 x bool = slt.i64(lanes.i64.8, splat.8(n_1))
+  x_2: 8 x f32 = b_0[8 x f32: 0 ..] mask m_3
+  x_2: 8 x f32 = b_0[8 x f32: n_1 .. by 2]
+  if any(m_3) {
+    x_2: 8 x f32 = select.f32(m_3, fadd.f32(x_2, x_2), x_2)
+  }
+  x_2: 8 x f32 = insert(x_2, first(m_3), extract(x_2, 7))
+  go_4: bool = all(m_3)
+  b_0[8 x f32: each lanes.i64.8] mask m_3 = x_2
+}
+";
+    assert!(text.ends_with(wanted), "{text}");
+}
+
+#[track_caller]
+fn refused(program: &Program, wanted: &str) {
+    let errors = verify(program).expect_err("valid");
+    assert!(
+        errors.iter().any(|e| e.to_string().contains(wanted)),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn each_violation_is_found() {
+    let one = || Expr::Const(Scalar::F32(1.0));
+    let sum = |x, y| Expr::Binary(BinOp::FAdd, PrimType::F32, Box::new(x), Box::new(y));
+    let set = |e| program(vec![Stmt::Set(X, e)]);
+    let unit = || LanePositions::Unit(Expr::i64(0));
+    refused(&set(one()), "x_2 gets a value of type f32");
+    refused(
+        &set(sum(v(X), one())),
+        "operands of types 8 x f32 and f32 differ in lanes",
+    );
+    refused(
+        &set(sum(v(X), Expr::Splat(4, Box::new(one())))),
+        "operands of types 8 x f32 and 4 x f32 differ in lanes",
+    );
+    refused(
+        &set(sum(v(X), v(MASK))),
+        "a value of type 8 x bool stands where f32 is wanted",
+    );
+    refused(
+        &set(Expr::Select(
+            PrimType::F32,
+            Box::new(v(GO)),
+            Box::new(v(X)),
+            Box::new(v(X)),
+        )),
+        "operands of types bool and 8 x f32 differ in lanes",
+    );
+    refused(
+        &set(Expr::Splat(8, Box::new(v(X)))),
+        "8 x f32 is spread over lanes",
+    );
+    refused(
+        &set(Expr::Lanes(PrimType::F32, 8)),
+        "lanes is not an operator on f32",
+    );
+    refused(&set(Expr::Lanes(PrimType::I32, 0)), "a vector of 0 lanes");
+    refused(
+        &set(Expr::Splat(MAX_LANES + 1, Box::new(one()))),
+        "a vector of 257 lanes",
+    );
+    refused(
+        &set(Expr::Extract(Box::new(v(X)), Box::new(Expr::i64(0)))),
+        "x_2 gets a value of type f32",
+    );
+    refused(
+        &set(Expr::Extract(Box::new(v(N)), Box::new(v(N)))),
+        "i64 is not a vector",
+    );
+    refused(
+        &set(Expr::Insert(Box::new(v(X)), Box::new(v(N)), Box::new(v(X)))),
+        "a value of type 8 x f32 stands where f32 is wanted",
+    );
+    refused(
+        &program(vec![Stmt::Set(GO, Expr::Any(Box::new(v(X))))]),
+        "a vector of f32 is not a mask",
+    );
+    refused(
+        &program(vec![Stmt::Set(GO, Expr::All(Box::new(v(GO))))]),
+        "bool is not a vector",
+    );
+    refused(
+        &program(vec![Stmt::If(v(MASK), vec![], vec![])]),
+        "a value of type 8 x bool stands where bool is wanted",
+    );
+    refused(
+        &program(vec![Stmt::While(MASK, vec![])]),
+        "m_3 is not of type bool",
+    );
+    refused(
+        &program(vec![load(unit(), Some(v(GO)))]),
+        "a value of type bool stands where 8 x bool is wanted",
+    );
+    refused(
+        &program(vec![load(LanePositions::Each(v(N)), None)]),
+        "a value of type i64 stands where 8 x i64 is wanted",
+    );
+    refused(
+        &program(vec![load(LanePositions::Strided(v(N), v(GO)), None)]),
+        "a value of type bool stands where i64 is wanted",
+    );
+    let narrow = Stmt::LoadLanes {
+        var: X,
+        from: access(4, unit()),
+        mask: None,
+    };
+    refused(&program(vec![narrow]), "x_2 gets a value of type 4 x f32");
+    let store = Stmt::StoreLanes {
+        to: access(8, unit()),
+        value: one(),
+        mask: None,
+    };
+    refused(
+        &program(vec![store]),
+        "a value of type f32 stands where 8 x f32 is wanted",
+    );
+    let call = Stmt::Call {
+        fun: FunId(0),
+        args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
+        results: vec![],
+    };
+    refused(
+        &program(vec![call]),
+        "arguments do not fit the parameters of main",
+    );
+    let mut global = valid();
+    global.globals = vec![VarType::Vector(PrimType::F32, 8)];
+    refused(&global, "global#0 is a vector");
+    let mut owned = valid();
+    owned.functions[0].owned = vec![X];
+    refused(&owned, "owned variable x_2 is no buffer");
+}
