@@ -1,7 +1,7 @@
 //! Transposing copies of small squares of constant size, in registers.
 //!
 //! ```text
-//! copy to (strides 1, n), from (strides s, 1), extents n, n
+//! copy to (strides 1, p), from (strides s, 1), extents n, n      p >= n constant
 //!   row[i] = load n elements from line i
 //!   for d = 1, 2, 4 .. n/2: rows i and i + d swap their off-diagonal blocks of side d
 //!   store row[k] as line k of the target
@@ -32,7 +32,8 @@ pub fn square(to: &Region, from: &Region, extents: &[Expr]) -> Option<u32> {
     let fits = side == constant(columns)? && (2..=MAX_SIDE).contains(&side);
     let to_strides: Vec<_> = to.strides.iter().map(constant).collect();
     let source_rows = from.strides.last().and_then(constant) == Some(1);
-    let transposes = to_strides == [Some(1), Some(side)] && source_rows;
+    let pitched = matches!(to_strides[..], [Some(1), Some(pitch)] if pitch >= side);
+    let transposes = pitched && source_rows;
     (fits && transposes && side & (side - 1) == 0).then_some(side as u32)
 }
 
@@ -79,9 +80,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             distance *= 2;
         }
         let start = self.int_expr(&to.offset)?;
+        let pitch = to.strides.last().and_then(constant);
+        let pitch = pitch.ok_or_else(|| Error::bug("a square without lines"))?;
         let buffer = self.buffer(to.buffer)?;
         for (k, row) in rows.into_iter().enumerate() {
-            let skipped = types.const_i64(k as i64 * i64::from(side));
+            let skipped = types.const_i64(k as i64 * pitch);
             let position = self.builder.build_int_add(start, skipped, "")?;
             let place = self.element(buffer, elem, position)?;
             let store = self.builder.build_store(place, row)?;

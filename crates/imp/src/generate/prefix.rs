@@ -19,8 +19,9 @@ use super::function::Gen;
 use super::scan::Scan;
 use super::streams::lanes;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
-use ir::PassError;
+use ir::soac::Operator;
 use ir::syntax::Atom;
+use ir::{Mems, PassError};
 use prim::PrimType;
 
 impl Gen<'_, '_> {
@@ -38,10 +39,8 @@ impl Gen<'_, '_> {
         let width = lanes(types);
         let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
-        let shifted = self.lane_arrays("shifted", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);
         let mut mapped = Vec::new();
-        let neutral = self.neutral(scan.operators, types)?;
         let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
@@ -59,22 +58,7 @@ impl Gen<'_, '_> {
                     Ok(())
                 })
             })?;
-            let mut distance = 1;
-            while distance < width {
-                for (((&to, &from), &ty), &ne) in
-                    shifted.iter().zip(&scanned).zip(types).zip(&neutral)
-                {
-                    g.shift_lanes(to, from, ty, (width as u32, distance as u32), ne);
-                }
-                g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                    let before = g.load_all(&shifted, types, Expr::Var(w), "before");
-                    let values = g.load_all(&scanned, types, Expr::Var(w), "x");
-                    g.combine(scan.operators, &before, &values)?;
-                    g.store_all(&scanned, types, Expr::Var(w), &before);
-                    Ok(())
-                })?;
-                distance *= 2;
-            }
+            g.scan_lanes(scan.operators, types, &scanned, width)?;
             let next = g.copies(accs, types);
             let last = g.load_all(&scanned, types, Expr::i64(width - 1), "last");
             g.combine(scan.operators, &next, &last)?;
@@ -102,6 +86,33 @@ impl Gen<'_, '_> {
         })?;
         let rest = self.name_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
         self.scan_points(scan, accs, rest, hi)
+    }
+
+    /// Scans arrays in the frame, one vector long, in logarithmic steps.
+    pub(crate) fn scan_lanes(
+        &mut self,
+        operators: &[Operator<Mems>],
+        types: &[PrimType],
+        arrays: &[Var],
+        width: i64,
+    ) -> Result<(), PassError> {
+        let shifted = self.lane_arrays("shifted", types, width);
+        let neutral = self.neutral(operators, types)?;
+        let mut distance = 1;
+        while distance < width {
+            for (((&to, &from), &ty), &ne) in shifted.iter().zip(arrays).zip(types).zip(&neutral) {
+                self.shift_lanes(to, from, ty, (width as u32, distance as u32), ne);
+            }
+            self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
+                let before = g.load_all(&shifted, types, Expr::Var(w), "before");
+                let values = g.load_all(arrays, types, Expr::Var(w), "x");
+                g.combine(operators, &before, &values)?;
+                g.store_all(arrays, types, Expr::Var(w), &before);
+                Ok(())
+            })?;
+            distance *= 2;
+        }
+        Ok(())
     }
 
     /// The points `lo..hi` one after another, scanned from `accs` on.

@@ -2,15 +2,15 @@
 //! contiguous streams read in step.
 //!
 //! ```text
-//! chunk lo..hi              acc[0..S] = ne;  length = (hi - lo) / S^2 * S
-//!                           for first in 0, S, 2S .. length
-//!                             tile[k][w] = xs[lo + w*length + first + k]    k, w < S
-//!                             for k < S: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
+//! chunk lo..hi              acc[0..S] = ne;  length = (hi - lo) / (S*L) * L
+//!                           for first in 0, L, 2L .. length
+//!                             tile[k][w] = xs[lo + w*length + first + k]    k < L, w < S
+//!                             for k < L: for w < S: acc[w] = op acc[w] <body on tile[k][w]>
 //!                           acc = op acc[0] .. acc[S-1] <points lo + S*length .. hi>
 //! ```
 //!
-//! One long chain of dependent operations becomes `S` that run side by side in
-//! the lanes of a vector, and regrouping changes no bit of an exact operator's
+//! `L` is a vector's lanes, `S` one or two times as many. One long chain of
+//! dependent operations becomes `S` that run side by side, and regrouping changes no bit of an exact operator's
 //! result. Each stream lies in its own stretch of memory, so elements that the
 //! body reads at its index are brought into lane order by transposing square
 //! tiles, which stay in registers or the first cache: the CPU's form of the
@@ -53,7 +53,7 @@ impl Gen<'_, '_> {
         chunk: Var,
         types: &[PrimType],
     ) -> (Expr, Expr) {
-        let tile = Expr::i64(lanes(types) * lanes(types));
+        let tile = Expr::i64(lanes(types) * lanes(types) * vectors(types));
         let tiles = div(n.clone(), tile.clone());
         let (lo, hi) = self.bounds(tiles, chunks.clone(), Expr::Var(chunk));
         let next = add(Expr::Var(chunk), Expr::i64(1));
@@ -76,31 +76,61 @@ impl Gen<'_, '_> {
         lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
-        let streams = lanes(types);
-        let side = Expr::i64(streams);
-        let buffers = self.lane_arrays("accs", types, streams);
+        let mut total: Option<Vec<Var>> = None;
+        let mut lo = lo;
+        for vectors in (1..=vectors(types)).rev() {
+            let part = self.fold_tiles(mapped, space, operators, types, vectors, (&mut lo, &hi))?;
+            match &total {
+                Some(total) => self.combine(operators, total, &part)?,
+                None => total = Some(part),
+            }
+        }
+        let accs = total.ok_or_else(|| PassError::bug("a reduction without streams"))?;
+        self.points(space, lo, hi, |g, results| {
+            let values = g.values(&results[..types.len()], types)?;
+            g.combine(operators, &accs, &values)?;
+            g.write_point(mapped, space, &results[types.len()..])
+        })?;
+        Ok(accs)
+    }
+
+    /// The accumulators of as many of the points `lo..hi` as make whole tiles of
+    /// streams that fill so many vectors; `lo` moves to the first point after.
+    fn fold_tiles(
+        &mut self,
+        mapped: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &[Operator<Mems>],
+        types: &[PrimType],
+        vectors: i64,
+        (lo, hi): (&mut Expr, &Expr),
+    ) -> Result<Vec<Var>, PassError> {
+        let side = lanes(types);
+        let count = side * vectors;
+        let (depth, streams) = (Expr::i64(side), Expr::i64(count));
+        let buffers = self.lane_arrays("accs", types, count);
         let neutral = self.neutral(operators, types)?;
-        self.for_seq("w", Expr::i64(0), side.clone(), true, |g, w| {
+        self.for_seq("w", Expr::i64(0), streams.clone(), true, |g, w| {
             g.store_all(&buffers, types, Expr::Var(w), &neutral);
             Ok(())
         })?;
         let points = sub(hi.clone(), lo.clone());
-        let tiles = div(points, Expr::i64(streams * streams));
+        let tiles = div(points, Expr::i64(side * count));
         let tiles = self.name_value(tiles, PrimType::I64, "tiles");
-        let length = mul(tiles.clone(), side.clone());
+        let length = mul(tiles.clone(), depth.clone());
         let length = self.name_value(length, PrimType::I64, "length");
-        let inputs = self.tiled_inputs(space, streams)?;
+        let inputs = self.tiled_inputs(space, side * count)?;
         self.for_seq("tile", Expr::i64(0), tiles, false, |g, tile| {
-            let first = add(lo.clone(), mul(Expr::Var(tile), side.clone()));
+            let first = add(lo.clone(), mul(Expr::Var(tile), depth.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
             for input in &inputs {
-                g.fill_tile(input, streams, &first, &length);
+                g.fill_tile(input, side, vectors, &first, &length);
             }
-            g.for_seq("k", Expr::i64(0), side.clone(), false, |g, k| {
+            g.for_seq("k", Expr::i64(0), depth.clone(), false, |g, k| {
                 let step = add(first, Expr::Var(k));
                 let step = g.name_value(step, PrimType::I64, "step");
-                g.for_seq("w", Expr::i64(0), side.clone(), true, |g, w| {
-                    let place = add(mul(Expr::Var(k), side.clone()), Expr::Var(w));
+                g.for_seq("w", Expr::i64(0), streams.clone(), true, |g, w| {
+                    let place = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
                     for input in &inputs {
                         let access = at(input.tile, input.elem, place.clone());
                         g.tiled.insert(input.name, access);
@@ -113,19 +143,10 @@ impl Gen<'_, '_> {
         for input in &inputs {
             self.tiled.remove(&input.name);
         }
-        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
-        self.for_seq("w", Expr::i64(1), side.clone(), false, |g, w| {
-            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
-            g.combine(operators, &accs, &values)
-        })?;
-        let rest = add(lo, mul(length, side));
-        let rest = self.name_value(rest, PrimType::I64, "rest");
-        self.points(space, rest, hi, |g, results| {
-            let values = g.values(&results[..types.len()], types)?;
-            g.combine(operators, &accs, &values)?;
-            g.write_point(mapped, space, &results[types.len()..])
-        })?;
-        Ok(accs)
+        self.scan_lanes(operators, types, &buffers, count)?;
+        let rest = add(lo.clone(), mul(length, streams));
+        *lo = self.name_value(rest, PrimType::I64, "rest");
+        Ok(self.load_all(&buffers, types, Expr::i64(count - 1), "acc"))
     }
 
     /// New arrays in the frame, one for each type.
@@ -149,7 +170,7 @@ impl Gen<'_, '_> {
     }
 
     /// The elements that the body reads at its index, each with a tile.
-    fn tiled_inputs(&mut self, space: &Space<'_>, side: i64) -> Result<Vec<Input>, PassError> {
+    fn tiled_inputs(&mut self, space: &Space<'_>, size: i64) -> Result<Vec<Input>, PassError> {
         let at_index = DimIndex::Fix(Atom::Var(space.index));
         let bound: FxHashSet<Name> = (space.body.stms.iter())
             .flat_map(|stm| stm.pat.iter().map(|param| param.name))
@@ -187,36 +208,46 @@ impl Gen<'_, '_> {
                     offset,
                     strides,
                 },
-                tile: self.frame_array("tile", elem, side * side),
+                tile: self.frame_array("tile", elem, size),
             });
         }
         Ok(inputs)
     }
 
-    /// Each stream's next elements: one row of the source, one column of the tile.
-    fn fill_tile(&mut self, input: &Input, side: i64, first: &Expr, length: &Expr) {
+    /// Each stream's next elements: one row of the source, one column of the
+    /// tile, in squares that are a vector wide.
+    fn fill_tile(&mut self, input: &Input, side: i64, vectors: i64, first: &Expr, length: &Expr) {
         let Some(stride) = input.array.strides.first() else {
             return;
         };
-        let offset = add(
-            input.array.offset.clone(),
-            mul(first.clone(), stride.clone()),
-        );
-        self.emit(Stmt::Copy {
-            to: Region {
-                buffer: input.tile,
-                offset: Expr::i64(0),
-                strides: vec![Expr::i64(1), Expr::i64(side)],
-            },
-            from: Region {
-                buffer: input.array.buffer,
-                offset,
-                strides: vec![mul(length.clone(), stride.clone()), stride.clone()],
-            },
-            elem: input.elem,
-            extents: vec![Expr::i64(side), Expr::i64(side)],
-        });
+        for vector in 0..vectors {
+            let skipped = mul(length.clone(), Expr::i64(vector * side));
+            let offset = add(
+                input.array.offset.clone(),
+                mul(add(first.clone(), skipped), stride.clone()),
+            );
+            self.emit(Stmt::Copy {
+                to: Region {
+                    buffer: input.tile,
+                    offset: Expr::i64(vector * side),
+                    strides: vec![Expr::i64(1), Expr::i64(side * vectors)],
+                },
+                from: Region {
+                    buffer: input.array.buffer,
+                    offset,
+                    strides: vec![mul(length.clone(), stride.clone()), stride.clone()],
+                },
+                elem: input.elem,
+                extents: vec![Expr::i64(side), Expr::i64(side)],
+            });
+        }
     }
+}
+
+/// How many vectors of streams: two, so that one computes while the other waits,
+/// unless that takes too many registers.
+fn vectors(types: &[PrimType]) -> i64 {
+    if types.len() <= 2 { 2 } else { 1 }
 }
 
 /// How many points side by side: as many lanes as the widest of these types has
