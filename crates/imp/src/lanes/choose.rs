@@ -13,7 +13,7 @@ use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use super::{Decision, Mode, Options};
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
-use prim::{PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -21,6 +21,9 @@ use std::sync::Arc;
 const WORTH: f64 = 0.85;
 /// Independent loops around each other that are looked at.
 const MAX_NEST: usize = 4;
+/// Rounds of inner loops up to this cost leave the machine idle between
+/// operations that depend on each other.
+const SHORT_ROUND: f64 = 24.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -37,7 +40,8 @@ struct Candidate {
     lanes: u32,
     cost: f64,
     /// Whether it is better left to LLVM's loop vectoriser: a plain loop, unless
-    /// it is one whose lanes part ways once, around accesses in order.
+    /// it is one whose lanes part ways once, around accesses in order, and the
+    /// machine has masks.
     left: bool,
 }
 
@@ -200,7 +204,9 @@ impl Planner<'_> {
         Ok(Candidate {
             lanes: shapes.lanes,
             cost: groups * (body + 1.0) + 3.0,
-            left: is_plain(&f.body) && (costs.gathers || costs.parts != 1),
+            left: is_plain(&f.body)
+                && !is_short(f)
+                && (self.options.bytes < 64 || costs.gathers || costs.parts != 1),
         })
     }
 
@@ -214,8 +220,8 @@ impl Planner<'_> {
             .unwrap_or(3);
         let mut lanes = (self.options.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
-        let registers = Costs::vector(shapes, self.machine()).once(&f.body);
-        if loops && registers <= 24.0 {
+        let round = Costs::vector(shapes, self.machine()).round(&f.body);
+        if loops && round <= SHORT_ROUND {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
@@ -266,6 +272,31 @@ impl Planner<'_> {
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         in_order.then_some(groups * (body + 1.0) + 10.0)
     }
+}
+
+/// Whether a loop has so few iterations, known now, that LLVM would unroll it
+/// before it looks for vectors, and no products that LLVM alone knows to widen.
+fn is_short(f: &For) -> bool {
+    fn byte_product(e: &Expr) -> bool {
+        match e {
+            Expr::Binary(BinOp::Mul, PrimType::I8, _, _) => true,
+            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => byte_product(x),
+            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => {
+                byte_product(x) || byte_product(y)
+            }
+            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
+                byte_product(x) || byte_product(y) || byte_product(z)
+            }
+            _ => false,
+        }
+    }
+    let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
+    constant
+        && trips(f) <= f64::from(MAX_LANES)
+        && !f.body.iter().any(|stmt| match stmt {
+            Stmt::Set(_, e) | Stmt::Store(_, e) => byte_product(e),
+            _ => false,
+        })
 }
 
 /// Whether a body is code that LLVM's loop vectoriser knows how to deal with:

@@ -201,7 +201,12 @@ impl<'s, 'a> Costs<'s, 'a> {
             Expr::Unary(op, ty, x) => self.operator(&[x], *ty, false, unary_price(*op, *ty)),
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
-                self.operator(&[x, y], *ty, affine, binary_price(*op, *ty))
+                let price = match &**y {
+                    // Multiplications and shifts.
+                    Expr::Const(_) if is_division(*op) => price(4.0, 6.0),
+                    _ => binary_price(*op, *ty),
+                };
+                self.operator(&[x, y], *ty, affine, price)
             }
             Expr::Compare(_, ty, x, y) => self.operator(&[x, y], *ty, false, price(1.0, 1.0)),
             Expr::Convert(_, from, to, x) => {
@@ -215,7 +220,15 @@ impl<'s, 'a> Costs<'s, 'a> {
                 self.operator(&[x], wide, narrows, price)
             }
             Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, price(1.0, 1.0)),
-            Expr::Fma(ty, x, y, z) => self.operator(&[x, y, z], *ty, false, price(1.0, 1.0)),
+            Expr::Fma(ty, x, y, z) => {
+                // The smallest machines have no instruction.
+                let price = if self.machine.bytes < 32 {
+                    by_lane(CALL, CALL)
+                } else {
+                    price(1.0, 1.0)
+                };
+                self.operator(&[x, y, z], *ty, false, price)
+            }
             Expr::Math(_, ty, args) => {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, by_lane(CALL, CALL))
@@ -366,7 +379,7 @@ impl<'s, 'a> Costs<'s, 'a> {
     }
 
     /// The cost of statements if every loop in them runs once.
-    pub(super) fn once(&mut self, stmts: &[Stmt]) -> f64 {
+    fn once(&mut self, stmts: &[Stmt]) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
                 .iter()
@@ -375,6 +388,17 @@ impl<'s, 'a> Costs<'s, 'a> {
                     stmt => self.stmt(stmt, &mut |costs, stmts| costs.once(stmts)),
                 })
                 .sum()
+        })
+    }
+
+    /// The cost of one round of the dearest loop, 0 if there is none.
+    pub(super) fn round(&mut self, stmts: &[Stmt]) -> f64 {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().fold(0.0, |most: f64, stmt| match stmt {
+                Stmt::While(_, body) | Stmt::For(For { body, .. }) => most.max(self.once(body)),
+                Stmt::If(_, yes, no) => most.max(self.round(yes)).max(self.round(no)),
+                _ => most,
+            })
         })
     }
 
@@ -414,6 +438,13 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
     })
 }
 
+fn is_division(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
+    )
+}
+
 /// Whether an expression has a scalar division, which must not run unless a
 /// check before it did.
 fn divides(e: &Expr) -> bool {
@@ -427,11 +458,8 @@ fn divides(e: &Expr) -> bool {
         | Expr::All(x)
         | Expr::FirstLane(x) => any(&[x]),
         Expr::Binary(op, _, x, y) => {
-            let division = matches!(
-                op,
-                BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
-            );
-            division || any(&[x, y])
+            let constant = matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0));
+            is_division(*op) && !constant || any(&[x, y])
         }
         Expr::Compare(_, _, x, y) | Expr::Extract(x, y) | Expr::Shift(x, _, y) => any(&[x, y]),
         Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => any(&[x, y, z]),

@@ -23,7 +23,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`expand`] | copies of small arrays become loops |
+//! | [`expand`], [`sink`] | before: copies of small arrays become loops, stores move behind conditionals |
 //! | [`places`], [`walk`] | where variables are named |
 //! | [`legal`] | which loops can run in lanes |
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
@@ -40,6 +40,7 @@ mod emit;
 mod expand;
 mod legal;
 mod places;
+mod sink;
 mod value;
 mod vary;
 mod walk;
@@ -111,6 +112,7 @@ pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decisi
     }
     for function in &mut program.functions {
         expand::expand(function);
+        sink::sink(function);
         let places = Places::new(function);
         let plan = choose::plan(function, &places, options);
         decisions.extend(plan.decisions);
