@@ -45,6 +45,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) applications: u32,
     /// How many applications of parametric modules are being checked.
     pub(crate) applying: u32,
+    /// How many modules enclose what is being checked.
+    pub(crate) modules: u32,
     /// Whether a specification of a module type is being read.
     pub(crate) in_spec: bool,
     /// The file whose entry points count, while it is being checked.
@@ -52,6 +54,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) entries: Vec<crate::tast::Entry>,
     /// What is known of functions beside their types.
     pub(crate) functions: crate::consume::Functions,
+    /// Literals of the definition that is being checked, until types are known.
+    pub(crate) literals: Vec<crate::limits::Literal>,
 }
 
 /// Local values of type `i64` and what they were bound to, in terms of values of
@@ -107,10 +111,12 @@ impl<'a> Checker<'a> {
             names: NameCache::default(),
             applications: 0,
             applying: 0,
+            modules: 0,
             in_spec: false,
             in_root: false,
             entries: Vec::new(),
             functions: crate::consume::Functions::default(),
+            literals: Vec::new(),
         }
     }
 
@@ -494,33 +500,6 @@ impl<'a> Checker<'a> {
 
     // ------------------------------------------------------------ suggestions
 
-    /// The name in scope that is most like `wanted`, if any is like it.
-    pub(crate) fn suggest(&self, wanted: &str, candidates: &[Symbol]) -> Option<Name> {
-        // Short names differ by little from many others.
-        let limit = match wanted.chars().count() {
-            0..=2 => return None,
-            3..=4 => 1,
-            5..=7 => 2,
-            _ => 3,
-        };
-        let mut best: Option<(usize, Name)> = None;
-        for symbol in candidates {
-            let name = self.interner.resolve(*symbol);
-            if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
-                continue;
-            }
-            let distance = edit_distance(wanted, &name);
-            let better = match &best {
-                None => distance <= limit,
-                Some((d, other)) => distance < *d || (distance == *d && name < *other),
-            };
-            if better {
-                best = Some((distance, name));
-            }
-        }
-        best.map(|(_, name)| name)
-    }
-
     /// The base of every scope: built-in types are found by spelling, built-in
     /// operators and the module `intrinsics` by name.
     pub(crate) fn bind_builtins(&mut self) {
@@ -577,24 +556,4 @@ impl<'a> Checker<'a> {
         let diag = crate::explain::mismatch(self, expected, found, why, what).at(span, "");
         self.report(diag);
     }
-}
-
-/// Number of insertions, deletions and replacements between two words.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = *slot;
-            left = cost.min(left + 1).min(*slot + 1);
-            *slot = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

@@ -36,6 +36,7 @@ impl<'a> Checker<'a> {
             }
             ast::ExpKind::Lit(lit) => {
                 let (value, ty) = self.literal(lit, span);
+                self.note_literal(lit, false, &ty, span);
                 node(ExpKind::Lit(value, ScalarType::I64), ty, span)
             }
             ast::ExpKind::Var(name) => self.variable(name, span),

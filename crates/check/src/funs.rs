@@ -206,7 +206,8 @@ impl<'a> Checker<'a> {
             open.dims.push((var, Dim::Var(dim)));
             vars.push(var);
         }
-        let pat = self.pattern(pat);
+        let mut bound = sizes.iter().map(|ident| (ident.name, ident.span)).collect();
+        let pat = self.pat(pat, &mut bound);
         let pat_ty = self.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
         self.unify(
@@ -294,7 +295,7 @@ impl<'a> Checker<'a> {
         }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
-            let mut bound = Vec::new();
+            let mut bound = bound_sizes(source.type_params);
             let params: Vec<Pat> = source.params.iter().map(|p| c.pat(p, &mut bound)).collect();
             let declared = source.ret.map(|te| c.declared_ret(te));
             let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
@@ -570,6 +571,14 @@ fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
             TypeParam::Type(..) => None,
         })
         .collect()
+}
+
+/// The names of size parameters, which a pattern may not bind again.
+fn bound_sizes(params: &[ast::TypeParam]) -> crate::pats::Bound {
+    let sizes = params
+        .iter()
+        .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));
+    sizes.map(|p| (p.name.name, p.name.span)).collect()
 }
 
 /// Where the value of an expression comes from, past its bindings.

@@ -22,6 +22,7 @@ mod exps;
 mod funs;
 mod infer;
 pub mod intrinsics;
+mod limits;
 mod loops;
 mod matching;
 mod module_types;

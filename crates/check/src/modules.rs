@@ -60,6 +60,10 @@ impl<'a> Checker<'a> {
         match &decl.kind {
             DeclKind::Local(inner) => self.decl(inner, None),
             DeclKind::Val(bind) => {
+                if self.modules > 0 && bind.keyword == ast::ValKeyword::Entry {
+                    let message = "Entry points may not be declared inside of modules";
+                    self.error("entry-in-module", bind.name.span, message);
+                }
                 let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, entry.clone());
@@ -139,9 +143,11 @@ impl<'a> Checker<'a> {
         let (mut def, scheme) = self.function(&source);
         let keyword = bind.keyword == ast::ValKeyword::Entry || &*text == "main";
         def.entry = self.in_root && keyword;
+        self.check_literals();
         self.finish_def(&mut def);
         if self.diags.len() == errors {
             self.check_matches(&def);
+            self.check_recursion(&def, bind);
             if !self.in_prelude {
                 self.check_consumption(&def);
             }
@@ -231,7 +237,9 @@ impl<'a> Checker<'a> {
             ModExpKind::Decls(decls) => {
                 let saved = self.snapshot();
                 let in_root = std::mem::replace(&mut self.in_root, false);
+                self.modules += 1;
                 let exports = self.decls(decls);
+                self.modules -= 1;
                 self.in_root = in_root;
                 self.env = saved;
                 Module::Struct(Rc::new(exports))

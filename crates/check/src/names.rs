@@ -4,10 +4,11 @@ use crate::checker::Checker;
 use crate::env::{Entry, Module};
 use crate::exps::node;
 use crate::intrinsics::Intrinsic;
-use crate::tast::{Exp, ExpKind, Ty};
+use crate::tast::{Exp, ExpKind, Name, Ty};
 use syntax::ast::{self, Ident, Liftedness, QualName};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
+use syntax::symbol::Symbol;
 
 impl<'a> Checker<'a> {
     /// Follows a name through modules: what it refers to, and the labels after
@@ -87,11 +88,44 @@ impl<'a> Checker<'a> {
         found
     }
 
+    /// The name in scope that is most like `wanted`, if any is like it.
+    pub(crate) fn suggest(&self, wanted: &str, candidates: &[Symbol]) -> Option<Name> {
+        // Short names differ by little from many others.
+        let limit = match wanted.chars().count() {
+            0..=2 => return None,
+            3..=4 => 1,
+            5..=7 => 2,
+            _ => 3,
+        };
+        let mut best: Option<(usize, Name)> = None;
+        for symbol in candidates {
+            let name = self.interner.resolve(*symbol);
+            if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
+                continue;
+            }
+            let distance = edit_distance(wanted, &name);
+            let better = match &best {
+                None => distance <= limit,
+                Some((d, other)) => distance < *d || (distance == *d && name < *other),
+            };
+            if better {
+                best = Some((distance, name));
+            }
+        }
+        best.map(|(_, name)| name)
+    }
+
     pub(crate) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
         let Some((entry, labels)) = self.find_term(name) else {
             let ty = self.fresh(span);
             return node(ExpKind::Hole, ty, span);
         };
+        let text = self.name(name.name.name);
+        if text.starts_with('_') && name.quals.is_empty() && !self.in_prelude {
+            let message =
+                format!("the variable `{text}` starts with an underscore: it may not be used");
+            self.error("underscore-use", span, message);
+        }
         let start = name.quals.first().map_or(name.name.span, |q| q.span);
         let mut exp = self.reference(&entry, if labels.is_empty() { span } else { start });
         for label in labels {
@@ -142,4 +176,24 @@ impl<'a> Checker<'a> {
         self.env.leave(mark);
         exp
     }
+}
+
+/// Number of insertions, deletions and replacements between two words.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = *slot;
+            left = cost.min(left + 1).min(*slot + 1);
+            *slot = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
 }

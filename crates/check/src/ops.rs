@@ -85,7 +85,15 @@ impl<'a> Checker<'a> {
         operand: &'a ast::Exp,
         span: Span,
     ) -> Exp {
+        let is_literal = matches!(operand.kind, ast::ExpKind::Lit(_));
+        let noted = self.literals.len();
         let operand = self.exp(operand);
+        if is_literal
+            && op == SourceOp::Neg
+            && let Some(last) = self.literals.get_mut(noted)
+        {
+            last.negative = true;
+        }
         let fun = self.overloaded(op, at);
         self.apply(fun, vec![operand], span)
     }

@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
                     format!("the name `{name}` is bound twice"),
                 )
                 .at(ident.span, "")
-                .also(first, "bound here first"),
+                .also(first, "also bound here"),
             );
         }
         bound.push((ident.name, ident.span));
@@ -144,6 +144,7 @@ impl<'a> Checker<'a> {
 
     fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
         let (value, ty) = self.literal(lit, span);
+        self.note_literal(lit, negative, &ty, span);
         let value = match value {
             Scalar::I64(n) if negative => Scalar::I64(n.wrapping_neg()),
             Scalar::F64(x) if negative => Scalar::F64(-x),

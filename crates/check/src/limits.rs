@@ -1,0 +1,221 @@
+//! What a definition may not do beside having the wrong types: literals that its
+//! types cannot hold, and recursion that cannot be compiled to first-order calls.
+
+use crate::checker::Checker;
+use crate::tast::{Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
+use crate::visit::children;
+use prim::ScalarType;
+use syntax::ast::{self, Lit};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// A literal without a suffix, whose type is to be inferred.
+pub(crate) struct Literal {
+    /// Its size; exact for integers up to 2 to the power of 53.
+    value: Number,
+    /// Whether a minus stands before it.
+    pub(crate) negative: bool,
+    ty: Ty,
+    span: Span,
+}
+
+enum Number {
+    Int(u128),
+    Float(f64),
+}
+
+impl Checker<'_> {
+    /// Notes a literal whose type is not known yet.
+    pub(crate) fn note_literal(&mut self, lit: &Lit, negative: bool, ty: &Ty, span: Span) {
+        let value = match lit {
+            Lit::Int(n, None) => Number::Int(*n),
+            Lit::Float(x, None) => Number::Float(*x),
+            _ => return,
+        };
+        let ty = ty.clone();
+        self.literals.push(Literal {
+            value,
+            negative,
+            ty,
+            span,
+        });
+    }
+
+    /// Reports the literals that do not fit their types.
+    pub(crate) fn check_literals(&mut self) {
+        for literal in std::mem::take(&mut self.literals) {
+            let Ty::Scalar(ty) = self.tables.resolve(&literal.ty) else {
+                continue;
+            };
+            if !literal.fits(ty) {
+                let text = self.sources.snippet(literal.span).to_owned();
+                let sign = if literal.negative { "-" } else { "" };
+                let message = format!("the literal `{sign}{text}` is out of bounds for `{ty}`");
+                self.error("literal-range", literal.span, message);
+            }
+        }
+    }
+
+    /// Reports recursion with other functions as arguments than the definition's
+    /// own, and functions as results of recursive functions.
+    pub(crate) fn check_recursion(&mut self, def: &Def, bind: &ast::ValBind) {
+        let lifted: Vec<TyVarId> = bind
+            .type_params
+            .iter()
+            .filter(|param| !matches!(param.kind, ast::TypeParamKind::Size))
+            .zip(&def.ty_params)
+            .filter(|(param, _)| {
+                matches!(
+                    param.kind,
+                    ast::TypeParamKind::Type(ast::Liftedness::Lifted)
+                )
+            })
+            .map(|(_, var)| *var)
+            .collect();
+        let mut walk = Recursion {
+            def,
+            functions: def
+                .params
+                .iter()
+                .map(|pat| holds_function(&pat.ty, &lifted))
+                .collect(),
+            found: Vec::new(),
+            mentioned: false,
+        };
+        walk.exp(&def.body);
+        let mut found = std::mem::take(&mut walk.found);
+        if walk.mentioned && holds_function(&def.ret.ty, &lifted) {
+            let message = "The result of a recursive function is not first-order";
+            found.push((def.span, message.to_owned()));
+        }
+        for (span, message) in found {
+            self.report(
+                Diagnostic::error("higher-order-recursion", message)
+                    .at(span, "")
+                    .hint("recursive functions take and give functions in restricted ways only"),
+            );
+        }
+    }
+}
+
+impl Literal {
+    fn fits(&self, ty: ScalarType) -> bool {
+        if ty.is_float() {
+            let x = match self.value {
+                Number::Int(n) => n as f64,
+                Number::Float(x) => x,
+            };
+            return x.is_finite()
+                && match ty {
+                    ScalarType::F16 => x < 65520.0,
+                    ScalarType::F32 => (x as f32).is_finite(),
+                    _ => true,
+                };
+        }
+        let Number::Int(n) = self.value else {
+            return true;
+        };
+        let bits = 8 * ty.size() as u32;
+        match (ty.is_signed(), self.negative) {
+            _ if !ty.is_int() => true,
+            (true, true) => n <= 1 << (bits - 1),
+            (true, false) => n < 1 << (bits - 1),
+            (false, true) => n == 0,
+            (false, false) => n < 1 << bits,
+        }
+    }
+}
+
+struct Recursion<'d> {
+    def: &'d Def,
+    /// Which parameters may be functions.
+    functions: Vec<bool>,
+    found: Vec<(Span, String)>,
+    mentioned: bool,
+}
+
+impl Recursion<'_> {
+    fn exp(&mut self, exp: &Exp) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp));
+    }
+
+    fn exp_inner(&mut self, exp: &Exp) {
+        let own = |e: &Exp| matches!(e.kind, ExpKind::Var { id, .. } if id == self.def.var);
+        match &exp.kind {
+            ExpKind::Apply { fun, args } if own(fun) => {
+                self.mentioned = true;
+                self.call(args, exp.span);
+                args.iter().for_each(|arg| self.exp(arg));
+                return;
+            }
+            ExpKind::Var { .. } if own(exp) => {
+                self.mentioned = true;
+                if self.functions.contains(&true) {
+                    let message = "A recursive function with a higher-order parameter may only be \
+                                   applied, to all of its arguments";
+                    self.found.push((exp.span, message.to_owned()));
+                }
+            }
+            ExpKind::Let { binds, .. } => {
+                for bind in binds {
+                    if let crate::tast::Bind::Fun(def) = bind {
+                        self.exp(&def.body);
+                    }
+                }
+            }
+            _ => {}
+        }
+        children(exp, &mut |child| self.exp(child));
+    }
+
+    fn call(&mut self, args: &[Exp], span: Span) {
+        if !self.functions.contains(&true) {
+            return;
+        }
+        if args.len() < self.def.params.len() {
+            let message =
+                "A recursive application of a higher-order function is not fully saturated";
+            self.found.push((span, message.to_owned()));
+            return;
+        }
+        let params = self.def.params.iter().zip(args).zip(&self.functions);
+        for ((param, arg), function) in params {
+            if *function && !same(param_var(param), arg) {
+                let message = "A recursive application must have its higher-order arguments \
+                               passed unchanged";
+                self.found.push((arg.span, message.to_owned()));
+            }
+        }
+    }
+}
+
+fn param_var(pat: &crate::tast::Pat) -> Option<VarId> {
+    match &pat.kind {
+        PatKind::Var(var) => Some(*var),
+        PatKind::Attr(_, inner) => param_var(inner),
+        _ => None,
+    }
+}
+
+fn same(param: Option<VarId>, arg: &Exp) -> bool {
+    match (&arg.kind, param) {
+        (ExpKind::Var { id, .. }, Some(param)) => *id == param,
+        // Components of a pattern are passed on as they were bound.
+        (_, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether values of the type may hold functions.
+fn holds_function(ty: &Ty, lifted: &[TyVarId]) -> bool {
+    match ty {
+        Ty::Arrow(_) => true,
+        Ty::Var(var) => lifted.contains(var),
+        Ty::Scalar(_) | Ty::Array(_) | Ty::Abstract(..) => false,
+        Ty::Tuple(parts) => parts.iter().any(|ty| holds_function(ty, lifted)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty, lifted)),
+        Ty::Sum(constrs) => constrs
+            .iter()
+            .any(|(_, tys)| tys.iter().any(|ty| holds_function(ty, lifted))),
+    }
+}
