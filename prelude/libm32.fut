@@ -387,7 +387,7 @@ def sinpi (x: f32): f32 =
   let s = if r > 0.5 then 1 - r else if r < -0.5 then -1 - r else r
   in if s == 0 then x * 0 else sinpi_near s
 
--- | cos (pi x): exact at multiples of a half. At most 1.35 ulp.
+-- | cos (pi x): exact at multiples of a half. At most 1.4 ulp.
 def cospi (x: f32): f32 = sinpi_near (0.5 - abs (less_turns x))
 
 -- | tan (pi x): exact at multiples of a quarter. At most 1 ulp.

