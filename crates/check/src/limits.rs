@@ -2,7 +2,9 @@
 //! types cannot hold, and recursion that cannot be compiled to first-order calls.
 
 use crate::checker::Checker;
-use crate::tast::{Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
+use crate::infer::Mentions;
+use crate::intrinsics::Intrinsic;
+use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
 use crate::visit::children;
 use prim::ScalarType;
 use syntax::ast::{self, Lit};
@@ -53,6 +55,22 @@ impl Checker<'_> {
                 let message = format!("the literal `{sign}{text}` is out of bounds for `{ty}`");
                 self.error("literal-range", literal.span, message);
             }
+        }
+    }
+
+    /// Reports comparisons of values whose type is a parameter of the definition.
+    pub(crate) fn check_equality(&mut self, def: &Def) {
+        let mut found = Vec::new();
+        equality(&def.body, &def.ty_params, &mut found);
+        for span in found {
+            self.report(
+                Diagnostic::error(
+                    "no-equality",
+                    "a type parameter does not support equality: it may stand for a function",
+                )
+                .at(span, "")
+                .hint("take a function that compares"),
+            );
         }
     }
 
@@ -126,6 +144,31 @@ impl Literal {
     }
 }
 
+/// The uses of `==` and `!=` on values that hold one of the type parameters.
+fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        if let ExpKind::Intrinsic {
+            fun: Intrinsic::Equal { .. },
+            ty_args,
+            ..
+        } = &exp.kind
+        {
+            let of = |ty: &Ty| Mentions::of(ty).types;
+            if ty_args.iter().flat_map(of).any(|var| params.contains(&var)) {
+                out.push(exp.span);
+            }
+        }
+        if let ExpKind::Let { binds, .. } = &exp.kind {
+            for bind in binds {
+                if let Bind::Fun(def) = bind {
+                    equality(&def.body, params, out);
+                }
+            }
+        }
+        children(exp, &mut |child| equality(child, params, out));
+    });
+}
+
 struct Recursion<'d> {
     def: &'d Def,
     /// Which parameters may be functions.
@@ -158,7 +201,7 @@ impl Recursion<'_> {
             }
             ExpKind::Let { binds, .. } => {
                 for bind in binds {
-                    if let crate::tast::Bind::Fun(def) = bind {
+                    if let Bind::Fun(def) = bind {
                         self.exp(&def.body);
                     }
                 }

@@ -440,6 +440,17 @@ impl<'a> Checker<'a> {
             let name = self.name(symbol);
             let what = format!("`{name}` does not have the specified type");
             self.mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
+        } else if !self.functions.fit(value.target, &wanted.ty, &own.ty) {
+            let name = self.name(symbol);
+            let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
+            let message =
+                format!("`{name}` consumes more than is specified, or shares what must be unique");
+            self.report(
+                Diagnostic::error("unique-mismatch", message)
+                    .at(span, "")
+                    .note(format!("specified: `val {name} : {wanted}`"))
+                    .note(format!("found    : `val {name} : {own}`")),
+            );
         }
         let mut via = match &used.kind {
             ExpKind::Var {

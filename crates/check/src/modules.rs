@@ -148,6 +148,7 @@ impl<'a> Checker<'a> {
         if self.diags.len() == errors {
             self.check_matches(&def);
             self.check_recursion(&def, bind);
+            self.check_equality(&def);
             if !self.in_prelude {
                 self.check_consumption(&def);
             }
@@ -230,7 +231,12 @@ impl<'a> Checker<'a> {
         match &me.kind {
             ModExpKind::Var(name) => {
                 let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
-                self.find_module(&path).unwrap_or_else(empty_module)
+                let module = self.find_module(&path).unwrap_or_else(empty_module);
+                if matches!(module, Module::Intrinsics) && !self.in_prelude {
+                    let message = "The 'intrinsics' module may not be used in module expressions.";
+                    self.error("intrinsics-module", me.span, message);
+                }
+                module
             }
             ModExpKind::Parens(inner) => self.mod_exp(inner),
             ModExpKind::Import(import) => self.import(import),

@@ -205,7 +205,7 @@ fn what_is_not_supported_has_a_name() {
     for (text, name) in [
         ("entry main (x: f32) = vjp (\\y -> y * y) x 1", "automatic differentiation"),
         ("entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)", ""),
-        ("def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f (\\x -> g x + n) (n - 1)
+        ("def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f g (n - 1)
           entry main (n: i64) = f (+ 1) n", "recursive functions"),
     ] {
         match compile(text) {

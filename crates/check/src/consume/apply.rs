@@ -2,11 +2,36 @@
 //! result may share.
 
 use super::alias::{Aliases, Root, holds_memory, set};
-use super::{Consume, Origin, Owner};
-use crate::tast::{Exp, ExpKind, Ty, Uniq};
+use super::{Consume, Functions, Origin, Owner};
+use crate::env::Target;
+use crate::tast::{Exp, ExpKind, RetType, Ty, Uniq};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use syntax::diag::Diagnostic;
+
+impl Functions {
+    /// Whether a function consumes no more and shares no more than what is
+    /// specified says.
+    pub(crate) fn fit(&self, function: Target, specified: &Ty, found: &Ty) -> bool {
+        if consumes_more(specified, found) {
+            return false;
+        }
+        let Some((arity, wanted, own)) = last_results(specified, found) else {
+            return true;
+        };
+        if !wanted.unique.any() || !holds_memory(&wanted.ty) {
+            return true;
+        }
+        let Target::Var(var) = function else {
+            return true;
+        };
+        match self.inferred.get(&var) {
+            Some((n, unique)) => *n != arity || covers(unique, &wanted.unique, &wanted.ty),
+            None if self.declared.contains(&var) => covers(&own.unique, &wanted.unique, &wanted.ty),
+            None => true,
+        }
+    }
+}
 
 impl Consume<'_> {
     /// An application; `exp` is the whole.
@@ -122,7 +147,7 @@ impl Consume<'_> {
     /// must give what is unique where the parameter says so.
     fn argument(&mut self, expected: &Ty, arg: &Exp) {
         let lambda = self.lambda.take();
-        let (Ty::Arrow(wanted), Ty::Arrow(found)) = (expected, &arg.ty) else {
+        let Some((arity, wanted, found)) = last_results(expected, &arg.ty) else {
             return;
         };
         if consumes_more(expected, &arg.ty) {
@@ -133,23 +158,19 @@ impl Consume<'_> {
             self.diags.push(diag);
             return;
         }
-        let (mut arity, mut wanted, mut found) = (1, wanted, found);
-        while let (Ty::Arrow(w), Ty::Arrow(f)) = (&wanted.ret.ty, &found.ret.ty) {
-            (wanted, found, arity) = (w, f, arity + 1);
-        }
-        if !wanted.ret.unique.any() || !holds_memory(&wanted.ret.ty) {
+        if !wanted.unique.any() || !holds_memory(&wanted.ty) {
             return;
         }
         let known = match &arg.kind {
             ExpKind::Lambda(lambda_exp) if lambda_exp.params.len() == arity => lambda,
             ExpKind::Var { id, .. } => match self.functions.inferred.get(id) {
                 Some((n, unique)) if *n == arity => Some(unique.clone()),
-                None if self.functions.declared.contains(id) => Some(found.ret.unique.clone()),
+                None if self.functions.declared.contains(id) => Some(found.unique.clone()),
                 _ => None,
             },
             _ => None,
         };
-        if known.is_some_and(|known| !covers(&known, &wanted.ret.unique, &wanted.ret.ty)) {
+        if known.is_some_and(|known| !covers(&known, &wanted.unique, &wanted.ty)) {
             let message =
                 "The argument is a function whose result is not unique, but it must be".to_owned();
             let diag = Diagnostic::error("unique-result", message)
@@ -158,6 +179,19 @@ impl Consume<'_> {
             self.diags.push(diag);
         }
     }
+}
+
+/// What is left of two function types after all parameters that both have, and
+/// how many these are.
+fn last_results<'t>(x: &'t Ty, y: &'t Ty) -> Option<(usize, &'t RetType, &'t RetType)> {
+    let (Ty::Arrow(x), Ty::Arrow(y)) = (x, y) else {
+        return None;
+    };
+    let (mut arity, mut x, mut y) = (1, &x.ret, &y.ret);
+    while let (Ty::Arrow(a), Ty::Arrow(b)) = (&x.ty, &y.ty) {
+        (arity, x, y) = (arity + 1, &a.ret, &b.ret);
+    }
+    Some((arity, x, y))
 }
 
 /// The aliases of a result in which `unique` parts share nothing.
