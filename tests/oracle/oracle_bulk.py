@@ -178,6 +178,11 @@ def per_row(xss):
     return [[xs.count(b) for b in range(3)] for xs in xss] or Empty([0, 3])
 
 
+@oracle(SCANS, "[]i32")
+def rows_behind(m, xs):
+    return [sum(xs[:i + 1]) - x for i, x in enumerate(xs)]
+
+
 def spread(k, i):
     return (i * 7919 + i // 13) % k
 

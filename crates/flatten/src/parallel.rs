@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A screma that both scans and reduces becomes a segscan that also maps out
-//! what is reduced, and a segred over that.
+//! what is reduced, and a segred over that. One whose post lambda takes arrays
+//! becomes a segscan that maps them out, and a segmap over that.
 
 use crate::convert::Ctx;
 use crate::decomp;
@@ -97,6 +98,13 @@ fn screma(
     }
     if !s.scans.is_empty() && !s.reduces.is_empty() {
         return split(ctx, pat, aux, s, out);
+    }
+    let mut s = s;
+    if let Some(post) = s
+        .post
+        .take_if(|post| post.params.iter().any(|p| p.ty.is_array()))
+    {
+        return map_after(ctx, pat, aux, s, post, out);
     }
     let Screma {
         width,
@@ -306,6 +314,34 @@ fn split(
         post: None,
     };
     screma(ctx, pat, aux, second, out)
+}
+
+/// A scan, and its post lambda as a map over what the scan maps out: a segscan
+/// keeps what it scanned until carries are known, but no arrays beside it.
+fn map_after(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    scan: Screma,
+    post: Lambda<Soacs>,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let width = scan.width;
+    let arrays: Vec<Param<Soacs>> = post
+        .params
+        .iter()
+        .map(|param| ctx.fresh_soac("xs", param.ty.array_of(width)))
+        .collect();
+    let map = Screma {
+        width,
+        inputs: arrays.iter().map(|p| p.name).collect(),
+        map: post,
+        scans: Vec::new(),
+        reduces: Vec::new(),
+        post: None,
+    };
+    screma(ctx, arrays, aux.clone(), scan, out)?;
+    screma(ctx, pat, aux, map, out)
 }
 
 /// Operators on arrays: rule G4 where the operator is a map, else the map part

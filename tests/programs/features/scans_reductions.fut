@@ -129,3 +129,17 @@ entry nests [a] [b] [c] (x: [a][b][c]i32) : ([a]i32, [a][b]i32, [b][c]i32, [a][b
   , reduce (map2 (map2 (+))) (replicate b (replicate c 0)) x
   , map (\m -> let k = i32.sum (flatten m) in map (scan (+) k) m) x
   )
+
+-- Rows that are made before a scan and used behind it.
+-- ==
+-- entry: rows_behind
+-- input { 2i64 [1, 2, 3] }
+-- output { [0i32, 1i32, 3i32] }
+-- input { 3i64 empty([0]i32) }
+-- output { empty([0]i32) }
+-- input { 2i64 [5, -1, 7, 0, 100] }
+-- output { [0i32, 5i32, 4i32, 11i32, 11i32] }
+entry rows_behind [n] (m: i64) (xs: [n]i32) : [n]i32 =
+  let (as, rows) =
+    unzip (map (\x -> (x, loop row = replicate m x for i < m do row with [i] = row[i] * i32.i64 (i + 2))) xs)
+  in map2 (\a row -> a + row[0] - row[1]) (scan (+) 0 as) rows
