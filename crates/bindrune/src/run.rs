@@ -40,10 +40,6 @@ pub fn run(args: Args) -> ExitCode {
         stdout: &mut std::io::stdout(),
         stderr: &mut std::io::stderr(),
     };
-    let code = runtime::exe::run(
-        image,
-        std::iter::once(name).chain(args.options),
-        streams,
-    );
+    let code = runtime::exe::run(image, std::iter::once(name).chain(args.options), streams);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
