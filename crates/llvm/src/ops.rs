@@ -13,7 +13,7 @@ mod lanes;
 use crate::emit::{Emit, call_value};
 use crate::error::{Error, Res};
 use crate::types::Value;
-use build::{float_like, int_like, shaped};
+use build::{float_like, int_like, lanes_of};
 use inkwell::builder::Builder;
 use inkwell::{FloatPredicate, IntPredicate};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
@@ -115,12 +115,12 @@ impl<'c> Ops<'_, '_, 'c> {
             }
             ConvOp::FToS => {
                 let x = self.finite_or_zero(from, x)?;
-                self.saturating("llvm.fptosi.sat", to, x)
+                self.saturating(true, to, x)
             }
             ConvOp::FToU => {
                 let x = self.finite_or_zero(from, x)?;
-                let signed = self.saturating("llvm.fptosi.sat", to, x)?;
-                let unsigned = self.saturating("llvm.fptoui.sat", to, x)?;
+                let signed = self.saturating(true, to, x)?;
+                let unsigned = self.saturating(false, to, x)?;
                 self.select(self.is_less(x, float_like(x, 0.0)?)?, signed, unsigned)
             }
             ConvOp::FConv => self.float_to_float(from, to, x),
@@ -145,10 +145,49 @@ impl<'c> Ops<'_, '_, 'c> {
         self.select(infinite, float_like(x, 0.0)?, x)
     }
 
-    fn saturating(&self, name: &str, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
-        let to = shaped(x, self.emit.types.int(to).into())?;
-        let f = self.emit.intrinsic(name, &[to, x.get_type()])?;
-        call_value(self.builder, f, &[x])
+    /// The integer next to a float towards 0, or the one at the end of the range;
+    /// 0 for a NaN.
+    fn saturating(&self, signed: bool, to: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let ty = self.emit.types.int(to);
+        if lanes_of(x).is_none() {
+            let name = if signed {
+                "llvm.fptosi.sat"
+            } else {
+                "llvm.fptoui.sat"
+            };
+            let f = self.emit.intrinsic(name, &[ty.into(), x.get_type()])?;
+            return call_value(self.builder, f, &[x]);
+        }
+        // LLVM would take that intrinsic lane by lane. The bounds are powers of
+        // two (but for 0), hence exact, and `high` is not in range.
+        let bits = to.bits() - u32::from(signed);
+        let high = float_like(x, 2f64.powi(bits as i32))?;
+        let low = float_like(
+            x,
+            if signed {
+                -(2f64.powi(bits as i32))
+            } else {
+                0.0
+            },
+        )?;
+        let above = self.float_compare(FloatPredicate::OGE, x, high)?;
+        let below = self.float_compare(FloatPredicate::OLT, x, low)?;
+        let number = self.float_compare(FloatPredicate::ORD, x, x)?;
+        let inside = self.and(number, self.not(self.or(above, below)?)?)?;
+        let inner = self.select(inside, x, float_like(x, 0.0)?)?;
+        let types = &self.emit.types;
+        // All narrow integers lie within the signed ones of 32 bits.
+        let (middle, signed_middle) = match to.bits() {
+            64 => (types.i64, signed),
+            32 => (types.i32, signed),
+            _ => (types.i32, true),
+        };
+        let inner = self.float_to_int(inner, middle, signed_middle)?;
+        let inner = self.resize(inner, ty, true)?;
+        let most = u64::MAX >> (64 - bits);
+        let least = if signed { !most } else { 0 };
+        let ends = self.select(below, int_like(inner, least)?, inner)?;
+        self.select(above, int_like(inner, most)?, ends)
     }
 
     fn is_less(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {

@@ -74,7 +74,7 @@ fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
 }
 
 /// A type with as many lanes as a value.
-pub fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
+fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
     match elem {
         BasicTypeEnum::IntType(elem) => Ok(shaped_int(x, elem)),
         BasicTypeEnum::FloatType(elem) => {
@@ -230,6 +230,31 @@ impl<'c> Ops<'_, '_, 'c> {
                 b.build_unsigned_int_to_float(x, to, "")?.into()
             }
             _ => return Err(unfit("an integer")),
+        })
+    }
+
+    /// The integer next to a float that is in range, towards 0.
+    pub(super) fn float_to_int(
+        &self,
+        x: Value<'c>,
+        to: IntType<'c>,
+        signed: bool,
+    ) -> Res<Value<'c>> {
+        let b = self.builder;
+        Ok(match (x, shaped_int(x, to)) {
+            (Value::FloatValue(x), BasicTypeEnum::IntType(to)) if signed => {
+                b.build_float_to_signed_int(x, to, "")?.into()
+            }
+            (Value::FloatValue(x), BasicTypeEnum::IntType(to)) => {
+                b.build_float_to_unsigned_int(x, to, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) if signed => {
+                b.build_float_to_signed_int(x, to, "")?.into()
+            }
+            (Value::VectorValue(x), BasicTypeEnum::VectorType(to)) => {
+                b.build_float_to_unsigned_int(x, to, "")?.into()
+            }
+            _ => return Err(unfit("a float")),
         })
     }
 

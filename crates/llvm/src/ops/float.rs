@@ -4,7 +4,7 @@
 //! multiply-add) the step through single precision rounds to odd, which loses
 //! nothing that the second rounding needs.
 
-use super::build::float_like;
+use super::build::{float_like, int_like, lanes_of};
 use super::{Ops, no_operator};
 use crate::error::Res;
 use crate::types::Value;
@@ -18,7 +18,12 @@ impl<'c> Ops<'_, '_, 'c> {
             return Ok(x);
         }
         let half = self.bits_as(x, self.emit.types.half)?;
-        self.float_resize(half, self.emit.types.f32)
+        let wide = self.float_resize(half, self.emit.types.f32)?;
+        if lanes_of(x).is_none() {
+            return Ok(wide);
+        }
+        // LLVM would compare and round halves as such, lane by lane.
+        self.intrinsic("llvm.arithmetic.fence", &[wide])
     }
 
     /// A computed float as it is kept.
@@ -84,8 +89,8 @@ impl<'c> Ops<'_, '_, 'c> {
 
     pub(super) fn half_unary(&self, op: UnOp, x: Value<'c>) -> Res<Value<'c>> {
         match op {
-            UnOp::FNeg => self.xor(x, super::int_like(x, 0x8000)?),
-            UnOp::FAbs => self.and(x, super::int_like(x, 0x7fff)?),
+            UnOp::FNeg => self.xor(x, int_like(x, 0x8000)?),
+            UnOp::FAbs => self.and(x, int_like(x, 0x7fff)?),
             _ => {
                 let wide = self.widened(PrimType::F16, x)?;
                 self.narrowed(PrimType::F16, self.float_unary(op, PrimType::F32, wide)?)
