@@ -24,6 +24,9 @@ const MAX_NEST: usize = 4;
 /// Rounds of inner loops up to this cost leave the machine idle between
 /// operations that depend on each other.
 const SHORT_ROUND: f64 = 24.0;
+/// Bodies without loops from this cost on are too long for the machine to begin
+/// the next group while one is under way.
+const LONG_BODY: f64 = 200.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -211,7 +214,7 @@ impl Planner<'_> {
     }
 
     /// As many lanes as a register has of the widest type that matters; twice
-    /// as many where a short chain of operations would leave the machine idle.
+    /// as many where chains of operations would leave the machine idle.
     fn width(&self, f: &For, shapes: &mut Shapes<'_>, weights: [f64; 4], loops: bool) -> u32 {
         let total: f64 = weights.iter().sum();
         let log2 = (0..4)
@@ -220,8 +223,13 @@ impl Planner<'_> {
             .unwrap_or(3);
         let mut lanes = (self.options.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
-        let round = Costs::vector(shapes, self.machine()).round(&f.body);
-        if loops && round <= SHORT_ROUND {
+        let mut costs = Costs::vector(shapes, self.machine());
+        let idle = if loops {
+            costs.round(&f.body) <= SHORT_ROUND
+        } else {
+            costs.block(&f.body) >= LONG_BODY
+        };
+        if idle {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
