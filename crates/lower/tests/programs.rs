@@ -203,15 +203,27 @@ fn failures_tell_the_calls_around_them() {
 #[test]
 fn what_is_not_supported_has_a_name() {
     for (text, name) in [
-        ("entry main (x: f32) = vjp (\\y -> y * y) x 1", "automatic differentiation"),
-        ("entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)", ""),
-        ("def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f g (n - 1)
-          entry main (n: i64) = f (+ 1) n", "recursive functions"),
+        (
+            "entry main (x: f32) = vjp (\\y -> y * y) x 1",
+            "automatic differentiation",
+        ),
+        (
+            "entry main (n: i64) = map (\\i -> i64.sum (iota i)) (iota n)",
+            "",
+        ),
+        (
+            "def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f g (n - 1)
+          entry main (n: i64) = f (+ 1) n",
+            "recursive functions",
+        ),
     ] {
         match compile(text) {
             Ok(_) => assert!(name.is_empty(), "{text}"),
             Err(message) => {
-                assert!(!name.is_empty() && message.contains("not supported yet"), "{message}");
+                assert!(
+                    !name.is_empty() && message.contains("not supported yet"),
+                    "{message}"
+                );
                 assert!(message.contains(name), "{message}");
             }
         }
