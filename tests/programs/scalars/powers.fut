@@ -44,5 +44,5 @@ entry square_f64 [n] (xs: [n]f64) (two: f64) : bool =
 -- ==
 -- entry: powers
 -- input { [2f64, 2f64, 9f64, -2f64, 10f64, 0.5f64, 1f64] [10f64, -1f64, 0.5f64, 3f64, -3f64, 4f64, 1e9f64] }
--- output { [1024f64, 0.5f64, 3f64, -8f64, 0.001f64, 0.0625f64, 1f64] }
+-- output { [1024.0f64, 0.5f64, 3.0f64, -8.0f64, 0.001f64, 0.0625f64, 1.0f64] }
 entry powers [n] (xs: [n]f64) (ys: [n]f64) : [n]f64 = map2 (**) xs ys
