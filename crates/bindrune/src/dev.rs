@@ -82,7 +82,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     match output {
         Output::Text(_) if args.run => Err(common::fail(
-            "only stages between `lower` and `mem` can be evaluated",
+            "only stages between `lower` and `lanes` can be evaluated",
         )),
         Output::Text(text) => common::put(&text),
         Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry),
@@ -115,7 +115,7 @@ impl Observer for Notes {
 
     fn lanes(&mut self, decisions: &[Decision]) {
         for decision in decisions {
-            let written = writeln!(self.lanes, "-- {decision}");
+            let written = writeln!(self.lanes, "// {decision}");
             debug_assert!(written.is_ok(), "writing to a string does not fail");
         }
     }

@@ -127,18 +127,20 @@ impl Session {
     /// IR text of any level that can be read back.
     pub fn read_ir(&self, text: &str) -> Result<Ir, Failure> {
         fn level<L: ir::Level>(text: &str) -> Result<ir::Program<L>, Failure> {
-            ir::text::parse(text).map_err(|e| {
-                Failure::message("ir-syntax", format!("{}:{}: {}", e.line, e.col, e.message))
-            })
+            ir::text::parse(text).map_err(|e| syntax_error(&e))
+        }
+        fn syntax_error(error: &ir::text::ParseError) -> Failure {
+            Failure::message("ir-syntax", error.to_string())
         }
         let ir = match ir::text::level_of(text) {
             Some("soacs") => Ir::Soacs(level::<Soacs>(text)?),
             Some("segs") => Ir::Segs(level::<Segs>(text)?),
             Some("mems") => Ir::Mems(level::<Mems>(text)?),
+            Some("imp") => Ir::Imp(imp::parse(text).map_err(|e| syntax_error(&e))?),
             _ => {
                 return Err(Failure::message(
                     "ir-syntax",
-                    "IR text begins with its level: `soacs`, `segs` or `mems`",
+                    "IR text begins with its level: `soacs`, `segs`, `mems` or `imp`",
                 ));
             }
         };

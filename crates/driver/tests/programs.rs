@@ -38,6 +38,16 @@ fn text_forms_are_read_back_equal() {
             }
         }
     }
+    fn imp_back(program: &imp::Program) -> Result<(), String> {
+        let text = imp::print(program);
+        let read = imp::parse(&text).map_err(|e| e.to_string())?;
+        if read == *program {
+            return Ok(());
+        }
+        let again = imp::print(&read);
+        let pair = text.lines().zip(again.lines()).find(|(a, b)| a != b);
+        Err(format!("something else is read back: {pair:?}"))
+    }
     every_program(|program| {
         let mut problems = Vec::new();
         for (stage, ir) in program.stages().unwrap_or_default() {
@@ -45,9 +55,13 @@ fn text_forms_are_read_back_equal() {
                 Ir::Soacs(program) => back(program),
                 Ir::Segs(program) => back(program),
                 Ir::Mems(program) => back(program),
-                Ir::Imp(_) => Ok(()),
+                Ir::Imp(program) => imp_back(program),
             };
             problems.extend(result.err().map(|e| format!("after {stage}: {e}")));
+        }
+        if let Ok(lanes) = program.lanes() {
+            let result = imp_back(lanes);
+            problems.extend(result.err().map(|e| format!("with vectors: {e}")));
         }
         problems
     });
@@ -88,6 +102,36 @@ fn passes_keep_the_meaning() {
                 }
             }
             before = Some((ir, outcomes));
+        }
+        problems
+    });
+}
+
+#[test]
+fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
+    every_program(|program| {
+        let (Ok(before), Ok(plain)) = (program.last_outcomes(), program.imp()) else {
+            return Vec::new();
+        };
+        let outcomes = |imp: &imp::Program| program.outcomes(&Ir::Imp(imp.clone()));
+        let mut levels = vec![("imp", outcomes(plain))];
+        match program.lanes() {
+            Ok(lanes) if lanes != plain => levels.push(("lanes", outcomes(lanes))),
+            Ok(_) => {}
+            Err(message) => return vec![message],
+        }
+        let mut problems = Vec::new();
+        for (level, outcomes) in levels {
+            for (((case, entry), before), now) in program.calls().zip(before).zip(&outcomes) {
+                let result =
+                    as_expected(program, case, now.as_deref()).and_then(|()| match (before, now) {
+                        (Ok(before), Ok(now)) => all_same_bits(before, now),
+                        _ => Ok(()),
+                    });
+                if let Err(what) = result {
+                    problems.push(format!("line {}, {entry}, {level}: {what}", case.line));
+                }
+            }
         }
         problems
     });

@@ -1,5 +1,5 @@
-//! Entry points of the core IR, at any level, called with values: what
-//! `ir::eval` does, in the terms of test blocks.
+//! Entry points of the IR, at any level, called with values: what `ir::eval` and
+//! `imp::eval` do, in the terms of test blocks.
 
 use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
 use ir::syntax::{EntryType, EntryValue};
@@ -32,12 +32,36 @@ pub fn call<L: Level>(
     entry: &str,
     args: &[Value],
 ) -> Result<Vec<Value>, Failure> {
-    let point = program
-        .entries
-        .iter()
-        .find(|point| &*point.name == entry)
-        .ok_or_else(|| Failure::Argument(format!("there is no entry point `{entry}`")))?;
-    let params = spread(&point.params);
+    let point = program.entries.iter().find(|point| &*point.name == entry);
+    let types = point.map(|point| (spread(&point.params), spread(&point.results)));
+    evaluate(entry, types, args, |args| {
+        ir::eval::eval_entry(program, entry, args).map_err(|error| from_error(&error, program))
+    })
+}
+
+/// Evaluates an entry point of the imperative IR.
+pub fn call_imp(
+    program: &imp::Program,
+    entry: &str,
+    args: &[Value],
+) -> Result<Vec<Value>, Failure> {
+    let point = program.entries.iter().find(|point| &*point.name == entry);
+    let types = point.map(|point| (imp_spread(&point.params), imp_spread(&point.results)));
+    evaluate(entry, types, args, |args| {
+        imp::eval::eval_entry(program, entry, args)
+            .map_err(|error| failure(&error, error.to_string()))
+    })
+}
+
+/// Evaluates an entry point with types of parameters and results.
+fn evaluate(
+    entry: &str,
+    types: Option<(Vec<ValueType>, Vec<ValueType>)>,
+    args: &[Value],
+    eval: impl FnOnce(Vec<EvalValue>) -> Result<Vec<EvalValue>, Failure>,
+) -> Result<Vec<Value>, Failure> {
+    let (params, types) =
+        types.ok_or_else(|| Failure::Argument(format!("there is no entry point `{entry}`")))?;
     if !params
         .iter()
         .copied()
@@ -58,9 +82,7 @@ pub fn call<L: Level>(
     }
     let too_large = || Failure::Evaluator("an argument is too large to evaluate".to_owned());
     let args: Option<Vec<EvalValue>> = args.iter().map(to_core).collect();
-    let results = ir::eval::eval_entry(program, entry, args.ok_or_else(too_large)?)
-        .map_err(|error| from_error(&error, program))?;
-    let types = spread(&point.results);
+    let results = eval(args.ok_or_else(too_large)?)?;
     if results.len() != types.len() {
         return Err(Failure::Evaluator(format!(
             "{} results where the entry point has {}",
@@ -78,7 +100,10 @@ pub fn call<L: Level>(
 }
 
 fn from_error<L: Level>(error: &EvalError, program: &Program<L>) -> Failure {
-    let text = error.render(&program.files);
+    failure(error, error.render(&program.files))
+}
+
+fn failure(error: &EvalError, text: String) -> Failure {
     match error.class {
         ErrorClass::Failure => Failure::Program(text),
         ErrorClass::Argument => Failure::Argument(text),
@@ -93,6 +118,20 @@ fn spread(values: &[EntryValue]) -> Vec<ValueType> {
             EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
             EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
             EntryType::Opaque { parts, .. } => parts.iter().for_each(|part| go(part, types)),
+        }
+    }
+    let mut types = Vec::new();
+    values.iter().for_each(|value| go(&value.ty, &mut types));
+    types
+}
+
+/// The same of the imperative IR.
+fn imp_spread(values: &[imp::EntryValue]) -> Vec<ValueType> {
+    fn go(ty: &imp::EntryType, types: &mut Vec<ValueType>) {
+        match ty {
+            imp::EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
+            imp::EntryType::Array(elem, rank) => types.push(ValueType::new(*elem, *rank)),
+            imp::EntryType::Opaque(parts) => parts.iter().for_each(|part| go(part, types)),
         }
     }
     let mut types = Vec::new();

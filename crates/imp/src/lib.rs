@@ -19,12 +19,13 @@
 //! or failure, every owned variable that is not a result gives its reference
 //! back. So nothing leaks when a check fails.
 
+pub mod eval;
 pub mod generate;
 pub mod lanes;
-mod print;
 mod syntax;
+pub mod text;
 mod verify;
 
-pub use print::print;
 pub use syntax::*;
+pub use text::{parse, print};
 pub use verify::{VerifyError, verify};

@@ -42,7 +42,8 @@ mod parse;
 mod print;
 
 pub use cursor::Parser;
-pub use print::{Note, Printer};
+pub use lex::{is_identifier, is_plain_hint, quote};
+pub use print::{Note, Printer, scalar as show_scalar};
 
 use crate::name::{Name, NameTable};
 use crate::syntax::{Level, Program};

@@ -5,7 +5,7 @@
 use crate::common;
 use driver::Ir;
 use ir::eval::EvalValue;
-use ir::syntax::{EntryPoint, EntryType, EntryValue};
+use ir::syntax::{EntryType, EntryValue};
 use std::process::ExitCode;
 use value::{Reader, Value, ValueType};
 
@@ -15,29 +15,46 @@ pub fn run(ir: &Ir, entry: &str) -> Result<(), ExitCode> {
         Ir::Soacs(program) => level(program, entry),
         Ir::Segs(program) => level(program, entry),
         Ir::Mems(program) => level(program, entry),
-        Ir::Imp(_) => Err(common::fail(
-            "the imperative IR is not evaluated; `bindrune run` runs the code",
-        )),
+        Ir::Imp(program) => imperative(program, entry),
     }
 }
 
 fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), ExitCode> {
-    let point = program
-        .entries
-        .iter()
-        .find(|point| &*point.name == entry)
-        .ok_or_else(|| {
-            let names: Vec<&str> = program.entries.iter().map(|point| &*point.name).collect();
-            common::fail(format_args!(
-                "there is no entry point `{entry}`; there are: {}",
-                names.join(", ")
-            ))
-        })?;
-    let args = read_args(point)?;
-    let results = ir::eval::eval_entry(program, entry, args)
+    let names = program.entries.iter().map(|point| &*point.name);
+    let point = &program.entries[position(names, entry)?];
+    let (mut params, mut results) = (Vec::new(), Vec::new());
+    spread(&point.params, &mut params);
+    spread(&point.results, &mut results);
+    let values = ir::eval::eval_entry(program, entry, read_args(params)?)
         .map_err(|error| common::fail(error.render(&program.files)))?;
-    let mut types = Vec::new();
-    spread(&point.results, &mut types);
+    write_results(&values, results)
+}
+
+fn imperative(program: &imp::Program, entry: &str) -> Result<(), ExitCode> {
+    let names = program.entries.iter().map(|point| &*point.name);
+    let point = &program.entries[position(names, entry)?];
+    let (mut params, mut results) = (Vec::new(), Vec::new());
+    spread_words(&point.params, &mut params);
+    spread_words(&point.results, &mut results);
+    let values = imp::eval::eval_entry(program, entry, read_args(params)?).map_err(common::fail)?;
+    write_results(&values, results)
+}
+
+/// The position of an entry point among all.
+fn position<'a>(
+    names: impl Iterator<Item = &'a str> + Clone,
+    entry: &str,
+) -> Result<usize, ExitCode> {
+    names.clone().position(|name| name == entry).ok_or_else(|| {
+        let names: Vec<&str> = names.collect();
+        common::fail(format_args!(
+            "there is no entry point `{entry}`; there are: {}",
+            names.join(", ")
+        ))
+    })
+}
+
+fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), ExitCode> {
     let mut text = String::new();
     for (result, ty) in results.iter().zip(types) {
         let value = to_value(result, ty)
@@ -60,9 +77,19 @@ fn spread(values: &[EntryValue], types: &mut Vec<ValueType>) {
     values.iter().for_each(|value| go(&value.ty, types));
 }
 
-fn read_args(point: &EntryPoint) -> Result<Vec<EvalValue>, ExitCode> {
-    let mut types = Vec::new();
-    spread(&point.params, &mut types);
+/// The same at the level of the imperative IR.
+fn spread_words(values: &[imp::EntryValue], types: &mut Vec<ValueType>) {
+    fn go(ty: &imp::EntryType, types: &mut Vec<ValueType>) {
+        match ty {
+            imp::EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
+            imp::EntryType::Array(elem, rank) => types.push(ValueType::new(*elem, *rank)),
+            imp::EntryType::Opaque(parts) => parts.iter().for_each(|p| go(p, types)),
+        }
+    }
+    values.iter().for_each(|value| go(&value.ty, types));
+}
+
+fn read_args(types: Vec<ValueType>) -> Result<Vec<EvalValue>, ExitCode> {
     let mut reader = Reader::stdin()
         .map_err(|error| common::fail(format_args!("cannot read standard input: {error}")))?;
     let mut args = Vec::with_capacity(types.len());

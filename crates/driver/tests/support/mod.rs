@@ -26,6 +26,7 @@ pub struct Program {
     /// What its test blocks say.
     pub spec: Spec,
     stages: OnceLock<Result<Vec<(String, Ir)>, String>>,
+    vectors: OnceLock<imp::Program>,
     last: OnceLock<Vec<Outcome>>,
 }
 
@@ -120,6 +121,7 @@ impl Program {
             path,
             spec,
             stages: OnceLock::new(),
+            vectors: OnceLock::new(),
             last: OnceLock::new(),
         }
     }
@@ -152,6 +154,31 @@ impl Program {
             }
         });
         stages.as_deref().map_err(Clone::clone)
+    }
+
+    /// The imperative IR as it is first.
+    pub fn imp(&self) -> Result<&imp::Program, String> {
+        let mut stages = self.stages()?.iter();
+        match stages.find_map(|(_, ir)| match ir {
+            Ir::Imp(program) => Some(program),
+            Ir::Soacs(_) | Ir::Segs(_) | Ir::Mems(_) => None,
+        }) {
+            Some(program) => Ok(program),
+            None => Err("there is no imperative IR".to_owned()),
+        }
+    }
+
+    /// The imperative IR with loops in lanes of vectors of 64 bytes, where that
+    /// pays, whatever this machine's vectors are.
+    pub fn lanes(&self) -> Result<&imp::Program, String> {
+        let program = self.imp()?;
+        Ok(self.vectors.get_or_init(|| {
+            let options = imp::lanes::Options {
+                mode: imp::lanes::Mode::Auto,
+                bytes: 64,
+            };
+            imp::lanes::vectorise(program.clone(), options).0
+        }))
     }
 
     /// The inputs of the test blocks, an entry point at a time.
@@ -188,7 +215,7 @@ impl Program {
                 Ir::Soacs(program) => harness::evaluate::call(program, entry, &args),
                 Ir::Segs(program) => harness::evaluate::call(program, entry, &args),
                 Ir::Mems(program) => harness::evaluate::call(program, entry, &args),
-                Ir::Imp(_) => Err(Failure::Evaluator("there is no evaluator".to_owned())),
+                Ir::Imp(program) => harness::evaluate::call_imp(program, entry, &args),
             }
         };
         self.calls().map(call).collect()

@@ -25,7 +25,7 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// At the beginning of the text.
-    pub(super) fn new(text: &'a str) -> Result<Self> {
+    pub fn new(text: &'a str) -> Result<Self> {
         let tokens = tokens(text)?;
         Ok(Self {
             text,
@@ -47,12 +47,36 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether nothing is left.
+    pub fn at_end(&self) -> bool {
+        *self.token() == Token::End
+    }
+
+    /// The names that follow a keyword anywhere in the text.
+    pub fn names_after(&self, keyword: &str) -> Vec<Arc<str>> {
+        let pairs = self.tokens.iter().zip(self.tokens.iter().skip(1));
+        pairs
+            .filter(|((token, _), _)| *token == Token::Ident(keyword))
+            .filter_map(|(_, (name, _))| match name {
+                Token::Ident(name) => Some(Arc::from(*name)),
+                Token::Text(name) => Some(Arc::from(name.as_str())),
+                Token::Number(_) | Token::Punct(_) | Token::End => None,
+            })
+            .collect()
+    }
+
+    /// The hints of the names since the last such call, by number.
+    pub fn take_hints(&mut self) -> FxHashMap<u32, Arc<str>> {
+        std::mem::take(&mut self.hints)
+    }
+
     /// An error at the current token.
     pub fn error<T>(&self, message: impl Into<String>) -> Result<T> {
         Err(error_at(self.text, self.tokens[self.at].1, message))
     }
 
-    pub(super) fn expected<T>(&self, what: &str) -> Result<T> {
+    /// An error that says what should stand here.
+    pub fn expected<T>(&self, what: &str) -> Result<T> {
         self.error(format!("expected {what}"))
     }
 
@@ -132,8 +156,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer without a suffix.
-    pub fn integer<T: TryFrom<i128>>(&mut self) -> Result<T> {
+    /// An integer without a suffix, if one is there and in range.
+    pub fn take_integer<T: TryFrom<i128>>(&mut self) -> Option<T> {
         let negative = self.peek("-");
         let at = self.at;
         if negative {
@@ -144,12 +168,20 @@ impl<'a> Parser<'a> {
             Token::Ident(_) | Token::Text(_) | Token::Punct(_) | Token::End => None,
         };
         let value = value.map(|x| if negative { -x } else { x });
-        if let Some(value) = value.and_then(|x| T::try_from(x).ok()) {
+        let value = value.and_then(|x| T::try_from(x).ok());
+        if value.is_some() {
             self.advance();
-            Ok(value)
         } else {
             self.at = at;
-            self.expected("an integer (in range, without a suffix)")
+        }
+        value
+    }
+
+    /// An integer without a suffix.
+    pub fn integer<T: TryFrom<i128>>(&mut self) -> Result<T> {
+        match self.take_integer() {
+            Some(value) => Ok(value),
+            None => self.expected("an integer (in range, without a suffix)"),
         }
     }
 
@@ -181,7 +213,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs `f` one level deeper.
-    pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             return self.error(format!("nested more than {MAX_DEPTH} deep"));
         }
@@ -246,7 +278,8 @@ impl<'a> Parser<'a> {
         self.list(Self::name)
     }
 
-    pub(super) fn fun_name(&mut self) -> Result<FunName> {
+    /// The name of a function.
+    pub fn fun_name(&mut self) -> Result<FunName> {
         match self.take_string() {
             Some(text) => Ok(FunName(text)),
             None => Ok(FunName(Arc::from(self.ident()?))),
@@ -254,7 +287,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A scalar constant, if one is there.
-    fn take_scalar(&mut self) -> Result<Option<Scalar>> {
+    pub fn take_scalar(&mut self) -> Result<Option<Scalar>> {
         let negative = self.peek("-");
         let next = if negative { self.at + 1 } else { self.at };
         let value = match self.tokens.get(next).map(|t| &t.0) {

@@ -19,18 +19,18 @@ pub(super) enum Token<'a> {
 
 /// Punctuation, longer ones first.
 const PUNCTUATION: &[&str] = &[
-    "->", "<-", ":+", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "*", "+", "-", "<", ">",
-    "@", "^", "?", "\\", "#",
+    "->", "<-", ":+", "..", "(", ")", "[", "]", "{", "}", ",", ":", ";", "=", "*", "+", "-", "<",
+    ">", "@", "^", "?", "\\", "#",
 ];
 
 /// Whether the text is one identifier token.
-pub(super) fn is_identifier(text: &str) -> bool {
+pub fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|b| starts_identifier(*b)) && identifier_len(bytes) == bytes.len()
 }
 
 /// Whether the text can stand before `_` and a number as a name's hint.
-pub(super) fn is_plain_hint(text: &str) -> bool {
+pub fn is_plain_hint(text: &str) -> bool {
     is_identifier(text) && !text.contains('.')
 }
 
@@ -166,7 +166,7 @@ pub(super) fn error_at(text: &str, offset: usize, message: impl Into<String>) ->
 }
 
 /// The text in quotes, escaped.
-pub(super) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -491,7 +491,7 @@ impl<'a> Printer<'a> {
 }
 
 /// A scalar constant with its type.
-pub(super) fn scalar(value: Scalar) -> String {
+pub fn scalar(value: Scalar) -> String {
     let ty = value.ty();
     let special = |x: f64, is_plain_nan: bool, finite: String| {
         if x.is_finite() {

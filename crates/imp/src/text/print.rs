@@ -1,30 +1,39 @@
-//! The text form of the imperative IR, for people; there is no parser for it.
-//!
-//! A variable is its hint, an underscore and its number. Operators are written
-//! as in every IR (`add.i32(a_1, b_2)`), but `i64` sums and products, which are
-//! what indices are made of, stand infix. Vectors have types such as `16 x f32`;
-//! operators on them look as on scalars. Tables come first, then functions.
+//! The printer.
 
 use crate::{
     Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Program, Region, Stmt, Var,
+    Program, Region, Stmt, Var, VarType,
 };
+use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
+use std::cell::Cell;
 use std::fmt::Write;
+
+/// Bytes of constant data in a line.
+const DATA_LINE: usize = 64;
 
 /// The program as text.
 pub fn print(program: &Program) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "program {:?}", program.source_name);
+    let _ = writeln!(out, "imp\nfile {}", quote(&program.source_name));
     for (i, check) in program.checks.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "check#{i} = {:?} at {:?}",
-            check.format, check.location
-        );
+        let (format, location) = (quote(&check.format), quote(&check.location));
+        let _ = writeln!(out, "check#{i} = {format} at {location}");
     }
     for (i, data) in program.data.iter().enumerate() {
-        let _ = writeln!(out, "data#{i}: {} = {} bytes", data.elem, data.bytes.len());
+        let _ = write!(out, "data#{i}: {} =", data.elem);
+        for line in data.bytes.chunks(DATA_LINE) {
+            out.push_str(if data.bytes.len() > DATA_LINE {
+                "\n  \""
+            } else {
+                " \""
+            });
+            for byte in line {
+                let _ = write!(out, "{byte:02x}");
+            }
+            out.push('"');
+        }
+        out.push('\n');
     }
     for (i, ty) in program.globals.iter().enumerate() {
         let _ = writeln!(out, "global#{i}: {ty}");
@@ -37,20 +46,42 @@ pub fn print(program: &Program) -> String {
     }
     for function in &program.functions {
         out.push('\n');
-        Printer {
-            program,
-            function,
-            out: &mut out,
-            depth: 1,
-        }
-        .function();
+        let mut printer = Printer::new(program, function);
+        let head = printer.head();
+        printer.block(&function.body);
+        let vars = printer.other_vars();
+        let _ = writeln!(out, "{head}{vars}{}}}", printer.out);
     }
     out
 }
 
+/// The first line of a statement.
+pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> String {
+    let mut printer = Printer::new(program, function);
+    printer.depth = 0;
+    // What stands in its blocks is of no interest.
+    match stmt {
+        Stmt::If(cond, _, _) => printer.line(&format!("if {}", printer.expr(cond))),
+        Stmt::While(cond, _) => printer.line(&format!("while {}", printer.var(*cond))),
+        Stmt::For(f) => printer.stmt(&Stmt::For(For {
+            body: Vec::new(),
+            how: f.how.clone(),
+            from: f.from.clone(),
+            to: f.to.clone(),
+            var: f.var,
+        })),
+        stmt => printer.stmt(stmt),
+    }
+    printer.out.lines().next().unwrap_or_default().to_owned()
+}
+
 fn function_name(program: &Program, id: u32) -> String {
     match program.functions.get(id as usize) {
-        Some(function) => function.name.to_string(),
+        // A function of the name `fun` would look like the head of another.
+        Some(function) if is_identifier(&function.name) && &*function.name != "fun" => {
+            function.name.to_string()
+        }
+        Some(function) => quote(&function.name),
         None => format!("?fun#{id}"),
     }
 }
@@ -62,48 +93,63 @@ fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "entry {}({}) -> ({}) = {}",
-        entry.name,
+        "entry {} = {} ({}) -> ({})",
+        quote(&entry.name),
+        function_name(program, entry.fun.0),
         values(&entry.params),
         values(&entry.results),
-        function_name(program, entry.fun.0)
     );
 }
 
 fn entry_value(value: &EntryValue) -> String {
     let star = if value.unique { "*" } else { "" };
-    let name = if value.name.is_empty() {
-        "_"
-    } else {
-        &value.name
-    };
-    format!(
-        "{name}: {star}{} = {}",
-        value.type_name,
-        entry_type(&value.ty)
-    )
+    let (name, type_name) = (quote(&value.name), quote(&value.type_name));
+    format!("{name}: {star}{type_name} as {}", entry_type(&value.ty))
 }
 
 fn entry_type(ty: &EntryType) -> String {
-    match ty {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match ty {
         EntryType::Scalar(ty) => ty.to_string(),
-        EntryType::Array(ty, rank) => format!("{}{ty}", "[]".repeat(*rank)),
+        EntryType::Array(ty, rank) => format!("array {rank} {ty}"),
         EntryType::Opaque(parts) => {
             let parts: Vec<String> = parts.iter().map(entry_type).collect();
-            format!("({})", parts.join(", "))
+            format!("opaque ({})", parts.join(", "))
         }
-    }
+    })
+}
+
+/// How much of a variable the text shows.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Shown {
+    Nowhere,
+    Name,
+    Type,
 }
 
 struct Printer<'a> {
     program: &'a Program,
     function: &'a Function,
-    out: &'a mut String,
+    shown: Vec<Cell<Shown>>,
+    /// Scalar arguments of calls that stood before their type did.
+    early: Vec<Var>,
+    out: String,
     depth: usize,
 }
 
-impl Printer<'_> {
-    fn function(&mut self) {
+impl<'a> Printer<'a> {
+    fn new(program: &'a Program, function: &'a Function) -> Self {
+        Self {
+            program,
+            function,
+            shown: vec![Cell::new(Shown::Nowhere); function.vars.len()],
+            early: Vec::new(),
+            out: String::new(),
+            depth: 1,
+        }
+    }
+
+    /// The first line of a function and its owned variables.
+    fn head(&self) -> String {
         let f = self.function;
         let marks = match (f.inline, f.recursive) {
             (false, false) => "",
@@ -111,18 +157,44 @@ impl Printer<'_> {
             (false, true) => "recursive ",
             (true, true) => "inline recursive ",
         };
+        let name = if is_identifier(&f.name) && &*f.name != "fun" {
+            f.name.to_string()
+        } else {
+            quote(&f.name)
+        };
         let (params, results) = (self.typed(&f.params), self.typed(&f.results));
-        let _ = writeln!(
-            self.out,
-            "{marks}fun {}({params}) -> ({results}) {{",
-            f.name
-        );
+        let mut head = format!("{marks}fun {name}({params}) -> ({results}) {{\n");
         if !f.owned.is_empty() {
-            let owned = self.vars(&f.owned);
-            self.line(&format!("owned {owned}"));
+            let _ = writeln!(head, "  owned {}", self.vars(&f.owned));
         }
-        self.block(&f.body);
-        self.out.push_str("}\n");
+        head
+    }
+
+    /// The variables of which the text so far does not say what they are.
+    fn other_vars(&self) -> String {
+        let other = |(shown, info): (&Cell<Shown>, &crate::VarInfo)| match info.ty {
+            VarType::Buffer => shown.get() < Shown::Name,
+            VarType::Scalar(_) | VarType::Vector(..) => shown.get() < Shown::Type,
+        };
+        let pairs = self.shown.iter().zip(&self.function.vars);
+        let others = (0..).zip(pairs).filter(|(_, pair)| other(*pair));
+        let mut vars: Vec<Var> = others.map(|(i, _)| Var(i)).collect();
+        vars.extend(&self.early);
+        vars.sort_unstable();
+        vars.dedup();
+        if vars.is_empty() {
+            String::new()
+        } else {
+            format!("  vars {}\n", self.typed(&vars))
+        }
+    }
+
+    fn show(&self, var: Var, shown: Shown) {
+        if let Some(cell) = self.shown.get(var.index())
+            && cell.get() < shown
+        {
+            cell.set(shown);
+        }
     }
 
     fn line(&mut self, text: &str) {
@@ -134,8 +206,10 @@ impl Printer<'_> {
     }
 
     fn var(&self, var: Var) -> String {
+        self.show(var, Shown::Name);
         match self.function.vars.get(var.index()) {
-            Some(info) => format!("{}_{}", info.hint, var.0),
+            Some(info) if is_plain_hint(&info.hint) => format!("{}_{}", info.hint, var.0),
+            Some(info) => format!("{}_{}", quote(&info.hint), var.0),
             None => format!("?_{}", var.0),
         }
     }
@@ -146,6 +220,7 @@ impl Printer<'_> {
     }
 
     fn typed_var(&self, var: Var) -> String {
+        self.show(var, Shown::Type);
         let ty = self
             .function
             .vars
@@ -235,7 +310,7 @@ impl Printer<'_> {
         } = access;
         let mut terms = Vec::new();
         if *offset != Expr::i64(0) || dims.is_empty() {
-            terms.push(self.expr(offset));
+            terms.push(format!("at {}", self.expr(offset)));
         }
         for (index, stride) in dims {
             terms.push(if *stride == Expr::i64(1) {
@@ -363,6 +438,13 @@ impl Printer<'_> {
                 "}".to_owned()
             }
             Stmt::Call { fun, args, results } => {
+                self.early.extend(args.iter().filter_map(|arg| match arg {
+                    Arg::Scalar(Expr::Var(v)) => {
+                        let shown = self.shown.get(v.index())?;
+                        (shown.get() < Shown::Type).then_some(*v)
+                    }
+                    Arg::Scalar(_) | Arg::Buffer(_) => None,
+                }));
                 let args: Vec<String> = args
                     .iter()
                     .map(|arg| match arg {
@@ -394,10 +476,10 @@ impl Printer<'_> {
             How::Seq { independent: true } => " independent".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
-                " tasks#{} {:?} at {:?} cost {} owned ({}) locals ({}) distinct ({})",
+                " tasks#{} {} at {} cost {} owned ({}) locals ({}) distinct ({})",
                 launch.id,
-                launch.name,
-                launch.provenance,
+                quote(&launch.name),
+                quote(&launch.provenance),
                 self.expr(&launch.cost),
                 self.vars(&launch.owned),
                 self.vars(&launch.locals),
@@ -409,13 +491,7 @@ impl Printer<'_> {
 
 fn constant(value: Scalar) -> String {
     match value {
-        Scalar::I8(x) => format!("{x}i8"),
-        Scalar::I16(x) => format!("{x}i16"),
-        Scalar::I32(x) => format!("{x}i32"),
         Scalar::I64(x) => x.to_string(),
-        Scalar::F16(x) => format!("{x:?}f16"),
-        Scalar::F32(x) => format!("{x:?}f32"),
-        Scalar::F64(x) => format!("{x:?}f64"),
-        Scalar::Bool(x) => x.to_string(),
+        other => show_scalar(other),
     }
 }

@@ -1,0 +1,232 @@
+//! The evaluator: what a program of the imperative IR does, with an eye on memory.
+//!
+//! Scalars are computed by [`prim::eval`], vectors lane by lane, tasks one after
+//! another in order. Buffers are blocks of bytes that count their references.
+//! Beside the results, the evaluator tells what compiled code cannot: that
+//!
+//! - a variable or element is read that was never set,
+//! - an access is outside of its block, or a lane outside of its vector,
+//! - a block is used after it was given back, or given back by whom it does not
+//!   belong to; one of the frame outlives it; one is never given back,
+//! - constant data, a global or an argument that is not unique is written,
+//! - the regions of a copy overlap, a division is by zero.
+//!
+//! Such an error is of the class [`ErrorClass::Bug`] and names the statement.
+//! What belongs to a task has no value when the task begins. Not noticed: that
+//! tasks or independent iterations meet in memory, that `distinct` is untrue.
+//!
+//! Interface and limits are those of [`ir::eval`].
+
+mod expr;
+mod machine;
+mod memory;
+
+use crate::{Check, EntryType, EntryValue, Program};
+use expr::{Slot, bytes_of};
+pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
+use machine::Machine;
+use memory::Kind;
+use prim::{Scalar, ScalarType};
+use std::fmt::Write;
+
+type Result<T> = std::result::Result<T, Box<EvalError>>;
+
+fn stop<T>(class: ErrorClass, message: impl Into<String>) -> Result<T> {
+    Err(Box::new(EvalError {
+        class,
+        message: message.into(),
+        places: Vec::new(),
+    }))
+}
+
+fn bug<T>(message: impl Into<String>) -> Result<T> {
+    stop(ErrorClass::Bug, message)
+}
+
+fn limit<T>(message: impl Into<String>) -> Result<T> {
+    stop(ErrorClass::Limit, message)
+}
+
+/// Evaluates an entry point. Arguments and results are scalars and arrays in
+/// order, the parts of opaque values spread out, sizes left out.
+///
+/// # Errors
+///
+/// See [`ErrorClass`].
+pub fn eval_entry(
+    program: &Program,
+    entry: &str,
+    args: Vec<EvalValue>,
+) -> std::result::Result<Vec<EvalValue>, EvalError> {
+    eval_entry_with_budget(program, entry, args, DEFAULT_BUDGET)
+}
+
+/// As [`eval_entry`], with at most `budget` statements.
+///
+/// # Errors
+///
+/// See [`ErrorClass`].
+pub fn eval_entry_with_budget(
+    program: &Program,
+    entry: &str,
+    args: Vec<EvalValue>,
+    budget: u64,
+) -> std::result::Result<Vec<EvalValue>, EvalError> {
+    run(program, entry, args, budget).map_err(|error| *error)
+}
+
+fn run(
+    program: &Program,
+    entry: &str,
+    args: Vec<EvalValue>,
+    budget: u64,
+) -> Result<Vec<EvalValue>> {
+    let Some(point) = program.entries.iter().find(|point| &*point.name == entry) else {
+        return stop(
+            ErrorClass::Argument,
+            format!("there is no entry point {entry}"),
+        );
+    };
+    let params = leaves(&point.params);
+    if params.len() != args.len() {
+        let message = format!("{} where {} are needed", args.len(), params.len());
+        return stop(ErrorClass::Argument, message);
+    }
+    let mut machine = Machine::new(program, budget);
+    machine.init()?;
+    let (mut words, mut given) = (Vec::new(), Vec::new());
+    for ((ty, value), arg) in params.into_iter().zip(args) {
+        match (ty, arg) {
+            (EntryType::Scalar(scalar), EvalValue::Scalar(x)) if x.ty() == scalar.prim() => {
+                words.push(Slot::Scalar(x));
+            }
+            (EntryType::Array(elem, rank), EvalValue::Array(array))
+                if array.elem() == elem.prim() && array.shape().len() == *rank =>
+            {
+                let bytes = array.to_bytes();
+                let at = machine.memory.with_bytes(bytes, Kind::Heap, value.unique);
+                given.push(Slot::Buffer(Some(at)));
+                words.push(Slot::Buffer(Some(at)));
+                let sizes = array.shape().iter();
+                words.extend(sizes.map(|n| Slot::Scalar(Scalar::I64(*n))));
+            }
+            _ => {
+                let message = format!(
+                    "{} has another type than the entry point's parameter",
+                    value.name
+                );
+                return stop(ErrorClass::Argument, message);
+            }
+        }
+    }
+    let mut words = machine.call(point.fun, words)?.into_iter();
+    let mut results = Vec::new();
+    for (ty, _) in leaves(&point.results) {
+        results.push(result(&mut machine, ty, &mut words)?);
+    }
+    for slot in given {
+        machine.drop_slot(slot)?;
+    }
+    machine.finish()?;
+    match machine.memory.alive() {
+        0 => Ok(results),
+        n => bug(format!("{n} blocks are never given back")),
+    }
+}
+
+/// The scalars and arrays that entry values consist of, each with the whole.
+fn leaves(values: &[EntryValue]) -> Vec<(&EntryType, &EntryValue)> {
+    let mut out = Vec::new();
+    let mut stack: Vec<_> = values.iter().rev().map(|v| (&v.ty, v)).collect();
+    while let Some((ty, value)) = stack.pop() {
+        match ty {
+            EntryType::Scalar(_) | EntryType::Array(..) => out.push((ty, value)),
+            EntryType::Opaque(parts) => stack.extend(parts.iter().rev().map(|p| (p, value))),
+        }
+    }
+    out
+}
+
+/// A result from its words, whose reference is given back.
+fn result(
+    machine: &mut Machine<'_>,
+    ty: &EntryType,
+    words: &mut impl Iterator<Item = Slot>,
+) -> Result<EvalValue> {
+    let wrong = "a result does not fit the entry point";
+    match (ty, words.next()) {
+        (EntryType::Scalar(_), Some(Slot::Scalar(x))) => Ok(EvalValue::Scalar(x)),
+        (EntryType::Array(elem, rank), Some(Slot::Buffer(Some(at)))) => {
+            let mut shape = Vec::with_capacity(*rank);
+            for _ in 0..*rank {
+                match words.next() {
+                    Some(Slot::Scalar(Scalar::I64(n))) if n >= 0 => shape.push(n),
+                    _ => return bug(wrong),
+                }
+            }
+            let count = shape
+                .iter()
+                .try_fold(1u64, |count, n| count.checked_mul(*n as u64));
+            let Some(count) = count else {
+                return bug(wrong);
+            };
+            let bytes = machine
+                .memory
+                .prefix(at, bytes_of(elem.prim(), count) as usize)?;
+            let array = Array::from_bytes(elem.prim(), &shape, bytes);
+            machine.drop_slot(Slot::Buffer(Some(at)))?;
+            match array {
+                Some(array) => Ok(EvalValue::Array(array)),
+                None => bug(wrong),
+            }
+        }
+        _ => bug(wrong),
+    }
+}
+
+/// What a check says that fails with these values: its text, then where.
+fn message(check: &Check, values: &[Scalar]) -> String {
+    let mut text = String::new();
+    let mut rest = &*check.format;
+    let mut values = values.iter();
+    while let Some(at) = rest.find(['{', '}']) {
+        text.push_str(&rest[..at]);
+        let found = &rest[at..];
+        let name = found.strip_prefix('{').and_then(|t| t.split_once('}'));
+        if found.starts_with("{{") || found.starts_with("}}") {
+            text.push_str(&found[..1]);
+            rest = &found[2..];
+        } else if let Some((name, after)) = name {
+            if let (Ok(ty), Some(value)) = (name.parse(), values.next()) {
+                show(&mut text, ty, *value);
+            }
+            rest = after;
+        } else {
+            text.push_str(&found[..1]);
+            rest = &found[1..];
+        }
+    }
+    text.push_str(rest);
+    for (i, place) in check.location.lines().enumerate() {
+        let word = if i == 0 { "at" } else { "called at" };
+        let _ = write!(text, "\n  {word} {place}");
+    }
+    text
+}
+
+/// Appends a scalar as a value of a source type.
+fn show(text: &mut String, ty: ScalarType, value: Scalar) {
+    let _ = match value {
+        Scalar::F16(x) => write!(text, "{x}"),
+        Scalar::F32(x) => write!(text, "{x}"),
+        Scalar::F64(x) => write!(text, "{x}"),
+        Scalar::Bool(x) => write!(text, "{x}"),
+        Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) if ty.is_unsigned() => {
+            write!(text, "{}", value.bits())
+        }
+        Scalar::I8(x) => write!(text, "{x}"),
+        Scalar::I16(x) => write!(text, "{x}"),
+        Scalar::I32(x) => write!(text, "{x}"),
+        Scalar::I64(x) => write!(text, "{x}"),
+    };
+}

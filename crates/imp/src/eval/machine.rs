@@ -1,0 +1,545 @@
+//! Calls, statements and loops.
+
+use super::expr::{Lane, Slot, Values, bytes_of, is_on};
+use super::memory::{Kind, Memory, Pointer};
+use super::{Result, bug, limit, message, stop};
+use crate::text::show_stmt;
+use crate::{
+    Access, Arg, Expr, For, FunId, Function, GlobalId, How, LaneAccess, LanePositions, Launch,
+    Program, Region, Stmt, Var, VarType,
+};
+use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
+use prim::{PrimType, Scalar};
+use std::fmt::Write;
+
+/// An evaluation in progress.
+pub(super) struct Machine<'p> {
+    program: &'p Program,
+    pub(super) memory: Memory,
+    data: Vec<Option<Pointer>>,
+    globals: Vec<Slot>,
+    budget: u64,
+    depth: u32,
+    /// Whether the error on its way says where it happened.
+    located: bool,
+}
+
+/// One call.
+struct Frame<'p> {
+    function: &'p Function,
+    slots: Vec<Slot>,
+    /// Blocks of the frame, and whose they are.
+    blocks: Vec<(Var, Pointer)>,
+}
+
+impl Frame<'_> {
+    fn values(&self) -> Values<'_> {
+        Values(&self.slots)
+    }
+
+    fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
+        match self.slots.get_mut(var.index()) {
+            Some(place) => {
+                *place = slot;
+                Ok(())
+            }
+            None => bug(format!("variable {} does not exist", var.0)),
+        }
+    }
+
+    fn is_vector(&self, var: Var) -> bool {
+        let info = self.function.vars.get(var.index());
+        matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
+    }
+
+    /// Owned variables have no block, others nothing at all.
+    fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
+        for var in owned {
+            self.set(*var, Slot::Buffer(None))?;
+        }
+        for var in others {
+            let ty = self.function.vars.get(var.index()).map(|info| info.ty);
+            self.set(*var, unset(ty.unwrap_or(VarType::Buffer)))?;
+        }
+        Ok(())
+    }
+}
+
+impl<'p> Machine<'p> {
+    /// Globals have no values yet.
+    pub(super) fn new(program: &'p Program, budget: u64) -> Self {
+        Self {
+            program,
+            memory: Memory::default(),
+            data: vec![None; program.data.len()],
+            globals: vec![Slot::Unset; program.globals.len()],
+            budget,
+            depth: 0,
+            located: false,
+        }
+    }
+
+    /// Runs the initialiser, if there is one.
+    pub(super) fn init(&mut self) -> Result<()> {
+        if let Some(init) = self.program.init {
+            self.call(init, Vec::new())?;
+        }
+        for slot in &self.globals {
+            if let Slot::Buffer(Some(at)) = slot {
+                self.memory.freeze(*at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Globals give their references back.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        for slot in std::mem::take(&mut self.globals) {
+            self.drop_slot(slot)?;
+        }
+        Ok(())
+    }
+
+    /// What a slot refers to is referred to once less.
+    pub(super) fn drop_slot(&mut self, slot: Slot) -> Result<()> {
+        match slot {
+            Slot::Buffer(Some(at)) => self.memory.release(at),
+            Slot::Unset | Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(None) => Ok(()),
+        }
+    }
+
+    /// Calls a function; the results' buffers are the caller's.
+    pub(super) fn call(&mut self, fun: FunId, args: Vec<Slot>) -> Result<Vec<Slot>> {
+        let Some(function) = self.program.functions.get(fun.0 as usize) else {
+            return bug(format!("function {} does not exist", fun.0));
+        };
+        if self.depth >= MAX_CALL_DEPTH {
+            return limit(format!("calls nested more than {MAX_CALL_DEPTH} deep"));
+        }
+        let mut frame = Frame {
+            function,
+            slots: function.vars.iter().map(|info| unset(info.ty)).collect(),
+            blocks: Vec::new(),
+        };
+        frame.clear(&function.owned, &[])?;
+        for (param, arg) in function.params.iter().zip(args) {
+            frame.set(*param, arg)?;
+        }
+        self.depth += 1;
+        self.block(&mut frame, &function.body)?;
+        self.depth -= 1;
+        let mut results = Vec::with_capacity(function.results.len());
+        for result in &function.results {
+            let slot = frame.slots.get_mut(result.index());
+            match slot.map(|slot| std::mem::replace(slot, Slot::Unset)) {
+                Some(slot @ (Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(Some(_)))) => {
+                    results.push(slot);
+                }
+                _ => {
+                    return bug(format!(
+                        "result variable {} of {} is not set",
+                        result.0, function.name
+                    ));
+                }
+            }
+        }
+        self.release_all(&mut frame, &function.owned)?;
+        for (_, at) in frame.blocks {
+            self.memory.end_frame(at);
+        }
+        Ok(results)
+    }
+
+    fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
+        for var in owned {
+            if let Some(slot) = frame.slots.get_mut(var.index()) {
+                let slot = std::mem::replace(slot, Slot::Unset);
+                self.drop_slot(slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, frame: &mut Frame<'p>, stmts: &'p [Stmt]) -> Result<()> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                if self.budget == 0 {
+                    return limit("the budget of statements");
+                }
+                self.budget -= 1;
+                if let Err(mut error) = self.stmt(frame, stmt) {
+                    if !self.located && error.class != ErrorClass::Failure {
+                        self.located = true;
+                        let text = show_stmt(self.program, frame.function, stmt);
+                        let name = &frame.function.name;
+                        let _ = write!(error.message, "\n  in {name}: {text}");
+                    }
+                    return Err(error);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn stmt(&mut self, frame: &mut Frame<'p>, stmt: &'p Stmt) -> Result<()> {
+        match stmt {
+            Stmt::Set(var, expr) => {
+                let value = value(frame, expr, frame.is_vector(*var))?;
+                frame.set(*var, value)
+            }
+            Stmt::Load(var, access) => {
+                let (at, position) = place(frame, access)?;
+                let Some(value) = self.memory.load(at, access.elem, position)? else {
+                    return bug(format!("element {position} is read and was never written"));
+                };
+                frame.set(*var, Slot::Scalar(value))
+            }
+            Stmt::Store(access, expr) => {
+                let (at, position) = place(frame, access)?;
+                let value = frame.values().scalar(expr)?;
+                typed(value, access.elem)?;
+                self.memory.store(at, position, value)
+            }
+            Stmt::LoadLanes { var, from, mask } => {
+                let (at, positions) = lane_places(frame, from, mask.as_ref())?;
+                let values = positions.into_iter().map(|position| match position {
+                    Some(position) => self.memory.load(at, from.elem, position),
+                    None => Ok(Some(Scalar::zero(from.elem))),
+                });
+                let values: Result<Vec<Lane>> = values.collect();
+                frame.set(*var, Slot::Vector(values?))
+            }
+            Stmt::StoreLanes { to, value, mask } => {
+                let (at, positions) = lane_places(frame, to, mask.as_ref())?;
+                let values = frame.values().vector(value)?;
+                if values.len() != positions.len() {
+                    return bug("vectors with different numbers of lanes");
+                }
+                for (position, value) in positions.into_iter().zip(values.iter()) {
+                    if let Some(position) = position {
+                        // What belongs to a lane may be stored whole, whatever it holds.
+                        match *value {
+                            Some(value) => {
+                                typed(value, to.elem)?;
+                                self.memory.store(at, position, value)?;
+                            }
+                            None => self.memory.unset(at, to.elem, position)?,
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Stmt::Alloc(var, bytes) => {
+                let bytes = frame.values().i64(bytes)?;
+                let at = self.memory.alloc(bytes, Kind::Heap)?;
+                self.set_owned(frame, *var, at)
+            }
+            Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            } => {
+                if let Some(i) = frame.blocks.iter().position(|(var, _)| var == buffer) {
+                    let (_, old) = frame.blocks.swap_remove(i);
+                    self.memory.end_frame(old);
+                }
+                let at = self.memory.alloc(bytes_of(*elem, *count), Kind::Frame)?;
+                frame.blocks.push((*buffer, at));
+                frame.set(*buffer, Slot::Buffer(Some(at)))
+            }
+            Stmt::Share(var, other) => {
+                let at = frame.values().pointer(*other)?;
+                self.memory.share(at)?;
+                self.set_owned(frame, *var, at)
+            }
+            Stmt::Borrow(var, other) => {
+                let at = frame.values().pointer(*other)?;
+                frame.set(*var, Slot::Buffer(Some(at)))
+            }
+            Stmt::Release(var) => {
+                let at = frame.values().pointer(*var)?;
+                self.memory.release(at)?;
+                frame.set(*var, Slot::Buffer(None))
+            }
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+            } => self.copy(frame, to, from, *elem, extents),
+            Stmt::ConstData(var, data) => {
+                let program = self.program;
+                let i = data.0 as usize;
+                let (Some(known), Some(data)) = (self.data.get_mut(i), program.data.get(i)) else {
+                    return bug(format!("data#{i} does not exist"));
+                };
+                let memory = &mut self.memory;
+                let at = *known.get_or_insert_with(|| {
+                    memory.with_bytes(data.bytes.to_vec(), Kind::Data, false)
+                });
+                frame.set(*var, Slot::Buffer(Some(at)))
+            }
+            Stmt::If(cond, yes, no) => {
+                let branch = if frame.values().bool(cond)? { yes } else { no };
+                self.block(frame, branch)
+            }
+            Stmt::While(cond, body) => {
+                while frame.values().scalar_var(*cond)? == Scalar::Bool(true) {
+                    self.block(frame, body)?;
+                    self.charge(1)?;
+                }
+                Ok(())
+            }
+            Stmt::For(f) => self.for_loop(frame, f),
+            Stmt::Call { fun, args, results } => {
+                let args = self.args(frame, *fun, args)?;
+                let values = self.call(*fun, args)?;
+                for (var, value) in results.iter().zip(values) {
+                    match value {
+                        Slot::Buffer(Some(at)) => self.set_owned(frame, *var, at)?,
+                        value => frame.set(*var, value)?,
+                    }
+                }
+                Ok(())
+            }
+            Stmt::Check {
+                cond,
+                check,
+                values,
+            } => {
+                if frame.values().bool(cond)? {
+                    return Ok(());
+                }
+                let values: Result<Vec<Scalar>> =
+                    values.iter().map(|v| frame.values().scalar(v)).collect();
+                match self.program.checks.get(check.0 as usize) {
+                    Some(check) => stop(ErrorClass::Failure, message(check, &values?)),
+                    None => bug(format!("check#{} does not exist", check.0)),
+                }
+            }
+            Stmt::ReadGlobal(var, global) => {
+                let value = self.global(*global)?.clone();
+                if matches!(value, Slot::Unset) {
+                    return bug(format!("global#{} is not set", global.0));
+                }
+                frame.set(*var, value)
+            }
+            Stmt::WriteGlobal(global, var) => {
+                let value = match frame.slots.get(var.index()) {
+                    Some(Slot::Buffer(Some(at))) => {
+                        self.memory.share(*at)?;
+                        Slot::Buffer(Some(*at))
+                    }
+                    _ => Slot::Scalar(frame.values().scalar_var(*var)?),
+                };
+                let old = std::mem::replace(self.global(*global)?, value);
+                self.drop_slot(old)
+            }
+        }
+    }
+
+    fn global(&mut self, global: GlobalId) -> Result<&mut Slot> {
+        match self.globals.get_mut(global.0 as usize) {
+            Some(slot) => Ok(slot),
+            None => bug(format!("global#{} does not exist", global.0)),
+        }
+    }
+
+    /// Takes steps from the budget for what is not a statement.
+    fn charge(&mut self, steps: u64) -> Result<()> {
+        match self.budget.checked_sub(steps) {
+            Some(left) => {
+                self.budget = left;
+                Ok(())
+            }
+            None => limit("the budget of statements"),
+        }
+    }
+
+    /// An owned variable gets a reference and gives the one before back.
+    fn set_owned(&mut self, frame: &mut Frame<'p>, var: Var, at: Pointer) -> Result<()> {
+        let Some(slot) = frame.slots.get_mut(var.index()) else {
+            return bug(format!("variable {} does not exist", var.0));
+        };
+        let old = std::mem::replace(slot, Slot::Buffer(Some(at)));
+        self.drop_slot(old)
+    }
+
+    fn args(&self, frame: &Frame<'p>, fun: FunId, args: &[Arg]) -> Result<Vec<Slot>> {
+        let callee = self.program.functions.get(fun.0 as usize);
+        let is_vector = |i: usize| {
+            let info = callee.and_then(|f| f.vars.get(f.params.get(i)?.index()));
+            matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
+        };
+        let slots = args.iter().enumerate().map(|(i, arg)| match arg {
+            Arg::Scalar(expr) => value(frame, expr, is_vector(i)),
+            Arg::Buffer(var) => Ok(Slot::Buffer(Some(frame.values().pointer(*var)?))),
+        });
+        slots.collect()
+    }
+
+    fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
+        let (from, to) = (
+            frame.values().scalar(&f.from)?,
+            frame.values().scalar(&f.to)?,
+        );
+        let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
+            return bug("a loop's bounds are no integers");
+        };
+        for i in first..end {
+            self.charge(1)?;
+            frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
+            match &f.how {
+                How::Seq { independent: _ } | How::Lanes(_) => self.block(frame, &f.body)?,
+                How::Tasks(launch) => self.task(frame, launch, &f.body)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of a task: nothing that belongs to it has a value before.
+    fn task(&mut self, frame: &mut Frame<'p>, launch: &Launch, body: &'p [Stmt]) -> Result<()> {
+        frame.clear(&launch.owned, &launch.locals)?;
+        let mark = frame.blocks.len();
+        self.block(frame, body)?;
+        self.release_all(frame, &launch.owned)?;
+        for (_, at) in frame.blocks.split_off(mark.min(frame.blocks.len())) {
+            self.memory.end_frame(at);
+        }
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        frame: &Frame<'p>,
+        to: &Region,
+        from: &Region,
+        elem: PrimType,
+        extents: &[Expr],
+    ) -> Result<()> {
+        let values = frame.values();
+        let all = |exprs: &[Expr]| exprs.iter().map(|e| values.i64(e)).collect();
+        let extents: Vec<i64> = Result::<Vec<i64>>::from(all(extents))?;
+        if extents.iter().any(|n| *n <= 0) {
+            return Ok(());
+        }
+        let mut sides = Vec::with_capacity(2);
+        for region in [to, from] {
+            let strides: Vec<i64> = Result::<Vec<i64>>::from(all(&region.strides))?;
+            if strides.len() != extents.len() {
+                return bug("a copy's strides are not as many as its extents");
+            }
+            sides.push((
+                values.pointer(region.buffer)?,
+                values.i64(&region.offset)?,
+                strides,
+            ));
+        }
+        // The innermost dimension is copied at once where it is contiguous.
+        let mut outer = extents.len();
+        let mut row = 1;
+        if outer > 0 && sides.iter().all(|(_, _, strides)| strides[outer - 1] == 1) {
+            outer -= 1;
+            row = extents[outer];
+        }
+        let mut index = vec![0; outer];
+        loop {
+            self.charge(1)?;
+            let at = |side: &(Pointer, i64, Vec<i64>)| {
+                let steps = index.iter().zip(&side.2);
+                let position = steps.fold(side.1, |sum, (i, stride)| {
+                    sum.wrapping_add(i64::wrapping_mul(*i, *stride))
+                });
+                (side.0, position)
+            };
+            self.memory
+                .copy(elem, row as usize, at(&sides[0]), at(&sides[1]))?;
+            let mut dim = outer;
+            loop {
+                if dim == 0 {
+                    return Ok(());
+                }
+                dim -= 1;
+                index[dim] += 1;
+                if index[dim] < extents[dim] {
+                    break;
+                }
+                index[dim] = 0;
+            }
+        }
+    }
+}
+
+/// What a variable holds before it is set.
+fn unset(ty: VarType) -> Slot {
+    match ty {
+        VarType::Scalar(_) | VarType::Buffer => Slot::Unset,
+        VarType::Vector(_, lanes) => Slot::Vector(vec![None; lanes as usize]),
+    }
+}
+
+fn value(frame: &Frame<'_>, expr: &Expr, is_vector: bool) -> Result<Slot> {
+    Ok(if is_vector {
+        Slot::Vector(frame.values().vector(expr)?.into_owned())
+    } else {
+        Slot::Scalar(frame.values().scalar(expr)?)
+    })
+}
+
+fn typed(value: Scalar, elem: PrimType) -> Result<()> {
+    if value.ty() == elem {
+        Ok(())
+    } else {
+        bug(format!(
+            "a value of type {} is stored as {elem}",
+            value.ty()
+        ))
+    }
+}
+
+/// Where an access leads.
+fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)> {
+    let values = frame.values();
+    let mut position = values.i64(&access.offset)?;
+    for (index, stride) in &access.dims {
+        let step = values.i64(index)?.wrapping_mul(values.i64(stride)?);
+        position = position.wrapping_add(step);
+    }
+    Ok((values.pointer(access.buffer)?, position))
+}
+
+/// Where each lane's access leads, if the lane has one.
+fn lane_places(
+    frame: &Frame<'_>,
+    access: &LaneAccess,
+    mask: Option<&Expr>,
+) -> Result<(Pointer, Vec<Option<i64>>)> {
+    let values = frame.values();
+    let lanes = 0..i64::from(access.lanes);
+    let strided = |first: i64, stride: i64| {
+        let position = |lane| first.wrapping_add(i64::wrapping_mul(lane, stride));
+        lanes.map(|lane| Some(position(lane))).collect()
+    };
+    let mut positions: Vec<Option<i64>> = match &access.at {
+        LanePositions::Unit(first) => strided(values.i64(first)?, 1),
+        LanePositions::Strided(first, stride) => strided(values.i64(first)?, values.i64(stride)?),
+        LanePositions::Each(each) => {
+            let each = values.vector(each)?;
+            each.iter().map(|x| x.and_then(Scalar::as_i64)).collect()
+        }
+    };
+    match mask {
+        None if positions.contains(&None) => return bug("a lane's position has no value"),
+        None => {}
+        Some(mask) => {
+            for (position, lane) in positions.iter_mut().zip(values.vector(mask)?.iter()) {
+                if !is_on(*lane)? {
+                    *position = None;
+                } else if position.is_none() {
+                    return bug("a lane's position has no value");
+                }
+            }
+        }
+    }
+    Ok((values.pointer(access.buffer)?, positions))
+}

@@ -1,0 +1,274 @@
+//! Blocks of bytes: which are alive, who may write them, which bytes are set.
+
+use super::{Result, bug, limit};
+use ir::eval::MAX_ARRAY_BYTES;
+use prim::{PrimType, Scalar};
+use std::ops::Range;
+
+/// The first byte of a block. A block's place is used again, under another
+/// generation, so that what points to a block that is gone is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Pointer {
+    place: u32,
+    generation: u32,
+}
+
+/// Where a block comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Allocated; lives while there are references.
+    Heap,
+    /// Of a function's frame; lives until the function or task ends.
+    Frame,
+    /// Constant data; lives for ever.
+    Data,
+}
+
+struct Block {
+    bytes: Vec<u8>,
+    /// Whether each byte was written.
+    set: Vec<bool>,
+    kind: Kind,
+    references: u32,
+    generation: u32,
+    writable: bool,
+}
+
+/// All blocks.
+#[derive(Default)]
+pub(super) struct Memory {
+    blocks: Vec<Block>,
+    free: Vec<u32>,
+    bytes: u64,
+    heap: usize,
+}
+
+impl Memory {
+    /// A block of as many bytes, none of them set, with one reference.
+    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind) -> Result<Pointer> {
+        let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
+            return limit(format!("a block of {bytes} bytes"));
+        }
+        self.bytes += wanted;
+        let n = wanted as usize;
+        Ok(self.add(vec![0; n], vec![false; n], kind, true))
+    }
+
+    /// A block of these bytes with one reference.
+    pub(super) fn with_bytes(&mut self, bytes: Vec<u8>, kind: Kind, writable: bool) -> Pointer {
+        let set = vec![true; bytes.len()];
+        self.bytes += bytes.len() as u64;
+        self.add(bytes, set, kind, writable)
+    }
+
+    fn add(&mut self, bytes: Vec<u8>, set: Vec<bool>, kind: Kind, writable: bool) -> Pointer {
+        self.heap += usize::from(kind == Kind::Heap);
+        let mut block = Block {
+            bytes,
+            set,
+            kind,
+            references: 1,
+            generation: 0,
+            writable,
+        };
+        let place = if let Some(place) = self.free.pop() {
+            let old = &mut self.blocks[place as usize];
+            block.generation = old.generation;
+            *old = block;
+            place
+        } else {
+            self.blocks.push(block);
+            self.blocks.len() as u32 - 1
+        };
+        Pointer {
+            place,
+            generation: self.blocks[place as usize].generation,
+        }
+    }
+
+    /// Number of blocks of the heap that are alive.
+    pub(super) fn alive(&self) -> usize {
+        self.heap
+    }
+
+    fn block(&self, at: Pointer) -> Result<&Block> {
+        match self.blocks.get(at.place as usize) {
+            Some(block) if block.generation == at.generation => Ok(block),
+            _ => bug("a block is used that was given back"),
+        }
+    }
+
+    fn block_mut(&mut self, at: Pointer) -> Result<&mut Block> {
+        match self.blocks.get_mut(at.place as usize) {
+            Some(block) if block.generation == at.generation => Ok(block),
+            _ => bug("a block is used that was given back"),
+        }
+    }
+
+    /// One more reference.
+    pub(super) fn share(&mut self, at: Pointer) -> Result<()> {
+        let block = self.block_mut(at)?;
+        match block.kind {
+            Kind::Heap => block.references += 1,
+            Kind::Data => {}
+            Kind::Frame => return bug("a reference to a block of the frame is kept"),
+        }
+        Ok(())
+    }
+
+    /// One reference fewer.
+    pub(super) fn release(&mut self, at: Pointer) -> Result<()> {
+        let block = self.block_mut(at)?;
+        match block.kind {
+            Kind::Data => Ok(()),
+            Kind::Frame => bug("a block of the frame is given back"),
+            Kind::Heap => {
+                block.references -= 1;
+                if block.references == 0 {
+                    self.heap -= 1;
+                    self.remove(at);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A block of the frame ends.
+    pub(super) fn end_frame(&mut self, at: Pointer) {
+        self.remove(at);
+    }
+
+    fn remove(&mut self, at: Pointer) {
+        let block = &mut self.blocks[at.place as usize];
+        self.bytes -= block.bytes.len() as u64;
+        block.bytes = Vec::new();
+        block.set = Vec::new();
+        block.generation += 1;
+        self.free.push(at.place);
+    }
+
+    /// Nobody may write the block from now on.
+    pub(super) fn freeze(&mut self, at: Pointer) -> Result<()> {
+        self.block_mut(at)?.writable = false;
+        Ok(())
+    }
+
+    /// An element, if it was written.
+    pub(super) fn load(
+        &self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+    ) -> Result<Option<Scalar>> {
+        let block = self.block(at)?;
+        let range = block.range(elem, position, 1)?;
+        if block.set[range.clone()].contains(&false) {
+            return Ok(None);
+        }
+        let mut word = [0; 8];
+        let size = range.len();
+        word[..size].copy_from_slice(&block.bytes[range]);
+        if elem == PrimType::Bool && word[0] > 1 {
+            return bug(format!("a bool of the bits {}", word[0]));
+        }
+        Ok(Some(Scalar::from_bits(elem, u64::from_le_bytes(word))))
+    }
+
+    /// An element gets a value.
+    pub(super) fn store(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
+        let (block, range) = self.written(at, value.ty(), position)?;
+        let size = range.len();
+        block.bytes[range.clone()].copy_from_slice(&value.bits().to_le_bytes()[..size]);
+        block.set[range].fill(true);
+        Ok(())
+    }
+
+    /// An element loses its value.
+    pub(super) fn unset(&mut self, at: Pointer, elem: PrimType, position: i64) -> Result<()> {
+        let (block, range) = self.written(at, elem, position)?;
+        block.set[range].fill(false);
+        Ok(())
+    }
+
+    /// The block and the bytes of an element that is written.
+    fn written(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+    ) -> Result<(&mut Block, Range<usize>)> {
+        let block = self.block_mut(at)?;
+        let range = block.range(elem, position, 1)?;
+        if !block.writable {
+            return bug("a block is written that must stay as it is");
+        }
+        Ok((block, range))
+    }
+
+    /// Elements that lie one after another are copied, written or not.
+    pub(super) fn copy(
+        &mut self,
+        elem: PrimType,
+        count: usize,
+        to: (Pointer, i64),
+        from: (Pointer, i64),
+    ) -> Result<()> {
+        let source = self.block(from.0)?;
+        let range = source.range(elem, from.1, count)?;
+        let target = self.block(to.0)?;
+        let place = target.range(elem, to.1, count)?;
+        if !target.writable {
+            return bug("a block is written that must stay as it is");
+        }
+        if from.0 == to.0 {
+            if range.start < place.end && place.start < range.end {
+                return bug("a copy's regions overlap");
+            }
+            let block = self.block_mut(to.0)?;
+            block.bytes.copy_within(range.clone(), place.start);
+            block.set.copy_within(range, place.start);
+            return Ok(());
+        }
+        let (a, b) = (from.0.place as usize, to.0.place as usize);
+        let Ok([source, target]) = self.blocks.get_disjoint_mut([a, b]) else {
+            return bug("two blocks in one place");
+        };
+        target.bytes[place.clone()].copy_from_slice(&source.bytes[range.clone()]);
+        target.set[place].copy_from_slice(&source.set[range]);
+        Ok(())
+    }
+
+    /// The first bytes of a block, all of which have to be set.
+    pub(super) fn prefix(&self, at: Pointer, bytes: usize) -> Result<&[u8]> {
+        let block = self.block(at)?;
+        if bytes > block.bytes.len() {
+            return bug(format!(
+                "a result of {bytes} bytes has {}",
+                block.bytes.len()
+            ));
+        }
+        if block.set[..bytes].contains(&false) {
+            return bug("a result was not written wholly");
+        }
+        Ok(&block.bytes[..bytes])
+    }
+}
+
+impl Block {
+    /// The bytes of elements, if they are within bounds.
+    fn range(&self, elem: PrimType, position: i64, count: usize) -> Result<Range<usize>> {
+        let size = elem.size() as usize;
+        let start = usize::try_from(position)
+            .ok()
+            .and_then(|p| p.checked_mul(size));
+        let end = start.and_then(|s| s.checked_add(count.checked_mul(size)?));
+        match (start, end) {
+            (Some(start), Some(end)) if end <= self.bytes.len() => Ok(start..end),
+            _ => bug(format!(
+                "elements from {position} on of {elem}, {count} of them, lie outside of a block of {} bytes",
+                self.bytes.len()
+            )),
+        }
+    }
+}

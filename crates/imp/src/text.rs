@@ -1,0 +1,45 @@
+//! The text form of the imperative IR: [`print()`] and [`parse()`] are inverse.
+//!
+//! ```text
+//! imp                                            // the level
+//! file "sum.fut"                                 // the main source file
+//! check#0 = "Index {i64} is out of bounds." at "sum.fut:3:5-9"
+//! data#0: f64 = "0000000000000040"               // bytes, in hexadecimal
+//! global#0: buffer
+//! init init
+//! entry "main" = "entry main" ("xs": "[]i32" as array 1 i32) -> ("": "i32" as i32)
+//!
+//! inline fun sum(xs_0: buffer, n_1: i64) -> (s_3: i32) {
+//!   owned block_7
+//!   vars unused_5: i64                           // types that stand nowhere else
+//!   s_3: i32 = 0i32
+//!   for i_2: i64 in 0 .. n_1 independent {
+//!     x_4: i32 = xs_0[i32: at 4 + i_2 + (i_2 + 1) * n_1]
+//!     s_3: i32 = add.i32(s_3, x_4)
+//!   }
+//! }
+//! ```
+//!
+//! - A variable is its hint, `_` and its number; a hint that is no identifier is
+//!   quoted. Its type stands where it gets a value. A variable whose type stands
+//!   nowhere is a buffer.
+//! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), but those of type
+//!   `i64`.
+//! - Operators are written as in every IR (`add.i32(a_1, b_2)`), but `i64` sums,
+//!   differences and products, which are what indices are made of, stand infix.
+//! - Vectors have types such as `16 x f32`; operators on them look as on scalars.
+//! - An element's place is a sum of indices times strides, where a stride of 1 is
+//!   left out; `at` stands before the offset, which is left out if it is 0.
+//! - `//` begins a comment.
+//!
+//! Nesting is limited to [`MAX_DEPTH`]: deeper text is an error.
+
+mod expr;
+mod parse;
+mod print;
+mod stmt;
+
+pub use ir::text::{MAX_DEPTH, ParseError};
+pub use parse::parse;
+pub use print::print;
+pub(crate) use print::show_stmt;

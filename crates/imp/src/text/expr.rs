@@ -1,0 +1,196 @@
+//! The parser's part for expressions.
+
+use super::parse::{FunctionParser, Result};
+use crate::{Expr, MAX_LANES};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
+
+impl FunctionParser<'_, '_> {
+    /// An expression.
+    pub(super) fn expr(&mut self) -> Result<Expr> {
+        if let Some(var) = self.take_var()? {
+            return Ok(Expr::Var(var));
+        }
+        if let Some(value) = self.p.take_integer() {
+            return Ok(Expr::i64(value));
+        }
+        if let Some(value) = self.p.take_scalar()? {
+            return Ok(Expr::Const(value));
+        }
+        self.deeper(|f| {
+            if f.p.peek("(") {
+                f.infix()
+            } else {
+                f.operator()
+            }
+        })
+    }
+
+    /// `(x + y)`.
+    fn infix(&mut self) -> Result<Expr> {
+        self.p.punct("(")?;
+        let x = Box::new(self.expr()?);
+        let op = if self.p.take("+") {
+            BinOp::Add
+        } else if self.p.take("-") {
+            BinOp::Sub
+        } else if self.p.take("*") {
+            BinOp::Mul
+        } else {
+            return self.p.expected("`+`, `-` or `*`");
+        };
+        let y = Box::new(self.expr()?);
+        self.p.punct(")")?;
+        Ok(Expr::Binary(op, PrimType::I64, x, y))
+    }
+
+    /// An operator with its operands.
+    fn operator(&mut self) -> Result<Expr> {
+        let Some(word) = self.p.peek_ident() else {
+            return self.p.expected("an expression");
+        };
+        let mut parts = word.split('.');
+        let (name, first, second) = (parts.next().unwrap_or(""), parts.next(), parts.next());
+        if parts.next().is_some() {
+            return self.p.expected("an operator");
+        }
+        match (name, first, second) {
+            ("any" | "all" | "first", None, None) => {
+                self.p.ident()?;
+                let [x] = self.operands()?;
+                Ok(match name {
+                    "any" => Expr::Any(x),
+                    "all" => Expr::All(x),
+                    _ => Expr::FirstLane(x),
+                })
+            }
+            ("extract", None, None) => {
+                self.p.ident()?;
+                let [x, lane] = self.operands()?;
+                Ok(Expr::Extract(x, lane))
+            }
+            ("insert", None, None) => {
+                self.p.ident()?;
+                let [x, lane, value] = self.operands()?;
+                Ok(Expr::Insert(x, lane, value))
+            }
+            ("splat", Some(lanes), None) => {
+                let lanes = self.lanes(lanes)?;
+                self.p.ident()?;
+                let [x] = self.operands()?;
+                Ok(Expr::Splat(lanes, x))
+            }
+            ("shift", Some(by), None) => {
+                let by = self.lanes(by)?;
+                self.p.ident()?;
+                let [x, value] = self.operands()?;
+                Ok(Expr::Shift(x, by, value))
+            }
+            ("lanes", Some(ty), Some(lanes)) => {
+                let (ty, lanes) = (self.prim(ty)?, self.lanes(lanes)?);
+                self.p.ident()?;
+                Ok(Expr::Lanes(ty, lanes))
+            }
+            (_, Some(from), Some(to)) => {
+                let Some(op) = ConvOp::from_name(name) else {
+                    return self.p.expected("an operator");
+                };
+                let (from, to) = (self.prim(from)?, self.prim(to)?);
+                self.p.ident()?;
+                let [x] = self.operands()?;
+                Ok(Expr::Convert(op, from, to, x))
+            }
+            (_, Some(ty), None) => {
+                let ty = self.prim(ty)?;
+                self.at_type(name, ty)
+            }
+            _ => self.p.expected("an expression"),
+        }
+    }
+
+    /// An operator that has one type.
+    fn at_type(&mut self, name: &str, ty: PrimType) -> Result<Expr> {
+        if let Some(op) = BinOp::from_name(name) {
+            self.p.ident()?;
+            let [x, y] = self.operands()?;
+            return Ok(Expr::Binary(op, ty, x, y));
+        }
+        if let Some(op) = UnOp::from_name(name) {
+            self.p.ident()?;
+            let [x] = self.operands()?;
+            return Ok(Expr::Unary(op, ty, x));
+        }
+        if let Some(op) = CmpOp::from_name(name) {
+            self.p.ident()?;
+            let [x, y] = self.operands()?;
+            return Ok(Expr::Compare(op, ty, x, y));
+        }
+        if let Some(fun) = MathFun::from_name(name) {
+            self.p.ident()?;
+            let args = self.exprs()?;
+            if args.len() != fun.arity() {
+                return self
+                    .p
+                    .error(format!("{name} takes {} arguments", fun.arity()));
+            }
+            return Ok(Expr::Math(fun, ty, args));
+        }
+        match name {
+            "select" => {
+                self.p.ident()?;
+                let [c, x, y] = self.operands()?;
+                Ok(Expr::Select(ty, c, x, y))
+            }
+            "fma" => {
+                self.p.ident()?;
+                let [x, y, z] = self.operands()?;
+                Ok(Expr::Fma(ty, x, y, z))
+            }
+            _ => self.p.expected("an operator"),
+        }
+    }
+
+    fn prim(&self, text: &str) -> Result<PrimType> {
+        match text.parse() {
+            Ok(ty) => Ok(ty),
+            Err(()) => self.p.expected("an operator with its types"),
+        }
+    }
+
+    /// A number of lanes within an operator's name.
+    fn lanes(&self, text: &str) -> Result<u32> {
+        match text.parse() {
+            Ok(lanes) if lanes <= MAX_LANES => Ok(lanes),
+            _ => self
+                .p
+                .error(format!("a vector has at most {MAX_LANES} lanes")),
+        }
+    }
+
+    /// Expressions in parentheses.
+    pub(super) fn exprs(&mut self) -> Result<Vec<Expr>> {
+        self.p.punct("(")?;
+        self.exprs_until(")")
+    }
+
+    /// Expressions and the closing punctuation.
+    pub(super) fn exprs_until(&mut self, close: &str) -> Result<Vec<Expr>> {
+        self.separated(close, Self::expr)
+    }
+
+    /// As many operands in parentheses.
+    fn operands<const N: usize>(&mut self) -> Result<[Box<Expr>; N]> {
+        let mut operands = Vec::with_capacity(N);
+        self.p.punct("(")?;
+        for i in 0..N {
+            if i > 0 {
+                self.p.punct(",")?;
+            }
+            operands.push(Box::new(self.expr()?));
+        }
+        self.p.punct(")")?;
+        match operands.try_into() {
+            Ok(operands) => Ok(operands),
+            Err(_) => self.p.expected(&format!("{N} operands")),
+        }
+    }
+}

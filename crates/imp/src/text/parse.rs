@@ -1,0 +1,295 @@
+//! The parser: programs, functions, variables.
+
+use crate::{
+    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Var, VarInfo,
+    VarType,
+};
+use ir::text::{MAX_DEPTH, ParseError, Parser};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
+
+/// The program that the text describes; [`verify`](crate::verify) says whether
+/// it is valid.
+///
+/// # Errors
+///
+/// The first thing that is not as it should be: the level, syntax, the name of
+/// no function, a variable with two types, nesting deeper than [`MAX_DEPTH`].
+pub fn parse(text: &str) -> Result<Program> {
+    let mut p = Parser::new(text)?;
+    let mut functions: FxHashMap<Arc<str>, FunId> = FxHashMap::default();
+    for (name, id) in p.names_after("fun").into_iter().zip(0..) {
+        functions.entry(name).or_insert(FunId(id));
+    }
+    p.keyword("imp")?;
+    p.keyword("file")?;
+    let mut program = Program {
+        source_name: p.string()?,
+        ..Program::default()
+    };
+    while p.take_keyword("check") {
+        numbered(&mut p, program.checks.len())?;
+        p.punct("=")?;
+        let format = p.string()?;
+        p.keyword("at")?;
+        let location = p.string()?;
+        program.checks.push(Check { format, location });
+    }
+    while p.take_keyword("data") {
+        numbered(&mut p, program.data.len())?;
+        p.punct(":")?;
+        let elem = p.prim()?;
+        p.punct("=")?;
+        let bytes = bytes(&mut p)?.into();
+        program.data.push(Data { elem, bytes });
+    }
+    while p.take_keyword("global") {
+        numbered(&mut p, program.globals.len())?;
+        p.punct(":")?;
+        program.globals.push(var_type(&mut p)?);
+    }
+    if p.take_keyword("init") {
+        program.init = Some(function_id(&mut p, &functions)?);
+    }
+    while p.take_keyword("entry") {
+        let name = p.string()?;
+        p.punct("=")?;
+        let fun = function_id(&mut p, &functions)?;
+        let params = p.list(entry_value)?;
+        p.punct("->")?;
+        program.entries.push(Entry {
+            name,
+            fun,
+            params,
+            results: p.list(entry_value)?,
+        });
+    }
+    while !p.at_end() {
+        let parser = FunctionParser {
+            p: &mut p,
+            functions: &functions,
+            types: FxHashMap::default(),
+            depth: 0,
+        };
+        program.functions.push(parser.function()?);
+    }
+    Ok(program)
+}
+
+/// `#n`, where `n` is the number that comes next.
+fn numbered(p: &mut Parser<'_>, next: usize) -> Result<()> {
+    p.punct("#")?;
+    match p.take_integer::<usize>() {
+        Some(number) if number == next => Ok(()),
+        _ => p.expected(&format!("the number {next}")),
+    }
+}
+
+/// Strings of hexadecimal digits, two for each byte.
+fn bytes(p: &mut Parser<'_>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while let Some(text) = p.take_string() {
+        let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+        match digits {
+            Some(digits) if digits.len().is_multiple_of(2) => {
+                bytes.extend(digits.chunks_exact(2).map(|d| (d[0] << 4 | d[1]) as u8));
+            }
+            _ => return p.error("the string before is not pairs of hexadecimal digits"),
+        }
+    }
+    Ok(bytes)
+}
+
+pub(super) fn function_id(
+    p: &mut Parser<'_>,
+    functions: &FxHashMap<Arc<str>, FunId>,
+) -> Result<FunId> {
+    let unknown = if p.peek_ident() == Some("fun") {
+        return p.error("the name `fun` of a function must be quoted");
+    } else {
+        p.expected("the name of a function of the program")
+    };
+    functions.get(&p.fun_name()?.0).copied().map_or(unknown, Ok)
+}
+
+fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
+    if p.take_keyword("buffer") {
+        return Ok(VarType::Buffer);
+    }
+    match p.take_integer::<u32>() {
+        None => Ok(VarType::Scalar(p.prim()?)),
+        Some(lanes) => {
+            if lanes > MAX_LANES {
+                return p.error(format!("a vector has at most {MAX_LANES} lanes"));
+            }
+            p.keyword("x")?;
+            Ok(VarType::Vector(p.prim()?, lanes))
+        }
+    }
+}
+
+fn entry_value(p: &mut Parser<'_>) -> Result<EntryValue> {
+    let name = p.string()?;
+    p.punct(":")?;
+    let unique = p.take("*");
+    let type_name = p.string()?;
+    p.keyword("as")?;
+    Ok(EntryValue {
+        name,
+        type_name,
+        ty: entry_type(p)?,
+        unique,
+    })
+}
+
+fn entry_type(p: &mut Parser<'_>) -> Result<EntryType> {
+    p.nested(|p| {
+        if p.take_keyword("array") {
+            let rank: usize = p.integer()?;
+            if rank > MAX_DEPTH {
+                return p.error(format!("an array has at most {MAX_DEPTH} dimensions"));
+            }
+            return Ok(EntryType::Array(p.scalar_type()?, rank));
+        }
+        if p.take_keyword("opaque") {
+            return Ok(EntryType::Opaque(p.list(entry_type)?));
+        }
+        Ok(EntryType::Scalar(p.scalar_type()?))
+    })
+}
+
+/// A function being read.
+pub(super) struct FunctionParser<'f, 't> {
+    pub(super) p: &'f mut Parser<'t>,
+    pub(super) functions: &'f FxHashMap<Arc<str>, FunId>,
+    types: FxHashMap<u32, VarType>,
+    depth: usize,
+}
+
+impl FunctionParser<'_, '_> {
+    fn function(mut self) -> Result<Function> {
+        self.p.take_hints();
+        let inline = self.p.take_keyword("inline");
+        let recursive = self.p.take_keyword("recursive");
+        self.p.keyword("fun")?;
+        let name = self.p.fun_name()?.0;
+        let params = self.typed_vars()?;
+        self.p.punct("->")?;
+        let results = self.typed_vars()?;
+        self.p.punct("{")?;
+        let mut owned = Vec::new();
+        if self.p.take_keyword("owned") {
+            owned.push(self.var()?);
+            while self.p.take(",") {
+                owned.push(self.var()?);
+            }
+        }
+        if self.p.take_keyword("vars") {
+            self.typed_var()?;
+            while self.p.take(",") {
+                self.typed_var()?;
+            }
+        }
+        let body = self.block()?;
+        let hints = self.p.take_hints();
+        let count = hints.keys().max().map_or(0, |n| n + 1);
+        let unnamed: Arc<str> = Arc::from("unused");
+        let info = |number| VarInfo {
+            ty: self.types.get(&number).copied().unwrap_or(VarType::Buffer),
+            hint: hints.get(&number).unwrap_or(&unnamed).clone(),
+        };
+        Ok(Function {
+            name,
+            params,
+            results,
+            owned,
+            vars: (0..count).map(info).collect(),
+            body,
+            inline,
+            recursive,
+        })
+    }
+
+    // --- Variables -------------------------------------------------------
+
+    /// A variable, if one is there.
+    pub(super) fn take_var(&mut self) -> Result<Option<Var>> {
+        Ok(self.p.take_name()?.map(|name| Var(name.0)))
+    }
+
+    pub(super) fn var(&mut self) -> Result<Var> {
+        Ok(Var(self.p.name()?.0))
+    }
+
+    pub(super) fn vars(&mut self) -> Result<Vec<Var>> {
+        self.list(Self::var)
+    }
+
+    pub(super) fn typed_var(&mut self) -> Result<Var> {
+        let var = self.var()?;
+        self.type_of(var)?;
+        Ok(var)
+    }
+
+    pub(super) fn typed_vars(&mut self) -> Result<Vec<Var>> {
+        self.list(Self::typed_var)
+    }
+
+    /// `: type` behind a variable.
+    pub(super) fn type_of(&mut self, var: Var) -> Result<()> {
+        self.p.punct(":")?;
+        let ty = var_type(self.p)?;
+        match self.types.insert(var.0, ty) {
+            Some(before) if before != ty => self
+                .p
+                .error(format!("variable {} already has the type {before}", var.0)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a variable is a buffer, by what the text so far says.
+    pub(super) fn is_buffer(&self, var: Var) -> bool {
+        matches!(self.types.get(&var.0), None | Some(VarType::Buffer))
+    }
+
+    // --- Lists and nesting -----------------------------------------------
+
+    pub(super) fn list<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.p.punct("(")?;
+        self.separated(")", item)
+    }
+
+    /// Items with commas between them, and the closing punctuation.
+    pub(super) fn separated<T>(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut items = Vec::new();
+        if self.p.take(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(item(self)?);
+            if self.p.take(close) {
+                return Ok(items);
+            }
+            if !self.p.take(",") {
+                return self.p.expected(&format!("`,` or `{close}`"));
+            }
+        }
+    }
+
+    /// Runs `f` one level deeper.
+    pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_DEPTH {
+            return self.p.error(format!("nested more than {MAX_DEPTH} deep"));
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));
+        self.depth -= 1;
+        result
+    }
+}

@@ -1,0 +1,331 @@
+//! The parser's part for statements.
+
+use super::parse::{FunctionParser, Result, function_id};
+use crate::{
+    Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
+    MAX_LANES, Region, Stmt, Var,
+};
+
+impl FunctionParser<'_, '_> {
+    /// Statements and the closing brace.
+    pub(super) fn block(&mut self) -> Result<Vec<Stmt>> {
+        self.deeper(|f| {
+            let mut stmts = Vec::new();
+            while !f.p.take("}") {
+                stmts.push(f.stmt()?);
+            }
+            Ok(stmts)
+        })
+    }
+
+    fn braces(&mut self) -> Result<Vec<Stmt>> {
+        self.p.punct("{")?;
+        self.block()
+    }
+
+    fn stmt(&mut self) -> Result<Stmt> {
+        if let Some(var) = self.take_var()? {
+            return if self.p.peek(":") {
+                self.type_of(var)?;
+                self.p.punct("=")?;
+                self.value(var)
+            } else if self.p.peek("[") {
+                self.store(var)
+            } else {
+                self.p.punct("=")?;
+                self.buffer(var)
+            };
+        }
+        if self.p.peek("(") {
+            return self.call();
+        }
+        let Some(word) = self.p.peek_ident() else {
+            return self.p.expected("a statement or `}`");
+        };
+        match word {
+            "release" => {
+                self.p.ident()?;
+                Ok(Stmt::Release(self.var()?))
+            }
+            "copy" => {
+                self.p.ident()?;
+                self.copy()
+            }
+            "if" => {
+                self.p.ident()?;
+                let cond = self.expr()?;
+                let yes = self.braces()?;
+                let no = if self.p.take_keyword("else") {
+                    self.braces()?
+                } else {
+                    Vec::new()
+                };
+                Ok(Stmt::If(cond, yes, no))
+            }
+            "while" => {
+                self.p.ident()?;
+                let cond = self.var()?;
+                Ok(Stmt::While(cond, self.braces()?))
+            }
+            "for" => {
+                self.p.ident()?;
+                self.for_loop()
+            }
+            "check" => {
+                self.p.ident()?;
+                let check = CheckId(self.id()?);
+                let cond = self.expr()?;
+                self.p.keyword("values")?;
+                Ok(Stmt::Check {
+                    cond,
+                    check,
+                    values: self.exprs()?,
+                })
+            }
+            "global" => {
+                self.p.ident()?;
+                let global = GlobalId(self.id()?);
+                self.p.punct("=")?;
+                Ok(Stmt::WriteGlobal(global, self.var()?))
+            }
+            _ => self.p.expected("a statement"),
+        }
+    }
+
+    /// `#n`.
+    fn id(&mut self) -> Result<u32> {
+        self.p.punct("#")?;
+        self.p.integer()
+    }
+
+    /// What a variable with a type gets.
+    fn value(&mut self, var: Var) -> Result<Stmt> {
+        if self.p.take_keyword("global") {
+            return Ok(Stmt::ReadGlobal(var, GlobalId(self.id()?)));
+        }
+        let expr = self.expr()?;
+        match expr {
+            Expr::Var(buffer) if self.p.peek("[") => Ok(match self.element(buffer)? {
+                Element::One(access) => Stmt::Load(var, access),
+                Element::Lanes(from, mask) => Stmt::LoadLanes { var, from, mask },
+            }),
+            expr => Ok(Stmt::Set(var, expr)),
+        }
+    }
+
+    fn store(&mut self, buffer: Var) -> Result<Stmt> {
+        let element = self.element(buffer)?;
+        self.p.punct("=")?;
+        let value = self.expr()?;
+        Ok(match element {
+            Element::One(access) => Stmt::Store(access, value),
+            Element::Lanes(to, mask) => Stmt::StoreLanes { to, value, mask },
+        })
+    }
+
+    /// What a buffer variable gets.
+    fn buffer(&mut self, var: Var) -> Result<Stmt> {
+        match self.p.peek_ident() {
+            Some("alloc") => {
+                self.p.ident()?;
+                Ok(Stmt::Alloc(var, self.expr()?))
+            }
+            Some("frame") => {
+                self.p.ident()?;
+                self.p.punct("[")?;
+                let count = self.p.integer()?;
+                self.p.punct("]")?;
+                Ok(Stmt::Frame {
+                    buffer: var,
+                    elem: self.p.prim()?,
+                    count,
+                })
+            }
+            Some("share") => {
+                self.p.ident()?;
+                Ok(Stmt::Share(var, self.var()?))
+            }
+            Some("borrow") => {
+                self.p.ident()?;
+                Ok(Stmt::Borrow(var, self.var()?))
+            }
+            Some("data") => {
+                self.p.ident()?;
+                Ok(Stmt::ConstData(var, DataId(self.id()?)))
+            }
+            _ => self
+                .p
+                .expected("`alloc`, `frame`, `share`, `borrow` or `data`"),
+        }
+    }
+
+    fn element(&mut self, buffer: Var) -> Result<Element> {
+        self.p.punct("[")?;
+        if let Some(lanes) = self.p.take_integer::<u32>() {
+            if lanes > MAX_LANES {
+                return self
+                    .p
+                    .error(format!("a vector has at most {MAX_LANES} lanes"));
+            }
+            self.p.keyword("x")?;
+            let elem = self.p.prim()?;
+            self.p.punct(":")?;
+            let at = self.positions()?;
+            self.p.punct("]")?;
+            let access = LaneAccess {
+                buffer,
+                elem,
+                lanes,
+                at,
+            };
+            let mask = if self.p.take_keyword("mask") {
+                Some(self.expr()?)
+            } else {
+                None
+            };
+            return Ok(Element::Lanes(access, mask));
+        }
+        let elem = self.p.prim()?;
+        self.p.punct(":")?;
+        let (mut offset, mut dims) = (Expr::i64(0), Vec::new());
+        let mut more = true;
+        if self.p.take_keyword("at") {
+            offset = self.expr()?;
+            more = self.p.take("+");
+        }
+        while more {
+            let index = self.expr()?;
+            let stride = if self.p.take("*") {
+                self.expr()?
+            } else {
+                Expr::i64(1)
+            };
+            dims.push((index, stride));
+            more = self.p.take("+");
+        }
+        self.p.punct("]")?;
+        Ok(Element::One(Access {
+            buffer,
+            elem,
+            offset,
+            dims,
+        }))
+    }
+
+    fn positions(&mut self) -> Result<LanePositions> {
+        if self.p.take_keyword("each") {
+            return Ok(LanePositions::Each(self.expr()?));
+        }
+        let first = self.expr()?;
+        self.p.punct("..")?;
+        Ok(if self.p.take_keyword("by") {
+            LanePositions::Strided(first, self.expr()?)
+        } else {
+            LanePositions::Unit(first)
+        })
+    }
+
+    fn copy(&mut self) -> Result<Stmt> {
+        self.p.punct("[")?;
+        let extents = self.exprs_until("]")?;
+        let elem = self.p.prim()?;
+        let to = self.region()?;
+        self.p.punct("<-")?;
+        Ok(Stmt::Copy {
+            to,
+            from: self.region()?,
+            elem,
+            extents,
+        })
+    }
+
+    fn region(&mut self) -> Result<Region> {
+        let buffer = self.var()?;
+        self.p.punct("[")?;
+        let offset = self.expr()?;
+        self.p.keyword("strides")?;
+        Ok(Region {
+            buffer,
+            offset,
+            strides: self.exprs_until("]")?,
+        })
+    }
+
+    fn for_loop(&mut self) -> Result<Stmt> {
+        let var = self.typed_var()?;
+        self.p.keyword("in")?;
+        let from = self.expr()?;
+        self.p.punct("..")?;
+        let to = self.expr()?;
+        let how = match self.p.peek_ident() {
+            Some("independent") => {
+                self.p.ident()?;
+                How::Seq { independent: true }
+            }
+            Some("lanes") => {
+                self.p.ident()?;
+                self.p.punct("(")?;
+                let width = self.p.integer()?;
+                self.p.punct(")")?;
+                How::Lanes(width)
+            }
+            Some("tasks") => {
+                self.p.ident()?;
+                How::Tasks(self.launch()?)
+            }
+            _ => How::Seq { independent: false },
+        };
+        Ok(Stmt::For(For {
+            how,
+            var,
+            from,
+            to,
+            body: self.braces()?,
+        }))
+    }
+
+    fn launch(&mut self) -> Result<Launch> {
+        let id = self.id()?;
+        let name = self.p.string()?;
+        self.p.keyword("at")?;
+        let provenance = self.p.string()?;
+        self.p.keyword("cost")?;
+        let cost = self.expr()?;
+        self.p.keyword("owned")?;
+        let owned = self.vars()?;
+        self.p.keyword("locals")?;
+        let locals = self.vars()?;
+        self.p.keyword("distinct")?;
+        Ok(Launch {
+            id,
+            name,
+            provenance,
+            cost,
+            owned,
+            locals,
+            distinct: self.vars()?,
+        })
+    }
+
+    fn call(&mut self) -> Result<Stmt> {
+        let results = self.typed_vars()?;
+        self.p.punct("=")?;
+        let fun = function_id(self.p, self.functions)?;
+        // Types of all variables are known only at the end of the function; a
+        // variable that is passed has got its value, and its type, before.
+        let args = self.list(|f| {
+            Ok(match f.expr()? {
+                Expr::Var(var) if f.is_buffer(var) => Arg::Buffer(var),
+                expr => Arg::Scalar(expr),
+            })
+        })?;
+        Ok(Stmt::Call { fun, args, results })
+    }
+}
+
+/// What stands in brackets behind a buffer: one element, or one for each lane
+/// with a mask.
+enum Element {
+    One(Access),
+    Lanes(LaneAccess, Option<Expr>),
+}

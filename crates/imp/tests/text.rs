@@ -1,0 +1,324 @@
+//! The text form: what is printed is read back equal, whatever is in it; what is
+//! wrong is said with its place.
+
+use imp::{
+    Access, Arg, Check, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
+    Launch, Program, Region, Stmt, Var, VarInfo, VarType, parse, print,
+};
+use prim::{BinOp, PrimType, Scalar, ScalarType};
+
+fn v(var: u32) -> Expr {
+    Expr::Var(Var(var))
+}
+
+fn bits(ty: PrimType, bits: u64) -> Expr {
+    Expr::Const(Scalar::from_bits(ty, bits))
+}
+
+fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Function {
+    Function {
+        name: name.into(),
+        params: vec![],
+        results: vec![],
+        owned: vec![],
+        vars: vars
+            .iter()
+            .map(|(hint, ty)| VarInfo {
+                ty: *ty,
+                hint: (*hint).into(),
+            })
+            .collect(),
+        body,
+        inline: false,
+        recursive: false,
+    }
+}
+
+fn program(functions: Vec<Function>) -> Program {
+    Program {
+        source_name: "dir/\"a\"\n.fut".into(),
+        functions,
+        ..Program::default()
+    }
+}
+
+#[track_caller]
+fn comes_back(program: &Program) -> String {
+    let text = print(program);
+    let read = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(read, *program, "{text}");
+    text
+}
+
+#[test]
+fn constants_keep_their_bits() {
+    let constants = [
+        bits(PrimType::F64, 0x7ff8_0000_0000_0000),
+        bits(PrimType::F64, 0xfff8_0000_0000_0001),
+        bits(PrimType::F64, 0x7ff0_0000_0000_0000),
+        bits(PrimType::F64, 0xfff0_0000_0000_0000),
+        bits(PrimType::F64, 0x8000_0000_0000_0000),
+        bits(PrimType::F64, 1),
+        bits(PrimType::F32, 0x7fc0_0123),
+        bits(PrimType::F32, 0x0080_0000),
+        bits(PrimType::F16, 0xfe00),
+        bits(PrimType::F16, 0x3555),
+        bits(PrimType::I8, 0x80),
+        bits(PrimType::I64, 0x8000_0000_0000_0000),
+        Expr::i64(-1),
+        Expr::Const(Scalar::Bool(true)),
+    ];
+    let ty = |e: &Expr| match e {
+        Expr::Const(x) => VarType::Scalar(x.ty()),
+        _ => VarType::Buffer,
+    };
+    let vars: Vec<_> = constants.iter().map(|e| ("c", ty(e))).collect();
+    let body = (0..)
+        .zip(&constants)
+        .map(|(i, e)| Stmt::Set(Var(i), e.clone()));
+    comes_back(&program(vec![function("f", &vars, body.collect())]));
+}
+
+#[test]
+fn odd_names_and_variables_that_stand_nowhere() {
+    let i64 = VarType::Scalar(PrimType::I64);
+    let vars = [
+        ("", i64),
+        ("a b", i64),
+        ("x.y", VarType::Buffer),
+        ("x_3", VarType::Vector(PrimType::F16, 4)),
+        ("unused", VarType::Buffer),
+        ("quote\"", VarType::Scalar(PrimType::Bool)),
+        ("späte", i64),
+    ];
+    let sum = Expr::Binary(
+        BinOp::Sub,
+        PrimType::I64,
+        Box::new(v(0)),
+        Box::new(Expr::i64(-3)),
+    );
+    let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
+    odd.inline = true;
+    odd.recursive = true;
+    let early = vec![
+        Stmt::Call {
+            fun: FunId(0),
+            args: vec![Arg::Scalar(v(6)), Arg::Buffer(Var(2))],
+            results: vec![],
+        },
+        Stmt::Set(Var(6), Expr::i64(1)),
+    ];
+    let text = comes_back(&program(vec![
+        odd,
+        function("entry +", &vars, early),
+        function("empty", &[], vec![]),
+    ]));
+    assert!(
+        text.contains("inline recursive fun \"fun\"() -> () {"),
+        "{text}"
+    );
+    assert!(text.contains("\"a b\"_1: i64 = (\"\"_0 - -3)"), "{text}");
+}
+
+#[test]
+fn tables_accesses_and_launches() {
+    let mut p = program(vec![]);
+    p.checks = vec![Check {
+        format: "{i64} {{\t\u{1}'\"".into(),
+        location: "a.fut:1:2-3\nb.fut:4:5-6".into(),
+    }];
+    p.data = vec![
+        Data {
+            elem: PrimType::F64,
+            bytes: (0..=255).collect(),
+        },
+        Data {
+            elem: PrimType::Bool,
+            bytes: [1].into(),
+        },
+        Data {
+            elem: PrimType::I8,
+            bytes: [].into(),
+        },
+    ];
+    p.globals = vec![VarType::Buffer, VarType::Scalar(PrimType::F32)];
+    p.init = Some(FunId(0));
+    p.entries = vec![Entry {
+        name: "main".into(),
+        fun: FunId(0),
+        params: vec![EntryValue {
+            name: "xs".into(),
+            type_name: "*[](i32, u8)".into(),
+            ty: EntryType::Opaque(vec![
+                EntryType::Array(ScalarType::I32, 2),
+                EntryType::Scalar(ScalarType::U8),
+                EntryType::Opaque(vec![]),
+            ]),
+            unique: true,
+        }],
+        results: vec![],
+    }];
+    let access = |offset, dims| Access {
+        buffer: Var(0),
+        elem: PrimType::I64,
+        offset,
+        dims,
+    };
+    let region = |strides| Region {
+        buffer: Var(0),
+        offset: v(1),
+        strides,
+    };
+    let body = vec![
+        Stmt::Load(Var(1), access(v(1), vec![])),
+        Stmt::Load(Var(1), access(Expr::i64(0), vec![(v(1), Expr::i64(1))])),
+        Stmt::Load(Var(1), access(Expr::i64(0), vec![])),
+        Stmt::Load(
+            Var(1),
+            access(v(1), vec![(v(1), v(1)), (Expr::i64(2), Expr::i64(1))]),
+        ),
+        Stmt::Store(access(v(1), vec![(v(1), Expr::i64(0))]), Expr::i64(7)),
+        Stmt::Copy {
+            to: region(vec![]),
+            from: region(vec![]),
+            elem: PrimType::F16,
+            extents: vec![],
+        },
+        Stmt::Copy {
+            to: region(vec![v(1), Expr::i64(1)]),
+            from: region(vec![v(1), Expr::i64(1)]),
+            elem: PrimType::F16,
+            extents: vec![v(1), v(1)],
+        },
+        Stmt::If(
+            Expr::Const(Scalar::Bool(true)),
+            vec![],
+            vec![Stmt::Release(Var(0))],
+        ),
+        Stmt::For(For {
+            how: How::Lanes(16),
+            var: Var(2),
+            from: Expr::i64(0),
+            to: v(1),
+            body: vec![],
+        }),
+        Stmt::For(For {
+            how: How::Tasks(Launch {
+                id: 7,
+                name: "main: map".into(),
+                provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
+                cost: v(1),
+                owned: vec![Var(0)],
+                locals: vec![],
+                distinct: vec![Var(0)],
+            }),
+            var: Var(2),
+            from: Expr::i64(0),
+            to: v(1),
+            body: vec![],
+        }),
+    ];
+    let i64 = VarType::Scalar(PrimType::I64);
+    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64)];
+    p.functions = vec![function("main", &vars, body)];
+    comes_back(&p);
+}
+
+#[test]
+fn mistakes_are_said_with_their_place() {
+    let head = "imp\nfile \"a.fut\"\n";
+    let cases = [
+        ("segs", "1:1: expected `imp`"),
+        ("imp file 3", "1:10: expected a string"),
+        (
+            "imp file \"a.fut\" check#1 = \"\" at \"\"",
+            "1:26: expected the number 0",
+        ),
+        ("fun f() -> () {\n  x_1: i64 = (1 / 2)\n}", "4:17: "),
+        (
+            "fun f() -> () {\n  x_1: i64 = (1 , 2)\n}",
+            "4:17: expected `+`, `-` or `*`",
+        ),
+        (
+            "fun f() -> () {\n  x_1: i64 = add.i32(1)\n}",
+            "4:23: expected `,`",
+        ),
+        (
+            "fun f() -> () {\n  x_1: i64 = 1\n  x_1: f32 = 1.0f32\n}",
+            "5:12: variable 1 already has the type i64",
+        ),
+        (
+            "fun f() -> () {\n  x_1: i64 = 1\n  y_1: i64 = 1\n}",
+            "5:3: name 1 already has the hint `x`",
+        ),
+        (
+            "fun f() -> () {\n  () = g()\n}",
+            "4:8: expected the name of a function of the program",
+        ),
+        (
+            "fun f() -> () {\n  x_1: 300 x f32 = 1\n}",
+            "4:12: a vector has at most 256 lanes",
+        ),
+        (
+            "fun f() -> () {\n  x_1 = 4\n}",
+            "4:9: expected `alloc`, `frame`, `share`, `borrow` or `data`",
+        ),
+        (
+            "fun f() -> () {\n  x_99999: i64 = 4\n}",
+            "4:3: a name's number must be below the length of the text",
+        ),
+        ("fun f() -> () {", "3:16: expected a statement or `}`"),
+        (
+            "data#0: f64 = \"0g\"",
+            "3:19: the string before is not pairs",
+        ),
+    ];
+    let mut problems = Vec::new();
+    for (text, wanted) in cases {
+        let text = if text.starts_with(['i', 's']) {
+            text.to_owned()
+        } else {
+            format!("{head}{text}")
+        };
+        let error = parse(&text).expect_err(&text).to_string();
+        if !error.starts_with(wanted) {
+            problems.push(format!("{text}\n{error}, not {wanted}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_beginning_of_a_text_and_every_gap_in_it_is_read_without_panic() {
+    let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nentry \"m\" = f (\"x\": *\"t\" as opaque (i8)) -> ()\n\
+        fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. by 2] mask splat.4(true)\n  \
+        if any(slt.i64(1, 2)) {\n copy [1]f32 b_0[0 strides 1] <- b_0[1 strides 1]\n }\n}\n";
+    assert!(parse(text).is_ok(), "{:?}", parse(text));
+    for cut in 0..text.len() {
+        let _ = parse(&text[..cut]);
+        for len in 1..4 {
+            let end = (cut + len).min(text.len());
+            let _ = parse(&[&text[..cut], &text[end..]].concat());
+        }
+    }
+}
+
+#[test]
+fn deep_text_is_an_error() {
+    let body = |inner: String| format!("imp file \"a\" fun f() -> () {{ {inner} }}");
+    let sum = |n: usize| format!("x_1: i64 = {}1{}", "(".repeat(n), " + 1)".repeat(n));
+    let ifs = |n: usize| format!("{}{}", "if true {".repeat(n), "}".repeat(n));
+    let entry = |n: usize| {
+        let (open, close) = ("opaque (".repeat(n), ")".repeat(n));
+        format!(
+            "imp file \"a\" entry \"e\" = f (\"\": \"\" as {open}{close}) -> () fun f() -> () {{ }}"
+        )
+    };
+    for make in [&sum as &dyn Fn(usize) -> String, &ifs] {
+        assert!(parse(&body(make(900))).is_ok());
+        let error = parse(&body(make(100_000))).expect_err("too deep");
+        assert!(error.message.contains("nested more than"), "{error}");
+    }
+    assert!(parse(&entry(900)).is_ok());
+    assert!(parse(&entry(100_000)).is_err());
+}
