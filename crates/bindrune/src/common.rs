@@ -19,7 +19,7 @@ pub struct Compiler {
     pub fp: String,
     /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
     /// two from 2 to 64) for every loop that can run in lanes.
-    #[arg(long, default_value = "off", value_name = "LANES", value_parser = lanes)]
+    #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
     pub lanes: Mode,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]

@@ -34,7 +34,7 @@ impl Default for Options {
             cpu: "native".to_owned(),
             strict_floats: false,
             fuel: None,
-            lanes: Mode::Off,
+            lanes: Mode::Auto,
             verify: cfg!(debug_assertions),
             executable: false,
         }
