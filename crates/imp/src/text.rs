@@ -1,8 +1,7 @@
 //! The text form of the imperative IR: [`print()`] and [`parse()`] are inverse.
 //!
 //! ```text
-//! imp                                            // the level
-//! file "sum.fut"                                 // the main source file
+//! imp file "sum.fut"                             // the level, the main source file
 //! check#0 = "Index {i64} is out of bounds." at "sum.fut:3:5-9"
 //! data#0: f64 = "0000000000000040"               // bytes, in hexadecimal
 //! global#0: buffer

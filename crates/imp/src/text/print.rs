@@ -15,7 +15,7 @@ const DATA_LINE: usize = 64;
 /// The program as text.
 pub fn print(program: &Program) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "imp\nfile {}", quote(&program.source_name));
+    let _ = writeln!(out, "imp file {}", quote(&program.source_name));
     for (i, check) in program.checks.iter().enumerate() {
         let (format, location) = (quote(&check.format), quote(&check.location));
         let _ = writeln!(out, "check#{i} = {format} at {location}");
