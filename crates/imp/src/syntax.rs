@@ -73,6 +73,8 @@ pub struct VarInfo {
 ///
 /// Operators on vectors work lane by lane; all their operands have as many
 /// lanes, a `Select`'s condition too.
+/// Lanes that are switched off may hold anything, 0 as a divisor too: whoever
+/// writes code sees to it that no operator traps on them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expr {
     /// A constant.
