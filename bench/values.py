@@ -6,6 +6,8 @@ import random
 import struct
 
 CODES = {" i32": "i", " i64": "q", " f32": "f", " f64": "d"}
+# Python 3.11 makes no more random bytes than 256 MB at once.
+BLOCK = 1 << 24
 TYPES = {"i32": " i32", "i64": " i64", "f32": " f32", "f64": " f64"}
 
 
@@ -26,7 +28,8 @@ def random_i32s(n, seed, small=False):
     """n integers of the whole range, or (`small`) from -128 to 127."""
     source = random.Random(seed)
     if not small:
-        return vector("i32", source.randbytes(4 * n))
+        blocks = [source.randbytes(min(4 * n - at, BLOCK)) for at in range(0, 4 * n, BLOCK)]
+        return vector("i32", b"".join(blocks))
     return vector("i32", array.array("i", (b - 128 for b in source.randbytes(n))).tobytes())
 
 
