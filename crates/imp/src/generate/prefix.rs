@@ -4,9 +4,8 @@
 //! points lo..hi from acc    for each block of L points
 //!                             for w < L: <body>; v[w] = x
 //!                             for k in 1, 2, 4 .. L/2: v[w] = op v[w-k] v[w]   (ne below 0)
-//!                             next = op acc v[L-1]
-//!                             for w < L: v[w] = op acc v[w]
-//!                             acc = next
+//!                             last = v[L-1]
+//!                             for w < L: v[w] = op acc[w] v[w];  acc[w] = op acc[w] last
 //!                             for w < L: <post>; out[i] = v[w]
 //!                           the points left over one by one
 //! ```
@@ -40,6 +39,12 @@ impl Gen<'_, '_> {
         let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);
+        // In all lanes what was scanned so far: a vector stays one that way.
+        let carried = self.lane_arrays("carried", types, width);
+        self.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+            g.store_all(&carried, types, Expr::Var(w), accs);
+            Ok(())
+        })?;
         let mut mapped = Vec::new();
         let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
@@ -59,19 +64,17 @@ impl Gen<'_, '_> {
                 })
             })?;
             g.scan_lanes(scan.operators, types, &scanned, width)?;
-            let next = g.copies(accs, types);
             let last = g.load_all(&scanned, types, Expr::i64(width - 1), "last");
-            g.combine(scan.operators, &next, &last)?;
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                let before = g.copies(accs, types);
+                let before = g.load_all(&carried, types, Expr::Var(w), "acc");
+                let next = g.copies(&before, types);
                 let values = g.load_all(&scanned, types, Expr::Var(w), "x");
                 g.combine(scan.operators, &before, &values)?;
                 g.store_all(&scanned, types, Expr::Var(w), &before);
+                g.combine(scan.operators, &next, &last)?;
+                g.store_all(&carried, types, Expr::Var(w), &next);
                 Ok(())
             })?;
-            for (&acc, next) in accs.iter().zip(next) {
-                g.emit(Stmt::Set(acc, Expr::Var(next)));
-            }
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.at_point(scan, add(first, Expr::Var(w)));
                 let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
@@ -84,6 +87,10 @@ impl Gen<'_, '_> {
                 g.scan_point(scan, &values, &mapped)
             })
         })?;
+        let carried = self.load_all(&carried, types, Expr::i64(0), "acc");
+        for (&acc, carried) in accs.iter().zip(carried) {
+            self.emit(Stmt::Set(acc, Expr::Var(carried)));
+        }
         let rest = self.name_value(add(lo, mul(blocks, count)), PrimType::I64, "rest");
         self.scan_points(scan, accs, rest, hi)
     }
