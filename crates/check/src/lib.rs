@@ -41,6 +41,7 @@ mod visit;
 mod zonk;
 
 pub use program::{Checked, Loader, check_program};
+pub use visit::children;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.
 pub(crate) const RED_ZONE: usize = 128 * 1024;

@@ -4,248 +4,133 @@
 //! [`patterns_mut`] on every pattern that the node itself has. Whoever recurses
 //! through them grows the stack.
 
-use crate::tast::{Bind, Exp, ExpKind, Index, LoopForm, Pat, PatKind};
+use crate::tast::{Bind, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind};
 use std::sync::Arc;
 
-/// Calls `f` on each direct subexpression, in evaluation order. Definitions of
-/// local functions are not entered; lambda bodies are.
-pub(crate) fn children_mut(exp: &mut Exp, f: &mut dyn FnMut(&mut Exp)) {
-    match &mut exp.kind {
-        ExpKind::Lit(..)
-        | ExpKind::String(_)
-        | ExpKind::Var { .. }
-        | ExpKind::Intrinsic { .. }
-        | ExpKind::Operator(_)
-        | ExpKind::Hole => {}
-        ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => {
-            for part in parts {
-                f(part);
-            }
-        }
-        ExpKind::Record(fields) => {
-            for (_, field) in fields {
-                f(field);
-            }
-        }
-        ExpKind::Project(e, _) | ExpKind::Coerce(e) | ExpKind::Attr(_, e) => f(e),
-        ExpKind::RecordUpdate {
-            record,
-            path: _,
-            value,
-        } => {
-            f(record);
-            f(value);
-        }
-        ExpKind::Range {
-            start,
-            second,
-            end,
-            kind: _,
-        } => {
-            f(start);
-            if let Some(second) = second {
-                f(second);
-            }
-            f(end);
-        }
-        ExpKind::Index { array, indices } => {
-            f(array);
-            for index in indices {
-                index_mut(index, f);
-            }
-        }
-        ExpKind::Update {
-            array,
-            indices,
-            value,
-        } => {
-            f(array);
-            for index in indices {
-                index_mut(index, f);
-            }
-            f(value);
-        }
-        ExpKind::Apply { fun, args } => {
-            for arg in args {
-                f(arg);
-            }
-            f(fun);
-        }
-        ExpKind::Lambda(lambda) => f(&mut Arc::make_mut(lambda).body),
-        ExpKind::Let { binds, body } => {
-            for bind in binds {
-                if let Bind::Pat { rhs, .. } = bind {
-                    f(rhs);
+/// Defines a walk over direct subexpressions, to look or (with `mut`) to change.
+macro_rules! walk {
+    ($(#[$doc:meta])* $vis:vis $name:ident, $index:ident, $lambda:ident $(, $mutable:ident)?) => {
+        $(#[$doc])*
+        $vis fn $name<'a>(exp: &'a $($mutable)? Exp, f: &mut dyn FnMut(&'a $($mutable)? Exp)) {
+            match &$($mutable)? exp.kind {
+                ExpKind::Lit(..)
+                | ExpKind::String(_)
+                | ExpKind::Var { .. }
+                | ExpKind::Intrinsic { .. }
+                | ExpKind::Operator(_)
+                | ExpKind::Hole => {}
+                ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => {
+                    for part in parts {
+                        f(part);
+                    }
+                }
+                ExpKind::Record(fields) => {
+                    for (_, field) in fields {
+                        f(field);
+                    }
+                }
+                ExpKind::Project(e, _) | ExpKind::Coerce(e) | ExpKind::Attr(_, e) => f(e),
+                ExpKind::RecordUpdate { record, path: _, value } => {
+                    f(record);
+                    f(value);
+                }
+                ExpKind::Range { start, second, end, kind: _ } => {
+                    f(start);
+                    if let Some(second) = second {
+                        f(second);
+                    }
+                    f(end);
+                }
+                ExpKind::Index { array, indices } => {
+                    f(array);
+                    for index in indices {
+                        $index(index, f);
+                    }
+                }
+                ExpKind::Update { array, indices, value } => {
+                    f(array);
+                    for index in indices {
+                        $index(index, f);
+                    }
+                    f(value);
+                }
+                ExpKind::Apply { fun, args } => {
+                    for arg in args {
+                        f(arg);
+                    }
+                    f(fun);
+                }
+                ExpKind::Lambda(lambda) => f($lambda(lambda)),
+                ExpKind::Let { binds, body } => {
+                    for bind in binds {
+                        if let Bind::Pat { rhs, .. } = bind {
+                            f(rhs);
+                        }
+                    }
+                    f(body);
+                }
+                ExpKind::If { cond, then, otherwise } => {
+                    f(cond);
+                    f(then);
+                    f(otherwise);
+                }
+                ExpKind::Loop { sizes: _, pat: _, init, form, body } => {
+                    f(init);
+                    match form {
+                        LoopForm::For(_, e) | LoopForm::ForIn(_, e) | LoopForm::While(e) => f(e),
+                    }
+                    f(body);
+                }
+                ExpKind::Match { scrutinee, cases } => {
+                    f(scrutinee);
+                    for case in cases {
+                        f(&$($mutable)? case.body);
+                    }
+                }
+                ExpKind::And(a, b) | ExpKind::Or(a, b) => {
+                    f(a);
+                    f(b);
+                }
+                ExpKind::Assert { cond, text: _, exp } => {
+                    f(cond);
+                    f(exp);
                 }
             }
-            f(body);
         }
-        ExpKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            f(cond);
-            f(then);
-            f(otherwise);
-        }
-        ExpKind::Loop {
-            sizes: _,
-            pat: _,
-            init,
-            form,
-            body,
-        } => {
-            f(init);
-            match form {
-                LoopForm::For(_, e) | LoopForm::ForIn(_, e) | LoopForm::While(e) => f(e),
-            }
-            f(body);
-        }
-        ExpKind::Match { scrutinee, cases } => {
-            f(scrutinee);
-            for case in cases {
-                f(&mut case.body);
-            }
-        }
-        ExpKind::And(a, b) | ExpKind::Or(a, b) => {
-            f(a);
-            f(b);
-        }
-        ExpKind::Assert { cond, text: _, exp } => {
-            f(cond);
-            f(exp);
-        }
-    }
-}
 
-fn index_mut(index: &mut Index, f: &mut dyn FnMut(&mut Exp)) {
-    match index {
-        Index::At(e) => f(e),
-        Index::Slice { from, to, step } => {
-            [from, to, step].into_iter().flatten().for_each(f);
-        }
-    }
-}
-
-/// As [`children_mut`], to look only.
-pub(crate) fn children(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
-    match &exp.kind {
-        ExpKind::Lit(..)
-        | ExpKind::String(_)
-        | ExpKind::Var { .. }
-        | ExpKind::Intrinsic { .. }
-        | ExpKind::Operator(_)
-        | ExpKind::Hole => {}
-        ExpKind::Tuple(parts) | ExpKind::Array(parts) | ExpKind::Constr(_, parts) => {
-            for part in parts {
-                f(part);
-            }
-        }
-        ExpKind::Record(fields) => {
-            for (_, field) in fields {
-                f(field);
-            }
-        }
-        ExpKind::Project(e, _) | ExpKind::Coerce(e) | ExpKind::Attr(_, e) => f(e),
-        ExpKind::RecordUpdate {
-            record,
-            path: _,
-            value,
-        } => {
-            f(record);
-            f(value);
-        }
-        ExpKind::Range {
-            start,
-            second,
-            end,
-            kind: _,
-        } => {
-            f(start);
-            if let Some(second) = second {
-                f(second);
-            }
-            f(end);
-        }
-        ExpKind::Index { array, indices } => {
-            f(array);
-            for index in indices {
-                index_exps(index, f);
-            }
-        }
-        ExpKind::Update {
-            array,
-            indices,
-            value,
-        } => {
-            f(array);
-            for index in indices {
-                index_exps(index, f);
-            }
-            f(value);
-        }
-        ExpKind::Apply { fun, args } => {
-            for arg in args {
-                f(arg);
-            }
-            f(fun);
-        }
-        ExpKind::Lambda(lambda) => f(&lambda.body),
-        ExpKind::Let { binds, body } => {
-            for bind in binds {
-                if let Bind::Pat { rhs, .. } = bind {
-                    f(rhs);
+        fn $index<'a>(
+            index: &'a $($mutable)? Index,
+            f: &mut dyn FnMut(&'a $($mutable)? Exp),
+        ) {
+            match index {
+                Index::At(e) => f(e),
+                Index::Slice { from, to, step } => {
+                    for e in [from, to, step].into_iter().flatten() {
+                        f(e);
+                    }
                 }
             }
-            f(body);
         }
-        ExpKind::If {
-            cond,
-            then,
-            otherwise,
-        } => {
-            f(cond);
-            f(then);
-            f(otherwise);
-        }
-        ExpKind::Loop {
-            sizes: _,
-            pat: _,
-            init,
-            form,
-            body,
-        } => {
-            f(init);
-            match form {
-                LoopForm::For(_, e) | LoopForm::ForIn(_, e) | LoopForm::While(e) => f(e),
-            }
-            f(body);
-        }
-        ExpKind::Match { scrutinee, cases } => {
-            f(scrutinee);
-            for case in cases {
-                f(&case.body);
-            }
-        }
-        ExpKind::And(a, b) | ExpKind::Or(a, b) => {
-            f(a);
-            f(b);
-        }
-        ExpKind::Assert { cond, text: _, exp } => {
-            f(cond);
-            f(exp);
-        }
-    }
+    };
 }
 
-fn index_exps(index: &Index, f: &mut dyn FnMut(&Exp)) {
-    match index {
-        Index::At(e) => f(e),
-        Index::Slice { from, to, step } => {
-            [from, to, step].into_iter().flatten().for_each(f);
-        }
-    }
+walk! {
+    /// Calls `f` on each direct subexpression, in evaluation order. Definitions
+    /// of local functions are not entered; lambda bodies are.
+    pub children, children_of_index, lambda_body
+}
+
+walk! {
+    /// As [`children`], to change them.
+    pub(crate) children_mut, children_of_index_mut, lambda_body_mut, mut
+}
+
+fn lambda_body(lambda: &Arc<Lambda>) -> &Exp {
+    &lambda.body
+}
+
+fn lambda_body_mut(lambda: &mut Arc<Lambda>) -> &mut Exp {
+    &mut Arc::make_mut(lambda).body
 }
 
 /// Calls `f` on each pattern of the node itself, nested patterns included.

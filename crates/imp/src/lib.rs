@@ -25,6 +25,7 @@ pub mod lanes;
 mod syntax;
 pub mod text;
 mod verify;
+pub mod walk;
 
 pub use syntax::*;
 pub use text::{parse, print};

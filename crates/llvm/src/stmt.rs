@@ -241,7 +241,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             }
         };
         for (i, value) in values.iter().enumerate() {
-            let ty = self.elem_type(value)?;
+            let ty = imp::walk::type_of(&self.function.vars, value)
+                .ok_or_else(|| Error::bug("a check shows a buffer"))?;
             let value = self.expr(value)?;
             let word = self.word(value, ty)?;
             let index = types.const_i64(i as i64);
@@ -258,30 +259,6 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.builder.build_unconditional_branch(self.fail)?;
         self.builder.position_at_end(good);
         Ok(())
-    }
-
-    /// The type of a scalar, or of the scalars in a vector.
-    fn elem_type(&self, expr: &Expr) -> Res<PrimType> {
-        Ok(match expr {
-            Expr::Const(x) => x.ty(),
-            Expr::Var(v) => match self.var_type(*v)? {
-                VarType::Scalar(ty) | VarType::Vector(ty, _) => ty,
-                VarType::Buffer => return Err(Error::bug("a check shows a buffer")),
-            },
-            Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
-            Expr::FirstLane(_) => PrimType::I64,
-            Expr::Unary(_, ty, _)
-            | Expr::Binary(_, ty, _, _)
-            | Expr::Convert(_, _, ty, _)
-            | Expr::Select(ty, _, _, _)
-            | Expr::Fma(ty, _, _, _)
-            | Expr::Math(_, ty, _)
-            | Expr::Lanes(ty, _) => *ty,
-            Expr::Splat(_, x)
-            | Expr::Extract(x, _)
-            | Expr::Insert(x, _, _)
-            | Expr::Shift(x, _, _) => self.elem_type(x)?,
-        })
     }
 
     /// The address of a global: the context's first word points to all of them.

@@ -249,7 +249,7 @@ impl Planner<'_> {
         for stmt in &f.body {
             match stmt {
                 Stmt::Set(v, _) | Stmt::Load(v, _) => {
-                    let ty = super::walk::scalar_type(self.vars, *v)?;
+                    let ty = crate::walk::scalar_type(self.vars, *v)?;
                     if ty.is_float() && !self.places.local(*v, at, end) {
                         return None;
                     }

@@ -3,8 +3,8 @@
 //! compiler runs on.
 
 use super::value::{Shape, Shapes, Stride, Val};
-use super::walk::type_of;
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
+use crate::walk::type_of;
 use prim::{BinOp, PrimType, Scalar, UnOp};
 
 /// How often a loop of unknown length is taken to run.

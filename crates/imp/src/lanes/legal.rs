@@ -2,8 +2,8 @@
 
 use super::places::Places;
 use super::value::{Private, Shapes};
-use super::walk::{Use, names};
 use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
+use crate::walk::{Use, names};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -24,7 +24,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`expand`], [`sink`] | before: copies of small arrays become loops, stores move behind conditionals |
-//! | [`places`], [`walk`] | where variables are named |
+//! | [`rewrite`] | how both walk and replace statements |
+//! | [`places`] | where variables are named |
 //! | [`legal`] | which loops can run in lanes |
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
@@ -40,10 +41,10 @@ mod emit;
 mod expand;
 mod legal;
 mod places;
+mod rewrite;
 mod sink;
 mod value;
 mod vary;
-mod walk;
 
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use places::Places;

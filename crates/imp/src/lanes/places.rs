@@ -5,8 +5,8 @@
 //! piece of the program is a comparison of numbers, and everything here takes
 //! one walk over the function.
 
-use super::walk::{Use, names};
 use crate::syntax::{For, Function, Stmt, Var};
+use crate::walk::{Use, names};
 
 /// The numbers of one function.
 pub(super) struct Places {

@@ -8,9 +8,9 @@
 //!
 //! Variables that are affine are scalar variables that hold lane 0's value.
 
-use super::walk::type_of;
 use crate::generate::expr::{add, mul, sub};
 use crate::syntax::{Access, Expr, Var, VarInfo};
+use crate::walk::type_of;
 use prim::{BinOp, ConvOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -1,13 +1,31 @@
-//! Walks over statements: what one statement names, and the types of expressions.
+//! Walks over statements: every one of them, what one names, and the types of
+//! expressions.
 
 use crate::syntax::{
     Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo, VarType,
 };
 use prim::PrimType;
 
+/// Calls `f` on every statement, outer ones first.
+pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            f(stmt);
+            match stmt {
+                Stmt::If(_, yes, no) => {
+                    each_stmt(yes, f);
+                    each_stmt(no, f);
+                }
+                Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt(body, f),
+                _ => {}
+            }
+        }
+    });
+}
+
 /// How a statement names a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Use {
+pub enum Use {
     /// It needs what the variable holds.
     Reads,
     /// It sets the variable.
@@ -16,7 +34,7 @@ pub(super) enum Use {
 
 /// Calls `f` for the variables that a statement names itself, without what is
 /// nested in it, in the order of execution: what it reads before what it sets.
-pub(super) fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
+pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
     match stmt {
         Stmt::Set(v, e) | Stmt::Alloc(v, e) => {
             in_expr(e, f);
@@ -163,7 +181,7 @@ fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
 }
 
 /// The scalar type of a variable; buffers have none.
-pub(super) fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
+pub fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
     match vars.get(var.index())?.ty {
         VarType::Scalar(ty) | VarType::Vector(ty, _) => Some(ty),
         VarType::Buffer => None,
@@ -171,7 +189,7 @@ pub(super) fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
 }
 
 /// The type of an expression's lanes, of the value itself if it is a scalar.
-pub(super) fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
+pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),

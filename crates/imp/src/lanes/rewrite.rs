@@ -1,0 +1,81 @@
+//! Rewriting statements with fresh variables, before statements are numbered.
+//!
+//! What [`expand`](super::expand) and [`sink`](super::sink) share: the walk, and
+//! that variables which a task's body gets belong to the task.
+
+use crate::syntax::{For, Function, How, Stmt, Var, VarInfo, VarType};
+use prim::PrimType;
+use std::sync::Arc;
+
+/// The variables of the function that is rewritten.
+pub(super) struct Fresh {
+    /// All of them.
+    pub(super) vars: Vec<VarInfo>,
+    /// New ones of the innermost frame.
+    fresh: Vec<Var>,
+}
+
+impl Fresh {
+    /// A new scalar variable.
+    pub(super) fn var(&mut self, ty: PrimType, hint: &str) -> Var {
+        self.vars.push(VarInfo {
+            ty: VarType::Scalar(ty),
+            hint: Arc::from(hint),
+        });
+        let var = Var(self.vars.len() as u32 - 1);
+        self.fresh.push(var);
+        var
+    }
+}
+
+/// What takes a statement's place: appended to the list. Statements nested in
+/// it were rewritten before; the flag says whether it stands in an independent
+/// loop.
+pub(super) trait Rule {
+    /// Rewrites one statement.
+    fn rewrite(&mut self, fresh: &mut Fresh, stmt: Stmt, independent: bool, out: &mut Vec<Stmt>);
+}
+
+/// Rewrites a function by a rule.
+pub(super) fn rewrite(function: &mut Function, rule: &mut dyn Rule) {
+    let mut fresh = Fresh {
+        vars: std::mem::take(&mut function.vars),
+        fresh: Vec::new(),
+    };
+    block(&mut fresh, &mut function.body, false, rule);
+    function.vars = fresh.vars;
+}
+
+fn block(fresh: &mut Fresh, stmts: &mut Vec<Stmt>, independent: bool, rule: &mut dyn Rule) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        let before = std::mem::take(stmts);
+        stmts.reserve(before.len());
+        for mut stmt in before {
+            inside(fresh, &mut stmt, independent, rule);
+            rule.rewrite(fresh, stmt, independent, stmts);
+        }
+    });
+}
+
+fn inside(fresh: &mut Fresh, stmt: &mut Stmt, independent: bool, rule: &mut dyn Rule) {
+    match stmt {
+        Stmt::If(_, yes, no) => {
+            block(fresh, yes, independent, rule);
+            block(fresh, no, independent, rule);
+        }
+        Stmt::While(_, body) => block(fresh, body, independent, rule),
+        Stmt::For(For { how, body, .. }) => {
+            let before = fresh.fresh.len();
+            let independent = match how {
+                How::Seq { independent: true } | How::Lanes(_) => true,
+                How::Seq { independent: false } => independent,
+                How::Tasks(_) => false,
+            };
+            block(fresh, body, independent, rule);
+            if let How::Tasks(launch) = how {
+                launch.locals.extend(fresh.fresh.drain(before..));
+            }
+        }
+        _ => {}
+    }
+}
