@@ -26,7 +26,7 @@ use expr::{Slot, bytes_of};
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
 use machine::Machine;
 use memory::Kind;
-use prim::{Scalar, ScalarType};
+use prim::Scalar;
 use std::fmt::Write;
 
 type Result<T> = std::result::Result<T, Box<EvalError>>;
@@ -198,7 +198,7 @@ fn message(check: &Check, values: &[Scalar]) -> String {
             rest = &found[2..];
         } else if let Some((name, after)) = name {
             if let (Ok(ty), Some(value)) = (name.parse(), values.next()) {
-                show(&mut text, ty, *value);
+                let _ = write!(text, "{}", value.display(ty));
             }
             rest = after;
         } else {
@@ -212,21 +212,4 @@ fn message(check: &Check, values: &[Scalar]) -> String {
         let _ = write!(text, "\n  {word} {place}");
     }
     text
-}
-
-/// Appends a scalar as a value of a source type.
-fn show(text: &mut String, ty: ScalarType, value: Scalar) {
-    let _ = match value {
-        Scalar::F16(x) => write!(text, "{x}"),
-        Scalar::F32(x) => write!(text, "{x}"),
-        Scalar::F64(x) => write!(text, "{x}"),
-        Scalar::Bool(x) => write!(text, "{x}"),
-        Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) if ty.is_unsigned() => {
-            write!(text, "{}", value.bits())
-        }
-        Scalar::I8(x) => write!(text, "{x}"),
-        Scalar::I16(x) => write!(text, "{x}"),
-        Scalar::I32(x) => write!(text, "{x}"),
-        Scalar::I64(x) => write!(text, "{x}"),
-    };
 }

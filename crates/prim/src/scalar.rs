@@ -1,7 +1,8 @@
 //! Scalar values of the core IR.
 
-use crate::PrimType;
+use crate::{PrimType, ScalarType};
 use half::f16;
+use std::fmt::{self, Display};
 use std::hash::{Hash, Hasher};
 
 /// A scalar value together with its core type. Two are equal when type and
@@ -82,6 +83,21 @@ impl Scalar {
                 Self::from_bits(ty, x as u64)
             }
         }
+    }
+
+    /// The number as a source type writes it, without the type's name.
+    pub fn display(self, ty: ScalarType) -> impl Display {
+        fmt::from_fn(move |f| match self {
+            Self::F16(x) => x.fmt(f),
+            Self::F32(x) => x.fmt(f),
+            Self::F64(x) => x.fmt(f),
+            Self::Bool(x) => x.fmt(f),
+            _ if ty.is_unsigned() => self.bits().fmt(f),
+            Self::I8(x) => x.fmt(f),
+            Self::I16(x) => x.fmt(f),
+            Self::I32(x) => x.fmt(f),
+            Self::I64(x) => x.fmt(f),
+        })
     }
 
     /// The zero of type `ty` (`false` for `bool`).

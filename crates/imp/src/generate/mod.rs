@@ -15,6 +15,7 @@ mod control;
 mod copies;
 mod entries;
 pub(crate) mod expr;
+mod fold;
 mod function;
 mod hist;
 mod liveness;

@@ -40,11 +40,7 @@ impl Gen<'_, '_> {
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);
         // In all lanes what was scanned so far: a vector stays one that way.
-        let carried = self.lane_arrays("carried", types, width);
-        self.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-            g.store_all(&carried, types, Expr::Var(w), accs);
-            Ok(())
-        })?;
+        let carried = self.filled_arrays("carried", types, width, accs)?;
         let mut mapped = Vec::new();
         let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");

@@ -7,19 +7,13 @@
 //!                           acc = partial[0]; for c in 1..chunks: acc = op acc partial[c]
 //! ```
 //!
-//! With a virtual width `w` above 1, a chunk keeps `w` accumulators: point `i`
-//! of the chunk goes to accumulator `i mod w`; they combine left to right. They
-//! lie in an array, so that the code generator can keep them in vector
-//! registers without reordering any arithmetic.
-//!
-//! A chunk of an exact operator that does not commute is read as several
-//! streams in step (see [`streams`](super::streams)).
+//! For what happens in a chunk see [`fold`](super::fold).
 
-use super::expr::{add, binary, div, mul, sub};
+use super::expr::{add, binary, mul};
+use super::fold::Fold;
 use super::function::Gen;
 use super::segops::Space;
 use crate::syntax::{Access, Expr, Stmt, Var};
-use ir::exact::{is_exact, plain_operator};
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
 use ir::{Mems, PassError};
@@ -37,6 +31,12 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let types = operator_types(operators)?;
         let (reduced, mapped) = pat.split_at(types.len());
+        let fold = Fold {
+            mapped,
+            space,
+            operators,
+            types: &types,
+        };
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let chunks = self.n_chunks(n.clone(), Expr::i64(decomp.grain), decomp.max_chunks);
@@ -47,14 +47,7 @@ impl Gen<'_, '_> {
             .sum();
         for &ty in &types {
             partials.push(if bytes <= FRAME_BYTES {
-                let buffer = self.borrowed("partial");
-                let count = decomp.max_chunks as u64;
-                self.emit(Stmt::Frame {
-                    buffer,
-                    elem: ty,
-                    count,
-                });
-                buffer
+                self.frame_array("partial", ty, decomp.max_chunks)
             } else {
                 let buffer = self.owned("partial");
                 let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
@@ -72,19 +65,13 @@ impl Gen<'_, '_> {
             cost,
             distinct,
             |g, chunk| {
-                let accs = if streamed(space, operators) {
-                    let (lo, hi) = g.tile_bounds(n, chunks.clone(), chunk, &types);
-                    g.fold_streams(mapped, space, operators, &types, lo, hi)?
+                let (lo, hi) = if fold.streamed() {
+                    g.tile_bounds(n, chunks.clone(), chunk, &types)
                 } else {
-                    let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(chunk));
-                    g.fold_chunk(mapped, space, operators, &types, lo, hi)?
+                    g.bounds(n, chunks.clone(), Expr::Var(chunk))
                 };
-                for ((&buffer, &elem), acc) in partials.iter().zip(&types).zip(accs) {
-                    g.emit(Stmt::Store(
-                        at(buffer, elem, Expr::Var(chunk)),
-                        Expr::Var(acc),
-                    ));
-                }
+                let accs = g.fold(&fold, lo, hi)?;
+                g.store_all(&partials, &types, Expr::Var(chunk), &accs);
                 Ok(())
             },
         )?;
@@ -102,124 +89,6 @@ impl Gen<'_, '_> {
             self.set_var(param.name, acc);
         }
         Ok(())
-    }
-
-    /// One chunk's accumulators after its points.
-    pub(crate) fn fold_chunk(
-        &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
-        lo: Expr,
-        hi: Expr,
-    ) -> Result<Vec<Var>, PassError> {
-        if space.decomp.width <= 1 {
-            let accs = self.neutral(operators, types)?;
-            self.points(space, lo, hi, |g, results| {
-                let values = g.values(&results[..types.len()], types)?;
-                g.combine(operators, &accs, &values)?;
-                g.write_point(mapped, space, &results[types.len()..])
-            })?;
-            return Ok(accs);
-        }
-        let width = i64::from(space.decomp.width);
-        let buffers = self.lane_arrays("accs", types, width);
-        let neutral = self.neutral(operators, types)?;
-        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-            g.store_all(&buffers, types, Expr::Var(w), &neutral);
-            Ok(())
-        })?;
-        let points = sub(hi, lo.clone());
-        let rounds = div(points.clone(), Expr::i64(width));
-        let rounds = self.name_value(rounds, PrimType::I64, "rounds");
-        self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
-            let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
-            let first = g.name_value(first, PrimType::I64, "first");
-            let all = Expr::i64(width);
-            if !mapped.is_empty() {
-                return g.fold_round(mapped, space, operators, types, &buffers, first, all);
-            }
-            g.skipping_round(space, operators, types, &buffers, &first.clone(), |g| {
-                g.fold_round(mapped, space, operators, types, &buffers, first, all)
-            })
-        })?;
-        let done = mul(rounds, Expr::i64(width));
-        let done = self.name_value(done, PrimType::I64, "done");
-        let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
-        let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
-        // Arrays of their own: those above can then stay in registers.
-        let buffers = self.copied_arrays(&buffers, types, width)?;
-        self.fold_round(mapped, space, operators, types, &buffers, first, rest)?;
-        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
-        self.for_seq("w", Expr::i64(1), Expr::i64(width), false, |g, w| {
-            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
-            g.combine(operators, &accs, &values)
-        })?;
-        Ok(accs)
-    }
-
-    /// Copies of arrays in the frame.
-    fn copied_arrays(
-        &mut self,
-        buffers: &[Var],
-        types: &[PrimType],
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
-        let copies = self.lane_arrays("accs", types, width);
-        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-            let values = g.load_all(buffers, types, Expr::Var(w), "acc");
-            g.store_all(&copies, types, Expr::Var(w), &values);
-            Ok(())
-        })?;
-        Ok(copies)
-    }
-
-    /// The point at an index, into the accumulators at position `w`.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the parts of one segop and its accumulators"
-    )]
-    pub(crate) fn fold_point(
-        &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
-        buffers: &[Var],
-        at_index: Expr,
-        w: Var,
-    ) -> Result<(), PassError> {
-        let index = self.bind_index(space.index);
-        self.emit(Stmt::Set(index, at_index));
-        self.point(space, |g, results| {
-            let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
-            let values = g.values(&results[..types.len()], types)?;
-            g.combine(operators, &accs, &values)?;
-            g.store_all(buffers, types, Expr::Var(w), &accs);
-            g.write_point(mapped, space, &results[types.len()..])
-        })
-    }
-
-    /// `count` points from `first` on, one for each accumulator.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the parts of one segop and its accumulators"
-    )]
-    fn fold_round(
-        &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
-        buffers: &[Var],
-        first: Expr,
-        count: Expr,
-    ) -> Result<(), PassError> {
-        self.for_seq("w", Expr::i64(0), count, space.independent, |g, w| {
-            let index = add(first, Expr::Var(w));
-            g.fold_point(mapped, space, operators, types, buffers, index, w)
-        })
     }
 
     /// Fresh variables with the neutral elements.
@@ -311,14 +180,6 @@ impl Gen<'_, '_> {
             ));
         }
     }
-}
-
-/// Whether chunks are read as several streams: the operator is exact, and
-/// neither has a virtual width nor is known to the code generator.
-pub(crate) fn streamed(space: &Space<'_>, operators: &[Operator<Mems>]) -> bool {
-    let exact = operators.iter().all(|op| is_exact(&op.op));
-    let plain = operators.len() == 1 && operators.iter().all(|op| plain_operator(&op.op).is_some());
-    space.decomp.width <= 1 && exact && !plain && space.independent
 }
 
 /// The types that operators work on, in order.

@@ -16,8 +16,9 @@
 //! go a vector at a time (see [`prefix`](super::prefix)).
 
 use super::expr::{add, compare, div, max, min, mul, sub};
+use super::fold::Fold;
 use super::function::Gen;
-use super::reduce::{div_up, operator_types, streamed};
+use super::reduce::{div_up, operator_types};
 use super::segops::{Space, independent};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
@@ -78,6 +79,12 @@ impl Gen<'_, '_> {
             types: &types,
             post,
         };
+        let total = Fold {
+            mapped: &[],
+            space,
+            operators,
+            types: &types,
+        };
         let blocks = scan.in_blocks(operators.iter().all(|op| is_exact(&op.op)));
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
@@ -116,11 +123,7 @@ impl Gen<'_, '_> {
                         let chunk = add(first.clone(), Expr::Var(c));
                         let chunk = g.name_value(chunk, PrimType::I64, "c");
                         let (lo, hi) = g.bounds(n.clone(), chunks.clone(), chunk.clone());
-                        let accs = if streamed(space, operators) {
-                            g.fold_streams(&[], space, operators, &types, lo, hi)?
-                        } else {
-                            g.fold_chunk(&[], space, operators, &types, lo, hi)?
-                        };
+                        let accs = g.fold(&total, lo, hi)?;
                         g.store_all(&totals, &types, chunk, &accs);
                         Ok(())
                     },

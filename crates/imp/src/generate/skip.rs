@@ -12,18 +12,22 @@
 //! ```
 
 use super::expr::{add, and};
+use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::at;
-use super::segops::Space;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use ir::name::Name;
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Exp, Lambda};
 use ir::{Mems, PassError};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use rustc_hash::FxHashMap;
 
 /// Cost of a point (as decompositions estimate it) above which it is not worth
 /// computing what a point maps to twice.
 const CHEAP: i64 = 16;
+/// Conditions of one operand above which it is not worth asking.
+const MOST_CONDITIONS: usize = 8;
 
 /// What has to hold for an operator to leave its left operands as they are: all
 /// of these.
@@ -52,15 +56,36 @@ fn unchanged(op: &Lambda<Mems>) -> Option<Conditions> {
 
 /// When a value of the operator's body is this operand.
 fn keeps(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
+    let mut known = FxHashMap::default();
+    for stm in &op.body.stms {
+        if let ([param], Exp::Basic(basic)) = (stm.pat.as_slice(), &stm.exp)
+            && let Some(conditions) = chooses(basic, operand, &known)
+        {
+            known.insert(param.name, conditions);
+        }
+    }
+    is_operand(value, operand, &known)
+}
+
+/// When a value is the operand, from what is known of the names before.
+fn is_operand(
+    value: Atom,
+    operand: Atom,
+    known: &FxHashMap<Name, Conditions>,
+) -> Option<Conditions> {
     if value == operand {
         return Some(Vec::new());
     }
-    let name = value.var()?;
-    let mut stms = op.body.stms.iter();
-    let stm = stms.find(|stm| stm.pat.iter().any(|param| param.name == name))?;
-    let Exp::Basic(basic) = &stm.exp else {
-        return None;
-    };
+    known.get(&value.var()?).cloned()
+}
+
+/// When an operation's result is the operand. Chains that ask for more than a
+/// few things are not worth asking.
+fn chooses(
+    basic: &BasicOp,
+    operand: Atom,
+    known: &FxHashMap<Name, Conditions>,
+) -> Option<Conditions> {
     match basic {
         BasicOp::Select {
             ty: _,
@@ -68,12 +93,12 @@ fn keeps(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
             if_true,
             if_false,
         } => {
-            let (mut conditions, holds) = match keeps(op, *if_true, operand) {
+            let (mut conditions, holds) = match is_operand(*if_true, operand, known) {
                 Some(conditions) => (conditions, true),
-                None => (keeps(op, *if_false, operand)?, false),
+                None => (is_operand(*if_false, operand, known)?, false),
             };
             conditions.push(Condition::Is(*cond, holds));
-            Some(conditions)
+            (conditions.len() <= MOST_CONDITIONS).then_some(conditions)
         }
         BasicOp::Binary(binary, ty, x, y) => {
             let other = if *x == operand {
@@ -98,7 +123,8 @@ fn keeps(op: &Lambda<Mems>, value: Atom, operand: Atom) -> Option<Conditions> {
 
 impl Gen<'_, '_> {
     /// The conditions of all operators, if each has some and it pays to ask.
-    fn skip_conditions(space: &Space<'_>, operators: &[Operator<Mems>]) -> Option<Vec<Conditions>> {
+    fn skip_conditions(fold: &Fold<'_>) -> Option<Vec<Conditions>> {
+        let (space, operators) = (fold.space, fold.operators);
         let straight = |op: &Operator<Mems>| {
             op.op
                 .body
@@ -117,16 +143,15 @@ impl Gen<'_, '_> {
     /// `first` on, and maps nothing: not run if no accumulator would change.
     pub(crate) fn skipping_round(
         &mut self,
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
+        fold: &Fold<'_>,
         buffers: &[Var],
         first: &Expr,
         round: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let Some(conditions) = Self::skip_conditions(space, operators) else {
+        let Some(conditions) = Self::skip_conditions(fold) else {
             return round(self);
         };
+        let (space, types) = (fold.space, fold.types);
         let lanes = space.decomp.width;
         let width = i64::from(lanes);
         let changes = self.frame_array("changes", PrimType::Bool, width);
@@ -136,7 +161,7 @@ impl Gen<'_, '_> {
             g.point(space, |g, results| {
                 let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
                 let values = g.values(&results[..types.len()], types)?;
-                g.combine(operators, &accs, &values)?;
+                g.combine(fold.operators, &accs, &values)?;
                 let mut kept = Expr::Const(Scalar::Bool(true));
                 for condition in conditions.iter().flatten() {
                     kept = and(kept, g.condition(condition)?);

@@ -10,29 +10,29 @@
 //! ```
 //!
 //! `L` is a vector's lanes, `S` one or two times as many. One long chain of
-//! dependent operations becomes `S` that run side by side, and regrouping changes no bit of an exact operator's
-//! result. Each stream lies in its own stretch of memory, so elements that the
-//! body reads at its index are brought into lane order by transposing square
-//! tiles, which stay in registers or the first cache: the CPU's form of the
-//! coalescing in section 4 of the redomap paper.
+//! dependent operations becomes `S` that run side by side, and regrouping changes
+//! no bit of an exact operator's result. Each stream lies in its own stretch of
+//! memory, so elements that the body reads at its index are brought into lane
+//! order by transposing square tiles, which stay in registers or the first cache:
+//! the CPU's form of the coalescing in section 4 of the redomap paper.
 
 use super::expr::{add, compare, div, mul, sub};
+use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::at;
 use super::segops::Space;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
+use ir::PassError;
 use ir::name::Name;
-use ir::soac::Operator;
-use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Param};
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
 use ir::types::Type;
-use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashSet;
 
-/// Bytes of the widest accumulators of all streams together.
+/// Bytes of a vector of the widest accumulators.
 const VECTOR_BYTES: u64 = 64;
-/// Most streams, however narrow the accumulators.
-const MAX_STREAMS: u64 = 16;
+/// Most lanes, however narrow the accumulators.
+const MAX_LANES: u64 = 16;
 
 /// An element that the body reads at its index.
 struct Input {
@@ -69,28 +69,20 @@ impl Gen<'_, '_> {
     /// One chunk's accumulators after the points `lo..hi`.
     pub(crate) fn fold_streams(
         &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
-        lo: Expr,
+        fold: &Fold<'_>,
+        mut lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
         let mut total: Option<Vec<Var>> = None;
-        let mut lo = lo;
-        for vectors in (1..=vectors(types)).rev() {
-            let part = self.fold_tiles(mapped, space, operators, types, vectors, (&mut lo, &hi))?;
+        for vectors in (1..=vectors(fold.types)).rev() {
+            let part = self.fold_tiles(fold, vectors, &mut lo, &hi)?;
             match &total {
-                Some(total) => self.combine(operators, total, &part)?,
+                Some(total) => self.combine(fold.operators, total, &part)?,
                 None => total = Some(part),
             }
         }
         let accs = total.ok_or_else(|| PassError::bug("a reduction without streams"))?;
-        self.points(space, lo, hi, |g, results| {
-            let values = g.values(&results[..types.len()], types)?;
-            g.combine(operators, &accs, &values)?;
-            g.write_point(mapped, space, &results[types.len()..])
-        })?;
+        self.fold_points(fold, &accs, lo, hi)?;
         Ok(accs)
     }
 
@@ -98,28 +90,22 @@ impl Gen<'_, '_> {
     /// streams that fill so many vectors; `lo` moves to the first point after.
     fn fold_tiles(
         &mut self,
-        mapped: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        types: &[PrimType],
+        fold: &Fold<'_>,
         vectors: i64,
-        (lo, hi): (&mut Expr, &Expr),
+        lo: &mut Expr,
+        hi: &Expr,
     ) -> Result<Vec<Var>, PassError> {
+        let types = fold.types;
         let side = lanes(types);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
-        let buffers = self.lane_arrays("accs", types, count);
-        let neutral = self.neutral(operators, types)?;
-        self.for_seq("w", Expr::i64(0), streams.clone(), true, |g, w| {
-            g.store_all(&buffers, types, Expr::Var(w), &neutral);
-            Ok(())
-        })?;
+        let buffers = self.accumulators(fold, count)?;
         let points = sub(hi.clone(), lo.clone());
         let tiles = div(points, Expr::i64(side * count));
         let tiles = self.name_value(tiles, PrimType::I64, "tiles");
         let length = mul(tiles.clone(), depth.clone());
         let length = self.name_value(length, PrimType::I64, "length");
-        let inputs = self.tiled_inputs(space, side * count)?;
+        let inputs = self.tiled_inputs(fold.space, side * count)?;
         self.for_seq("tile", Expr::i64(0), tiles, false, |g, tile| {
             let first = add(lo.clone(), mul(Expr::Var(tile), depth.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
@@ -136,37 +122,17 @@ impl Gen<'_, '_> {
                         g.tiled.insert(input.name, access);
                     }
                     let index = add(step, mul(Expr::Var(w), length.clone()));
-                    g.fold_point(mapped, space, operators, types, &buffers, index, w)
+                    g.fold_point(fold, &buffers, index, w)
                 })
             })
         })?;
         for input in &inputs {
             self.tiled.remove(&input.name);
         }
-        self.scan_lanes(operators, types, &buffers, count)?;
+        self.scan_lanes(fold.operators, types, &buffers, count)?;
         let rest = add(lo.clone(), mul(length, streams));
         *lo = self.name_value(rest, PrimType::I64, "rest");
         Ok(self.load_all(&buffers, types, Expr::i64(count - 1), "acc"))
-    }
-
-    /// New arrays in the frame, one for each type.
-    pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
-        types
-            .iter()
-            .map(|&ty| self.frame_array(hint, ty, width))
-            .collect()
-    }
-
-    /// A new array in the frame.
-    pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
-        let buffer = self.borrowed(hint);
-        let count = count as u64;
-        self.emit(Stmt::Frame {
-            buffer,
-            elem,
-            count,
-        });
-        buffer
     }
 
     /// The elements that the body reads at its index, each with a tile.
@@ -254,5 +220,5 @@ fn vectors(types: &[PrimType]) -> i64 {
 /// in a vector.
 pub(crate) fn lanes(types: &[PrimType]) -> i64 {
     let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1);
-    (VECTOR_BYTES / widest).min(MAX_STREAMS) as i64
+    (VECTOR_BYTES / widest).min(MAX_LANES) as i64
 }

@@ -7,7 +7,7 @@ use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
 use crate::types::Dim;
 use prim::eval as scalar;
-use prim::{PrimType, Scalar, ScalarType};
+use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
@@ -308,27 +308,13 @@ fn message(frame: &Frame<'_>, parts: &[MsgPart]) -> Result<String> {
     for part in parts {
         match part {
             MsgPart::Text(fixed) => text.push_str(fixed),
-            MsgPart::Value(ty, value) => show(&mut text, *ty, frame.scalar(*value)?),
+            MsgPart::Value(ty, value) => {
+                let value = frame.scalar(*value)?;
+                let _ = write!(text, "{}", value.display(*ty));
+            }
         }
     }
     Ok(text)
-}
-
-/// Appends a scalar as a value of a source type.
-fn show(text: &mut String, ty: ScalarType, value: Scalar) {
-    let _ = match value {
-        Scalar::F16(x) => write!(text, "{x}"),
-        Scalar::F32(x) => write!(text, "{x}"),
-        Scalar::F64(x) => write!(text, "{x}"),
-        Scalar::Bool(x) => write!(text, "{x}"),
-        Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) if ty.is_unsigned() => {
-            write!(text, "{}", value.bits())
-        }
-        Scalar::I8(x) => write!(text, "{x}"),
-        Scalar::I16(x) => write!(text, "{x}"),
-        Scalar::I32(x) => write!(text, "{x}"),
-        Scalar::I64(x) => write!(text, "{x}"),
-    };
 }
 
 /// Rows on the way to an array.

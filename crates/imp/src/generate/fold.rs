@@ -1,0 +1,206 @@
+//! Chunks of reductions: accumulators after the points from one index to another.
+//!
+//! With a virtual width `w` above 1, a chunk keeps `w` accumulators: point `i`
+//! of the chunk goes to accumulator `i mod w`; they combine left to right. They
+//! lie in an array, so that the code generator can keep them in vector
+//! registers without reordering any arithmetic.
+//!
+//! A chunk of an exact operator that does not commute is read as several
+//! streams in step (see [`streams`](super::streams)).
+
+use super::expr::{add, div, mul, sub};
+use super::function::Gen;
+use super::segops::Space;
+use crate::syntax::{Expr, Stmt, Var};
+use ir::exact::{is_exact, plain_operator};
+use ir::soac::Operator;
+use ir::syntax::Param;
+use ir::{Mems, PassError};
+use prim::PrimType;
+
+/// What is reduced, and how.
+pub(crate) struct Fold<'s> {
+    /// What the body maps beside what is reduced.
+    pub(crate) mapped: &'s [Param<Mems>],
+    pub(crate) space: &'s Space<'s>,
+    pub(crate) operators: &'s [Operator<Mems>],
+    /// Types of what is reduced.
+    pub(crate) types: &'s [PrimType],
+}
+
+impl Fold<'_> {
+    /// Whether chunks are read as several streams: the operator is exact, and
+    /// neither has a virtual width nor is known to the code generator.
+    pub(crate) fn streamed(&self) -> bool {
+        let exact = self.operators.iter().all(|op| is_exact(&op.op));
+        let plain = matches!(self.operators, [op] if plain_operator(&op.op).is_some());
+        self.space.decomp.width <= 1 && exact && !plain && self.space.independent
+    }
+}
+
+impl Gen<'_, '_> {
+    /// One chunk's accumulators after the points `lo..hi`.
+    pub(crate) fn fold(
+        &mut self,
+        fold: &Fold<'_>,
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        if fold.streamed() {
+            return self.fold_streams(fold, lo, hi);
+        }
+        if fold.space.decomp.width > 1 {
+            return self.fold_rounds(fold, lo, hi);
+        }
+        let accs = self.neutral(fold.operators, fold.types)?;
+        self.fold_points(fold, &accs, lo, hi)?;
+        Ok(accs)
+    }
+
+    /// The points `lo..hi` one after another into accumulators.
+    pub(crate) fn fold_points(
+        &mut self,
+        fold: &Fold<'_>,
+        accs: &[Var],
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<(), PassError> {
+        self.points(fold.space, lo, hi, |g, results| {
+            let (reduced, mapped) = results.split_at(fold.types.len());
+            let values = g.values(reduced, fold.types)?;
+            g.combine(fold.operators, accs, &values)?;
+            g.write_point(fold.mapped, fold.space, mapped)
+        })
+    }
+
+    /// The points `lo..hi` into as many accumulators as the virtual width says.
+    fn fold_rounds(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
+        let types = fold.types;
+        let width = i64::from(fold.space.decomp.width);
+        let buffers = self.accumulators(fold, width)?;
+        let points = sub(hi, lo.clone());
+        let rounds = div(points.clone(), Expr::i64(width));
+        let rounds = self.name_value(rounds, PrimType::I64, "rounds");
+        self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
+            let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
+            let first = g.name_value(first, PrimType::I64, "first");
+            let all = Expr::i64(width);
+            if !fold.mapped.is_empty() {
+                return g.fold_round(fold, &buffers, first, all);
+            }
+            g.skipping_round(fold, &buffers, &first.clone(), |g| {
+                g.fold_round(fold, &buffers, first, all)
+            })
+        })?;
+        let done = mul(rounds, Expr::i64(width));
+        let done = self.name_value(done, PrimType::I64, "done");
+        let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
+        let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
+        // Arrays of their own: those above can then stay in registers.
+        let buffers = self.copied_arrays(&buffers, types, width)?;
+        self.fold_round(fold, &buffers, first, rest)?;
+        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
+        self.for_seq("w", Expr::i64(1), Expr::i64(width), false, |g, w| {
+            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
+            g.combine(fold.operators, &accs, &values)
+        })?;
+        Ok(accs)
+    }
+
+    /// `count` points from `first` on, one for each accumulator.
+    fn fold_round(
+        &mut self,
+        fold: &Fold<'_>,
+        buffers: &[Var],
+        first: Expr,
+        count: Expr,
+    ) -> Result<(), PassError> {
+        let apart = fold.space.independent;
+        self.for_seq("w", Expr::i64(0), count, apart, |g, w| {
+            g.fold_point(fold, buffers, add(first, Expr::Var(w)), w)
+        })
+    }
+
+    /// The point at an index, into the accumulators at position `w`.
+    pub(crate) fn fold_point(
+        &mut self,
+        fold: &Fold<'_>,
+        buffers: &[Var],
+        at_index: Expr,
+        w: Var,
+    ) -> Result<(), PassError> {
+        let (operators, types) = (fold.operators, fold.types);
+        let index = self.bind_index(fold.space.index);
+        self.emit(Stmt::Set(index, at_index));
+        self.point(fold.space, |g, results| {
+            let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
+            let (reduced, mapped) = results.split_at(types.len());
+            let values = g.values(reduced, types)?;
+            g.combine(operators, &accs, &values)?;
+            g.store_all(buffers, types, Expr::Var(w), &accs);
+            g.write_point(fold.mapped, fold.space, mapped)
+        })
+    }
+
+    /// New arrays in the frame, filled with the neutral elements.
+    pub(crate) fn accumulators(
+        &mut self,
+        fold: &Fold<'_>,
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
+        let neutral = self.neutral(fold.operators, fold.types)?;
+        self.filled_arrays("accs", fold.types, width, &neutral)
+    }
+
+    /// New arrays in the frame with the same value everywhere, one for each type.
+    pub(crate) fn filled_arrays(
+        &mut self,
+        hint: &str,
+        types: &[PrimType],
+        width: i64,
+        values: &[Var],
+    ) -> Result<Vec<Var>, PassError> {
+        let arrays = self.lane_arrays(hint, types, width);
+        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
+            g.store_all(&arrays, types, Expr::Var(w), values);
+            Ok(())
+        })?;
+        Ok(arrays)
+    }
+
+    /// Copies of arrays in the frame.
+    fn copied_arrays(
+        &mut self,
+        buffers: &[Var],
+        types: &[PrimType],
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
+        let copies = self.lane_arrays("accs", types, width);
+        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
+            let values = g.load_all(buffers, types, Expr::Var(w), "acc");
+            g.store_all(&copies, types, Expr::Var(w), &values);
+            Ok(())
+        })?;
+        Ok(copies)
+    }
+
+    /// New arrays in the frame, one for each type.
+    pub(crate) fn lane_arrays(&mut self, hint: &str, types: &[PrimType], width: i64) -> Vec<Var> {
+        types
+            .iter()
+            .map(|&ty| self.frame_array(hint, ty, width))
+            .collect()
+    }
+
+    /// A new array in the frame.
+    pub(crate) fn frame_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
+        let buffer = self.borrowed(hint);
+        let count = count as u64;
+        self.emit(Stmt::Frame {
+            buffer,
+            elem,
+            count,
+        });
+        buffer
+    }
+}
