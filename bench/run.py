@@ -5,8 +5,8 @@
     python3 bench/run.py mini --only mssp      one figure, one benchmark
     python3 bench/run.py mini --rounds 9
 
-Figures: mini, small, basis, check, build, startup, memory (README.md says what each
-means).  Contestants that are not there are left out and named.  Needs gcc with
+Figures: mini, small, basis, lanes, functions, growth, check, build, startup, memory
+(README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -26,11 +26,10 @@ import sys
 import time
 from pathlib import Path
 
+from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
+from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from values import agree, parse, random_i32s, scalar
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-WORK = ROOT / "build" / "bench"
 MINI = HERE / "programs" / "mini.fut"
 BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
 # Entry points of the minimal basis and how many arrays each takes.
@@ -40,67 +39,11 @@ BASIS_ENTRIES = {
     "stream_map_builtin": 1, "stream_map_ours": 1, "stream_red_builtin": 1, "stream_red_ours": 1,
     "dotprod_builtin": 2, "dotprod_ours": 2,
 }
-CFLAGS = "-O3 -march=native"
 BENCHMARKS = [
     "reduce_plus", "reduce_max", "index_of_max", "index_of_max_pack", "reduce_2x2mm",
     "mssp", "scan_plus", "redomap_nt", "black_scholes",
 ]
-FIGURES = ["mini", "small", "basis", "check", "build", "startup", "memory"]
 TRIVIAL = "entry main (x: i32) : i32 = x + 1\n"
-
-
-class Contestant:
-    """One way to run a benchmark: `command` yields the executable's arguments."""
-
-    def __init__(self, name, command):
-        self.name = name
-        self.command = command
-
-
-def tool(variable, default):
-    """Path of a program named by an environment variable, or None."""
-    return shutil.which(os.environ.get(variable, default))
-
-
-def shell(command, **options):
-    """Runs a command that has to succeed."""
-    done = subprocess.run([str(c) for c in command], capture_output=True, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr.decode(errors='replace')}")
-    return done.stdout
-
-
-def build_futhark(program, label, notes):
-    """Executables of a program by all Futhark compilers there are, by name."""
-    made = {}
-    bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
-    if bindrune:
-        made["bindrune"] = WORK / f"{label}-bindrune"
-        shell([bindrune, "build", program, "-o", made["bindrune"]])
-    else:
-        notes.add("bindrune is not built")
-    if futhark:
-        for backend in ["c", "multicore"]:
-            out = made[f"futhark {backend}"] = WORK / f"{label}-{backend}"
-            shell([futhark, backend, program, "-o", out], env={**os.environ, "CFLAGS": CFLAGS})
-    else:
-        notes.add("the reference compiler is not installed")
-    return made
-
-
-def build_peer(name):
-    out = WORK / f"peer-{name}"
-    flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L"]
-    source = HERE / "peers" / f"{name}.c"
-    shell([os.environ.get("CC", "gcc"), *flags, source, "-o", out, "-lm"])
-    return out
-
-
-def contestants(name, futhark):
-    """The hand-written C first, then the Futhark executables."""
-    peer = build_peer(name)
-    found = [Contestant("C", [peer])]
-    return found + [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
 
 
 def data_file(name, n):
@@ -115,15 +58,6 @@ def data_file(name, n):
             data = random_i32s(n, name, small=name == "mssp")
         path.write_bytes(data)
     return path
-
-
-def timed_runs(contestant, data, runs):
-    """Microseconds of each of `runs` runs in one process, after a warm-up."""
-    times = WORK / "times"
-    times.unlink(missing_ok=True)
-    with open(data, "rb") as source:
-        shell([*contestant.command, "-b", "-r", runs, "-t", times], stdin=source)
-    return [float(line) for line in times.read_text().split()]
 
 
 def check_results(name, entrants, data, notes):
@@ -269,6 +203,13 @@ def figure_memory(options, notes):
     return {"file_bytes": size, "peak_to_file": row}
 
 
+FIGURES = {
+    "mini": figure_mini, "small": figure_small, "basis": figure_basis, "lanes": figure_lanes,
+    "functions": figure_functions, "growth": figure_growth, "check": figure_check,
+    "build": figure_build, "startup": figure_startup, "memory": figure_memory,
+}
+
+
 def machine():
     model = ""
     cpuinfo = Path("/proc/cpuinfo")
@@ -295,6 +236,12 @@ def ratios(rows, peers):
     return found
 
 
+def summary(factors):
+    mean = math.exp(statistics.fmean(math.log(r) for r in factors.values()))
+    name = min(factors, key=factors.get)
+    return f"Geometric mean {mean:.2f}, least {factors[name]:.2f} ({name})"
+
+
 def time_table(figure, peers, title):
     """A table of run times with the ratio to the best of `peers`."""
     rows = figure["microseconds"]
@@ -306,9 +253,7 @@ def time_table(figure, peers, title):
         ratio = f"{factor[name]:.2f}" if name in factor else ""
         lines.append(f"| {name} | " + " | ".join(f"{row[n]:.1f}" for n in names) + f" | {ratio} |")
     if factor:
-        mean = math.exp(statistics.fmean(math.log(r) for r in factor.values()))
-        lines.append(f"\nRatio: {' or '.join(peers)} (the faster) to bindrune.  Geometric mean "
-                     f"{mean:.2f}, least {min(factor.values()):.2f}.")
+        lines.append(f"\nRatio: {' or '.join(peers)} (the fastest) to bindrune.  {summary(factor)}.")
     return lines + [""]
 
 
@@ -321,12 +266,17 @@ def report(results):
     ]
     if "mini" in results:
         title = f"Mini-benchmarks, {results['mini']['elements']} elements"
-        lines += time_table(results["mini"], ["futhark c", "futhark multicore"], title)
+        peers = ["futhark c", "futhark multicore"]
+        lines += time_table(results["mini"], peers, title)
+        with_ispc = ratios(results["mini"]["microseconds"], [*peers, "futhark ispc"])
+        if "futhark ispc" in next(iter(results["mini"]["microseconds"].values()), {}):
+            lines += [f"With ispc: {summary(with_ispc)}.", ""]
     if "small" in results:
         title = f"{results['small']['calls']} calls, 10000 elements each"
         lines += time_table(results["small"], ["C"], title)
     if "basis" in results:
         lines += time_table(results["basis"], [], "Minimal basis, 1000000 elements")
+    lines += report_lanes(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
@@ -341,7 +291,7 @@ def report(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("figures", nargs="*", default=FIGURES, help=" ".join(FIGURES))
+    parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--runs", type=int, default=10, help="runs a turn")
@@ -356,7 +306,7 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     notes, results = set(), {"machine": machine()}
     for name in options.figures:
-        results[name] = globals()[f"figure_{name}"](options, notes)
+        results[name] = FIGURES[name](options, notes)
     results["notes"] = sorted(notes)
     (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n")
     text = report(results)

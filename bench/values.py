@@ -5,10 +5,10 @@ import math
 import random
 import struct
 
-CODES = {" i32": "i", " i64": "q", " f32": "f", " f64": "d"}
+CODES = {"  i8": "b", " i32": "i", " i64": "q", " u32": "I", " f32": "f", " f64": "d"}
 # Python 3.11 makes no more random bytes than 256 MB at once.
 BLOCK = 1 << 24
-TYPES = {"i32": " i32", "i64": " i64", "f32": " f32", "f64": " f64"}
+TYPES = {code.strip(): code for code in CODES}
 
 
 def scalar(elem, value):
@@ -20,8 +20,13 @@ def scalar(elem, value):
 def vector(elem, data):
     """The bytes of a one-dimensional array, from bytes or an `array`."""
     data = bytes(data)
-    count = len(data) // struct.calcsize("<" + CODES[TYPES[elem]])
-    return b"b" + bytes([2, 1]) + TYPES[elem].encode() + struct.pack("<q", count) + data
+    return matrix(elem, (len(data) // struct.calcsize("<" + CODES[TYPES[elem]]),), data)
+
+
+def matrix(elem, shape, data):
+    """The bytes of an array of any shape, from bytes or an `array`."""
+    head = b"b" + bytes([2, len(shape)]) + TYPES[elem].encode()
+    return head + struct.pack(f"<{len(shape)}q", *shape) + bytes(data)
 
 
 def random_i32s(n, seed, small=False):
@@ -61,7 +66,7 @@ def agree(left, right, tolerance):
     for a, b in zip(left, right):
         if a.typecode != b.typecode or len(a) != len(b):
             return False
-        if a.typecode in "iq":
+        if a.typecode in "biqI":
             if a != b:
                 return False
         elif not all(math.isclose(x, y, rel_tol=tolerance) for x, y in zip(a, b)):
