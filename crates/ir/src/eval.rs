@@ -6,9 +6,8 @@
 //! loop that updates an array in place takes constant time for each update.
 //!
 //! **Decompositions are respected**, so that float results equal those of
-//! compiled code bit for bit. A reduction over `n` points has
-//! `clamp(n / grain, 1, max_chunks)` chunks; chunk `c` of `k` covers the points
-//! from `c * n / k` to `(c + 1) * n / k`. In a chunk, `width` accumulators start
+//! compiled code bit for bit. A reduction falls apart into chunks as
+//! [`crate::seg::Decomp`] says. In a chunk, `width` accumulators start
 //! from the neutral elements; point `i` of the chunk goes to accumulator `i mod
 //! width`; these combine left to right; chunks' results combine left to right,
 //! from the first chunk's. A scan takes each chunk's total (a fold from the
@@ -16,7 +15,7 @@
 //! second from the first total, each further one from the combination of those
 //! before. A histogram that has several chunks fills a copy of its bins for each,
 //! starting from the neutral elements, and folds the copies into the destination
-//! in order ([`crate::seg::Decomp`] has the rule); one that has a single chunk
+//! in order (the same place has the rule); one that has a single chunk
 //! takes the points in order. At the level of combinators everything is one
 //! chunk. Accumulators take their values in the order of the points.
 //!

@@ -13,6 +13,7 @@ use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator};
 use crate::syntax::{Body, Lambda, Level};
 use crate::types::{Dim, Type};
+use std::ops::Range;
 
 /// The level whose operations are segmented operations.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,8 +35,11 @@ pub struct SegSpace {
 }
 
 /// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
-/// falls apart into chunks, from sizes alone. The number of chunks of `n` points is
-/// `clamp(n / grain, 1, max_chunks)`, their sizes differ by one at most.
+/// falls apart into chunks, from sizes alone. Of `n` points, `step` go together:
+/// the greatest power of two that is no more than `width` and leaves
+/// [`FULL_CHUNKS`] chunks. The number of chunks is
+/// `clamp(n / max(grain, step), 1, max_chunks)`. Chunk `c` of `k` begins at
+/// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
 /// A `seghist` takes `max(grain, bins)` for the grain, `bins` being the size of
 /// its largest histogram. If that makes one chunk, its points go to the
@@ -57,10 +61,29 @@ pub struct Decomp {
     pub cost: i64,
 }
 
+/// Chunks that fill all accumulators before any leaves some of its own empty.
+pub const FULL_CHUNKS: i64 = 16;
+
 impl Decomp {
     /// The number of chunks of `n` points.
     pub fn chunks(self, n: i64) -> i64 {
-        (n / self.grain.max(1)).clamp(1, self.max_chunks.max(1))
+        (n / self.grain.max(self.step(n))).clamp(1, self.max_chunks.max(1))
+    }
+
+    /// The points of each chunk of `n` points.
+    pub fn bounds(self, n: i64) -> impl Iterator<Item = Range<i64>> {
+        let (count, step) = (self.chunks(n), self.step(n));
+        let bound = move |c: i64| {
+            let steps = i128::from(c) * i128::from(n / step) / i128::from(count);
+            if c == count { n } else { steps as i64 * step }
+        };
+        (0..count).map(move |c| bound(c)..bound(c + 1))
+    }
+
+    /// Of `n` points, how many go together.
+    fn step(self, n: i64) -> i64 {
+        let most = (n / FULL_CHUNKS).clamp(1, i64::from(self.width.max(1)));
+        1 << most.ilog2()
     }
 
     /// The decomposition of a `seghist` whose largest histogram has `bins` bins.

@@ -1,13 +1,13 @@
 //! Copies, and loops that fill new arrays: on the host they run as tasks.
 
-use super::expr::{add, div, max, min, mul};
+use super::expr::{add, binary, compare, div, max, min, mul, sub};
 use super::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::Type;
 use ir::{PassError, Prov};
-use prim::PrimType;
+use prim::{BinOp, CmpOp, PrimType, UnOp};
 
 /// Elements that a task fills at least.
 const FILL_GRAIN: i64 = 1 << 15;
@@ -122,7 +122,7 @@ impl Gen<'_, '_> {
                     part
                 };
                 let mut extents = extents;
-                extents[0] = super::expr::sub(hi, lo.clone());
+                extents[0] = sub(hi, lo.clone());
                 g.emit(Stmt::Copy {
                     to: shift(&to),
                     from: shift(&from),
@@ -221,6 +221,46 @@ impl Gen<'_, '_> {
             self.name_value(lo, PrimType::I64, "lo"),
             self.name_value(hi, PrimType::I64, "hi"),
         )
+    }
+
+    /// The bounds of a chunk of `0..n` in whole steps, but for the end of the
+    /// last one.
+    pub(crate) fn stepped_bounds(
+        &mut self,
+        n: Expr,
+        step: Expr,
+        chunks: Expr,
+        chunk: Var,
+    ) -> (Expr, Expr) {
+        if step == Expr::i64(1) {
+            return self.bounds(n, chunks, Expr::Var(chunk));
+        }
+        let steps = div(n.clone(), step.clone());
+        let steps = self.name_value(steps, PrimType::I64, "steps");
+        let (lo, hi) = self.bounds(steps, chunks.clone(), Expr::Var(chunk));
+        let next = add(Expr::Var(chunk), Expr::i64(1));
+        let last = Box::new(compare(CmpOp::Eq, next, chunks));
+        let end = Box::new(mul(hi, step.clone()));
+        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
+        (
+            self.name_value(mul(lo, step), PrimType::I64, "lo"),
+            self.name_value(hi, PrimType::I64, "hi"),
+        )
+    }
+
+    /// How many of `n` points go together: the greatest power of two that is no
+    /// more than `most` and leaves so many chunks.
+    pub(crate) fn step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
+        if most <= 1 {
+            return Expr::i64(1);
+        }
+        let fill = min(
+            max(div(n, Expr::i64(chunks)), Expr::i64(1)),
+            Expr::i64(most),
+        );
+        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
+        let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
+        self.name_value(step, PrimType::I64, "step")
     }
 
     /// The element type of an array type.

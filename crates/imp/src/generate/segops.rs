@@ -1,13 +1,13 @@
 //! Segops at level 1: tasks over chunks of points, a loop over the points inside.
 //!
 //! ```text
-//! segmap (i < n) { .. }     chunks = clamp(n / grain, 1, max)
+//! segmap (i < n) { .. }     chunks = clamp(n / max(grain, step), 1, max)
 //!                           for tasks c < chunks
-//!                             for i in c*n/chunks .. (c+1)*n/chunks
+//!                             for i in c*(n/step)/chunks*step .. (c+1)*(n/step)/chunks*step
 //!                               <body>; out[i] = results
 //! ```
 
-use super::expr::{add, div, max, min, mul};
+use super::expr::{add, div, max, mul};
 use super::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::mem::{Block, MemAnn, MemOp};
@@ -80,25 +80,24 @@ impl Gen<'_, '_> {
     fn seg_map(&mut self, pat: &[Param<Mems>], space: &Space<'_>) -> Result<(), PassError> {
         let distinct = self.distinct(pat, space.body)?;
         let cost = self.cost(space)?;
-        let (n, decomp) = (space.width.clone(), space.decomp);
-        let grain = Expr::i64(decomp.grain);
-        let grain = if decomp.grain < LANES_GRAIN {
-            let n = self.name_value(n.clone(), PrimType::I64, "n");
-            let some = div(n, Expr::i64(LANES_GRAIN));
-            let grain = max(grain, min(some, Expr::i64(LANES_GRAIN)));
-            self.name_value(grain, PrimType::I64, "grain")
+        let decomp = space.decomp;
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let step = if decomp.grain < LANES_GRAIN {
+            self.step(n.clone(), LANES_GRAIN, LANES_GRAIN)
         } else {
-            grain
+            Expr::i64(LANES_GRAIN)
         };
-        self.chunks(
+        let grain = max(Expr::i64(decomp.grain), step.clone());
+        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
+        let cost = self.name_value(cost, PrimType::I64, "cost");
+        self.for_tasks(
             "segmap",
             space.prov,
-            n,
-            grain,
-            decomp.max_chunks,
+            chunks.clone(),
             cost,
             distinct,
-            |g, _, lo, hi| {
+            |g, c| {
+                let (lo, hi) = g.stepped_bounds(n, step, chunks, c);
                 g.points(space, lo, hi, |g, results| {
                     g.write_point(pat, space, &results)
                 })

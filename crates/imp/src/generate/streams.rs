@@ -16,7 +16,7 @@
 //! order by transposing square tiles, which stay in registers or the first cache:
 //! the CPU's form of the coalescing in section 4 of the redomap paper.
 
-use super::expr::{add, compare, div, mul, sub};
+use super::expr::{add, div, mul, sub};
 use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::at;
@@ -26,7 +26,7 @@ use ir::PassError;
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
 use ir::types::Type;
-use prim::{CmpOp, PrimType};
+use prim::PrimType;
 use rustc_hash::FxHashSet;
 
 /// Bytes of a vector of the widest accumulators.
@@ -44,28 +44,6 @@ struct Input {
 }
 
 impl Gen<'_, '_> {
-    /// The bounds of a chunk of `0..n`, made of whole tiles but for the end of
-    /// the last one.
-    pub(crate) fn tile_bounds(
-        &mut self,
-        n: Expr,
-        chunks: Expr,
-        chunk: Var,
-        types: &[PrimType],
-    ) -> (Expr, Expr) {
-        let tile = Expr::i64(lanes(types) * lanes(types) * vectors(types));
-        let tiles = div(n.clone(), tile.clone());
-        let (lo, hi) = self.bounds(tiles, chunks.clone(), Expr::Var(chunk));
-        let next = add(Expr::Var(chunk), Expr::i64(1));
-        let last = Box::new(compare(CmpOp::Eq, next, chunks));
-        let end = Box::new(mul(hi, tile.clone()));
-        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
-        (
-            self.name_value(mul(lo, tile), PrimType::I64, "lo"),
-            self.name_value(hi, PrimType::I64, "hi"),
-        )
-    }
-
     /// One chunk's accumulators after the points `lo..hi`.
     pub(crate) fn fold_streams(
         &mut self,
@@ -214,6 +192,11 @@ impl Gen<'_, '_> {
 /// unless that takes too many registers.
 fn vectors(types: &[PrimType]) -> i64 {
     if types.len() <= 2 { 2 } else { 1 }
+}
+
+/// Points of a tile.
+pub(crate) fn tile(types: &[PrimType]) -> i64 {
+    lanes(types) * lanes(types) * vectors(types)
 }
 
 /// How many points side by side: as many lanes as the widest of these types has

@@ -16,13 +16,6 @@ use smallvec::SmallVec;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// The points of each chunk of `n` points.
-fn chunks(n: i64, decomp: Decomp) -> impl Iterator<Item = std::ops::Range<i64>> {
-    let count = decomp.chunks(n);
-    let bound = move |c: i64| (i128::from(c) * i128::from(n) / i128::from(count)) as i64;
-    (0..count).map(move |c| bound(c)..bound(c + 1))
-}
-
 /// A segop being run.
 struct Segments<'p, L: Level> {
     space: &'p SegSpace,
@@ -75,7 +68,7 @@ impl<'p, L: Level> Segments<'p, L> {
         rows: &mut [Rows],
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
-        for chunk in chunks(self.inner(), self.decomp) {
+        for chunk in self.decomp.bounds(self.inner()) {
             let width = self.decomp.width.max(1) as usize;
             let neutral = frame.neutral(ops)?;
             let mut accs = vec![neutral; width];
@@ -109,7 +102,7 @@ impl<'p, L: Level> Segments<'p, L> {
         rows: &mut [Rows],
     ) -> Result<()> {
         let mut carry: Option<Vec<Value>> = None;
-        for chunk in chunks(self.inner(), self.decomp) {
+        for chunk in self.decomp.bounds(self.inner()) {
             let neutral = frame.neutral(ops)?;
             let mut total = neutral.clone();
             let mut running = carry.clone().unwrap_or(neutral);
@@ -150,7 +143,7 @@ impl<'p, L: Level> Segments<'p, L> {
         }
         let decomp = self.decomp.with_bins(largest as i64);
         let several = decomp.chunks(self.inner()) > 1;
-        for chunk in chunks(self.inner(), decomp) {
+        for chunk in decomp.bounds(self.inner()) {
             if several {
                 let mut own = frame.neutral_bins(ops)?;
                 for i in chunk {
