@@ -1,5 +1,6 @@
 //! What subcommands share: options of the compiler, reading sources, showing errors.
 
+use check::tast::Program;
 use clap::Args;
 use driver::{Failure, Ir, Mode, Options, Session};
 use std::io::{IsTerminal, Write};
@@ -66,6 +67,17 @@ impl check::Loader for Files {
 
 /// A session for a program, and its core IR.
 pub fn open(file: &Path, options: Options) -> (Session, Result<Ir, Failure>) {
+    let (session, program) = check_with(file, options);
+    let ir = program.and_then(|program| session.lower(&program));
+    (session, ir)
+}
+
+/// A session for a program, and its typed tree.
+pub fn check(file: &Path) -> (Session, Result<Program, Failure>) {
+    check_with(file, Options::default())
+}
+
+fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Failure>) {
     let name = file.to_string_lossy();
     let mut session = Session::new(name.as_ref(), options);
     if file.extension().is_none_or(|ext| ext != "fut") {
@@ -75,10 +87,8 @@ pub fn open(file: &Path, options: Options) -> (Session, Result<Ir, Failure>) {
         );
         return (session, Err(failure));
     }
-    let ir = session
-        .check(&mut Files)
-        .and_then(|program| session.lower(&program));
-    (session, ir)
+    let program = session.check(&mut Files);
+    (session, program)
 }
 
 /// Shows warnings and, if there is one, a failure; the exit code.

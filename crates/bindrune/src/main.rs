@@ -4,6 +4,7 @@ mod build;
 mod check_command;
 mod common;
 mod dev;
+mod interpret;
 mod link;
 mod run;
 

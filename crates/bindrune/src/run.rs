@@ -1,6 +1,7 @@
-//! `bindrune run`: compile and run in this process.
+//! `bindrune run`: compile and run in this process, or interpret.
 
 use crate::common::{self, Compiler};
+use crate::interpret;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,6 +11,9 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
+    /// What evaluates the program: compiled code, or the interpreter.
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "interp"])]
+    backend: String,
     /// The program.
     file: PathBuf,
     /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
@@ -24,6 +28,9 @@ pub struct Args {
 
 /// Runs the program.
 pub fn run(args: Args) -> ExitCode {
+    if args.backend == "interp" {
+        return interpret::run(&args.file, args.options);
+    }
     let (session, ir) = common::open(&args.file, args.compiler.options(false));
     let image = ir.and_then(|ir| session.image(ir, &mut ()));
     let image = match common::report(&session, image) {

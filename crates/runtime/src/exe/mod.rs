@@ -5,7 +5,7 @@
 //! by the `main` of object files, [`run`] by the compiler's own `run` command;
 //! both take the same way.
 
-mod options;
+pub mod options;
 
 use crate::abi::{EntryDesc, KIND_UNIT, ParamDesc, Program};
 use crate::call::{Shown, Words, describe, show, value_type};

@@ -1,0 +1,215 @@
+//! `bindrune run --backend interp`: the evaluator of the typed tree behind the
+//! command line of executables.
+
+use crate::common;
+use check::tast::{Entry, EntryParam, Ty};
+use interp::{Class, Interp, Val};
+use runtime::exe::options::{self, Command, Options};
+use std::ffi::OsString;
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+use syntax::span::SourceMap;
+use value::{Reader, Value, ValueType};
+
+/// Evaluates an entry point of a program with the options of an executable.
+pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
+    let name = file.to_string_lossy();
+    let options = match options::parse(args) {
+        Ok(Command::Run(options)) => options,
+        Ok(Command::Help) => return done(common::put(&options::help(&name))),
+        Ok(Command::PrintParams) => return ExitCode::SUCCESS,
+        Err(message) => return failed(&name, &message),
+    };
+    if let Some((param, _)) = options.params.first() {
+        let text = format!("there is no tuning parameter `{param}`; --print-params lists them");
+        return failed(&name, &text);
+    }
+    let (mut session, program) = common::check(file);
+    let program = program.map(Arc::new);
+    let program = match common::report(&session, program) {
+        Ok(program) => program,
+        Err(code) => return code,
+    };
+    let sources = std::mem::take(&mut session.sources);
+    match evaluate(program, &Arc::new(sources), &options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Quiet) => ExitCode::FAILURE,
+        Err(Stop::Message(message)) => failed(&name, &message),
+    }
+}
+
+fn done(result: Result<(), ExitCode>) -> ExitCode {
+    result.err().unwrap_or(ExitCode::SUCCESS)
+}
+
+fn failed(name: &str, message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{name}: {message}");
+    ExitCode::FAILURE
+}
+
+/// Why there is no more output.
+enum Stop {
+    /// With this message.
+    Message(String),
+    /// Nobody reads it.
+    Quiet,
+}
+
+impl From<String> for Stop {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+/// Prints what programs trace, to standard error.
+pub fn tracer(sources: Arc<SourceMap>) -> interp::Tracer {
+    Box::new(move |tag, text, span| {
+        let place = interp::place(span, &sources);
+        let tag = tag.map_or_else(|| format!("Trace: {place}"), str::to_owned);
+        // A trace that nobody can read is no failure of the program.
+        let _ = writeln!(std::io::stderr(), "{tag}: {text}");
+    })
+}
+
+fn evaluate(
+    program: Arc<check::tast::Program>,
+    sources: &Arc<SourceMap>,
+    options: &Options,
+) -> Result<(), Stop> {
+    let mut times = match &options.runtime_file {
+        Some(path) => Some(
+            std::fs::File::create(path)
+                .map_err(|e| format!("cannot open {} for writing: {e}", path.display()))?,
+        ),
+        None => None,
+    };
+    let interp = Interp::new(program);
+    interp.set_tracer(tracer(Arc::clone(sources)));
+    let entry = interp.entry(&options.entry).ok_or_else(|| {
+        let names = interp
+            .program()
+            .entries
+            .iter()
+            .map(|e| format!("`{}`", e.name));
+        let names: Vec<String> = names.collect();
+        format!(
+            "there is no entry point `{}`; there are: {}",
+            options.entry,
+            names.join(", ")
+        )
+    })?;
+    let stdin = Reader::stdin().map_err(|e| format!("cannot read standard input: {e}"))?;
+    let args = read_arguments(entry, stdin)?;
+    let runs = options.runs.unwrap_or(1);
+    let warm_ups = u64::from(options.runs.is_some());
+    let mut results = Vec::new();
+    for number in 0..warm_ups + runs {
+        let start = Instant::now();
+        let outcome = interp.call(entry, args.clone());
+        let micros = start.elapsed().as_micros();
+        results = outcome.map_err(|failure| match failure.class {
+            Class::Program => failure.render(sources),
+            _ => failure.message,
+        })?;
+        if number < warm_ups {
+            continue;
+        }
+        if options.log {
+            let _ = writeln!(std::io::stderr(), "`{}` took {micros} us", entry.name);
+        }
+        if let Some(file) = &mut times {
+            writeln!(file, "{micros}").map_err(|e| format!("cannot write the run time: {e}"))?;
+        }
+    }
+    if options.print_result {
+        print(entry, &results, options.binary)
+    } else {
+        Ok(())
+    }
+}
+
+fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Val>, Stop> {
+    let mut args = Vec::with_capacity(entry.params.len());
+    for (index, param) in entry.params.iter().enumerate() {
+        let value = read_argument(&mut stdin, &param.ty.ty)
+            .map_err(|e| format!("{}: {e}", describe(index, param)))?;
+        args.push(value);
+    }
+    match stdin.at_end() {
+        Ok(true) => Ok(args),
+        Ok(false) => Err(format!(
+            "there is more input after the {} arguments of `{}`",
+            entry.params.len(),
+            entry.name
+        )
+        .into()),
+        Err(e) => Err(e.to_string().into()),
+    }
+}
+
+fn read_argument<R: Read>(stdin: &mut Reader<R>, ty: &Ty) -> Result<Val, String> {
+    if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
+        stdin.skip_unit().map_err(|e| e.to_string())?;
+        return Ok(Val::unit());
+    }
+    let (rank, elem) = ty.peel();
+    let Ty::Scalar(scalar) = elem else {
+        return Err("values of this type have no text or binary form".to_owned());
+    };
+    let expected = ValueType::new(*scalar, rank);
+    let value = stdin.read(expected).map_err(|e| e.to_string())?;
+    Ok(interp::from_value(&value))
+}
+
+fn describe(index: usize, param: &EntryParam) -> String {
+    let mut ty = String::new();
+    match &param.ty.text {
+        Some(text) => ty.push_str(text),
+        None => interp::push_type(&Interp::plain_type(&param.ty.ty), &mut ty),
+    }
+    if param.name.is_empty() {
+        format!("argument {} (of type {ty})", index + 1)
+    } else {
+        format!("argument {} (`{}`, of type {ty})", index + 1, param.name)
+    }
+}
+
+fn print(entry: &Entry, results: &[Val], binary: bool) -> Result<(), Stop> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for (val, ty) in results.iter().zip(&entry.results) {
+        let written = if matches!(&ty.ty, Ty::Tuple(parts) if parts.is_empty()) {
+            out.write_all(b"()")
+        } else {
+            let value: Value = match (interp::to_value(val, &ty.ty), &ty.text) {
+                (Ok(value), _) => value,
+                (Err(_), Some(name)) => {
+                    let _ = out.flush();
+                    let text = format!("values of type `{name}` have no text or binary form");
+                    return Err(text.into());
+                }
+                (Err(message), None) => {
+                    let _ = out.flush();
+                    return Err(message.into());
+                }
+            };
+            if binary {
+                value::write_binary(&mut out, &value)
+            } else {
+                value::write_text(&mut out, &value)
+            }
+        };
+        written.and_then(|()| out.write_all(b"\n")).map_err(stop)?;
+    }
+    out.flush().map_err(stop)
+}
+
+fn stop(e: std::io::Error) -> Stop {
+    if e.kind() == std::io::ErrorKind::BrokenPipe {
+        Stop::Quiet
+    } else {
+        Stop::Message(format!("cannot write the result: {e}"))
+    }
+}

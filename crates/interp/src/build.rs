@@ -1,0 +1,185 @@
+//! Arrays made row by row.
+
+use crate::value::{Array, Data, Dims, RTy, Val, both};
+use prim::Scalar;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Why a row cannot follow those that are there.
+#[derive(Debug)]
+pub enum RowError {
+    /// Its shape differs: what it is and what the first row's is.
+    Shape(Dims, Dims),
+    /// There is no memory for it.
+    Memory,
+    /// It is of another type, which the checker would have found.
+    Type,
+}
+
+/// Memory that one array may have at most, in bytes; more is refused at once.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// Whether an array of so many elements, each of so many bytes, can be tried.
+pub fn fits(elements: i64, bytes: u64) -> bool {
+    u64::try_from(elements)
+        .ok()
+        .and_then(|n| n.checked_mul(bytes))
+        .is_some_and(|n| n <= memory_limit().min(MAX_BYTES))
+}
+
+/// Bytes of memory that this machine can give: what it reports as available, and
+/// everything where it reports nothing.
+fn memory_limit() -> u64 {
+    static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
+        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        kib.map_or(u64::MAX, |kib| kib.saturating_mul(1024))
+    })
+}
+
+/// An array in the making.
+pub struct Rows {
+    expected: usize,
+    count: usize,
+    /// The dimensions of a row, once there is one.
+    row: Dims,
+    data: Option<Data>,
+}
+
+impl Rows {
+    /// No rows yet; `expected` are to come.
+    pub fn new(expected: usize) -> Self {
+        Self {
+            expected,
+            count: 0,
+            row: SmallVec::new(),
+            data: None,
+        }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, value: Val) -> Result<(), RowError> {
+        self.count += 1;
+        match value {
+            Val::Array(array) => self.push_array(array),
+            value => self.push_one(value),
+        }
+    }
+
+    fn push_one(&mut self, value: Val) -> Result<(), RowError> {
+        if self.data.is_none() {
+            self.data = Some(start(&value, self.expected)?);
+        }
+        match (self.data.as_mut(), value) {
+            (Some(Data::I64(v)), Val::Scalar(Scalar::I64(x))) => v.push(x),
+            (Some(Data::I32(v)), Val::Scalar(Scalar::I32(x))) => v.push(x),
+            (Some(Data::F32(v)), Val::Scalar(Scalar::F32(x))) => v.push(x),
+            (Some(Data::F64(v)), Val::Scalar(Scalar::F64(x))) => v.push(x),
+            (Some(Data::Bool(v)), Val::Scalar(Scalar::Bool(x))) => v.push(x),
+            (Some(Data::I8(v)), Val::Scalar(Scalar::I8(x))) => v.push(x),
+            (Some(Data::I16(v)), Val::Scalar(Scalar::I16(x))) => v.push(x),
+            (Some(Data::F16(v)), Val::Scalar(Scalar::F16(x))) => v.push(x),
+            (Some(Data::Other(v, _)), value) => v.push(value),
+            _ => return Err(RowError::Type),
+        }
+        Ok(())
+    }
+
+    fn push_array(&mut self, array: Rc<Array>) -> Result<(), RowError> {
+        let Some(data) = self.data.as_mut() else {
+            self.row.clone_from(&array.shape);
+            let total = array.data.len().checked_mul(self.expected.max(1));
+            let total = total
+                .filter(|n| fits(*n as i64, 1))
+                .ok_or(RowError::Memory)?;
+            self.data = Some(match Rc::try_unwrap(array) {
+                Ok(array) => {
+                    let mut data = array.data;
+                    let more = total.saturating_sub(data.len());
+                    reserve(&mut data, more)?;
+                    data
+                }
+                Err(array) => {
+                    let mut data = array.data.range(0, 0);
+                    reserve(&mut data, total)?;
+                    extend(&mut data, &array.data)?;
+                    data
+                }
+            });
+            return Ok(());
+        };
+        if self.row != array.shape {
+            return Err(RowError::Shape(array.shape.clone(), self.row.clone()));
+        }
+        extend(data, &array.data)
+    }
+
+    /// The array. If there are no rows, it is empty and its rows are of the type
+    /// that is claimed.
+    pub fn finish(self, claim: impl FnOnce() -> Rc<RTy>) -> Val {
+        match self.data {
+            None => Val::Array(Rc::new(Array::empty_of(&claim()))),
+            Some(data) => {
+                let mut shape = Dims::from_slice(&[self.count as i64]);
+                shape.extend_from_slice(&self.row);
+                Val::array(shape, data)
+            }
+        }
+    }
+}
+
+/// A vector for elements of this kind.
+fn start(value: &Val, expected: usize) -> Result<Data, RowError> {
+    let mut data = match value {
+        Val::Scalar(x) => match x {
+            Scalar::I8(_) => Data::I8(Vec::new()),
+            Scalar::I16(_) => Data::I16(Vec::new()),
+            Scalar::I32(_) => Data::I32(Vec::new()),
+            Scalar::I64(_) => Data::I64(Vec::new()),
+            Scalar::F16(_) => Data::F16(Vec::new()),
+            Scalar::F32(_) => Data::F32(Vec::new()),
+            Scalar::F64(_) => Data::F64(Vec::new()),
+            Scalar::Bool(_) => Data::Bool(Vec::new()),
+        },
+        _ => Data::Other(Vec::new(), Rc::new(RTy::Unknown)),
+    };
+    reserve(&mut data, expected)?;
+    Ok(data)
+}
+
+/// Room for so many more elements.
+pub fn reserve(data: &mut Data, more: usize) -> Result<(), RowError> {
+    crate::value::each!(data, v => {
+        let size = elem_size(v);
+        if !fits(more as i64, size as u64) {
+            return Err(RowError::Memory);
+        }
+        v.try_reserve(more).map_err(|_| RowError::Memory)
+    })
+}
+
+/// Bytes of an element.
+const fn elem_size<T>(_: &[T]) -> usize {
+    size_of::<T>()
+}
+
+/// Adds elements of the same type.
+pub fn extend(data: &mut Data, more: &Data) -> Result<(), RowError> {
+    both!(data, more, (x, y) => {
+        x.try_reserve(y.len()).map_err(|_| RowError::Memory)?;
+        x.extend_from_slice(y);
+    }, else return Err(RowError::Type));
+    Ok(())
+}
+
+/// Adds an element of the same type so many times.
+pub fn extend_with(data: &mut Data, times: usize, with: &Data) -> Result<(), RowError> {
+    both!(data, with, (x, y) => {
+        for _ in 0..times {
+            x.extend_from_slice(y);
+        }
+    }, else return Err(RowError::Type));
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Calls: frames, function values, partial application, built-in functions of
+//! scalars.
+
+use crate::failure::{Class, Failure, Res};
+use crate::machine::{Args, Machine, NOWHERE};
+use crate::shape::Mode;
+use crate::tree::{Comparison, Func, Slot};
+use crate::value::{FunKind, FunVal, RTy, Val};
+use check::intrinsics::{Intrinsic, bits_type, conversion};
+use prim::{BinOp, ConvOp, Scalar, ScalarType};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use syntax::span::Span;
+
+/// How deeply calls may nest.
+const MAX_DEPTH: usize = 100_000;
+
+impl Machine<'_> {
+    /// Calls a function with as many arguments as it takes.
+    pub fn call(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+        self.tick()?;
+        if self.depth >= MAX_DEPTH {
+            return Err(Failure::new(
+                Class::Program,
+                "the stack is used up: the recursion is too deep.",
+            ));
+        }
+        self.depth += 1;
+        let base = self.base;
+        self.base = self.stack.len();
+        let n_slots = func.n_slots;
+        self.stack.resize_with(self.base + n_slots, Val::default);
+        let result = self.in_frame(func, captured, inst, args);
+        self.stack.truncate(self.base);
+        self.base = base;
+        self.depth -= 1;
+        result
+    }
+
+    fn in_frame(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+        for (slot, value) in func.captures.iter().zip(captured) {
+            self.set(*slot, value.clone());
+        }
+        for (slot, ty) in (0..func.n_types as Slot).zip(inst) {
+            self.set(slot, ty.clone());
+        }
+        let from_outside = std::mem::take(&mut self.from_outside);
+        for (param, arg) in func.params.iter().zip(args) {
+            if from_outside && let Some(ty) = &param.ty {
+                let fits = self.conform(ty, &arg, Mode::Strict, param.span);
+                fits.map_err(|failure| match failure.class {
+                    Class::Program => invalid_sizes(func.span),
+                    _ => failure,
+                })?;
+            }
+            self.bind(param, arg)?;
+        }
+        // Sizes that the arguments do not give are the instance's.
+        let sizes = func.n_types as Slot..(func.n_types + func.n_sizes) as Slot;
+        for (slot, size) in sizes.zip(inst.iter().skip(func.n_types)) {
+            if matches!(self.peek(slot), Val::Unbound) {
+                self.set(slot, size.clone());
+            }
+        }
+        let value = self.eval(&func.body)?;
+        if let Some(ty) = &func.ret {
+            self.forget(&func.ext);
+            self.conform(ty, &value, Mode::Check, func.span)?;
+        }
+        Ok(value)
+    }
+
+    /// Calls a definition with as many arguments as it takes.
+    pub fn call_global(&mut self, id: u32, inst: &[Val], args: Args) -> Res<Val> {
+        let func = self.interp.func(id)?;
+        self.call(&func, &[], inst, args)
+    }
+
+    /// A definition applied to arguments from outside, as many as there are.
+    pub fn call_entry(&mut self, id: u32, args: Args) -> Res<Val> {
+        let fun = self.definition(id)?;
+        if args.is_empty() {
+            return Ok(fun);
+        }
+        self.from_outside = self.interp.arity(id) > 0;
+        self.apply(&fun, args)
+    }
+
+    /// Applies a function value to arguments, as many as there are.
+    pub fn apply(&mut self, fun: &Val, args: Args) -> Res<Val> {
+        let Val::Fun(fun) = fun else {
+            return Err(Failure::bug("application of other than a function"));
+        };
+        if fun.args.is_empty() {
+            return self.apply_kind(&fun.kind, args);
+        }
+        let mut all: Args = fun.args.iter().cloned().collect();
+        all.extend(args);
+        self.apply_kind(&fun.kind, all)
+    }
+
+    fn apply_kind(&mut self, kind: &FunKind, mut args: Args) -> Res<Val> {
+        let arity = match kind {
+            FunKind::Closure { func, .. } => func.params.len(),
+            FunKind::Global { id, .. } => self.interp.arity(*id),
+            FunKind::Intrinsic(fun, _) => crate::resolve::arity(*fun),
+        };
+        if args.len() < arity {
+            let fun = FunVal {
+                kind: kind.clone(),
+                args: args.into_vec(),
+            };
+            return Ok(Val::Fun(Rc::new(fun)));
+        }
+        let rest: Args = args.drain(arity..).collect();
+        let value = match kind {
+            FunKind::Closure {
+                func,
+                captured,
+                inst,
+            } => self.call(func, captured, inst, args)?,
+            FunKind::Global { id, inst } => self.call_global(*id, inst, args)?,
+            FunKind::Intrinsic(fun, types) => self.intrinsic(*fun, types, args)?,
+        };
+        if rest.is_empty() {
+            Ok(value)
+        } else {
+            self.apply(&value, rest)
+        }
+    }
+
+    /// Applies a function to one argument.
+    pub fn apply1(&mut self, fun: &Val, x: Val) -> Res<Val> {
+        self.apply(fun, Args::from_iter([x]))
+    }
+
+    /// Applies a function to two arguments.
+    pub fn apply2(&mut self, fun: &Val, x: Val, y: Val) -> Res<Val> {
+        if let (Val::Fun(fun), Val::Scalar(x), Val::Scalar(y)) = (fun, &x, &y)
+            && let FunKind::Intrinsic(Intrinsic::Binary(op, ty), _) = &fun.kind
+            && fun.args.is_empty()
+        {
+            return binary(*op, *ty, *x, *y, NOWHERE).map(Val::Scalar);
+        }
+        self.apply(fun, Args::from_iter([x, y]))
+    }
+
+    fn intrinsic(&mut self, fun: Intrinsic, types: &[Rc<RTy>], args: Args) -> Res<Val> {
+        let scalars: SmallVec<[Scalar; 3]> = args
+            .iter()
+            .map_while(|arg| match arg {
+                Val::Scalar(x) => Some(*x),
+                _ => None,
+            })
+            .collect();
+        let wrong = || Failure::bug("a built-in function of other arguments");
+        Ok(Val::Scalar(match (fun, scalars.as_slice()) {
+            (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NOWHERE),
+            (Intrinsic::Equal { negate }, _) => match args.as_slice() {
+                [x, y] => Scalar::Bool(x.equals(y) != negate),
+                _ => return Err(wrong()),
+            },
+            (Intrinsic::Binary(op, ty), [x, y]) => binary(op, ty, *x, *y, NOWHERE)?,
+            (
+                Intrinsic::Compare {
+                    op, swap, negate, ..
+                },
+                [x, y],
+            ) => Scalar::Bool(compare(Comparison { op, swap, negate }, *x, *y)?),
+            (Intrinsic::Unary(op, _), [x]) => prim::eval::unary(op, *x).ok_or_else(wrong)?,
+            (Intrinsic::Convert { from, to }, [x]) => match conversion(from, to) {
+                Some(op) => prim::eval::convert(op, *x, to.prim()).ok_or_else(wrong)?,
+                None => *x,
+            },
+            (Intrinsic::ToBits(ty), [x]) => {
+                let to = bits_type(ty).prim();
+                prim::eval::convert(ConvOp::ToBits, *x, to).ok_or_else(wrong)?
+            }
+            (Intrinsic::FromBits(ty), [x]) => {
+                prim::eval::convert(ConvOp::FromBits, *x, ty.prim()).ok_or_else(wrong)?
+            }
+            (Intrinsic::Fma(_), [x, y, z]) => prim::eval::fma(*x, *y, *z).ok_or_else(wrong)?,
+            (Intrinsic::Math(fun, _), args) => prim::eval::math(fun, args).ok_or_else(wrong)?,
+            _ => return Err(wrong()),
+        }))
+    }
+}
+
+/// The failure of arguments of an entry point whose sizes do not agree.
+pub fn invalid_sizes(span: Span) -> Box<Failure> {
+    Failure::at(span, "entry point arguments have invalid sizes.")
+}
+
+/// `x op y`, with the checks that the operator needs.
+pub fn binary(op: BinOp, ty: ScalarType, x: Scalar, y: Scalar, span: Span) -> Res<Scalar> {
+    let fast = match (op, x, y) {
+        (BinOp::Add, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_add(y))),
+        (BinOp::Sub, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_sub(y))),
+        (BinOp::Mul, Scalar::I64(x), Scalar::I64(y)) => Some(Scalar::I64(x.wrapping_mul(y))),
+        (BinOp::Add, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_add(y))),
+        (BinOp::Sub, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_sub(y))),
+        (BinOp::Mul, Scalar::I32(x), Scalar::I32(y)) => Some(Scalar::I32(x.wrapping_mul(y))),
+        (BinOp::FAdd, Scalar::F32(x), Scalar::F32(y)) => Some(Scalar::F32(x + y)),
+        (BinOp::FMul, Scalar::F32(x), Scalar::F32(y)) => Some(Scalar::F32(x * y)),
+        (BinOp::FAdd, Scalar::F64(x), Scalar::F64(y)) => Some(Scalar::F64(x + y)),
+        (BinOp::FMul, Scalar::F64(x), Scalar::F64(y)) => Some(Scalar::F64(x * y)),
+        (BinOp::Pow, x, y) if ty.is_signed() && y.as_i64().is_some_and(|y| y < 0) => {
+            debug_assert_eq!(x.ty(), y.ty(), "operands of one type");
+            return Err(Failure::at(span, "negative exponent"));
+        }
+        _ => prim::eval::binary(op, x, y),
+    };
+    fast.ok_or_else(|| match op {
+        BinOp::SDiv | BinOp::SMod | BinOp::SQuot | BinOp::SRem | BinOp::UDiv | BinOp::UMod => {
+            Failure::at(span, "division by zero")
+        }
+        _ => Failure::bug(format_args!("`{}` of other operands", op.name())),
+    })
+}
+
+/// A comparison of two scalars.
+pub fn compare(comparison: Comparison, x: Scalar, y: Scalar) -> Res<bool> {
+    let (x, y) = if comparison.swap { (y, x) } else { (x, y) };
+    match prim::eval::compare(comparison.op, x, y) {
+        Some(holds) => Ok(holds != comparison.negate),
+        None => Err(Failure::bug("a comparison of other operands")),
+    }
+}

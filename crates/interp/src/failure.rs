@@ -1,0 +1,105 @@
+//! Why an evaluation gave no value.
+
+use std::fmt::Write as _;
+use syntax::span::{SourceMap, Span};
+
+/// How many positions a backtrace has at most.
+const MAX_PLACES: usize = 100;
+
+/// The classes of failures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// The program fails, as its compiled form does.
+    Program,
+    /// The call is wrong: entry point, number or types of arguments.
+    Usage,
+    /// Something that is not supported yet.
+    Unsupported,
+    /// The evaluation took longer than it may.
+    Timeout,
+    /// A broken promise of an earlier stage or of the evaluator.
+    Bug,
+    /// A size that is not known was asked for; never seen from outside.
+    Unbound,
+}
+
+/// Why an evaluation gave no value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub class: Class,
+    /// What happened, in the words of compiled programs.
+    pub message: String,
+    /// Where: the innermost place first, then the calls that led there.
+    pub places: Vec<Span>,
+}
+
+/// A value or a failure.
+pub type Res<T> = Result<T, Box<Failure>>;
+
+impl Failure {
+    /// A failure of a class.
+    pub fn new(class: Class, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            class,
+            message: message.into(),
+            places: Vec::new(),
+        })
+    }
+
+    /// A failure of the program at a place.
+    pub fn at(span: Span, message: impl Into<String>) -> Box<Self> {
+        Self::new(Class::Program, message).called(span)
+    }
+
+    /// A broken promise.
+    pub fn bug(what: impl std::fmt::Display) -> Box<Self> {
+        Self::new(
+            Class::Bug,
+            format!("compiler bug (please report it): evaluation: {what}"),
+        )
+    }
+
+    /// The failure as seen by a caller at this place.
+    #[must_use]
+    pub fn called(mut self: Box<Self>, span: Span) -> Box<Self> {
+        if self.places.len() < MAX_PLACES && span != crate::machine::NOWHERE {
+            self.places.push(span);
+        }
+        self
+    }
+
+    /// The message with its backtrace, as compiled programs print it.
+    pub fn render(&self, sources: &SourceMap) -> String {
+        let mut out = match self.class {
+            Class::Program => format!("Error: {}", self.message),
+            _ => self.message.clone(),
+        };
+        for (i, span) in self.places.iter().enumerate() {
+            if i == 0 {
+                out.push_str("\n\nBacktrace:");
+            }
+            let arrow = if i == 0 { "->" } else { "  " };
+            let number = format!("#{i}");
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\n{arrow} {number:<3} {}", place(*span, sources));
+        }
+        out
+    }
+}
+
+/// `file:line:column-column`, or with two lines where the span has them.
+pub fn place(span: Span, sources: &SourceMap) -> String {
+    let Some(file) = sources.get(span.file) else {
+        return sources.location(span);
+    };
+    let (start, end) = (file.line_col(span.start), file.line_col(span.end));
+    let name = file.name();
+    // The end is the last character's column.
+    let last = end.column.saturating_sub(1).max(1);
+    if start.line == end.line {
+        format!("{name}:{}:{}-{last}", start.line, start.column)
+    } else {
+        format!("{name}:{}:{}-{}:{last}", start.line, start.column, end.line)
+    }
+}

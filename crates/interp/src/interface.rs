@@ -1,0 +1,174 @@
+//! Values of programs from and to values with text and binary formats, and the
+//! sizes of entry points' arguments.
+
+use crate::failure::Res;
+use crate::value::{Array, Data, Dims, RTy, Val};
+use ::value::Value;
+use check::tast::{Dim, Entry, Ty, VarId};
+use half::f16;
+use prim::ScalarType;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The value as the machine has it.
+pub fn from_value(value: &Value) -> Val {
+    if let Some(scalar) = value.as_scalar() {
+        return Val::Scalar(scalar);
+    }
+    let shape = Dims::from_slice(value.shape());
+    let bytes = value.bytes();
+    macro_rules! words {
+        ($variant:ident, $n:literal, $from:expr) => {
+            Data::$variant(
+                bytes
+                    .chunks_exact($n)
+                    .map(|chunk| {
+                        let mut word = [0; $n];
+                        word.copy_from_slice(chunk);
+                        $from(word)
+                    })
+                    .collect(),
+            )
+        };
+    }
+    let data = match value.scalar_type() {
+        ScalarType::I8 | ScalarType::U8 => words!(I8, 1, i8::from_le_bytes),
+        ScalarType::I16 | ScalarType::U16 => words!(I16, 2, i16::from_le_bytes),
+        ScalarType::I32 | ScalarType::U32 => words!(I32, 4, i32::from_le_bytes),
+        ScalarType::I64 | ScalarType::U64 => words!(I64, 8, i64::from_le_bytes),
+        ScalarType::F16 => words!(F16, 2, f16::from_le_bytes),
+        ScalarType::F32 => words!(F32, 4, f32::from_le_bytes),
+        ScalarType::F64 => words!(F64, 8, f64::from_le_bytes),
+        ScalarType::Bool => Data::Bool(bytes.iter().map(|b| *b != 0).collect()),
+    };
+    Val::array(shape, data)
+}
+
+/// The value as the machine has it, if it is of this type; the error says why not.
+pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
+    let (rank, elem) = ty.peel();
+    match elem {
+        Ty::Scalar(scalar) if value.scalar_type() == *scalar && value.rank() == rank => {
+            Ok(from_value(value))
+        }
+        Ty::Scalar(scalar) => Err(format!(
+            "expected a value of type {}, found one of type {}",
+            ::value::ValueType::new(*scalar, rank),
+            value.value_type()
+        )),
+        _ => Err("values of this type have no text or binary form".to_owned()),
+    }
+}
+
+/// The value in a form that can be printed and written, if there is one for its
+/// type; the error says why not.
+pub fn to_value(val: &Val, ty: &Ty) -> Result<Value, String> {
+    let (_, elem) = ty.peel();
+    let Ty::Scalar(scalar) = elem else {
+        let mut text = String::new();
+        crate::push_type(&plain(ty), &mut text);
+        return Err(format!(
+            "values of type `{text}` have no text or binary form"
+        ));
+    };
+    match val {
+        Val::Scalar(x) => Value::from_scalar(*scalar, *x)
+            .ok_or_else(|| "a result has another type than its entry point says".to_owned()),
+        Val::Array(array) => Value::from_bytes(*scalar, array.shape.to_vec(), &bytes(array))
+            .map_err(|e| e.to_string()),
+        _ => Err("a result has another type than its entry point says".to_owned()),
+    }
+}
+
+fn bytes(array: &Array) -> Vec<u8> {
+    macro_rules! words {
+        ($v:expr) => {
+            $v.iter().flat_map(|x| x.to_le_bytes()).collect()
+        };
+    }
+    match &array.data {
+        Data::I8(v) => words!(v),
+        Data::I16(v) => words!(v),
+        Data::I32(v) => words!(v),
+        Data::I64(v) => words!(v),
+        Data::F16(v) => words!(v),
+        Data::F32(v) => words!(v),
+        Data::F64(v) => words!(v),
+        Data::Bool(v) => v.iter().map(|x| u8::from(*x)).collect(),
+        Data::Other(..) => Vec::new(),
+    }
+}
+
+/// The type with its sizes as far as they are numbers.
+pub fn plain(ty: &Ty) -> Rc<RTy> {
+    let all = |tys: &[Ty]| tys.iter().map(plain).collect();
+    Rc::new(match ty {
+        Ty::Scalar(ty) => RTy::Scalar(*ty),
+        Ty::Array(array) => {
+            let dim = match array.dim {
+                Dim::Const(n) => n,
+                _ => crate::value::UNKNOWN,
+            };
+            RTy::Array(dim, plain(&array.elem))
+        }
+        Ty::Tuple(parts) => RTy::Tuple(all(parts)),
+        Ty::Record(fields) => RTy::Record(
+            fields.iter().map(|(l, _)| Arc::clone(l)).collect(),
+            fields.iter().map(|(_, ty)| plain(ty)).collect(),
+        ),
+        Ty::Sum(constrs) => RTy::Sum(
+            constrs.iter().map(|(l, _)| Arc::clone(l)).collect(),
+            constrs.iter().map(|(_, tys)| all(tys)).collect(),
+        ),
+        Ty::Arrow(_) => RTy::Fun,
+        Ty::Var(_) | Ty::Abstract(..) => RTy::Unknown,
+    })
+}
+
+/// Fails unless sizes of the same name are equal in all arguments.
+pub fn check_sizes(entry: &Entry, args: &[Val]) -> Res<()> {
+    let mut sizes = FxHashMap::default();
+    let fits = entry
+        .params
+        .iter()
+        .zip(args)
+        .all(|(param, arg)| fit(&param.ty.ty, arg, &mut sizes));
+    if fits {
+        return Ok(());
+    }
+    Err(crate::call::invalid_sizes(entry.span))
+}
+
+fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> bool {
+    match (ty, arg) {
+        (Ty::Array(_), Val::Array(array)) => {
+            let mut ty = ty;
+            for actual in &array.shape {
+                let Ty::Array(outer) = ty else { break };
+                let same = match &outer.dim {
+                    Dim::Const(n) => n == actual,
+                    Dim::Var(var) => *sizes.entry(*var).or_insert(*actual) == *actual,
+                    Dim::Any | Dim::Op(..) | Dim::Exp(_) => true,
+                };
+                if !same {
+                    return false;
+                }
+                ty = &outer.elem;
+            }
+            match &array.data {
+                Data::Other(elements, _) => elements.iter().all(|elem| fit(ty, elem, sizes)),
+                _ => true,
+            }
+        }
+        (Ty::Tuple(tys), Val::Tuple(parts)) => tys
+            .iter()
+            .zip(parts.iter())
+            .all(|(ty, part)| fit(ty, part, sizes)),
+        (Ty::Record(fields), Val::Tuple(parts)) => fields
+            .iter()
+            .zip(parts.iter())
+            .all(|((_, ty), part)| fit(ty, part, sizes)),
+        _ => true,
+    }
+}

@@ -1,0 +1,214 @@
+//! The meaning of the language: an evaluator of the typed tree.
+//!
+//! It is the oracle that compiled code is held against, and what `bindrune run
+//! --backend interp`, the prompt and the test tool evaluate with. It shares no
+//! code with the optimiser: it stands on the checker's output, on `prim` for what
+//! scalar operators mean, and on `value` for values as programs take and give them.
+//!
+//! [`Interp::new`] takes a checked program; [`Interp::call`] calls an entry point.
+//! A definition is turned into its resolved form ([`tree`], by [`resolve`]) when it
+//! is used first; [`machine`] walks that. Evaluation is strict and in order: of
+//! several failing parts the first one fails.
+//!
+//! *Absent:* threads and any choice of order. Sums are from left to right.
+
+#![allow(
+    clippy::unnecessary_box_returns,
+    reason = "failures and nodes are boxed where they are made, and stay so"
+)]
+
+mod array;
+mod build;
+mod call;
+mod failure;
+mod interface;
+mod last_use;
+mod machine;
+mod places;
+mod resolve;
+mod shape;
+mod show;
+mod soac;
+mod tree;
+mod value;
+
+pub use failure::{Class, Failure, place};
+pub use interface::{from_value, to_value};
+pub use shape::push_type;
+pub use show::show;
+pub use value::{RTy, Val};
+
+use ::value::Value;
+use check::tast::{Entry, Program, Ty, VarId};
+use failure::Res;
+use machine::{Args, Machine};
+use resolve::Globals;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use syntax::span::Span;
+use tree::Func;
+
+/// A recursive walk that finds less stack than this left, in bytes, gets more.
+pub(crate) const RED_ZONE: usize = 128 * 1024;
+
+/// How much stack it gets at once, in bytes.
+pub(crate) const STACK_STEP: usize = 4 * 1024 * 1024;
+
+/// Is told what `trace` prints: the tag, the value as text, and where.
+pub type Tracer = Box<dyn FnMut(Option<&str>, &str, Span)>;
+
+/// A program ready to be evaluated.
+pub struct Interp {
+    program: Arc<Program>,
+    globals: Globals,
+    code: Vec<OnceCell<Rc<Func>>>,
+    constants: Vec<RefCell<Option<Val>>>,
+    tracer: RefCell<Option<Tracer>>,
+    deadline: RefCell<Option<Instant>>,
+}
+
+impl Interp {
+    /// Takes a program that was checked without errors.
+    pub fn new(program: Arc<Program>) -> Self {
+        let numbered = program.defs.iter().zip(0u32..);
+        let globals = numbered.map(|(def, number)| (def.var, number)).collect();
+        let n = program.defs.len();
+        Self {
+            program,
+            globals,
+            code: (0..n).map(|_| OnceCell::new()).collect(),
+            constants: (0..n).map(|_| RefCell::new(None)).collect(),
+            tracer: RefCell::new(None),
+            deadline: RefCell::new(None),
+        }
+    }
+
+    /// Whom to tell what is traced; nobody is told otherwise.
+    pub fn set_tracer(&self, tracer: Tracer) {
+        self.tracer.replace(Some(tracer));
+    }
+
+    /// When evaluations are to end that have not ended by themselves.
+    pub fn set_deadline(&self, deadline: Option<Instant>) {
+        self.deadline.replace(deadline);
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The entry point of this name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.program.entries.iter().find(|e| &*e.name == name)
+    }
+
+    /// Calls an entry point with values of its parameters' types.
+    pub fn call(&self, entry: &Entry, args: Vec<Val>) -> Result<Vec<Val>, Failure> {
+        let value = self.call_entry(entry, args).map_err(|failure| *failure)?;
+        match (&value, entry.results.len()) {
+            (_, 1) => Ok(vec![value]),
+            (Val::Tuple(parts), n) if parts.len() == n => Ok(parts.to_vec()),
+            _ => Err(*Failure::bug("an entry point's results")),
+        }
+    }
+
+    /// Calls an entry point with values as programs read and write them.
+    pub fn call_values(&self, entry: &Entry, args: &[Value]) -> Result<Vec<Value>, Failure> {
+        let usage = |text: String| *Failure::new(Class::Usage, text);
+        if args.len() != entry.params.len() {
+            return Err(usage(format!(
+                "`{}` takes {} arguments, not {}",
+                entry.name,
+                entry.params.len(),
+                args.len()
+            )));
+        }
+        let mut vals = Vec::with_capacity(args.len());
+        for (arg, param) in args.iter().zip(&entry.params) {
+            let val = interface::checked(arg, &param.ty.ty);
+            vals.push(val.map_err(|text| usage(format!("argument `{}`: {text}", param.name)))?);
+        }
+        let results = self.call(entry, vals)?;
+        results
+            .iter()
+            .zip(&entry.results)
+            .map(|(val, ty)| to_value(val, &ty.ty).map_err(usage))
+            .collect()
+    }
+
+    fn call_entry(&self, entry: &Entry, args: Vec<Val>) -> Res<Val> {
+        let Some(id) = self.globals.get(&entry.var).copied() else {
+            return Err(Failure::bug("an entry point without a definition"));
+        };
+        let mut machine = Machine::new(self, *self.deadline.borrow());
+        interface::check_sizes(entry, &args)?;
+        let value = machine.call_entry(id, Args::from_vec(args));
+        value.map_err(|mut failure| {
+            if failure.class == Class::Unbound {
+                failure = Failure::bug("a size that is not known");
+            }
+            failure
+        })
+    }
+
+    /// The value of a definition without parameters.
+    pub fn value_of(&self, var: VarId) -> Result<Val, Failure> {
+        let Some(id) = self.globals.get(&var).copied() else {
+            return Err(*Failure::bug("no such definition"));
+        };
+        let mut machine = Machine::new(self, *self.deadline.borrow());
+        machine
+            .call_entry(id, Args::new())
+            .map_err(|failure| *failure)
+    }
+
+    /// Applies a function value.
+    pub fn apply(&self, fun: &Val, args: Vec<Val>) -> Result<Val, Failure> {
+        let mut machine = Machine::new(self, *self.deadline.borrow());
+        machine
+            .apply(fun, Args::from_vec(args))
+            .map_err(|failure| *failure)
+    }
+
+    /// The type with its sizes as numbers, as far as it has such.
+    pub fn plain_type(ty: &Ty) -> Rc<RTy> {
+        interface::plain(ty)
+    }
+
+    // ---------------------------------------------------- for the machine
+
+    pub(crate) fn func(&self, id: u32) -> Res<Rc<Func>> {
+        let at = id as usize;
+        let (Some(cell), Some(def)) = (self.code.get(at), self.program.defs.get(at)) else {
+            return Err(Failure::bug("no such definition"));
+        };
+        let make = || Rc::new(resolve::definition(&self.program.defs, &self.globals, def));
+        Ok(Rc::clone(cell.get_or_init(make)))
+    }
+
+    pub(crate) fn arity(&self, id: u32) -> usize {
+        self.program
+            .defs
+            .get(id as usize)
+            .map_or(0, |def| def.params.len())
+    }
+
+    pub(crate) fn constant(&self, id: u32) -> Option<Val> {
+        self.constants.get(id as usize)?.borrow().clone()
+    }
+
+    pub(crate) fn set_constant(&self, id: u32, value: Val) {
+        if let Some(place) = self.constants.get(id as usize) {
+            place.replace(Some(value));
+        }
+    }
+
+    pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RTy, span: Span) {
+        if let Some(tracer) = self.tracer.borrow_mut().as_mut() {
+            tracer(tag, &show(value, ty), span);
+        }
+    }
+}

@@ -1,0 +1,522 @@
+//! The machine: walks resolved code with a stack of frames.
+//!
+//! Each call ([`crate::call`]) has a frame of slots on one stack. Calls and nested
+//! expressions use the native stack, which grows as needed, up to a limit on the
+//! depth of calls.
+
+use crate::Interp;
+use crate::call::{binary, compare};
+use crate::failure::{Class, Failure, Res};
+use crate::shape::Mode;
+use crate::tree::{Bind, CDim, CTy, Form, Inst, Loop, Node, Param, Pat, Slot};
+use crate::value::{FunKind, FunVal, Parts, RTy, Val};
+use prim::{CmpOp, Scalar};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use std::time::Instant;
+use syntax::span::{FileId, Span};
+
+/// A place that is none.
+pub const NOWHERE: Span = Span::new(FileId(u32::MAX), 0, 0);
+
+/// How many steps are made between two looks at the clock.
+const STEPS: u32 = 1 << 12;
+
+/// Arguments of a call.
+pub type Args = SmallVec<[Val; 4]>;
+
+/// An evaluation in progress.
+pub struct Machine<'a> {
+    pub(crate) interp: &'a Interp,
+    pub(crate) stack: Vec<Val>,
+    pub(crate) base: usize,
+    pub(crate) depth: usize,
+    steps: u32,
+    deadline: Option<Instant>,
+    /// Whether the next frame is an entry point's, whose arguments come from
+    /// outside: all of their sizes are checked.
+    pub(crate) from_outside: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// A machine for a program.
+    pub fn new(interp: &'a Interp, deadline: Option<Instant>) -> Self {
+        Self {
+            interp,
+            stack: Vec::new(),
+            base: 0,
+            depth: 0,
+            steps: 0,
+            deadline,
+            from_outside: false,
+        }
+    }
+
+    // ------------------------------------------------------------------ slots
+
+    /// The value in a slot.
+    pub fn peek(&self, slot: Slot) -> &Val {
+        &self.stack[self.base + slot as usize]
+    }
+
+    /// Puts a value in a slot.
+    pub fn set(&mut self, slot: Slot, value: Val) {
+        let at = self.base + slot as usize;
+        self.stack[at] = value;
+    }
+
+    /// Takes the values out of slots.
+    pub fn forget(&mut self, slots: &[Slot]) {
+        for slot in slots {
+            self.set(*slot, Val::Unbound);
+        }
+    }
+
+    /// Counts a step; fails when the time is over.
+    pub fn tick(&mut self) -> Res<()> {
+        self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(STEPS) && self.deadline.is_some_and(|end| Instant::now() > end)
+        {
+            return Err(Failure::new(Class::Timeout, "it takes too long"));
+        }
+        Ok(())
+    }
+
+    // --------------------------------------------------------------- patterns
+
+    /// Binds a pattern that matches, after checking the value's shape.
+    pub fn bind(&mut self, param: &Param, value: Val) -> Res<()> {
+        if let Some(ty) = &param.ty {
+            self.conform(ty, &value, Mode::Check, param.span)?;
+        }
+        self.destructure(&param.pat, value)
+    }
+
+    fn destructure(&mut self, pat: &Pat, value: Val) -> Res<()> {
+        match (pat, value) {
+            (Pat::Var(slot), value) => self.set(*slot, value),
+            (Pat::Wild | Pat::Lit(_), _) => {}
+            (Pat::Parts(pats), Val::Tuple(parts)) => {
+                let mut parts = Rc::try_unwrap(parts).unwrap_or_else(|shared| (*shared).clone());
+                for (at, pat) in pats {
+                    let part = parts.get_mut(*at as usize).map(std::mem::take);
+                    let part = part.ok_or_else(|| Failure::bug("a pattern's component"))?;
+                    self.destructure(pat, part)?;
+                }
+            }
+            (Pat::Constr(_, pats), Val::Sum(sum)) => {
+                let sum = Rc::try_unwrap(sum).unwrap_or_else(|shared| (*shared).clone());
+                for (pat, part) in pats.iter().zip(sum.1) {
+                    self.destructure(pat, part)?;
+                }
+            }
+            _ => return Err(Failure::bug("a pattern for another value")),
+        }
+        Ok(())
+    }
+
+    fn matches(pat: &Pat, value: &Val) -> bool {
+        match (pat, value) {
+            (Pat::Var(_) | Pat::Wild, _) => true,
+            (Pat::Lit(x), Val::Scalar(y)) => prim::eval::compare(CmpOp::Eq, *x, *y) == Some(true),
+            (Pat::Parts(pats), Val::Tuple(parts)) => pats.iter().all(|(at, pat)| {
+                let part = parts.get(*at as usize);
+                part.is_some_and(|part| Self::matches(pat, part))
+            }),
+            (Pat::Constr(number, pats), Val::Sum(sum)) => {
+                *number == sum.0 && pats.iter().zip(&sum.1).all(|(p, v)| Self::matches(p, v))
+            }
+            _ => false,
+        }
+    }
+
+    // ------------------------------------------------------------ expressions
+
+    /// The value of an expression.
+    pub fn eval(&mut self, node: &Node) -> Res<Val> {
+        match node {
+            Node::Const(value) => Ok(value.clone()),
+            Node::Slot(slot) => match self.peek(*slot) {
+                Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
+                value => Ok(value.clone()),
+            },
+            Node::Take(slot) => {
+                let at = self.base + *slot as usize;
+                match std::mem::take(&mut self.stack[at]) {
+                    Val::Unbound => Err(Failure::new(Class::Unbound, "a size that is not known")),
+                    value => Ok(value),
+                }
+            }
+            _ => stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.eval_node(node)),
+        }
+    }
+
+    /// The scalar that an expression gives.
+    pub fn scalar(&mut self, node: &Node) -> Res<Scalar> {
+        match self.eval(node)? {
+            Val::Scalar(x) => Ok(x),
+            _ => Err(Failure::bug("a scalar was expected")),
+        }
+    }
+
+    fn truth(&mut self, node: &Node) -> Res<bool> {
+        match self.eval(node)? {
+            Val::Scalar(Scalar::Bool(x)) => Ok(x),
+            _ => Err(Failure::bug("a truth value was expected")),
+        }
+    }
+
+    fn args(&mut self, nodes: &[Node]) -> Res<Args> {
+        let mut args = Args::with_capacity(nodes.len());
+        for node in nodes {
+            args.push(self.eval(node)?);
+        }
+        Ok(args)
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Res<Args> {
+        let mut out = Args::new();
+        for ty in &inst.types {
+            out.push(Val::Type(self.rty(ty)?));
+        }
+        for dim in &inst.sizes {
+            out.push(self.size(dim)?);
+        }
+        Ok(out)
+    }
+
+    fn size(&mut self, dim: &CDim) -> Res<Val> {
+        Ok(self.dim(dim)?.map_or(Val::Unbound, Val::i64))
+    }
+
+    fn eval_node(&mut self, node: &Node) -> Res<Val> {
+        match node {
+            Node::Const(_) | Node::Slot(_) | Node::Take(_) => self.eval(node),
+            Node::Binary(op, ty, pair, span) => {
+                let x = self.scalar(&pair.0)?;
+                let y = self.scalar(&pair.1)?;
+                binary(*op, *ty, x, y, *span).map(Val::Scalar)
+            }
+            Node::Compare(comparison, pair) => {
+                let x = self.scalar(&pair.0)?;
+                let y = self.scalar(&pair.1)?;
+                Ok(Val::bool(compare(*comparison, x, y)?))
+            }
+            Node::Unary(op, inner) => {
+                let x = self.scalar(inner)?;
+                let value = prim::eval::unary(*op, x);
+                value
+                    .map(Val::Scalar)
+                    .ok_or_else(|| Failure::bug(op.name()))
+            }
+            Node::Convert(op, to, inner) => {
+                let x = self.scalar(inner)?;
+                let value = prim::eval::convert(*op, x, *to);
+                value
+                    .map(Val::Scalar)
+                    .ok_or_else(|| Failure::bug("a conversion"))
+            }
+            Node::Math(fun, nodes) => {
+                let mut args: SmallVec<[Scalar; 2]> = SmallVec::new();
+                for node in nodes {
+                    args.push(self.scalar(node)?);
+                }
+                let value = prim::eval::math(*fun, &args);
+                value
+                    .map(Val::Scalar)
+                    .ok_or_else(|| Failure::bug(fun.name()))
+            }
+            Node::Fma(nodes) => {
+                let x = self.scalar(&nodes[0])?;
+                let y = self.scalar(&nodes[1])?;
+                let z = self.scalar(&nodes[2])?;
+                let value = prim::eval::fma(x, y, z);
+                value.map(Val::Scalar).ok_or_else(|| Failure::bug("fma"))
+            }
+            Node::Equal(negate, pair) => {
+                let x = self.eval(&pair.0)?;
+                let y = self.eval(&pair.1)?;
+                Ok(Val::bool(x.equals(&y) != *negate))
+            }
+            Node::If(parts) => {
+                if self.truth(&parts.0)? {
+                    self.eval(&parts.1)
+                } else {
+                    self.eval(&parts.2)
+                }
+            }
+            Node::And(pair) => Ok(Val::bool(self.truth(&pair.0)? && self.truth(&pair.1)?)),
+            Node::Or(pair) => Ok(Val::bool(self.truth(&pair.0)? || self.truth(&pair.1)?)),
+            Node::Let(binds, body) => {
+                for bind in binds {
+                    match bind {
+                        Bind::Pat(sizes, param, node) => {
+                            let value = self.eval(node)?;
+                            self.forget(sizes);
+                            self.bind(param, value)?;
+                        }
+                        Bind::Fun(slot, node) => {
+                            let value = self.eval(node)?;
+                            self.set(*slot, value);
+                        }
+                    }
+                }
+                self.eval(body)
+            }
+            Node::Loop(inner) => self.run_loop(inner),
+            Node::Match(scrutinee, cases, span) => {
+                let value = self.eval(scrutinee)?;
+                let found = cases
+                    .iter()
+                    .find(|(param, _)| Self::matches(&param.pat, &value));
+                let Some((param, body)) = found else {
+                    return Err(Failure::at(*span, "no case matches"));
+                };
+                self.bind(param, value)?;
+                self.eval(body)
+            }
+            Node::Parts(nodes) => {
+                let mut parts = Parts::new();
+                for (at, node) in nodes {
+                    let value = self.eval(node)?;
+                    let at = *at as usize;
+                    if at >= parts.len() {
+                        parts.resize(at + 1, Val::Unbound);
+                    }
+                    parts[at] = value;
+                }
+                Ok(Val::Tuple(Rc::new(parts)))
+            }
+            Node::Field(inner, at) => {
+                let Val::Tuple(mut parts) = self.eval(inner)? else {
+                    return Err(Failure::bug("a projection from another value"));
+                };
+                let at = *at as usize;
+                let part = match Rc::get_mut(&mut parts) {
+                    Some(own) => own.get_mut(at).map(std::mem::take),
+                    None => parts.get(at).cloned(),
+                };
+                part.ok_or_else(|| Failure::bug("a projection of another field"))
+            }
+            Node::WithField(pair, path) => {
+                let mut record = self.eval(&pair.0)?;
+                let value = self.eval(&pair.1)?;
+                let mut place = &mut record;
+                for at in path {
+                    let Val::Tuple(parts) = place else {
+                        return Err(Failure::bug("an update of another value"));
+                    };
+                    place = Rc::make_mut(parts)
+                        .get_mut(*at as usize)
+                        .ok_or_else(|| Failure::bug("an update of another field"))?;
+                }
+                *place = value;
+                Ok(record)
+            }
+            Node::Index(array, indices, span) => self.index(array, indices, *span),
+            Node::Update(pair, indices, span) => self.update(&pair.0, indices, &pair.1, *span),
+            Node::Array(nodes, ty, span) => self.literal(nodes, ty, *span),
+            Node::Range(range) => self.range(range),
+            Node::Call(id, inst, nodes, span) => {
+                let args = self.args(nodes)?;
+                let inst = self.inst(inst)?;
+                self.call_global(*id, &inst, args)
+                    .map_err(|failure| failure.called(*span))
+            }
+            Node::Apply(fun, nodes, span) => {
+                let (fun, args) = if fun.is_named() {
+                    let args = self.args(nodes)?;
+                    (self.eval(fun)?, args)
+                } else {
+                    let fun = self.eval(fun)?;
+                    (fun, self.args(nodes)?)
+                };
+                self.apply(&fun, args)
+                    .map_err(|failure| failure.called(*span))
+            }
+            Node::ArrayFun(fun, types, nodes, span) => {
+                let args = self.args(nodes)?;
+                let types = self.rtys(types)?;
+                self.array_fun(*fun, &types, args, *span)
+            }
+            Node::Intrinsic(fun, types) => {
+                let kind = FunKind::Intrinsic(*fun, self.rtys(types)?.into());
+                Ok(function(kind))
+            }
+            Node::Global(id) => self.global(*id, &[]),
+            Node::GlobalInst(id, inst) => {
+                let inst = self.inst(inst)?;
+                self.global(*id, &inst)
+            }
+            Node::LocalInst(inner, inst, span) => {
+                let fun = self.eval(inner)?;
+                let inst = self.inst(inst)?;
+                let Val::Fun(fun) = &fun else {
+                    return Ok(fun);
+                };
+                let FunKind::Closure { func, captured, .. } = &fun.kind else {
+                    return Err(Failure::bug("an instance of another function"));
+                };
+                if func.params.is_empty() {
+                    return self
+                        .call(func, captured, &inst, Args::new())
+                        .map_err(|failure| failure.called(*span));
+                }
+                Ok(function(FunKind::Closure {
+                    func: Rc::clone(func),
+                    captured: Rc::clone(captured),
+                    inst: inst.into_vec().into(),
+                }))
+            }
+            Node::Closure(func, nodes) => {
+                let captured = nodes.iter().map(|node| self.captured(node)).collect();
+                Ok(function(FunKind::Closure {
+                    func: Rc::clone(func),
+                    captured,
+                    inst: Rc::from([]),
+                }))
+            }
+            Node::Constr(number, nodes) => {
+                let mut parts = Parts::new();
+                for node in nodes {
+                    parts.push(self.eval(node)?);
+                }
+                Ok(Val::Sum(Rc::new((*number, parts))))
+            }
+            Node::Coerce(inner, sizes, ty, span) => {
+                let value = self.eval(inner)?;
+                self.forget(sizes);
+                self.conform(ty, &value, Mode::Strict, *span)?;
+                Ok(value)
+            }
+            Node::Assert(pair, text, span) => {
+                if !self.truth(&pair.0)? {
+                    return Err(Failure::at(*span, format!("Assertion is false: {text}")));
+                }
+                self.eval(&pair.1)
+            }
+            Node::Trace(tag, inner, ty, span) => {
+                let value = self.eval(inner)?;
+                let ty = self.rty(ty)?;
+                self.interp.trace(tag.as_deref(), &value, &ty, *span);
+                Ok(value)
+            }
+            Node::Ext(inner, slots, ty) => {
+                let value = self.eval(inner)?;
+                self.bind_sizes(slots, ty, &value)?;
+                Ok(value)
+            }
+            Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),
+            Node::Refused(what, span) => Err(Failure::bug(what).called(*span)),
+        }
+    }
+
+    /// A captured value; a size may have none yet.
+    fn captured(&mut self, node: &Node) -> Val {
+        match node {
+            Node::Take(slot) => {
+                let at = self.base + *slot as usize;
+                std::mem::take(&mut self.stack[at])
+            }
+            Node::Slot(slot) => self.peek(*slot).clone(),
+            _ => Val::Unbound,
+        }
+    }
+
+    /// A definition without type and size parameters: its value.
+    pub fn definition(&mut self, id: u32) -> Res<Val> {
+        self.global(id, &[])
+    }
+
+    fn global(&mut self, id: u32, inst: &[Val]) -> Res<Val> {
+        if self.interp.arity(id) > 0 {
+            let inst = inst.iter().cloned().collect();
+            return Ok(function(FunKind::Global { id, inst }));
+        }
+        if !inst.is_empty() {
+            return self.call_global(id, inst, Args::new());
+        }
+        if let Some(value) = self.interp.constant(id) {
+            return Ok(value);
+        }
+        let value = self.call_global(id, &[], Args::new())?;
+        self.interp.set_constant(id, value.clone());
+        Ok(value)
+    }
+
+    // ------------------------------------------------------------------ loops
+
+    fn run_loop(&mut self, inner: &Loop) -> Res<Val> {
+        let mut value = self.eval(&inner.init)?;
+        match &inner.form {
+            Form::For(slot, ty, bound) => {
+                let bound = index_of(self.scalar(bound)?, ty.is_signed());
+                let mut i = 0;
+                while i < bound {
+                    self.enter(inner, value)?;
+                    self.set(*slot, Val::Scalar(Scalar::int(ty.prim(), i)));
+                    value = self.eval(&inner.body)?;
+                    i += 1;
+                }
+            }
+            Form::ForIn(param, array) => {
+                let Val::Array(array) = self.eval(array)? else {
+                    return Err(Failure::bug("a loop over other than an array"));
+                };
+                for i in 0..array.len() {
+                    self.enter(inner, value)?;
+                    self.bind(param, array.row(i))?;
+                    value = self.eval(&inner.body)?;
+                }
+            }
+            Form::While(cond) => loop {
+                self.enter(inner, value.clone())?;
+                if !self.truth(cond)? {
+                    break;
+                }
+                // Nobody but the parameters holds the values from here on.
+                drop(value);
+                value = self.eval(&inner.body)?;
+            },
+        }
+        Ok(value)
+    }
+
+    fn enter(&mut self, inner: &Loop, value: Val) -> Res<()> {
+        self.tick()?;
+        self.forget(&inner.sizes);
+        self.bind(&inner.param, value)
+    }
+
+    fn literal(&mut self, nodes: &[Node], ty: &CTy, span: Span) -> Res<Val> {
+        let mut rows = crate::build::Rows::new(nodes.len());
+        for node in nodes {
+            let value = self.eval(node)?;
+            let pushed = rows.push(value);
+            self.row_result(pushed, Some(ty), span)?;
+        }
+        let claim = if nodes.is_empty() {
+            self.rty(ty)?
+        } else {
+            Rc::new(RTy::Unknown)
+        };
+        Ok(rows.finish(|| claim))
+    }
+}
+
+/// A function value without arguments.
+fn function(kind: FunKind) -> Val {
+    Val::Fun(Rc::new(FunVal {
+        kind,
+        args: Vec::new(),
+    }))
+}
+
+/// An integer as `i64`, by its sign; a large unsigned number is the largest.
+pub fn index_of(x: Scalar, signed: bool) -> i64 {
+    if signed {
+        x.as_i64().unwrap_or(0)
+    } else {
+        i64::try_from(x.bits()).unwrap_or(i64::MAX)
+    }
+}

@@ -1,0 +1,215 @@
+//! Places in arrays that indices name at run time: buckets, rows, views of flat
+//! arrays. And the arguments of the functions that use them.
+
+use crate::array::{pick, write_blocks};
+use crate::build::fits;
+use crate::failure::{Failure, Res};
+use crate::machine::Args;
+use crate::shape::shapes_differ;
+use crate::value::{Array, Dims, RTy, Val};
+use prim::Scalar;
+use std::rc::Rc;
+use syntax::span::Span;
+
+/// Arguments in order.
+pub struct Given {
+    args: std::iter::Rev<smallvec::IntoIter<[Val; 4]>>,
+}
+
+impl Given {
+    /// All of them.
+    pub fn new(args: Args) -> Self {
+        let mut args = args;
+        args.reverse();
+        Self {
+            args: args.into_iter().rev(),
+        }
+    }
+
+    /// The next one.
+    pub fn next(&mut self) -> Res<Val> {
+        self.args
+            .next()
+            .ok_or_else(|| Failure::bug("an argument is missing"))
+    }
+
+    /// The next one, an array.
+    pub fn array(&mut self) -> Res<Rc<Array>> {
+        match self.next()? {
+            Val::Array(array) => Ok(array),
+            _ => Err(Failure::bug("an array was expected")),
+        }
+    }
+
+    /// The next one, an `i64`.
+    pub fn i64(&mut self) -> Res<i64> {
+        match self.next()? {
+            Val::Scalar(Scalar::I64(x)) => Ok(x),
+            _ => Err(Failure::bug("a number was expected")),
+        }
+    }
+}
+
+/// The rows at places that exist.
+pub fn rows_at(xs: &Array, order: &[usize]) -> Val {
+    let block = xs.row_len();
+    let mut shape = xs.shape.clone();
+    shape[0] = order.len() as i64;
+    if order.is_empty() || block == 0 {
+        return Val::array(shape, xs.data.range(0, 0));
+    }
+    let starts: Vec<usize> = order.iter().map(|i| i * block).collect();
+    Val::array(shape, pick(&xs.data, &starts, block))
+}
+
+/// The same elements in another shape.
+pub fn reshaped(xs: Rc<Array>, shape: Dims) -> Val {
+    let data = Rc::try_unwrap(xs).map_or_else(|xs| xs.data.clone(), |xs| xs.data);
+    Val::array(shape, data)
+}
+
+/// A place in an array: the elements from one on, or one.
+pub struct Bucket {
+    at: usize,
+    /// How many dimensions the index fixes.
+    rank: usize,
+}
+
+/// The bucket at an index, which is a number or a tuple of numbers; nothing if it
+/// is out of bounds.
+pub fn bucket(dest: &Array, index: &Val) -> Option<Bucket> {
+    let (mut at, mut rank) = (0, 0);
+    let mut step = |x: &Val| {
+        let (Val::Scalar(Scalar::I64(i)), Some(size)) = (x, dest.shape.get(rank)) else {
+            return None;
+        };
+        if *i < 0 || i >= size {
+            return None;
+        }
+        at = at * size + i;
+        rank += 1;
+        Some(())
+    };
+    match index {
+        Val::Tuple(parts) => parts.iter().try_for_each(step)?,
+        one => step(one)?,
+    }
+    let block: i64 = dest.shape[rank..].iter().product();
+    Some(Bucket {
+        at: (at * block) as usize,
+        rank,
+    })
+}
+
+/// What is in a bucket.
+pub fn element(dest: &Array, bucket: &Bucket) -> Val {
+    let inner = &dest.shape[bucket.rank..];
+    if inner.is_empty() {
+        return dest.data.get(bucket.at);
+    }
+    let block: i64 = inner.iter().product();
+    let data = dest.data.range(bucket.at, bucket.at + block as usize);
+    Val::array(Dims::from_slice(inner), data)
+}
+
+/// Fills a bucket.
+pub fn put(dest: &mut Array, bucket: &Bucket, value: Val) -> Res<()> {
+    let inner = &dest.shape[bucket.rank..];
+    match value {
+        Val::Array(array) if array.shape.as_slice() == inner => {
+            let block = array.data.len();
+            write_blocks(&mut dest.data, &[bucket.at], block, &array.data)
+        }
+        Val::Array(array) => {
+            let dims = inner.iter().rev();
+            let ty = dims.fold(dest.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)));
+            Err(shapes_differ(&array.shape, &ty, crate::machine::NOWHERE))
+        }
+        value => {
+            if inner.is_empty() && dest.data.set(bucket.at, value) {
+                Ok(())
+            } else {
+                Err(Failure::bug("an update with another type"))
+            }
+        }
+    }
+}
+
+/// Rows written at indices.
+pub fn scatter(dest: Rc<Array>, is: &Array, vs: &Array, span: Span) -> Res<Val> {
+    let mut dest = dest;
+    if is.len() != vs.len() {
+        let ty = RTy::Array(is.len() as i64, vs.row_type());
+        return Err(shapes_differ(&vs.shape, &ty, span));
+    }
+    let own = Rc::make_mut(&mut dest);
+    for i in 0..is.len() {
+        if let Some(bucket) = bucket(own, &is.row(i)) {
+            put(own, &bucket, vs.row(i))?;
+        }
+    }
+    Ok(Val::Array(dest))
+}
+
+/// The places of a view into a flat array, if all are in bounds.
+fn view(offset: i64, dims: &[(i64, i64)], size: i64) -> Option<Vec<usize>> {
+    let mut places = vec![i128::from(offset)];
+    for (n, stride) in dims {
+        if *n < 0 || !fits((places.len() as i64).checked_mul(*n)?, 16) {
+            return None;
+        }
+        let steps = |at: &i128| {
+            let at = *at;
+            (0..*n).map(move |i| at + i128::from(i) * i128::from(*stride))
+        };
+        places = places.iter().flat_map(steps).collect();
+    }
+    places
+        .into_iter()
+        .map(|at| usize::try_from(at).ok().filter(|at| (*at as i64) < size))
+        .collect()
+}
+
+fn view_failure(offset: i64, dims: &[(i64, i64)], size: i64, span: Span) -> Box<Failure> {
+    let parts: Vec<String> = dims.iter().map(|(n, s)| format!("{n}:{s}")).collect();
+    let text = format!(
+        "Index [{offset}; {}] out of bounds for array of shape [{size}].",
+        parts.join(", ")
+    );
+    Failure::at(span, text)
+}
+
+/// A view into a flat array: offset, then size and stride of each dimension.
+pub fn flat_index(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
+    let (xs, offset) = (given.array()?, given.i64()?);
+    let mut dims = Vec::with_capacity(rank);
+    for _ in 0..rank {
+        dims.push((given.i64()?, given.i64()?));
+    }
+    let places = view(offset, &dims, xs.shape[0])
+        .ok_or_else(|| view_failure(offset, &dims, xs.shape[0], span))?;
+    let Val::Array(rows) = rows_at(&xs, &places) else {
+        return Err(Failure::bug("a view"));
+    };
+    let mut shape: Dims = dims.iter().map(|(n, _)| *n).collect();
+    shape.extend_from_slice(&xs.shape[1..]);
+    Ok(reshaped(rows, shape))
+}
+
+/// A flat array with an array written to a view of it: offset, strides.
+pub fn flat_update(given: &mut Given, rank: usize, span: Span) -> Res<Val> {
+    let (mut xs, offset) = (given.array()?, given.i64()?);
+    let mut strides = Vec::with_capacity(rank);
+    for _ in 0..rank {
+        strides.push(given.i64()?);
+    }
+    let value = given.array()?;
+    let dims: Vec<(i64, i64)> = value.shape.iter().copied().zip(strides).collect();
+    let size = xs.shape[0];
+    let places =
+        view(offset, &dims, size).ok_or_else(|| view_failure(offset, &dims, size, span))?;
+    let block = xs.row_len();
+    let starts: Vec<usize> = places.iter().map(|at| at * block).collect();
+    write_blocks(&mut Rc::make_mut(&mut xs).data, &starts, block, &value.data)?;
+    Ok(Val::Array(xs))
+}

@@ -1,0 +1,546 @@
+//! From the typed tree to the resolved form: names become slots and numbers.
+//!
+//! A function's variables get slots in the order in which they are met. What a
+//! lambda or local function mentions of the scope around it is captured: it has a
+//! slot in the frame of each function in between. A size that nothing has bound
+//! where it is met first belongs to the function that mentions it.
+//!
+//! Guarantees: slots of scalars, sizes and types, and whatever sizes are computed
+//! from, are never taken out of their slots (see [`crate::last_use`]), so that
+//! types can be looked at any time.
+
+mod apply;
+mod types;
+
+pub use apply::arity;
+
+use crate::last_use;
+use crate::tree::{Bind, CTy, Form, Func, Index, Loop, Node, Param, Pat, Range, Slot};
+use crate::value::{RTy, Val};
+use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, PatKind, RetType, Ty, TyVarId, VarId};
+use prim::ScalarType;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::span::Span;
+
+/// The numbers of definitions.
+pub type Globals = FxHashMap<VarId, u32>;
+
+/// Resolves one definition.
+pub struct Resolver<'a> {
+    defs: &'a [Arc<Def>],
+    globals: &'a Globals,
+    frames: Vec<Frame>,
+    /// How many size expressions are around the current expression.
+    in_sizes: usize,
+    /// Type and size parameters of local functions.
+    local_params: FxHashMap<VarId, (Vec<TyVarId>, Vec<VarId>)>,
+}
+
+/// The function being resolved.
+#[derive(Default)]
+struct Frame {
+    slots: FxHashMap<VarId, Slot>,
+    types: FxHashMap<TyVarId, Slot>,
+    n_slots: Slot,
+    /// Slots of the function around it, and where their values go.
+    captures: Vec<(Slot, Slot)>,
+    pinned: FxHashSet<Slot>,
+}
+
+impl Frame {
+    fn fresh(&mut self) -> Slot {
+        self.n_slots += 1;
+        self.n_slots - 1
+    }
+}
+
+/// The code of a definition.
+pub fn definition(defs: &[Arc<Def>], globals: &Globals, def: &Def) -> Func {
+    let mut resolver = Resolver {
+        defs,
+        globals,
+        frames: Vec::new(),
+        in_sizes: 0,
+        local_params: FxHashMap::default(),
+    };
+    resolver.function(def).0
+}
+
+/// What a name stands for.
+enum Found {
+    Slot(Slot),
+    Global(u32),
+}
+
+impl Resolver<'_> {
+    fn frame(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            self.frames.push(Frame::default());
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    fn pin(&mut self, slot: Slot) {
+        self.frame().pinned.insert(slot);
+    }
+
+    /// A slot for a variable that is bound here.
+    fn bind(&mut self, var: VarId) -> Slot {
+        let frame = self.frame();
+        if let Some(slot) = frame.slots.get(&var) {
+            return *slot;
+        }
+        let slot = frame.fresh();
+        frame.slots.insert(var, slot);
+        slot
+    }
+
+    /// The slot of a size that is bound here.
+    fn bind_size(&mut self, var: VarId) -> Slot {
+        let slot = self.bind(var);
+        self.pin(slot);
+        slot
+    }
+
+    fn find(&mut self, var: VarId) -> Found {
+        if let Some(slot) = self.frame().slots.get(&var) {
+            return Found::Slot(*slot);
+        }
+        if let Some(id) = self.globals.get(&var) {
+            return Found::Global(*id);
+        }
+        let around = self.frames.iter().rposition(|f| f.slots.contains_key(&var));
+        let Some(at) = around else {
+            return Found::Slot(self.bind_size(var));
+        };
+        let mut slot = self.frames[at].slots[&var];
+        for frame in &mut self.frames[at + 1..] {
+            let inner = frame.fresh();
+            frame.captures.push((slot, inner));
+            frame.slots.insert(var, inner);
+            slot = inner;
+        }
+        Found::Slot(slot)
+    }
+
+    fn find_type(&mut self, var: TyVarId) -> Option<Slot> {
+        let at = self
+            .frames
+            .iter()
+            .rposition(|f| f.types.contains_key(&var))?;
+        let mut slot = self.frames[at].types[&var];
+        self.frames[at].pinned.insert(slot);
+        for frame in &mut self.frames[at + 1..] {
+            let inner = frame.fresh();
+            frame.captures.push((slot, inner));
+            frame.types.insert(var, inner);
+            frame.pinned.insert(inner);
+            slot = inner;
+        }
+        Some(slot)
+    }
+
+    // -------------------------------------------------------------- functions
+
+    /// A definition's code and the captured slots of the frame around it.
+    fn function(&mut self, def: &Def) -> (Func, Vec<Slot>) {
+        self.frames.push(Frame::default());
+        for var in &def.ty_params {
+            let frame = self.frame();
+            let slot = frame.fresh();
+            frame.types.insert(*var, slot);
+            frame.pinned.insert(slot);
+        }
+        for var in &def.size_params {
+            self.bind_size(*var);
+        }
+        let counts = (def.ty_params.len(), def.size_params.len());
+        self.finish(&def.params, &def.ret, &def.body, def.span, counts)
+    }
+
+    fn lambda(&mut self, lambda: &Lambda, span: Span) -> Node {
+        self.frames.push(Frame::default());
+        let (func, captured) = self.finish(&lambda.params, &lambda.ret, &lambda.body, span, (0, 0));
+        closure(func, captured)
+    }
+
+    fn finish(
+        &mut self,
+        params: &[tast::Pat],
+        ret: &RetType,
+        body: &Exp,
+        span: Span,
+        (n_types, n_sizes): (usize, usize),
+    ) -> (Func, Vec<Slot>) {
+        let params = params.iter().map(|pat| self.param(pat)).collect();
+        let mut body = self.exp(body);
+        let ext = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
+        let ret = self.shape(&ret.ty);
+        let frame = self.frames.pop().unwrap_or_default();
+        let (outer, captures): (Vec<Slot>, Vec<Slot>) = frame.captures.iter().copied().unzip();
+        last_use::mark(&mut body, frame.n_slots, &frame.pinned, &captures);
+        let func = Func {
+            n_slots: frame.n_slots as usize,
+            n_types,
+            n_sizes,
+            captures,
+            params,
+            ext,
+            ret,
+            body,
+            span,
+        };
+        (func, outer)
+    }
+
+    fn param(&mut self, pat: &tast::Pat) -> Param {
+        let bound = self.pattern(pat);
+        Param {
+            pat: bound,
+            ty: self.shape(&pat.ty),
+            span: pat.span,
+        }
+    }
+
+    fn pattern(&mut self, pat: &tast::Pat) -> Pat {
+        match &pat.kind {
+            PatKind::Var(var) => {
+                let slot = self.bind(*var);
+                if matches!(pat.ty, Ty::Scalar(_)) {
+                    self.pin(slot);
+                }
+                Pat::Var(slot)
+            }
+            PatKind::Wildcard => Pat::Wild,
+            PatKind::Tuple(pats) => Pat::Parts(
+                (0u32..)
+                    .zip(pats)
+                    .map(|(i, pat)| (i, self.pattern(pat)))
+                    .collect(),
+            ),
+            PatKind::Record(pats) => Pat::Parts(
+                pats.iter()
+                    .map(|(label, inner)| (field_index(&pat.ty, label), self.pattern(inner)))
+                    .collect(),
+            ),
+            PatKind::Lit(value, _) => Pat::Lit(*value),
+            PatKind::Constr(label, pats) => {
+                let number = constr_index(&pat.ty, label);
+                Pat::Constr(number, pats.iter().map(|pat| self.pattern(pat)).collect())
+            }
+            PatKind::Attr(_, pat) => self.pattern(pat),
+        }
+    }
+
+    // ------------------------------------------------------------ expressions
+
+    fn exps(&mut self, exps: &[Exp]) -> Vec<Node> {
+        exps.iter().map(|exp| self.exp(exp)).collect()
+    }
+
+    fn pair(&mut self, x: &Exp, y: &Exp) -> Box<(Node, Node)> {
+        let x = self.exp(x);
+        Box::new((x, self.exp(y)))
+    }
+
+    fn exp(&mut self, exp: &Exp) -> Node {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            let node = self.kind(exp);
+            let coerced = matches!(exp.kind, ExpKind::Coerce(_));
+            if exp.ext.is_empty() || coerced {
+                return node;
+            }
+            let slots: Vec<Slot> = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
+            match self.shape(&exp.ty) {
+                Some(ty) => Node::Ext(Box::new(node), slots, Box::new(ty)),
+                None => node,
+            }
+        })
+    }
+
+    fn kind(&mut self, exp: &Exp) -> Node {
+        match &exp.kind {
+            ExpKind::Lit(value, _) => Node::Const(Val::Scalar(*value)),
+            ExpKind::String(bytes) => {
+                let data = bytes.iter().map(|b| b.cast_signed()).collect();
+                Node::Const(Val::vector(crate::value::Data::I8(data)))
+            }
+            ExpKind::Var {
+                id,
+                ty_args,
+                size_args,
+            } => self.variable(*id, ty_args, size_args, exp),
+            ExpKind::Intrinsic { fun, ty_args, .. } => {
+                let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
+                Node::Intrinsic(*fun, types)
+            }
+            ExpKind::Operator(_) => Node::Refused("an operator without a type".into(), exp.span),
+            ExpKind::Tuple(parts) => {
+                let parts = self.exps(parts);
+                Node::Parts((0u32..).zip(parts).collect())
+            }
+            ExpKind::Record(fields) => Node::Parts(
+                fields
+                    .iter()
+                    .map(|(label, part)| (field_index(&exp.ty, label), self.exp(part)))
+                    .collect(),
+            ),
+            ExpKind::Project(record, label) => {
+                let at = field_index(&record.ty, label);
+                Node::Field(Box::new(self.exp(record)), at)
+            }
+            ExpKind::RecordUpdate {
+                record,
+                path,
+                value,
+            } => {
+                let mut ty = Some(&record.ty);
+                let mut numbers = Vec::with_capacity(path.len());
+                for label in path {
+                    numbers.push(ty.map_or(u32::MAX, |ty| field_index(ty, label)));
+                    ty = ty.and_then(|ty| ty.field(label));
+                }
+                Node::WithField(self.pair(record, value), numbers)
+            }
+            ExpKind::Array(elems) => {
+                let elems = self.exps(elems);
+                let ty = match &exp.ty {
+                    Ty::Array(array) => self.ty(&array.elem),
+                    _ => CTy::Static(Rc::new(RTy::Unknown)),
+                };
+                literal(elems, ty, exp.span)
+            }
+            ExpKind::Range {
+                start,
+                second,
+                end,
+                kind,
+            } => {
+                let ty = match start.ty {
+                    Ty::Scalar(ty) => ty,
+                    _ => ScalarType::I64,
+                };
+                Node::Range(Box::new(Range {
+                    start: self.exp(start),
+                    second: second.as_ref().map(|second| self.exp(second)),
+                    end: self.exp(end),
+                    kind: *kind,
+                    ty,
+                    span: exp.span,
+                }))
+            }
+            ExpKind::Index { array, indices } => {
+                let array = self.exp(array);
+                let indices = indices.iter().map(|index| self.index(index)).collect();
+                Node::Index(Box::new(array), indices, exp.span)
+            }
+            ExpKind::Update {
+                array,
+                indices,
+                value,
+            } => {
+                let pair = self.pair(array, value);
+                let indices = indices.iter().map(|index| self.index(index)).collect();
+                Node::Update(pair, indices, exp.span)
+            }
+            ExpKind::Apply { fun, args } => self.apply(fun, args, exp.span),
+            ExpKind::Lambda(lambda) => self.lambda(lambda, exp.span),
+            ExpKind::Let { binds, body } => {
+                let binds = binds.iter().map(|bind| self.local(bind)).collect();
+                Node::Let(binds, Box::new(self.exp(body)))
+            }
+            ExpKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let cond = self.exp(cond);
+                let then = self.exp(then);
+                Node::If(Box::new((cond, then, self.exp(otherwise))))
+            }
+            ExpKind::Loop {
+                sizes,
+                pat,
+                init,
+                form,
+                body,
+            } => self.loop_exp(sizes, pat, init, form, body),
+            ExpKind::Match { scrutinee, cases } => {
+                let scrutinee = self.exp(scrutinee);
+                let cases = cases
+                    .iter()
+                    .map(|case| (self.param(&case.pat), self.exp(&case.body)))
+                    .collect();
+                Node::Match(Box::new(scrutinee), cases, exp.span)
+            }
+            ExpKind::Constr(label, args) => {
+                Node::Constr(constr_index(&exp.ty, label), self.exps(args))
+            }
+            ExpKind::And(x, y) => Node::And(self.pair(x, y)),
+            ExpKind::Or(x, y) => Node::Or(self.pair(x, y)),
+            ExpKind::Coerce(inner) => {
+                let inner = self.exp(inner);
+                let sizes = exp.ext.iter().map(|var| self.bind_size(*var)).collect();
+                let ty = Box::new(self.ty(&exp.ty));
+                Node::Coerce(Box::new(inner), sizes, ty, exp.span)
+            }
+            ExpKind::Assert { cond, text, exp: e } => {
+                Node::Assert(self.pair(cond, e), Arc::clone(text), exp.span)
+            }
+            ExpKind::Attr(attrs, inner) => self.attributed(attrs, inner, exp.span),
+            ExpKind::Hole => Node::Hole(exp.span),
+        }
+    }
+
+    fn attributed(&mut self, attrs: &[Attr], inner: &Exp, span: Span) -> Node {
+        let node = self.exp(inner);
+        match attrs.iter().find(|attr| &*attr.name == "trace") {
+            Some(attr) => {
+                let tag = attr.args.first().map(|arg| Arc::clone(&arg.name));
+                let ty = Box::new(self.ty(&inner.ty));
+                Node::Trace(tag, Box::new(node), ty, span)
+            }
+            None => node,
+        }
+    }
+
+    fn index(&mut self, index: &tast::Index) -> Index {
+        match index {
+            tast::Index::At(exp) => {
+                let signed = matches!(exp.ty, Ty::Scalar(ty) if ty.is_signed());
+                Index::At(self.exp(exp), signed)
+            }
+            tast::Index::Slice { from, to, step } => {
+                let mut part = |exp: &Option<Exp>| exp.as_ref().map(|exp| self.exp(exp));
+                let (from, to) = (part(from), part(to));
+                Index::Slice(from, to, part(step))
+            }
+        }
+    }
+
+    fn local(&mut self, bind: &tast::Bind) -> Bind {
+        match bind {
+            tast::Bind::Pat { sizes, pat, rhs } => {
+                let rhs = self.exp(rhs);
+                let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
+                Bind::Pat(sizes, self.param(pat), rhs)
+            }
+            tast::Bind::Fun(def) => {
+                let params = (def.ty_params.clone(), def.size_params.clone());
+                let plain = params.0.is_empty() && params.1.is_empty();
+                if plain && def.params.is_empty() {
+                    let rhs = self.exp(&def.body);
+                    let pat = Pat::Var(self.bind(def.var));
+                    if matches!(def.body.ty, Ty::Scalar(_)) {
+                        self.bind_size(def.var);
+                    }
+                    let param = Param {
+                        pat,
+                        ty: None,
+                        span: def.span,
+                    };
+                    return Bind::Pat(Vec::new(), param, rhs);
+                }
+                let (func, captured) = self.function(def);
+                if !plain {
+                    self.local_params.insert(def.var, params);
+                }
+                Bind::Fun(self.bind(def.var), closure(func, captured))
+            }
+        }
+    }
+
+    fn loop_exp(
+        &mut self,
+        sizes: &[VarId],
+        pat: &tast::Pat,
+        init: &Exp,
+        form: &tast::LoopForm,
+        body: &Exp,
+    ) -> Node {
+        let init = self.exp(init);
+        // Bounds and arrays are evaluated outside of the loop.
+        let driver = match form {
+            tast::LoopForm::For(_, bound) => Some((self.exp(bound), &bound.ty)),
+            tast::LoopForm::ForIn(_, array) => Some((self.exp(array), &array.ty)),
+            tast::LoopForm::While(_) => None,
+        };
+        let mark = self.frame().n_slots;
+        let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
+        let param = self.param(pat);
+        let form = match (form, driver) {
+            (tast::LoopForm::For(var, _), Some((bound, ty))) => {
+                let ty = match ty {
+                    Ty::Scalar(ty) => *ty,
+                    _ => ScalarType::I64,
+                };
+                Form::For(self.bind_size(*var), ty, bound)
+            }
+            (tast::LoopForm::ForIn(pat, _), Some((array, _))) => {
+                Form::ForIn(self.param(pat), array)
+            }
+            (
+                tast::LoopForm::While(cond)
+                | tast::LoopForm::For(_, cond)
+                | tast::LoopForm::ForIn(_, cond),
+                _,
+            ) => Form::While(self.exp(cond)),
+        };
+        Node::Loop(Box::new(Loop {
+            sizes,
+            param,
+            init,
+            form,
+            body: self.exp(body),
+            mark,
+        }))
+    }
+}
+
+fn closure(func: Func, captured: Vec<Slot>) -> Node {
+    Node::Closure(
+        Rc::new(func),
+        captured.into_iter().map(Node::Slot).collect(),
+    )
+}
+
+/// An array literal; of constants, a constant.
+fn literal(elems: Vec<Node>, ty: CTy, span: Span) -> Node {
+    let constants: Option<Vec<Val>> = elems
+        .iter()
+        .map(|node| match node {
+            Node::Const(value @ Val::Scalar(_)) => Some(value.clone()),
+            _ => None,
+        })
+        .collect();
+    if let Some(constants) = constants
+        && !constants.is_empty()
+    {
+        let mut rows = crate::build::Rows::new(constants.len());
+        if constants.into_iter().all(|value| rows.push(value).is_ok()) {
+            return Node::Const(rows.finish(|| Rc::new(RTy::Unknown)));
+        }
+    }
+    Node::Array(elems, Box::new(ty), span)
+}
+
+/// The number of a field in its type.
+fn field_index(ty: &Ty, label: &str) -> u32 {
+    let at = match ty {
+        Ty::Record(fields) => fields.iter().position(|(l, _)| &**l == label),
+        _ => label.parse().ok(),
+    };
+    at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
+}
+
+/// The number of a constructor in its type.
+fn constr_index(ty: &Ty, label: &str) -> u32 {
+    let at = match ty {
+        Ty::Sum(constrs) => constrs.iter().position(|(l, _)| &**l == label),
+        _ => None,
+    };
+    at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
+}

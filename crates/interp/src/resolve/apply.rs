@@ -1,0 +1,188 @@
+//! Variables with what their type and size parameters stand for, and applications.
+
+use super::{Found, Resolver};
+use crate::tree::{CDim, CTy, Comparison, Inst, Node};
+use crate::value::RTy;
+use check::intrinsics::{ArrayFun, Intrinsic, bits_type, conversion};
+use check::tast::{self, Exp, ExpKind, Ty, TyVarId, VarId};
+use prim::ConvOp;
+use std::rc::Rc;
+use syntax::span::Span;
+
+impl Resolver<'_> {
+    pub(super) fn variable(
+        &mut self,
+        id: VarId,
+        ty_args: &[(TyVarId, Ty)],
+        size_args: &[(VarId, tast::Dim)],
+        exp: &Exp,
+    ) -> Node {
+        match self.find(id) {
+            Found::Slot(slot) => {
+                if self.in_sizes > 0 || matches!(exp.ty, Ty::Scalar(_)) {
+                    self.pin(slot);
+                }
+                let node = Node::Slot(slot);
+                match self.local_params.get(&id).cloned() {
+                    Some((types, sizes)) => {
+                        let inst = self.inst(&types, &sizes, ty_args, size_args);
+                        Node::LocalInst(Box::new(node), Box::new(inst), exp.span)
+                    }
+                    None => node,
+                }
+            }
+            Found::Global(number) => {
+                let inst = self.global_inst(number, ty_args, size_args);
+                if inst.types.is_empty() && inst.sizes.is_empty() {
+                    Node::Global(number)
+                } else {
+                    Node::GlobalInst(number, Box::new(inst))
+                }
+            }
+        }
+    }
+
+    fn global_inst(
+        &mut self,
+        number: u32,
+        ty_args: &[(TyVarId, Ty)],
+        size_args: &[(VarId, tast::Dim)],
+    ) -> Inst {
+        match self.defs.get(number as usize).cloned() {
+            Some(def) => self.inst(&def.ty_params, &def.size_params, ty_args, size_args),
+            None => Inst::default(),
+        }
+    }
+
+    fn inst(
+        &mut self,
+        types: &[TyVarId],
+        sizes: &[VarId],
+        ty_args: &[(TyVarId, Ty)],
+        size_args: &[(VarId, tast::Dim)],
+    ) -> Inst {
+        // A definition that mentions itself does so at its own parameters.
+        let types = types
+            .iter()
+            .map(|var| match ty_args.iter().find(|(param, _)| param == var) {
+                Some((_, ty)) => self.ty(ty),
+                None => self.ty(&Ty::Var(*var)),
+            });
+        let types = types.collect();
+        let sizes =
+            sizes.iter().map(
+                |var| match size_args.iter().find(|(param, _)| param == var) {
+                    Some((_, dim)) => self.dim(dim),
+                    None => CDim::Any,
+                },
+            );
+        Inst {
+            types,
+            sizes: sizes.collect(),
+        }
+    }
+
+    pub(super) fn apply(&mut self, fun: &Exp, args: &[Exp], span: Span) -> Node {
+        if let ExpKind::Var {
+            id,
+            ty_args,
+            size_args,
+        } = &fun.kind
+            && let Found::Global(number) = self.find(*id)
+        {
+            let arity = self
+                .defs
+                .get(number as usize)
+                .map_or(0, |def| def.params.len());
+            if arity > 0 && arity <= args.len() {
+                let mut args = self.exps(args);
+                let inst = self.global_inst(number, ty_args, size_args);
+                let rest = args.split_off(arity);
+                let call = Node::Call(number, Box::new(inst), args, span);
+                return applied(call, rest, span);
+            }
+        }
+        if let ExpKind::Intrinsic {
+            fun: intrinsic,
+            ty_args,
+            ..
+        } = &fun.kind
+        {
+            let n = arity(*intrinsic);
+            if n <= args.len() {
+                let mut args = self.exps(args);
+                let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
+                let rest = args.split_off(n);
+                return applied(intrinsic_node(*intrinsic, types, args, span), rest, span);
+            }
+        }
+        let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
+        // In the order of evaluation, so that sizes are bound before their use.
+        let (fun, args) = if named {
+            let args = self.exps(args);
+            (self.exp(fun), args)
+        } else {
+            let fun = self.exp(fun);
+            (fun, self.exps(args))
+        };
+        applied(fun, args, span)
+    }
+}
+
+fn applied(fun: Node, args: Vec<Node>, span: Span) -> Node {
+    if args.is_empty() {
+        fun
+    } else {
+        Node::Apply(Box::new(fun), args, span)
+    }
+}
+
+/// How many arguments a built-in function takes.
+pub fn arity(fun: Intrinsic) -> usize {
+    match fun {
+        Intrinsic::Unary(..)
+        | Intrinsic::Convert { .. }
+        | Intrinsic::ToBits(_)
+        | Intrinsic::FromBits(_) => 1,
+        Intrinsic::Binary(..) | Intrinsic::Compare { .. } | Intrinsic::Equal { .. } => 2,
+        Intrinsic::Fma(_) => 3,
+        Intrinsic::Math(fun, _) => fun.arity(),
+        Intrinsic::Array(fun) => crate::soac::arity(fun),
+    }
+}
+
+/// A built-in function with all of its arguments.
+fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) -> Node {
+    let mut rest = args.into_iter();
+    let mut next = || {
+        Box::new(
+            rest.next()
+                .unwrap_or(Node::Refused("an argument is missing".into(), span)),
+        )
+    };
+    match fun {
+        Intrinsic::Binary(op, ty) => Node::Binary(op, ty, Box::new((*next(), *next())), span),
+        Intrinsic::Compare {
+            op, swap, negate, ..
+        } => Node::Compare(
+            Comparison { op, swap, negate },
+            Box::new((*next(), *next())),
+        ),
+        Intrinsic::Unary(op, _) => Node::Unary(op, next()),
+        Intrinsic::Convert { from, to } => match conversion(from, to) {
+            Some(op) => Node::Convert(op, to.prim(), next()),
+            None => *next(),
+        },
+        Intrinsic::ToBits(ty) => Node::Convert(ConvOp::ToBits, bits_type(ty).prim(), next()),
+        Intrinsic::FromBits(ty) => Node::Convert(ConvOp::FromBits, ty.prim(), next()),
+        Intrinsic::Fma(_) => Node::Fma(Box::new([*next(), *next(), *next()])),
+        Intrinsic::Math(fun, _) => Node::Math(fun, rest.collect()),
+        Intrinsic::Equal { negate } => Node::Equal(negate, Box::new((*next(), *next()))),
+        Intrinsic::Array(ArrayFun::Trace) => {
+            let ty = types.into_iter().next();
+            let ty = ty.unwrap_or(CTy::Static(Rc::new(RTy::Unknown)));
+            Node::Trace(None, next(), Box::new(ty), span)
+        }
+        Intrinsic::Array(fun) => Node::ArrayFun(fun, types, rest.collect(), span),
+    }
+}

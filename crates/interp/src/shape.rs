@@ -1,0 +1,330 @@
+//! Shapes: types with the sizes of a frame, and values that have to fit them.
+//!
+//! A size variable without a value is bound to the size of the value at hand; one
+//! that has a value is compared. Where no row is there to look at, an empty
+//! array's own type is.
+
+use crate::failure::{Class, Failure, Res};
+use crate::machine::Machine;
+use crate::tree::{CDim, CTy, Slot};
+use crate::value::{Array, Data, RTy, UNKNOWN, Val};
+use prim::Scalar;
+use std::fmt::Write as _;
+use std::rc::Rc;
+use syntax::span::Span;
+
+/// What a comparison with a type is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Sizes are bound; those that differ are left alone.
+    Bind,
+    /// Sizes that are numbers or variables must agree.
+    Check,
+    /// All sizes must agree, those of type parameters too.
+    Strict,
+}
+
+impl Machine<'_> {
+    /// The type with its sizes.
+    pub fn rty(&mut self, ty: &CTy) -> Res<Rc<RTy>> {
+        Ok(match ty {
+            CTy::Static(ty) => Rc::clone(ty),
+            CTy::Var(slot) => match self.peek(*slot) {
+                Val::Type(ty) => Rc::clone(ty),
+                _ => Rc::new(RTy::Unknown),
+            },
+            CTy::Array(dim, elem) => {
+                let dim = self.dim(dim)?.unwrap_or(UNKNOWN);
+                Rc::new(RTy::Array(dim, self.rty(elem)?))
+            }
+            CTy::Tuple(parts) => Rc::new(RTy::Tuple(self.rtys(parts)?)),
+            CTy::Record(names, parts) => Rc::new(RTy::Record(Rc::clone(names), self.rtys(parts)?)),
+            CTy::Sum(names, parts) => {
+                let parts = parts.iter().map(|tys| self.rtys(tys)).collect::<Res<_>>()?;
+                Rc::new(RTy::Sum(Rc::clone(names), parts))
+            }
+        })
+    }
+
+    /// Several types with their sizes.
+    pub fn rtys(&mut self, types: &[CTy]) -> Res<Vec<Rc<RTy>>> {
+        types.iter().map(|ty| self.rty(ty)).collect()
+    }
+
+    /// The size, if it is known.
+    pub fn dim(&mut self, dim: &CDim) -> Res<Option<i64>> {
+        Ok(match dim {
+            CDim::Any => None,
+            CDim::Const(n) => Some(*n),
+            CDim::Slot(slot) => match self.peek(*slot) {
+                Val::Scalar(Scalar::I64(n)) => Some(*n),
+                _ => None,
+            },
+            CDim::Exp(node) => match self.eval(node) {
+                Ok(Val::Scalar(Scalar::I64(n))) => Some(n),
+                Ok(_) => None,
+                // A size may mention what is not known here.
+                Err(failure) if failure.class == Class::Unbound => None,
+                Err(failure) => return Err(failure),
+            },
+        })
+    }
+
+    /// Fails unless the value has the shape that the type asks for. Size
+    /// variables without a value are bound.
+    pub fn conform(&mut self, ty: &CTy, value: &Val, mode: Mode, span: Span) -> Res<()> {
+        match (ty, value) {
+            (CTy::Static(ty), value) if mode != Mode::Bind && !static_fit(ty, value) => {
+                return Err(mismatch(value, ty, span));
+            }
+            (CTy::Array(..), Val::Array(array)) => {
+                let fits = self.fit_array(ty, array, 0, mode)? || mode == Mode::Bind;
+                if fits {
+                    return Ok(());
+                }
+                let wanted = self.rty(ty)?;
+                return Err(mismatch(value, &wanted, span));
+            }
+            (CTy::Tuple(tys) | CTy::Record(_, tys), Val::Tuple(parts)) => {
+                for (ty, part) in tys.iter().zip(parts.iter()) {
+                    self.conform(ty, part, mode, span)?;
+                }
+            }
+            (CTy::Sum(_, constrs), Val::Sum(sum)) => {
+                if let Some(tys) = constrs.get(sum.0 as usize) {
+                    for (ty, part) in tys.iter().zip(&sum.1) {
+                        self.conform(ty, part, mode, span)?;
+                    }
+                }
+            }
+            (CTy::Var(slot), value) if mode == Mode::Strict => {
+                if let Val::Type(ty) = self.peek(*slot).clone()
+                    && !static_fit(&ty, value)
+                {
+                    return Err(mismatch(value, &ty, span));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether an array without its first `at` dimensions fits.
+    fn fit_array(&mut self, ty: &CTy, array: &Array, at: usize, mode: Mode) -> Res<bool> {
+        let Some(actual) = array.shape.get(at).copied() else {
+            return self.fit_elements(ty, array, mode);
+        };
+        Ok(match ty {
+            CTy::Array(dim, elem) => {
+                self.fit_dim(dim, actual, mode)? && self.fit_array(elem, array, at + 1, mode)?
+            }
+            CTy::Static(ty) => mode == Mode::Bind || fit_known(ty, array, at),
+            CTy::Var(slot) if mode == Mode::Strict => match self.peek(*slot).clone() {
+                Val::Type(ty) => fit_known(&ty, array, at),
+                _ => true,
+            },
+            _ => true,
+        })
+    }
+
+    fn fit_elements(&mut self, ty: &CTy, array: &Array, mode: Mode) -> Res<bool> {
+        let Data::Other(elements, known) = &array.data else {
+            return Ok(true);
+        };
+        match elements.first() {
+            Some(first) => match self.conform(ty, first, mode, crate::machine::NOWHERE) {
+                Ok(()) => Ok(true),
+                Err(failure) if failure.class == Class::Program => Ok(false),
+                Err(failure) => Err(failure),
+            },
+            None => self.fit_type(ty, known, mode),
+        }
+    }
+
+    /// Whether the type of elements that are not there fits.
+    fn fit_type(&mut self, ty: &CTy, known: &RTy, mode: Mode) -> Res<bool> {
+        match (ty, known) {
+            (CTy::Array(dim, elem), RTy::Array(actual, inner)) => {
+                let fits = *actual < 0 || self.fit_dim(dim, *actual, mode)?;
+                Ok(fits && self.fit_type(elem, inner, mode)?)
+            }
+            (CTy::Tuple(tys) | CTy::Record(_, tys), RTy::Tuple(parts) | RTy::Record(_, parts)) => {
+                self.fit_types(tys, parts, mode)
+            }
+            (CTy::Sum(_, constrs), RTy::Sum(_, parts)) => {
+                let mut all = true;
+                for (tys, parts) in constrs.iter().zip(parts) {
+                    all &= self.fit_types(tys, parts, mode)?;
+                }
+                Ok(all)
+            }
+            (CTy::Static(ty), known) => Ok(mode == Mode::Bind || types_fit(ty, known)),
+            _ => Ok(true),
+        }
+    }
+
+    fn fit_types(&mut self, tys: &[CTy], parts: &[Rc<RTy>], mode: Mode) -> Res<bool> {
+        let mut all = true;
+        for (ty, part) in tys.iter().zip(parts) {
+            all &= self.fit_type(ty, part, mode)?;
+        }
+        Ok(all)
+    }
+
+    fn fit_dim(&mut self, dim: &CDim, actual: i64, mode: Mode) -> Res<bool> {
+        Ok(match dim {
+            CDim::Any => true,
+            CDim::Const(n) => *n == actual || mode == Mode::Bind,
+            CDim::Slot(slot) => match self.peek(*slot) {
+                Val::Scalar(Scalar::I64(n)) => *n == actual || mode == Mode::Bind,
+                Val::Unbound => {
+                    self.set(*slot, Val::i64(actual));
+                    true
+                }
+                _ => true,
+            },
+            CDim::Exp(_) if mode == Mode::Strict => {
+                self.dim(dim)?.is_none_or(|wanted| wanted == actual)
+            }
+            CDim::Exp(_) => true,
+        })
+    }
+
+    /// Binds sizes to those of a value. A size that the type only computes with
+    /// keeps the value that it had.
+    pub fn bind_sizes(&mut self, slots: &[Slot], ty: &CTy, value: &Val) -> Res<()> {
+        let before: Vec<Val> = slots.iter().map(|slot| self.peek(*slot).clone()).collect();
+        self.forget(slots);
+        self.conform(ty, value, Mode::Bind, crate::machine::NOWHERE)?;
+        for (slot, before) in slots.iter().zip(before) {
+            if matches!(self.peek(*slot), Val::Unbound) {
+                self.set(*slot, before);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value has the sizes that a type knows.
+fn static_fit(ty: &RTy, value: &Val) -> bool {
+    match (ty, value) {
+        (RTy::Array(..), Val::Array(array)) => fit_known(ty, array, 0),
+        (RTy::Tuple(tys) | RTy::Record(_, tys), Val::Tuple(parts)) => tys
+            .iter()
+            .zip(parts.iter())
+            .all(|(ty, v)| static_fit(ty, v)),
+        (RTy::Sum(_, constrs), Val::Sum(sum)) => constrs
+            .get(sum.0 as usize)
+            .is_none_or(|tys| tys.iter().zip(&sum.1).all(|(ty, v)| static_fit(ty, v))),
+        _ => true,
+    }
+}
+
+fn fit_known(ty: &RTy, array: &Array, at: usize) -> bool {
+    match (ty, array.shape.get(at)) {
+        (RTy::Array(dim, elem), Some(actual)) => {
+            (*dim < 0 || dim == actual) && fit_known(elem, array, at + 1)
+        }
+        (_, Some(_)) => true,
+        (ty, None) => match &array.data {
+            Data::Other(elements, known) => match elements.first() {
+                Some(first) => static_fit(ty, first),
+                None => types_fit(ty, known),
+            },
+            _ => true,
+        },
+    }
+}
+
+fn types_fit(wanted: &RTy, found: &RTy) -> bool {
+    match (wanted, found) {
+        (RTy::Array(x, a), RTy::Array(y, b)) => (*x < 0 || *y < 0 || x == y) && types_fit(a, b),
+        (RTy::Tuple(xs) | RTy::Record(_, xs), RTy::Tuple(ys) | RTy::Record(_, ys)) => {
+            xs.iter().zip(ys).all(|(x, y)| types_fit(x, y))
+        }
+        (RTy::Sum(_, xs), RTy::Sum(_, ys)) => xs
+            .iter()
+            .zip(ys)
+            .all(|(xs, ys)| xs.iter().zip(ys).all(|(x, y)| types_fit(x, y))),
+        _ => true,
+    }
+}
+
+/// The failure of a value that does not fit its type. Of tuples, the component
+/// that does not fit is shown.
+pub fn mismatch(value: &Val, ty: &RTy, span: Span) -> Box<Failure> {
+    match (value, ty) {
+        (Val::Tuple(parts), RTy::Tuple(tys) | RTy::Record(_, tys)) => {
+            let mut pairs = parts.iter().zip(tys);
+            match pairs.find(|(part, ty)| !static_fit(ty, part)) {
+                Some((part, ty)) => mismatch(part, ty, span),
+                None => Failure::at(span, "sizes differ"),
+            }
+        }
+        (Val::Array(array), _) => shapes_differ(&array.shape, ty, span),
+        _ => Failure::at(span, "sizes differ"),
+    }
+}
+
+/// The failure of an array of this shape where a type asks for another.
+pub fn shapes_differ(found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
+    let mut text = String::from("Value of shape ");
+    push_shape(found, &mut text);
+    text.push_str(" cannot match shape of type \"");
+    push_type(wanted, &mut text);
+    text.push_str("\".");
+    Failure::at(span, text)
+}
+
+/// `[n][m]`
+pub fn push_shape(dims: &[i64], out: &mut String) {
+    for dim in dims {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "[{dim}]");
+    }
+}
+
+/// The text of a type; sizes that are not known are left out.
+pub fn push_type(ty: &RTy, out: &mut String) {
+    match ty {
+        RTy::Scalar(ty) => out.push_str(ty.name()),
+        RTy::Array(dim, elem) => {
+            if *dim < 0 {
+                out.push_str("[]");
+            } else {
+                push_shape(&[*dim], out);
+            }
+            push_type(elem, out);
+        }
+        RTy::Tuple(parts) => {
+            out.push('(');
+            for (i, part) in parts.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                push_type(part, out);
+            }
+            out.push(')');
+        }
+        RTy::Record(names, parts) => {
+            out.push('{');
+            for (i, (name, part)) in names.iter().zip(parts).enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                out.push_str(name);
+                out.push_str(": ");
+                push_type(part, out);
+            }
+            out.push('}');
+        }
+        RTy::Sum(names, parts) => {
+            for (i, (name, tys)) in names.iter().zip(parts).enumerate() {
+                out.push_str(if i > 0 { " | #" } else { "#" });
+                out.push_str(name);
+                for ty in tys {
+                    out.push(' ');
+                    push_type(ty, out);
+                }
+            }
+        }
+        RTy::Fun => out.push_str("function"),
+        RTy::Unknown => out.push('_'),
+    }
+}

@@ -1,0 +1,108 @@
+//! Values as text, for traces and the prompt: the text format, with tuples,
+//! records and sums as programs write them.
+
+use crate::value::{Array, Data, RTy, Val};
+use ::value::push_element;
+use prim::{Scalar, ScalarType};
+use std::fmt::Write as _;
+
+/// The value as text; the type says which integers have no sign, and what fields
+/// and constructors are called.
+pub fn show(value: &Val, ty: &RTy) -> String {
+    let mut out = String::new();
+    push(value, ty, &mut out);
+    out
+}
+
+fn push(value: &Val, ty: &RTy, out: &mut String) {
+    match (value, ty) {
+        (Val::Scalar(x), ty) => push_scalar(*x, ty, out),
+        (Val::Array(array), ty) => push_array(array, 0, 0, ty, out),
+        (Val::Tuple(parts), RTy::Record(names, tys)) => {
+            out.push('{');
+            for (i, ((part, ty), name)) in parts.iter().zip(tys).zip(names.iter()).enumerate() {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "{}{name} = ", if i > 0 { ", " } else { "" });
+                push(part, ty, out);
+            }
+            out.push('}');
+        }
+        (Val::Tuple(parts), ty) => {
+            out.push('(');
+            for (i, part) in parts.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                match ty {
+                    RTy::Tuple(tys) if tys.len() == parts.len() => push(part, &tys[i], out),
+                    _ => push(part, &RTy::Unknown, out),
+                }
+            }
+            out.push(')');
+        }
+        (Val::Sum(sum), ty) => {
+            let known = match ty {
+                RTy::Sum(names, tys) => names.get(sum.0 as usize).zip(tys.get(sum.0 as usize)),
+                _ => None,
+            };
+            let _ = match known {
+                Some((name, _)) => write!(out, "#{name}"),
+                None => write!(out, "#{}", sum.0),
+            };
+            for (i, part) in sum.1.iter().enumerate() {
+                out.push(' ');
+                let ty = known.and_then(|(_, tys)| tys.get(i));
+                push(part, ty.map_or(&RTy::Unknown, |ty| ty), out);
+            }
+        }
+        (Val::Fun(_), _) => out.push_str("#<fun>"),
+        (Val::Acc(_), _) => out.push_str("#<acc>"),
+        (Val::Unbound | Val::Type(_), _) => out.push('?'),
+    }
+}
+
+fn push_scalar(x: Scalar, ty: &RTy, out: &mut String) {
+    let ty = match ty {
+        RTy::Scalar(ty) if ty.prim() == x.ty() => Some(*ty),
+        _ => ScalarType::ALL.iter().copied().find(|t| t.prim() == x.ty()),
+    };
+    let Some(ty) = ty else { return };
+    let mut text = Vec::new();
+    let bytes = x.bits().to_le_bytes();
+    push_element(&mut text, ty, &bytes[..ty.size() as usize]);
+    out.push_str(&String::from_utf8_lossy(&text));
+}
+
+/// The part of an array from an element on, without the first `at` dimensions.
+fn push_array(array: &Array, at: usize, from: usize, ty: &RTy, out: &mut String) {
+    let Some(size) = array.shape.get(at) else {
+        push(&array.data.get(from), ty, out);
+        return;
+    };
+    let elem = match ty {
+        RTy::Array(_, elem) => elem,
+        other => other,
+    };
+    if array.shape[at..].contains(&0) {
+        let _ = write!(out, "empty(");
+        array.shape[at..].iter().for_each(|dim| {
+            let _ = write!(out, "[{dim}]");
+        });
+        let mut inner = ty;
+        while let RTy::Array(_, elem) = inner {
+            inner = elem;
+        }
+        match (inner, &array.data) {
+            (RTy::Unknown, Data::Other(_, ty)) => crate::shape::push_type(ty, out),
+            (RTy::Unknown, data) => crate::shape::push_type(&data.elem(), out),
+            (ty, _) => crate::shape::push_type(ty, out),
+        }
+        out.push(')');
+        return;
+    }
+    let block: i64 = array.shape[at + 1..].iter().product();
+    out.push('[');
+    for i in 0..*size {
+        out.push_str(if i > 0 { ", " } else { "" });
+        push_array(array, at + 1, from + (i * block) as usize, elem, out);
+    }
+    out.push(']');
+}

@@ -1,0 +1,402 @@
+//! Values while a program is evaluated, and shapes of values that are not there.
+//!
+//! Arrays of scalars, of any rank, are one vector in row-major order. Arrays of
+//! anything else (tuples, sums, functions) are vectors of values, likewise with
+//! all dimensions in one. A value is copied by counting references; whoever
+//! writes to an array that others hold copies it first.
+
+use crate::tree::Func;
+use check::intrinsics::Intrinsic;
+use check::tast::Name;
+use half::f16;
+use prim::{Scalar, ScalarType};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The components of a tuple or record, or the payload of a constructor.
+pub type Parts = SmallVec<[Val; 3]>;
+
+/// The dimensions of an array, outermost first.
+pub type Dims = SmallVec<[i64; 3]>;
+
+/// A value.
+#[derive(Clone, Debug, Default)]
+pub enum Val {
+    /// No value: a size that nothing has determined yet.
+    #[default]
+    Unbound,
+    /// A scalar; the sign of an integer is its type's.
+    Scalar(Scalar),
+    /// An array.
+    Array(Rc<Array>),
+    /// A tuple, or a record, whose fields are sorted by label.
+    Tuple(Rc<Parts>),
+    /// A value of a sum type: the number of its constructor, and the payload.
+    Sum(Rc<(u32, Parts)>),
+    /// A function.
+    Fun(Rc<FunVal>),
+    /// An accumulator.
+    Acc(Rc<Acc>),
+    /// What a type parameter stands for.
+    Type(Rc<RTy>),
+}
+
+/// An array. `data` holds as many elements as the dimensions say.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The dimensions, at least one, none negative.
+    pub shape: Dims,
+    /// The elements in row-major order.
+    pub data: Data,
+}
+
+/// The elements of an array.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// 8-bit integers.
+    I8(Vec<i8>),
+    /// 16-bit integers.
+    I16(Vec<i16>),
+    /// 32-bit integers.
+    I32(Vec<i32>),
+    /// 64-bit integers.
+    I64(Vec<i64>),
+    /// Half-precision floats.
+    F16(Vec<f16>),
+    /// Single-precision floats.
+    F32(Vec<f32>),
+    /// Double-precision floats.
+    F64(Vec<f64>),
+    /// Truth values.
+    Bool(Vec<bool>),
+    /// Values that are neither scalars nor arrays. Their type counts only where
+    /// there are none.
+    Other(Vec<Val>, Rc<RTy>),
+}
+
+/// A type with sizes: what a type parameter stands for, or the shape of the
+/// elements that an empty array does not have.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RTy {
+    /// A scalar type.
+    Scalar(ScalarType),
+    /// An array; the dimension is negative where it is not known.
+    Array(i64, Rc<RTy>),
+    /// A tuple.
+    Tuple(Vec<Rc<RTy>>),
+    /// A record, fields sorted by label.
+    Record(Rc<[Name]>, Vec<Rc<RTy>>),
+    /// A sum type, constructors sorted by name.
+    Sum(Rc<[Name]>, Vec<Vec<Rc<RTy>>>),
+    /// A function.
+    Fun,
+    /// Not known.
+    Unknown,
+}
+
+/// A size that is not known.
+pub const UNKNOWN: i64 = -1;
+
+/// A function value.
+#[derive(Debug)]
+pub struct FunVal {
+    /// What it is.
+    pub kind: FunKind,
+    /// The arguments that it has already, fewer than it takes.
+    pub args: Vec<Val>,
+}
+
+/// The kinds of function values.
+#[derive(Clone, Debug)]
+pub enum FunKind {
+    /// A lambda or local definition with the values that it mentions.
+    Closure {
+        /// Its code.
+        func: Rc<Func>,
+        /// Values of the scope around it.
+        captured: Rc<[Val]>,
+        /// What its type and size parameters stand for.
+        inst: Rc<[Val]>,
+    },
+    /// A definition.
+    Global {
+        /// Its number.
+        id: u32,
+        /// What its type and size parameters stand for.
+        inst: Rc<[Val]>,
+    },
+    /// A built-in function with its type arguments.
+    Intrinsic(Intrinsic, Rc<[Rc<RTy>]>),
+}
+
+/// An accumulator: an array that is written to in the order of evaluation.
+#[derive(Debug)]
+pub struct Acc {
+    /// The array.
+    pub array: RefCell<Val>,
+    /// How values are combined; they replace each other if this is absent.
+    pub op: Option<Val>,
+}
+
+/// `$body` with `$v` standing for the vector in `$data`, whatever its elements.
+macro_rules! each {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            $crate::value::Data::I8($v) => $body,
+            $crate::value::Data::I16($v) => $body,
+            $crate::value::Data::I32($v) => $body,
+            $crate::value::Data::I64($v) => $body,
+            $crate::value::Data::F16($v) => $body,
+            $crate::value::Data::F32($v) => $body,
+            $crate::value::Data::F64($v) => $body,
+            $crate::value::Data::Bool($v) => $body,
+            $crate::value::Data::Other($v, _) => $body,
+        }
+    };
+}
+pub(crate) use each;
+
+/// A vector of the same kind, made from the one in `$data`.
+macro_rules! remade {
+    ($data:expr, $v:ident => $body:expr) => {
+        match $data {
+            $crate::value::Data::I8($v) => $crate::value::Data::I8($body),
+            $crate::value::Data::I16($v) => $crate::value::Data::I16($body),
+            $crate::value::Data::I32($v) => $crate::value::Data::I32($body),
+            $crate::value::Data::I64($v) => $crate::value::Data::I64($body),
+            $crate::value::Data::F16($v) => $crate::value::Data::F16($body),
+            $crate::value::Data::F32($v) => $crate::value::Data::F32($body),
+            $crate::value::Data::F64($v) => $crate::value::Data::F64($body),
+            $crate::value::Data::Bool($v) => $crate::value::Data::Bool($body),
+            $crate::value::Data::Other($v, ty) => $crate::value::Data::Other($body, Rc::clone(ty)),
+        }
+    };
+}
+pub(crate) use remade;
+
+/// `$body` with `$x` and `$y` standing for vectors of one element type; `$else`
+/// where their types differ.
+macro_rules! both {
+    ($a:expr, $b:expr, ($x:ident, $y:ident) => $body:expr, else $else:expr) => {
+        match ($a, $b) {
+            ($crate::value::Data::I8($x), $crate::value::Data::I8($y)) => $body,
+            ($crate::value::Data::I16($x), $crate::value::Data::I16($y)) => $body,
+            ($crate::value::Data::I32($x), $crate::value::Data::I32($y)) => $body,
+            ($crate::value::Data::I64($x), $crate::value::Data::I64($y)) => $body,
+            ($crate::value::Data::F16($x), $crate::value::Data::F16($y)) => $body,
+            ($crate::value::Data::F32($x), $crate::value::Data::F32($y)) => $body,
+            ($crate::value::Data::F64($x), $crate::value::Data::F64($y)) => $body,
+            ($crate::value::Data::Bool($x), $crate::value::Data::Bool($y)) => $body,
+            ($crate::value::Data::Other($x, _), $crate::value::Data::Other($y, _)) => $body,
+            _ => $else,
+        }
+    };
+}
+pub(crate) use both;
+
+impl Data {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        each!(self, v => v.len())
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The element at a place that exists.
+    pub fn get(&self, at: usize) -> Val {
+        match self {
+            Self::I8(v) => Val::Scalar(Scalar::I8(v[at])),
+            Self::I16(v) => Val::Scalar(Scalar::I16(v[at])),
+            Self::I32(v) => Val::Scalar(Scalar::I32(v[at])),
+            Self::I64(v) => Val::Scalar(Scalar::I64(v[at])),
+            Self::F16(v) => Val::Scalar(Scalar::F16(v[at])),
+            Self::F32(v) => Val::Scalar(Scalar::F32(v[at])),
+            Self::F64(v) => Val::Scalar(Scalar::F64(v[at])),
+            Self::Bool(v) => Val::Scalar(Scalar::Bool(v[at])),
+            Self::Other(v, _) => v[at].clone(),
+        }
+    }
+
+    /// Puts an element at a place that exists; `false` if it is of another type.
+    pub fn set(&mut self, at: usize, value: Val) -> bool {
+        match (self, value) {
+            (Self::I8(v), Val::Scalar(Scalar::I8(x))) => v[at] = x,
+            (Self::I16(v), Val::Scalar(Scalar::I16(x))) => v[at] = x,
+            (Self::I32(v), Val::Scalar(Scalar::I32(x))) => v[at] = x,
+            (Self::I64(v), Val::Scalar(Scalar::I64(x))) => v[at] = x,
+            (Self::F16(v), Val::Scalar(Scalar::F16(x))) => v[at] = x,
+            (Self::F32(v), Val::Scalar(Scalar::F32(x))) => v[at] = x,
+            (Self::F64(v), Val::Scalar(Scalar::F64(x))) => v[at] = x,
+            (Self::Bool(v), Val::Scalar(Scalar::Bool(x))) => v[at] = x,
+            (Self::Other(v, _), value) => v[at] = value,
+            _ => return false,
+        }
+        true
+    }
+
+    /// The elements `start..end`, which exist, copied.
+    pub fn range(&self, start: usize, end: usize) -> Self {
+        if let Self::Other(v, ty) = self
+            && start == end
+        {
+            let ty = v.first().map_or_else(|| Rc::clone(ty), Val::rty);
+            return Self::Other(Vec::new(), ty);
+        }
+        remade!(self, v => v[start..end].to_vec())
+    }
+
+    /// No elements, of this type.
+    pub fn empty_of(ty: &Rc<RTy>) -> Self {
+        match &**ty {
+            RTy::Scalar(ty) => match ty {
+                ScalarType::I8 | ScalarType::U8 => Self::I8(Vec::new()),
+                ScalarType::I16 | ScalarType::U16 => Self::I16(Vec::new()),
+                ScalarType::I32 | ScalarType::U32 => Self::I32(Vec::new()),
+                ScalarType::I64 | ScalarType::U64 => Self::I64(Vec::new()),
+                ScalarType::F16 => Self::F16(Vec::new()),
+                ScalarType::F32 => Self::F32(Vec::new()),
+                ScalarType::F64 => Self::F64(Vec::new()),
+                ScalarType::Bool => Self::Bool(Vec::new()),
+            },
+            _ => Self::Other(Vec::new(), Rc::clone(ty)),
+        }
+    }
+
+    /// The type of the elements, with signed integers where the sign is not known.
+    pub fn elem(&self) -> Rc<RTy> {
+        let scalar = |ty| Rc::new(RTy::Scalar(ty));
+        match self {
+            Self::I8(_) => scalar(ScalarType::I8),
+            Self::I16(_) => scalar(ScalarType::I16),
+            Self::I32(_) => scalar(ScalarType::I32),
+            Self::I64(_) => scalar(ScalarType::I64),
+            Self::F16(_) => scalar(ScalarType::F16),
+            Self::F32(_) => scalar(ScalarType::F32),
+            Self::F64(_) => scalar(ScalarType::F64),
+            Self::Bool(_) => scalar(ScalarType::Bool),
+            Self::Other(v, ty) => v.first().map_or_else(|| Rc::clone(ty), Val::rty),
+        }
+    }
+}
+
+impl Array {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.shape.first().map_or(0, |n| *n as usize)
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many elements a row has.
+    pub fn row_len(&self) -> usize {
+        self.shape.iter().skip(1).map(|n| *n as usize).product()
+    }
+
+    /// The row at a place that exists.
+    pub fn row(&self, at: usize) -> Val {
+        if self.shape.len() == 1 {
+            return self.data.get(at);
+        }
+        let size = self.row_len();
+        Val::array(
+            Dims::from_slice(&self.shape[1..]),
+            self.data.range(at * size, (at + 1) * size),
+        )
+    }
+
+    /// The type of a row.
+    pub fn row_type(&self) -> Rc<RTy> {
+        let dims = self.shape.iter().skip(1).rev();
+        dims.fold(self.data.elem(), |ty, dim| Rc::new(RTy::Array(*dim, ty)))
+    }
+
+    /// No rows of this type; sizes that are not known are 0.
+    pub fn empty_of(row: &Rc<RTy>) -> Self {
+        let mut shape = Dims::from_slice(&[0]);
+        let mut ty = Rc::clone(row);
+        while let RTy::Array(dim, elem) = &*ty {
+            shape.push((*dim).max(0));
+            ty = Rc::clone(elem);
+        }
+        Self {
+            shape,
+            data: Data::empty_of(&ty),
+        }
+    }
+}
+
+impl Val {
+    /// The value `()`.
+    pub fn unit() -> Self {
+        Self::Tuple(Rc::new(Parts::new()))
+    }
+
+    /// An `i64`.
+    pub const fn i64(x: i64) -> Self {
+        Self::Scalar(Scalar::I64(x))
+    }
+
+    /// A truth value.
+    pub const fn bool(x: bool) -> Self {
+        Self::Scalar(Scalar::Bool(x))
+    }
+
+    /// An array of these dimensions.
+    pub fn array(shape: Dims, data: Data) -> Self {
+        Self::Array(Rc::new(Array { shape, data }))
+    }
+
+    /// An array of one dimension.
+    pub fn vector(data: Data) -> Self {
+        Self::array(Dims::from_slice(&[data.len() as i64]), data)
+    }
+
+    /// A pair.
+    pub fn pair(x: Self, y: Self) -> Self {
+        Self::Tuple(Rc::new(Parts::from_iter([x, y])))
+    }
+
+    /// The type of the value, as far as the value itself tells: integers are
+    /// signed, fields and constructors without names.
+    pub fn rty(&self) -> Rc<RTy> {
+        Rc::new(match self {
+            Self::Scalar(x) => {
+                let ty = ScalarType::ALL.iter().find(|ty| ty.prim() == x.ty());
+                ty.map_or(RTy::Unknown, |ty| RTy::Scalar(*ty))
+            }
+            Self::Array(array) => RTy::Array(array.len() as i64, array.row_type()),
+            Self::Tuple(parts) => RTy::Tuple(parts.iter().map(Self::rty).collect()),
+            Self::Fun(_) => RTy::Fun,
+            Self::Sum(_) | Self::Acc(_) | Self::Type(_) | Self::Unbound => RTy::Unknown,
+        })
+    }
+
+    /// Whether two values are equal, as `==` means it: numbers as numbers.
+    pub fn equals(&self, other: &Self) -> bool {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match (self, other) {
+            (Self::Scalar(x), Self::Scalar(y)) => same(*x, *y),
+            (Self::Tuple(xs), Self::Tuple(ys)) => {
+                xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.equals(y))
+            }
+            (Self::Sum(x), Self::Sum(y)) => {
+                x.0 == y.0 && x.1.iter().zip(&y.1).all(|(x, y)| x.equals(y))
+            }
+            (Self::Array(x), Self::Array(y)) => {
+                x.shape == y.shape
+                    && (0..x.data.len()).all(|i| x.data.get(i).equals(&y.data.get(i)))
+            }
+            _ => false,
+        })
+    }
+}
+
+fn same(x: Scalar, y: Scalar) -> bool {
+    prim::eval::compare(prim::CmpOp::Eq, x, y) == Some(true)
+}
