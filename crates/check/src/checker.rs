@@ -15,9 +15,6 @@ use syntax::span::SourceMap;
 use syntax::span::Span;
 use syntax::symbol::{Interner, Symbol};
 
-/// After this many errors no more are collected.
-const MAX_ERRORS: usize = 200;
-
 /// Everything that checking knows.
 pub(crate) struct Checker<'a> {
     pub(crate) interner: &'a Interner,
@@ -27,6 +24,9 @@ pub(crate) struct Checker<'a> {
     /// How many scopes enclose what is being checked.
     pub(crate) depth: u32,
     pub(crate) diags: Vec<Diagnostic>,
+    /// What is to be said of a type that is too large, in the declaration that is
+    /// being checked.
+    pub(crate) too_large: Option<Diagnostic>,
     pub(crate) deferred: Vec<(Deferred, Span)>,
     pub(crate) defs: Vec<Arc<Def>>,
     pub(crate) in_prelude: bool,
@@ -67,7 +67,7 @@ impl Known {
     /// Notes what a variable was bound to; sizes that grow large are forgotten.
     pub(crate) fn insert(&mut self, var: VarId, dim: &Dim) {
         let dim = crate::subst::map_dim(dim, self).unwrap_or_else(|| dim.clone());
-        if crate::dims::is_shallow(&dim) {
+        if crate::dims::is_small(&dim) {
             self.0.insert(var, dim);
         }
     }
@@ -100,6 +100,7 @@ impl<'a> Checker<'a> {
             env: Env::default(),
             depth: 0,
             diags: Vec::new(),
+            too_large: None,
             deferred: Vec::new(),
             defs: Vec::new(),
             in_prelude: true,
@@ -118,20 +119,6 @@ impl<'a> Checker<'a> {
             functions: crate::consume::Functions::default(),
             literals: Vec::new(),
         }
-    }
-
-    // ------------------------------------------------------------- reporting
-
-    /// Records a problem.
-    pub(crate) fn report(&mut self, diag: Diagnostic) {
-        if self.diags.len() < MAX_ERRORS {
-            self.diags.push(diag);
-        }
-    }
-
-    /// Records an error with one place.
-    pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
-        self.report(Diagnostic::error(id, message).at(span, ""));
     }
 
     /// The text of a symbol.
@@ -196,11 +183,11 @@ impl<'a> Checker<'a> {
     ) -> T {
         let depth = self.depth;
         let mut unifier = Unifier {
+            budget: self.tables.max_parts(),
             tables: &mut self.tables,
             sizes,
             depth,
             deferred: Vec::new(),
-            budget: crate::unify::MAX_PARTS,
             nesting: 0,
         };
         let result = f(&mut unifier);
@@ -553,6 +540,14 @@ impl<'a> Checker<'a> {
         span: Span,
         what: &str,
     ) {
+        if matches!(why, Mismatch::TooLarge) {
+            self.note_too_large(span);
+            return;
+        }
+        // Where something in it is wrong, its type is no surprise.
+        if self.is_known_wrong(span) {
+            return;
+        }
         let diag = crate::explain::mismatch(self, expected, found, why, what).at(span, "");
         self.report(diag);
     }

@@ -14,6 +14,10 @@ use std::sync::Arc;
 /// Sizes that nest deeper than this are unknown.
 const MAX_DEPTH: usize = 64;
 
+/// Sizes that have more parts are unknown, those in the types of their
+/// subexpressions counted.
+const MAX_WEIGHT: u32 = 1000;
+
 /// Products that would have more terms are not multiplied out.
 const MAX_TERMS: usize = 1000;
 
@@ -51,9 +55,10 @@ pub(crate) fn simple_op(bin: BinOp, a: Dim, b: Dim) -> Dim {
 
 /// The size that an expression of type `i64` stands for; `None` if the
 /// expression cannot be repeated in a type (it holds a loop, binding, update...
-/// or nests deeply).
+/// or is large).
 pub(crate) fn from_exp(exp: &Exp) -> Option<Dim> {
-    from_exp_at(exp, MAX_DEPTH)
+    let dim = from_exp_at(exp, MAX_DEPTH)?;
+    is_small(&dim).then_some(dim)
 }
 
 fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
@@ -76,24 +81,86 @@ fn from_exp_at(exp: &Exp, depth: usize) -> Option<Dim> {
     }
 }
 
-/// Whether a size nests less deeply than the limit.
-pub(crate) fn is_shallow(dim: &Dim) -> bool {
-    fn within(dim: &Dim, depth: usize) -> bool {
-        let Some(depth) = depth.checked_sub(1) else {
-            return false;
-        };
-        match dim {
-            Dim::Any | Dim::Const(_) | Dim::Var(_) => true,
-            Dim::Op(_, args) => within(&args.0, depth) && within(&args.1, depth),
-            Dim::Exp(exp) => is_size_exp(exp, depth),
-        }
-    }
-    within(dim, MAX_DEPTH)
+/// Whether a size is within the limits.
+pub(crate) fn is_small(dim: &Dim) -> bool {
+    Weight(MAX_WEIGHT).dim(dim, MAX_DEPTH).is_some()
 }
 
 /// As [`from_exp`] for an expression that is known to stand for a size.
-pub(crate) fn simplify(exp: Exp) -> Dim {
-    from_exp(&exp).unwrap_or_else(|| Dim::Exp(Arc::new(exp)))
+pub(crate) fn simplify(exp: &Exp) -> Dim {
+    from_exp(exp).unwrap_or(Dim::Any)
+}
+
+/// How many parts a size may still have. `None` comes out where it has more, or
+/// nests too deeply.
+struct Weight(u32);
+
+impl Weight {
+    fn one(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+
+    fn dim(&mut self, dim: &Dim, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        self.one()?;
+        match dim {
+            Dim::Any | Dim::Const(_) | Dim::Var(_) => Some(()),
+            Dim::Op(_, args) => {
+                self.dim(&args.0, depth)?;
+                self.dim(&args.1, depth)
+            }
+            Dim::Exp(exp) => self.exp(exp, depth),
+        }
+    }
+
+    fn exp(&mut self, exp: &Exp, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        self.one()?;
+        self.ty(&exp.ty, depth)?;
+        if let ExpKind::Var { size_args, .. } = &exp.kind {
+            for (_, dim) in size_args {
+                self.dim(dim, depth)?;
+            }
+        }
+        let mut fits = Some(());
+        crate::visit::children(exp, &mut |child| {
+            fits = fits.and_then(|()| self.exp(child, depth));
+        });
+        fits
+    }
+
+    fn ty(&mut self, ty: &Ty, depth: usize) -> Option<()> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return self.one();
+        };
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) => Some(()),
+            Ty::Array(array) => {
+                self.dim(&array.dim, depth)?;
+                self.ty(&array.elem, depth)
+            }
+            Ty::Tuple(parts) => parts.iter().try_for_each(|ty| self.part(ty, depth)),
+            Ty::Record(fields) => fields.iter().try_for_each(|(_, ty)| self.part(ty, depth)),
+            Ty::Sum(constrs) => {
+                let mut parts = constrs.iter().flat_map(|(_, payload)| payload.iter());
+                parts.try_for_each(|ty| self.part(ty, depth))
+            }
+            Ty::Arrow(arrow) => {
+                self.part(&arrow.param, depth)?;
+                self.part(&arrow.ret.ty, depth)
+            }
+            Ty::Abstract(_, args) => {
+                args.types.iter().try_for_each(|ty| self.part(ty, depth))?;
+                args.dims.iter().try_for_each(|dim| self.dim(dim, depth))
+            }
+        }
+    }
+
+    fn part(&mut self, ty: &Ty, depth: usize) -> Option<()> {
+        self.one()?;
+        self.ty(ty, depth)
+    }
 }
 
 fn size_operator(fun: &Exp) -> Option<BinOp> {

@@ -17,9 +17,6 @@ pub(crate) fn mismatch(
     what: &str,
 ) -> Diagnostic {
     let tables = &checker.tables;
-    if matches!(why, Mismatch::TooLarge) {
-        return Diagnostic::error("type-too-large", "the type of this is too large");
-    }
     let (wanted, got) = (tables.show(expected), tables.show(found));
     let id = match why {
         Mismatch::Types(..) => "type-mismatch",

@@ -22,6 +22,7 @@ impl<'a> Checker<'a> {
             if self.tables.unknowns != unknowns {
                 out.ext = self.unknowns_since(&out.ty, mark);
             }
+            self.place_too_large(exp.span);
             out
         })
     }

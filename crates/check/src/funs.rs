@@ -3,12 +3,10 @@
 use crate::checker::{Checker, Known};
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
 use crate::exps::node;
-use crate::infer::{Constraint, Mentions, TyState, VarState};
+use crate::infer::{Mentions, VarState};
 use crate::ops::arrow;
 use crate::subst::Subst;
-use crate::tast::{
-    Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, TyVarId, Uniq, VarId,
-};
+use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Ident, LetKind, TypeExp};
@@ -38,6 +36,7 @@ impl<'a> Checker<'a> {
         let mark = self.tables.vars.len();
         let (params, body, ret) = self.scoped(|c| {
             let mut bound = Vec::new();
+            let params = c.params(params);
             let params: Vec<Pat> = params.iter().map(|p| c.pat(p, &mut bound)).collect();
             let ret = ret.map(|te| c.declared_ret(te));
             let body = c.exp(body);
@@ -296,7 +295,8 @@ impl<'a> Checker<'a> {
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = bound_sizes(source.type_params);
-            let params: Vec<Pat> = source.params.iter().map(|p| c.pat(p, &mut bound)).collect();
+            let params = c.params(source.params);
+            let params: Vec<Pat> = params.iter().map(|p| c.pat(p, &mut bound)).collect();
             let declared = source.ret.map(|te| c.declared_ret(te));
             let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
             if source.top && !params.is_empty() && !shadowed {
@@ -431,139 +431,9 @@ impl<'a> Checker<'a> {
             }
         }
     }
-
-    /// Scalar types that nothing determines get their defaults; other open types
-    /// that a whole definition leaves open are reported.
-    fn default_types(&mut self, from: usize, errors: usize) {
-        for i in from..self.tables.ty_vars.len() {
-            let id = TyVarId(i as u32);
-            let data = self.tables.ty_var(id);
-            if !matches!(data.state, TyState::Open) {
-                continue;
-            }
-            let span = data.span;
-            match data.constraint.clone() {
-                Constraint::None => {}
-                Constraint::Scalars(set) => {
-                    if let Some(ty) = set.default_type() {
-                        self.tables.ty_var_mut(id).state = TyState::Solved(Ty::Scalar(ty));
-                    }
-                }
-                Constraint::Fields(fields) => {
-                    if let (Some(span), true) = (span, self.diags.len() == errors) {
-                        let labels: Vec<String> =
-                            fields.iter().map(|(l, _)| format!("`{l}`")).collect();
-                        self.report(
-                            Diagnostic::error(
-                                "ambiguous-record",
-                                format!(
-                                    "cannot tell the type of this record from its field{} {}",
-                                    if labels.len() == 1 { "" } else { "s" },
-                                    labels.join(", ")
-                                ),
-                            )
-                            .at(span, "")
-                            .hint("give the parameter a type"),
-                        );
-                    }
-                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
-                }
-                Constraint::Constrs(constrs) => {
-                    if let (Some(span), true) = (span, self.diags.len() == errors) {
-                        let labels: Vec<String> =
-                            constrs.iter().map(|(l, _)| format!("`#{l}`")).collect();
-                        self.report(
-                            Diagnostic::error(
-                                "ambiguous-sum",
-                                format!(
-                                    "cannot tell the sum type from its constructor{} {}",
-                                    if labels.len() == 1 { "" } else { "s" },
-                                    labels.join(", ")
-                                ),
-                            )
-                            .at(span, "")
-                            .hint("ascribe the type: `(#x : t)`"),
-                        );
-                    }
-                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
-                }
-            }
-        }
-    }
-
-    /// Makes what is open in a type of a finished definition parameters.
-    fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool) -> Scheme {
-        let ty = self.tables.resolve(ty);
-        let mut ty_params: Vec<TyVarId> = explicit
-            .iter()
-            .filter_map(|p| match p {
-                TypeParam::Type(var, _) => Some(*var),
-                TypeParam::Size(_) => None,
-            })
-            .collect();
-        let mut size_params = sizes_of(explicit);
-        let mentions = Mentions::of(&ty);
-        if !top {
-            // Overloading of a local function is resolved by its uses.
-            let mut fixed: Vec<TyVarId> = mentions.types.clone();
-            fixed.retain(|v| {
-                let data = self.tables.ty_var(*v);
-                !matches!(data.constraint, Constraint::None) && data.depth > self.depth
-            });
-            while let Some(var) = fixed.pop() {
-                if !self.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {
-                    continue;
-                }
-                let depth = self.depth;
-                let data = self.tables.ty_var_mut(var);
-                data.depth = depth;
-                let parts: Vec<Ty> = match &data.constraint {
-                    Constraint::None | Constraint::Scalars(_) => Vec::new(),
-                    Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),
-                    Constraint::Constrs(all) => all.iter().flat_map(|(_, p)| p.clone()).collect(),
-                };
-                for part in parts {
-                    fixed.extend(Mentions::of(&self.tables.resolve(&part)).types);
-                }
-            }
-        }
-        for var in mentions.types {
-            let data = self.tables.ty_var(var);
-            if !matches!(data.state, TyState::Open) || data.depth <= self.depth {
-                continue;
-            }
-            let name = type_name(ty_params.len());
-            let data = self.tables.ty_var_mut(var);
-            data.state = TyState::Rigid;
-            data.name = name;
-            ty_params.push(var);
-        }
-        for var in mentions.dims {
-            let data = self.tables.var(var);
-            if matches!(data.state, VarState::Open) && data.depth > self.depth {
-                self.tables.var_mut(var).state = VarState::Value;
-                size_params.push(var);
-            }
-        }
-        Scheme {
-            ty_params,
-            size_params,
-            ty,
-        }
-    }
 }
 
-/// A name for an inferred type parameter.
-fn type_name(i: usize) -> Arc<str> {
-    let letter = char::from(b'a' + (i % 26) as u8);
-    if i < 26 {
-        Arc::from(format!("{letter}"))
-    } else {
-        Arc::from(format!("{letter}{}", i / 26))
-    }
-}
-
-fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
+pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
     params
         .iter()
         .filter_map(|p| match p {

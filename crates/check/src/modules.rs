@@ -72,6 +72,7 @@ impl<'a> Checker<'a> {
             }
             DeclKind::Type(bind) => {
                 let abbr = Rc::new(self.type_bind(bind));
+                self.report_too_large(bind.name.span);
                 if let Some(exports) = exports {
                     exports.types.insert(bind.name.name, Rc::clone(&abbr));
                 }
@@ -79,6 +80,7 @@ impl<'a> Checker<'a> {
             }
             DeclKind::Mod(bind) => {
                 let module = Entry::Module(self.mod_bind(bind));
+                self.report_too_large(bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
                 }
@@ -86,6 +88,7 @@ impl<'a> Checker<'a> {
             }
             DeclKind::ModType(bind) => {
                 let sig = self.sig_exp(&bind.body);
+                self.report_too_large(bind.name.span);
                 if let Some(exports) = exports {
                     exports.sigs.insert(bind.name.name, sig.clone());
                 }
@@ -93,6 +96,7 @@ impl<'a> Checker<'a> {
             }
             DeclKind::Open(me) => {
                 let module = self.mod_exp(me);
+                self.report_too_large(me.span);
                 self.open(&module, me.span, exports);
             }
             DeclKind::Import(import) => {
@@ -145,7 +149,8 @@ impl<'a> Checker<'a> {
         def.entry = self.in_root && keyword;
         self.check_literals();
         self.finish_def(&mut def);
-        if self.diags.len() == errors {
+        self.report_too_large(bind.name.span);
+        if self.is_sound_since(errors) {
             self.check_matches(&def);
             self.check_recursion(&def, bind);
             self.check_equality(&def);
@@ -156,7 +161,7 @@ impl<'a> Checker<'a> {
         let ty = self.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
-        if def.entry {
+        if def.entry && self.is_sound_since(errors) {
             self.entry_point(bind, &def, &scheme);
         }
         let entry = ValueEntry {

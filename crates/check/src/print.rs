@@ -53,6 +53,7 @@ impl Program {
         let mut printer = Printer {
             names: self,
             out: String::new(),
+            limit: usize::MAX,
         };
         printer.ty(ty, Prec::Any);
         printer.out
@@ -76,6 +77,7 @@ impl Program {
         let mut printer = Printer {
             names: self,
             out: out + " : ",
+            limit: usize::MAX,
         };
         if params.is_empty() {
             printer.ret(&def.ret);
@@ -86,10 +88,15 @@ impl Program {
     }
 }
 
+/// Messages show so many bytes of a type, and a little more.
+const MAX_SHOWN: usize = 200;
+
 /// Prints types with the names of a table.
 struct Printer<'t> {
     names: &'t dyn Names,
     out: String,
+    /// After so many bytes, parts are left out.
+    limit: usize,
 }
 
 /// How tightly the place binds in which a type stands.
@@ -101,12 +108,13 @@ enum Prec {
 }
 
 impl Tables {
-    /// The type as text.
+    /// The type as text; of a large one the beginning.
     pub(crate) fn show(&self, ty: &Ty) -> String {
         let ty = self.resolve(ty);
         let mut printer = Printer {
             names: self,
             out: String::new(),
+            limit: MAX_SHOWN,
         };
         printer.ty(&ty, Prec::Any);
         printer.out
@@ -117,6 +125,7 @@ impl Tables {
         let mut printer = Printer {
             names: self,
             out: String::new(),
+            limit: MAX_SHOWN,
         };
         printer.dim(&self.resolve_dim(dim), 0);
         printer.out
@@ -153,11 +162,26 @@ impl Printer<'_> {
             if i > 0 {
                 self.out.push_str(", ");
             }
+            if self.is_full() {
+                return;
+            }
             f(self, item);
         }
     }
 
+    /// Whether nothing more is to be shown; says so.
+    fn is_full(&mut self) -> bool {
+        let full = self.out.len() > self.limit;
+        if full && !self.out.ends_with("...") {
+            self.out.push_str("...");
+        }
+        full
+    }
+
     fn ty(&mut self, ty: &Ty, prec: Prec) {
+        if self.is_full() {
+            return;
+        }
         match ty {
             Ty::Scalar(scalar) => self.out.push_str(scalar.name()),
             Ty::Array(array) => {
@@ -182,6 +206,9 @@ impl Printer<'_> {
             Ty::Sum(constrs) => {
                 self.open(prec > Prec::Any);
                 for (i, (label, payload)) in constrs.iter().enumerate() {
+                    if self.is_full() {
+                        break;
+                    }
                     let _ = write!(self.out, "{}#{label}", if i > 0 { " | " } else { "" });
                     for ty in payload.iter() {
                         self.out.push(' ');
@@ -258,6 +285,9 @@ impl Printer<'_> {
 
     /// A size; `prec` 0 takes anything, 1 products, 2 atoms.
     fn dim(&mut self, dim: &Dim, prec: u8) {
+        if self.is_full() {
+            return;
+        }
         match dim {
             Dim::Any => {}
             Dim::Const(n) => {
@@ -283,6 +313,9 @@ impl Printer<'_> {
 
     /// An expression that stands for a size, roughly as it was written.
     fn exp(&mut self, exp: &Exp, prec: u8) {
+        if self.is_full() {
+            return;
+        }
         match &exp.kind {
             ExpKind::Lit(value, ty) => {
                 let value = if ty.is_float() { None } else { value.as_i64() };

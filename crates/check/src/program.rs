@@ -131,15 +131,8 @@ fn check_files(
             base = checker.fork_env();
         }
     }
-    let mut diagnostics = std::mem::take(&mut checker.diags);
-    // A parametric module's own errors come up at each of its applications.
-    let mut unique: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());
-    for diag in diagnostics.drain(..) {
-        if !unique.contains(&diag) {
-            unique.push(diag);
-        }
-    }
-    let failed = unique.iter().any(Diagnostic::is_error);
+    let diagnostics = crate::report::sift(std::mem::take(&mut checker.diags));
+    let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
         defs: std::mem::take(&mut checker.defs),
         entries: std::mem::take(&mut checker.entries),
@@ -153,7 +146,7 @@ fn check_files(
     });
     Checked {
         program,
-        diagnostics: unique,
+        diagnostics,
     }
 }
 

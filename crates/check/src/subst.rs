@@ -23,6 +23,20 @@ pub(crate) trait TyMap {
     fn node(&mut self, _exp: &mut Exp) -> bool {
         false
     }
+    /// A compound type with this many direct parts, before them. Whether to go
+    /// on; if so, [`TyMap::leave`] follows.
+    fn enter(&mut self, _parts: usize) -> bool {
+        true
+    }
+    /// The compound type last entered is done.
+    fn leave(&mut self) {}
+    /// As [`TyMap::enter`], for an operation on sizes. One that is not entered
+    /// becomes unknown.
+    fn enter_size(&mut self) -> bool {
+        true
+    }
+    /// The operation on sizes last entered is done.
+    fn leave_size(&mut self) {}
     /// An abstract type, its arguments mapped already.
     fn abstract_ty(&mut self, _id: TypeId, _args: &TypeArgs) -> Option<Ty> {
         None
@@ -31,9 +45,27 @@ pub(crate) trait TyMap {
 
 /// The type with its leaves mapped; `None` if nothing changed.
 pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
+    let parts = match ty {
+        Ty::Scalar(_) => return None,
+        Ty::Var(var) => return map.ty_var(*var),
+        Ty::Array(_) => 1,
+        Ty::Tuple(parts) => parts.len(),
+        Ty::Record(fields) => fields.len(),
+        Ty::Sum(constrs) => constrs.len(),
+        Ty::Arrow(_) => 2,
+        Ty::Abstract(_, args) => args.types.len(),
+    };
+    if !map.enter(parts) {
+        return None;
+    }
+    let new = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || map_parts(ty, map));
+    map.leave();
+    new
+}
+
+fn map_parts(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
     match ty {
-        Ty::Scalar(_) => None,
-        Ty::Var(var) => map.ty_var(*var),
+        Ty::Scalar(_) | Ty::Var(_) => None,
         Ty::Array(array) => {
             let dim = map_dim(&array.dim, map);
             let elem = map_ty(&array.elem, map);
@@ -102,7 +134,7 @@ fn map_slice<T: Clone>(items: &[T], mut f: impl FnMut(&T) -> Option<T>) -> Optio
 }
 
 /// As [`map_ty`], for the result of a function.
-pub(crate) fn map_ret(ret: &RetType, map: &mut dyn TyMap) -> Option<RetType> {
+fn map_ret(ret: &RetType, map: &mut dyn TyMap) -> Option<RetType> {
     let ty = map_ty(&ret.ty, map)?;
     Some(RetType {
         ext: ret.ext.clone(),
@@ -117,8 +149,12 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
         Dim::Any | Dim::Const(_) => None,
         Dim::Var(var) => map.dim_var(*var),
         Dim::Op(op, args) => {
+            if !map.enter_size() {
+                return Some(Dim::Any);
+            }
             let a = map_dim(&args.0, map);
             let b = map_dim(&args.1, map);
+            map.leave_size();
             if a.is_none() && b.is_none() {
                 return None;
             }
@@ -131,7 +167,7 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
         Dim::Exp(exp) => {
             let mut copy = Exp::clone(exp);
             let changed = map_size_exp(&mut copy, map);
-            changed.then(|| crate::dims::simplify(copy))
+            changed.then(|| crate::dims::simplify(&copy))
         }
     }
 }

@@ -8,7 +8,7 @@
 
 mod sizes;
 
-use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState, VarState};
+use crate::infer::{Constraint, MAX_DEPTH, Mentions, Scalars, Tables, TyState, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
 use std::sync::Arc;
@@ -16,12 +16,6 @@ use syntax::ast::Liftedness;
 
 /// Deeper than every scope: what stands for itself only.
 const BOUND_DEPTH: u32 = u32::MAX;
-
-/// Types with more parts are refused: inference can make them exponentially large.
-pub(crate) const MAX_PARTS: u32 = 200_000;
-
-/// Types that nest more deeply are refused.
-const MAX_NESTING: u32 = 1000;
 
 /// Why two types do not fit.
 #[derive(Clone, Debug)]
@@ -88,11 +82,28 @@ impl Unifier<'_> {
     pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty) -> Result {
         let a = self.tables.shallow(expected);
         let b = self.tables.shallow(found);
-        match (&a, &b) {
+        self.within(|u| u.unify_parts(&a, &b))
+    }
+
+    /// Goes one level deeper into types, unless there is too much of them.
+    fn within(&mut self, f: impl FnOnce(&mut Self) -> Result) -> Result {
+        if self.budget == 0 || self.nesting > MAX_DEPTH {
+            return Err(Mismatch::TooLarge);
+        }
+        self.budget -= 1;
+        self.nesting += 1;
+        let result = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || f(self));
+        self.nesting -= 1;
+        result
+    }
+
+    /// As [`Unifier::unify`], with the outermost variables replaced.
+    fn unify_parts(&mut self, a: &Ty, b: &Ty) -> Result {
+        match (a, b) {
             (Ty::Var(x), Ty::Var(y)) if x == y => Ok(()),
             (Ty::Var(x), Ty::Var(y)) if self.open(*x) && self.open(*y) => self.join_vars(*x, *y),
-            (Ty::Var(x), _) if self.open(*x) => self.solve(*x, &b),
-            (_, Ty::Var(y)) if self.open(*y) => self.solve(*y, &a),
+            (Ty::Var(x), _) if self.open(*x) => self.solve(*x, b),
+            (_, Ty::Var(y)) if self.open(*y) => self.solve(*y, a),
             (Ty::Scalar(x), Ty::Scalar(y)) if x == y => Ok(()),
             (Ty::Array(x), Ty::Array(y)) => {
                 self.unify_dims(&x.dim, &y.dim)?;
@@ -130,7 +141,7 @@ impl Unifier<'_> {
                     .zip(&brgs.dims)
                     .try_for_each(|(x, y)| self.unify_dims(x, y))
             }
-            _ => Err(Mismatch::Types(a, b)),
+            _ => Err(Mismatch::Types(a.clone(), b.clone())),
         }
     }
 
@@ -323,17 +334,10 @@ impl Unifier<'_> {
         lifted: Liftedness,
         bound: &mut Vec<VarId>,
     ) -> Result {
-        if self.budget == 0 || self.nesting > MAX_NESTING {
-            return Err(Mismatch::TooLarge);
-        }
-        self.budget -= 1;
-        self.nesting += 1;
-        let result = self.adjust_inner(var, ty, depth, lifted, bound);
-        self.nesting -= 1;
-        result
+        self.within(|u| u.adjust_parts(var, ty, depth, lifted, bound))
     }
 
-    fn adjust_inner(
+    fn adjust_parts(
         &mut self,
         var: TyVarId,
         ty: &Ty,

@@ -4,7 +4,7 @@
 use crate::checker::Checker;
 use crate::infer::{Reveal, Tables};
 use crate::intrinsics::{self, Intrinsic};
-use crate::subst::{Subst, TyMap, map_dim, map_ret, map_ty};
+use crate::subst::{Subst, TyMap, map_ty};
 use crate::tast::{
     Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, SourceOp, Ty, TyVarId, VarId,
 };
@@ -16,7 +16,8 @@ use std::sync::Arc;
 impl Checker<'_> {
     /// The finished form of a definition.
     pub(crate) fn finish_def(&self, def: &mut Def) {
-        let zonk = Zonk {
+        let mut zonk = Zonk {
+            reveal: Reveal::new(&self.tables),
             tables: &self.tables,
             own: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
@@ -25,7 +26,9 @@ impl Checker<'_> {
 
     /// The finished form of a type.
     pub(crate) fn finish_ty(&self, ty: &Ty) -> Ty {
-        map_ty(ty, &mut Reveal(&self.tables)).unwrap_or_else(|| ty.clone())
+        Reveal::new(&self.tables)
+            .ty(ty)
+            .unwrap_or_else(|| ty.clone())
     }
 
     /// The type of a definition for its users: solved, overloading in sizes
@@ -52,29 +55,28 @@ impl Checker<'_> {
 }
 
 struct Zonk<'t> {
+    reveal: Reveal<'t>,
     tables: &'t Tables,
     /// The definition itself, for its recursive uses.
     own: (VarId, Vec<TyVarId>, Vec<VarId>),
 }
 
 impl Zonk<'_> {
-    fn def(&self, def: &mut Def) {
+    fn def(&mut self, def: &mut Def) {
         for pat in &mut def.params {
             pattern_mut(pat, &mut |pat| self.pat(pat));
         }
-        if let Some(ret) = map_ret(&def.ret, &mut Reveal(self.tables)) {
-            def.ret = ret;
-        }
+        self.reveal.ret(&mut def.ret);
         self.exp(&mut def.body);
     }
 
-    fn ty(&self, ty: &mut Ty) {
-        if let Some(new) = map_ty(ty, &mut Reveal(self.tables)) {
+    fn ty(&mut self, ty: &mut Ty) {
+        if let Some(new) = self.reveal.ty(ty) {
             *ty = new;
         }
     }
 
-    fn pat(&self, pat: &mut Pat) {
+    fn pat(&mut self, pat: &mut Pat) {
         self.ty(&mut pat.ty);
         if let PatKind::Lit(value, ty) = &mut pat.kind
             && let Ty::Scalar(scalar) = pat.ty
@@ -84,7 +86,7 @@ impl Zonk<'_> {
         }
     }
 
-    fn exp(&self, exp: &mut Exp) {
+    fn exp(&mut self, exp: &mut Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.ty(&mut exp.ty);
             match &mut exp.kind {
@@ -117,9 +119,7 @@ impl Zonk<'_> {
                 }
                 ExpKind::Lambda(lambda) => {
                     let lambda: &mut Lambda = Arc::make_mut(lambda);
-                    if let Some(ret) = map_ret(&lambda.ret, &mut Reveal(self.tables)) {
-                        lambda.ret = ret;
-                    }
+                    self.reveal.ret(&mut lambda.ret);
                 }
                 ExpKind::Let { binds, body: _ } => {
                     for bind in binds {
@@ -136,8 +136,8 @@ impl Zonk<'_> {
         });
     }
 
-    fn dim(&self, dim: &mut Dim) {
-        if let Some(new) = map_dim(dim, &mut Reveal(self.tables)) {
+    fn dim(&mut self, dim: &mut Dim) {
+        if let Some(new) = self.reveal.dim(dim) {
             *dim = new;
         }
     }

@@ -1,0 +1,160 @@
+//! Problems found: collected while checking, sifted at the end.
+//!
+//! A type that is too large to be worked with is reported once for each
+//! definition, and everything else that is said of the definition after that is
+//! dropped: it would be about types that are not the program's.
+
+use crate::checker::Checker;
+use crate::infer::{MAX_DEPTH, MAX_PARTS};
+use rustc_hash::{FxHashMap, FxHashSet};
+use syntax::ast::Pat;
+use syntax::diag::{Diagnostic, Label};
+use syntax::span::{FileId, Span};
+
+/// So many problems are collected.
+const MAX_COLLECTED: usize = 1000;
+
+/// So many errors are given to the user.
+const MAX_ERRORS: usize = 30;
+
+/// So many places are shown where a name is not known.
+const MAX_PLACES: usize = 4;
+
+impl Checker<'_> {
+    /// Records a problem.
+    pub(crate) fn report(&mut self, diag: Diagnostic) {
+        if self.diags.len() < MAX_COLLECTED && self.too_large.is_none() {
+            self.diags.push(diag);
+        }
+    }
+
+    /// Whether nothing was reported since there were this many problems.
+    pub(crate) const fn is_sound_since(&self, problems: usize) -> bool {
+        self.diags.len() == problems && problems < MAX_COLLECTED
+    }
+
+    /// Whether an error was found within a place.
+    pub(crate) fn is_known_wrong(&self, span: Span) -> bool {
+        self.diags.iter().rev().any(|diag| {
+            let found = diag.primary.as_ref().map(|label| label.span);
+            found.is_some_and(|found| {
+                diag.is_error()
+                    && found.file == span.file
+                    && found != span
+                    && (span.start..=span.end).contains(&found.start)
+                    && found.end <= span.end
+            })
+        })
+    }
+
+    /// Records an error with one place.
+    pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(id, message).at(span, ""));
+    }
+
+    /// Remembers that a type at a place is too large.
+    pub(crate) fn note_too_large(&mut self, span: Span) {
+        self.tables.too_large.set(true);
+        self.place_too_large(span);
+    }
+
+    /// Remembers the place, if a type was found to be too large since.
+    pub(crate) fn place_too_large(&mut self, span: Span) {
+        if self.tables.too_large.get() && self.too_large.is_none() {
+            self.too_large = Some(
+                Diagnostic::error("type-too-large", "the type of this is too large")
+                    .at(span, "")
+                    .note(format!(
+                        "types may have {MAX_PARTS} parts and nest {MAX_DEPTH} levels deep, where \
+                         each parameter of a function is a level"
+                    ))
+                    .hint("use arrays in place of tuples, and records in place of many parameters"),
+            );
+        }
+    }
+
+    /// The parameters of a function; those that are too many are reported and
+    /// left out.
+    pub(crate) fn params<'p>(&mut self, params: &'p [Pat]) -> &'p [Pat] {
+        let limit = MAX_DEPTH as usize - 1;
+        let Some((kept, more)) = params.split_at_checked(limit) else {
+            return params;
+        };
+        if let (Some(first), None) = (more.first(), &self.too_large) {
+            let message = format!("this function has {} parameters", params.len());
+            self.too_large = Some(
+                Diagnostic::error("too-many-parameters", message)
+                    .at(first.span, "this one is too many")
+                    .note(format!("a function takes at most {limit} parameters"))
+                    .hint("put several parameters into a tuple, a record or an array"),
+            );
+        }
+        kept
+    }
+
+    /// At the end of a declaration: reports that one of its types is too large.
+    pub(crate) fn report_too_large(&mut self, span: Span) {
+        self.place_too_large(span);
+        self.tables.too_large.set(false);
+        if let Some(diag) = self.too_large.take() {
+            self.report(diag);
+        }
+    }
+}
+
+/// Each problem once, unknown names once with all their places, and not too many.
+pub(crate) fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen: FxHashSet<(&'static str, String, Option<Span>)> = FxHashSet::default();
+    let mut names: FxHashMap<(String, Option<FileId>), (usize, usize)> = FxHashMap::default();
+    let mut out: Vec<Diagnostic> = Vec::new();
+    for diag in diags {
+        let span = diag.primary.as_ref().map(|label| label.span);
+        // A parametric module's own errors come up at each of its applications.
+        if !seen.insert((diag.id, diag.message.clone(), span)) {
+            continue;
+        }
+        if !diag.id.starts_with("unknown-") {
+            out.push(diag);
+            continue;
+        }
+        let key = (diag.message.clone(), span.map(|span| span.file));
+        let (first, places) = names.entry(key).or_insert((out.len(), 0));
+        *places += 1;
+        match (out.get_mut(*first), span) {
+            (Some(first), Some(span)) if *places <= MAX_PLACES => first.secondary.push(Label {
+                span,
+                text: "here too".to_owned(),
+            }),
+            (Some(_), _) => {}
+            (None, _) => out.push(diag),
+        }
+    }
+    for (first, places) in names.into_values() {
+        if places > MAX_PLACES
+            && let Some(diag) = out.get_mut(first)
+        {
+            let more = places - MAX_PLACES;
+            diag.notes.push(format!("and at {more} more places"));
+        }
+    }
+    cap(out)
+}
+
+/// The first errors, and how many more there are.
+fn cap(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let errors = diags.iter().filter(|diag| diag.is_error()).count();
+    if errors <= MAX_ERRORS {
+        return diags;
+    }
+    let mut kept = 0;
+    diags.retain(|diag| {
+        kept += usize::from(diag.is_error());
+        !diag.is_error() || kept <= MAX_ERRORS
+    });
+    let more = errors - MAX_ERRORS;
+    diags.push(Diagnostic::error(
+        "too-many-errors",
+        format!("{more} more errors are not shown"),
+    ));
+    diags
+}
