@@ -94,13 +94,13 @@ pub fn read<R: Read>(
         let Some(bytes) = input.take::<8>()? else {
             return Err(cut(&format!("size {} of {rank}", i + 1)));
         };
-        let dim = u64::from_le_bytes(bytes);
-        let dim = i64::try_from(dim).map_err(|_| {
-            fail(
+        let dim = i64::from_le_bytes(bytes);
+        if dim < 0 {
+            return Err(fail(
                 ErrorKind::Range,
                 format!("binary value with the impossible size {dim}"),
-            )
-        })?;
+            ));
+        }
         shape.push(dim);
     }
     let bytes = byte_count(scalar, &shape).map_err(|e| {

@@ -237,12 +237,13 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
     if digits.is_empty() {
         return Err(Fault::Form);
     }
-    let mut magnitude = Some(0u64);
+    let (mut magnitude, mut fits) = (0u64, true);
     for &c in digits {
         let digit = char::from(c).to_digit(radix).ok_or(Fault::Form)?;
-        magnitude = magnitude
-            .and_then(|m| m.checked_mul(u64::from(radix)))
-            .and_then(|m| m.checked_add(u64::from(digit)));
+        let (shifted, much) = magnitude.overflowing_mul(u64::from(radix));
+        let (sum, more) = shifted.overflowing_add(u64::from(digit));
+        magnitude = sum;
+        fits &= !much && !more;
     }
     if let Some(other) = suffix.filter(|&s| s != ty) {
         return Err(Fault::Suffix(other));
@@ -257,7 +258,10 @@ fn int(token: &[u8], ty: ScalarType) -> Result<u64, Fault> {
         (false, true, 10) => mask >> 1,
         (false, _, _) => mask,
     };
-    let magnitude = magnitude.filter(|&m| m <= limit).ok_or(Fault::Range)?;
+    // One that names its type is meant as it is: it wraps, as in the reference.
+    if suffix.is_none() && !(fits && magnitude <= limit) {
+        return Err(Fault::Range);
+    }
     Ok(if negative {
         magnitude.wrapping_neg()
     } else {

@@ -112,9 +112,12 @@ fn read(text: &[u8], ty: ValueType) -> Result<Value, String> {
 #[test]
 fn forms_of_text() {
     use ScalarType::{Bool, F32, F64, I8, I16, I32, U8, U32};
-    let cases: [(&str, ValueType, &str); 18] = [
+    let cases: [(&str, ValueType, &str); 20] = [
         ("-271733879u32", ty(U32, 0), "4023233417u32"),
         ("0xFFFFFFFF", ty(I32, 0), "-1i32"),
+        // A suffix makes numbers wrap, as the reference compiler's programs do.
+        ("[255i8, 32767i8]", ty(I8, 1), "[-1i8, -1i8]"),
+        ("[300u8, -300u8]", ty(U8, 1), "[44u8, 212u8]"),
         (
             "[0xd4u8, 0x1d,0x8c,0xff]",
             ty(U8, 1),
@@ -381,7 +384,7 @@ fn messages_about_binary() {
         (
             &header(1, b" i32", &[u64::MAX]),
             ints,
-            "line 1, column 1 (byte 0): binary value with the impossible size 18446744073709551615",
+            "line 1, column 1 (byte 0): binary value with the impossible size -1",
         ),
         (
             &header(2, b" i32", &[1 << 40, 1 << 40]),
