@@ -10,8 +10,8 @@ use check::tast::{Def, Exp, Pat, RetType};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How deeply calls in place may nest.
-const MAX_DEPTH: usize = 500;
+/// How often the same function may be entered in place before it is left.
+const MAX_ENTERED: u32 = 500;
 
 impl Lower<'_> {
     /// A function applied to arguments, as many as there are.
@@ -78,7 +78,16 @@ impl Lower<'_> {
         for (var, ty) in &inst.types {
             env.bind_type(*var, ty.clone());
         }
-        self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)
+        let entered = self.entered.entry(def.var).or_insert(0);
+        *entered += 1;
+        if *entered > MAX_ENTERED {
+            return self.unsupported("recursive functions that are evaluated in place");
+        }
+        let result = self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)?;
+        if let Some(entered) = self.entered.get_mut(&def.var) {
+            *entered -= 1;
+        }
+        Ok(result)
     }
 
     /// Evaluates a function's body in place. Sizes that the arguments do not
@@ -92,10 +101,6 @@ impl Lower<'_> {
         env: &Rc<Env>,
         args: Vec<Value>,
     ) -> Res<Value> {
-        if self.depth > MAX_DEPTH {
-            return self.unsupported("recursive functions that are evaluated in place");
-        }
-        self.depth += 1;
         self.calls.push(self.span);
         let (span, place, calls) = (self.span, self.f.place, self.f.calls);
         self.f.calls = self.f.prov();
@@ -118,7 +123,6 @@ impl Lower<'_> {
         self.f.place = place;
         self.span = span;
         self.calls.pop();
-        self.depth -= 1;
         Ok(value)
     }
 

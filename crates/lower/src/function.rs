@@ -101,13 +101,14 @@ impl Lower<'_> {
     pub(crate) fn in_function<R>(&mut self, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<(R, Fun)> {
         let outer = std::mem::replace(&mut self.f, Fun::new());
         let loaded = std::mem::take(&mut self.loaded);
-        let (span, depth) = (self.span, std::mem::take(&mut self.depth));
+        let span = self.span;
+        let entered = std::mem::take(&mut self.entered);
         let calls = self.calls.len();
         self.calls.push(span);
         let result = f(self);
         self.calls.truncate(calls);
         self.span = span;
-        self.depth = depth;
+        self.entered = entered;
         self.loaded = loaded;
         let inner = std::mem::replace(&mut self.f, outer);
         Ok((result?, inner))

@@ -88,8 +88,8 @@ struct Lower<'a> {
     /// How often each name has been given to a core function.
     fun_names: FxHashMap<Arc<str>, u32>,
     weights: FxHashMap<VarId, Weight>,
-    /// How many calls are being evaluated in place.
-    depth: usize,
+    /// How often each definition is being evaluated in place.
+    entered: FxHashMap<VarId, u32>,
     /// The span of the expression that is being evaluated.
     span: Span,
     /// The calls around it, the outermost first.
@@ -122,7 +122,7 @@ pub fn lower(
         loaded: FxHashMap::default(),
         fun_names: FxHashMap::default(),
         weights: FxHashMap::default(),
-        depth: 0,
+        entered: FxHashMap::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
     };

@@ -246,8 +246,13 @@ fn deep_programs_do_not_overflow_the_stack() {
         .map(|i| format!("let y{} = y{i} + x", i + 1))
         .collect();
     let lets = lets.join("\n");
+    let calls: Vec<String> = (0..2_000)
+        .map(|i| format!("def f{} (x: i32) : i32 = f{i} x + {i}", i + 1))
+        .collect();
+    let calls = calls.join("\n");
     let program = compiled(&format!(
-        "entry sum (x: i32) = {sum}\nentry lets (x: i32) = let y0 = x\n{lets}\nin y5000"
+        "entry sum (x: i32) = {sum}\nentry lets (x: i32) = let y0 = x\n{lets}\nin y5000\n\
+         def f0 (x: i32) = x\n{calls}\nentry calls (x: i32) = f2000 x"
     ));
-    assert_eq!(program.entries.len(), 2);
+    assert_eq!(program.entries.len(), 3);
 }
