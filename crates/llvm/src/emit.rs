@@ -106,24 +106,8 @@ impl<'p, 'c> Emit<'p, 'c> {
         Ok(emit)
     }
 
-    /// What a function returns: a status alone, or a structure of the status and the results.
-    pub fn return_type(&self, function: &Function) -> Res<BasicTypeEnum<'c>> {
-        if function.results.is_empty() {
-            return Ok(self.types.i32.into());
-        }
-        let mut fields = vec![self.types.i32.into()];
-        for result in &function.results {
-            fields.push(self.types.var(var_type(function, *result)?));
-        }
-        Ok(self.context.struct_type(&fields, false).into())
-    }
-
     fn declare(&self, function: &Function) -> Res<FunctionValue<'c>> {
-        let mut params: Vec<BasicMetadataTypeEnum<'c>> = vec![self.types.ptr.into()];
-        for param in &function.params {
-            params.push(self.types.var(var_type(function, *param)?).into());
-        }
-        let ty = self.return_type(function)?.fn_type(&params, false);
+        let ty = self.function_type(function)?;
         let name = format!("f.{}", function.name);
         let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
         value.set_call_conventions(FAST_CALLS);

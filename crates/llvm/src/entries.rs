@@ -69,21 +69,17 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
             ty => b.build_load(emit.types.var(ty), place, "")?,
         });
     }
-    let value = call_value(&b, callee, &values)?;
-    if function.results.is_empty() {
-        b.build_return(Some(&value))?;
-        return Ok(f);
-    }
-    let fields = value.into_struct_value();
-    let status = int(b.build_extract_value(fields, 0, "")?)?;
+    let called = emit.call_function(&b, function, callee, values, |all| {
+        Ok(b.build_alloca(all, "results")?)
+    })?;
     let good = emit.context.append_basic_block(f, "good");
     let done = emit.context.append_basic_block(f, "done");
     let zero = emit.types.i32.const_zero();
-    let ok = b.build_int_compare(IntPredicate::EQ, status, zero, "")?;
+    let ok = b.build_int_compare(IntPredicate::EQ, called.status, zero, "")?;
     b.build_conditional_branch(ok, good, done)?;
     b.position_at_end(good);
     for (i, var) in function.results.iter().enumerate() {
-        let value = b.build_extract_value(fields, i as u32 + 1, "")?;
+        let value = called.result(&b, i)?;
         let word = match var_type(function, *var)? {
             VarType::Scalar(ty) => {
                 let bits = int(b.build_bit_cast(value, emit.types.int(ty), "")?)?;
@@ -97,7 +93,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     }
     b.build_unconditional_branch(done)?;
     b.position_at_end(done);
-    b.build_return(Some(&status))?;
+    b.build_return(Some(&called.status))?;
     Ok(f)
 }
 

@@ -19,7 +19,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{
     AsValueRef, BasicValue, FunctionValue, InstructionValue, IntValue, MetadataValue, PointerValue,
 };
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Scopes of the buffers that are distinct in the body being emitted.
@@ -279,38 +279,6 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         self.fail_unless_ok(int(status)?)?;
         self.builder.build_unconditional_branch(fine)?;
         self.builder.position_at_end(fine);
-        Ok(())
-    }
-
-    fn return_results(&mut self) -> Res<()> {
-        let ok = self.emit.types.i32.const_zero();
-        if self.function.results.is_empty() {
-            self.builder.build_return(Some(&ok))?;
-            return Ok(());
-        }
-        let mut values: Vec<Value<'c>> = vec![ok.into()];
-        for result in &self.function.results {
-            values.push(self.get(*result)?);
-        }
-        self.builder.build_aggregate_return(&values)?;
-        Ok(())
-    }
-
-    fn return_failure(&self) -> Res<()> {
-        let failed = self.emit.types.i32.const_int(1, false);
-        if self.function.results.is_empty() {
-            self.builder.build_return(Some(&failed))?;
-            return Ok(());
-        }
-        let mut values: Vec<Value<'c>> = vec![failed.into()];
-        for result in &self.function.results {
-            values.push(match self.var_type(*result)? {
-                VarType::Scalar(ty) => self.ops().constant(Scalar::zero(ty))?,
-                VarType::Buffer => self.emit.types.ptr.const_null().into(),
-                VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),
-            });
-        }
-        self.builder.build_aggregate_return(&values)?;
         Ok(())
     }
 

@@ -16,6 +16,7 @@
 //! | `types`, `ops` | LLVM types and constants; operators |
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
 //! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose`, `walk` | code of functions |
+//! | `results` | how functions give their results |
 //! | `entries`, `tables` | exported functions, the program's description |
 //! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
 
@@ -32,6 +33,7 @@ mod metadata;
 mod module;
 mod ops;
 mod passes;
+mod results;
 mod stmt;
 mod tables;
 mod target;

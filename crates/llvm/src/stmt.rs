@@ -4,10 +4,10 @@
 use crate::emit::{call, call_instruction, call_value};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
-use crate::types::{Value, int, pointer};
+use crate::types::{Value, pointer};
 use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Stmt, Var, VarType};
 use inkwell::types::BasicType;
-use inkwell::values::{AggregateValue, IntValue, PointerValue};
+use inkwell::values::{IntValue, PointerValue};
 use prim::{ConvOp, PrimType};
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
@@ -199,28 +199,22 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 }
             });
         }
-        let site = call(&self.builder, callee, &values)?;
-        self.independent(call_instruction(site), &buffers)?;
-        let value = site.try_as_basic_value().basic();
-        let value = value.ok_or_else(|| Error::bug("a function returns no status"))?;
-        if results.is_empty() {
-            return self.fail_unless_ok(int(value)?);
-        }
-        let fields = value.into_struct_value();
-        let status = self.extract(fields, 0)?;
-        self.fail_unless_ok(int(status)?)?;
+        let function = self.emit.program.functions.get(fun.0 as usize);
+        let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
+        let emit = self.emit;
+        let called = emit.call_function(&self.builder, function, callee, values, |all| {
+            self.stack_slot(all, 0)
+        })?;
+        self.independent(call_instruction(called.site), &buffers)?;
+        self.fail_unless_ok(called.status)?;
         for (i, result) in results.iter().enumerate() {
-            let value = self.extract(fields, i as u32 + 1)?;
+            let value = called.result(&self.builder, i)?;
             match self.var_type(*result)? {
                 VarType::Scalar(_) | VarType::Vector(..) => self.set(*result, value)?,
                 VarType::Buffer => self.set_owned(*result, pointer(value)?)?,
             }
         }
         Ok(())
-    }
-
-    fn extract(&self, fields: impl AggregateValue<'c>, index: u32) -> Res<Value<'c>> {
-        Ok(self.builder.build_extract_value(fields, index, "")?)
     }
 
     /// A branch to a cold block that records what the check says and fails.

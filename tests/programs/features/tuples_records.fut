@@ -91,3 +91,18 @@ entry shadow (x: i32) : i32 =
   let f x = x * x
   let x = let x = f x in x + 1
   in f (loop x = x for x' < 3 do x + x')
+
+-- More results than come back in registers, through a function that is called.
+#[noinline]
+def multiples (k: i32) (xs: []i64) =
+  (0 * k, 1 * k, 2 * k, 3 * k, 4 * k, 5 * k, 6 * k, 7 * k, 8 * k, 9 * k, 10 * k, 11 * k, 12 * k, 13 * k, 14 * k, 15 * k, 16 * k, 17 * k, 18 * k, 19 * k, map (* i64.i32 k) xs)
+
+-- ==
+-- entry: many_results
+-- input { 3i32 [1i64, 2i64] }
+-- output { 0i32 3i32 6i32 9i32 12i32 15i32 18i32 21i32 24i32 27i32 30i32 33i32 36i32 39i32 42i32 45i32 48i32 51i32 54i32 57i32 [3i64, 6i64] }
+-- input { -1i32 [5i64] }
+-- error: Assertion
+entry many_results (k: i32) (xs: []i64) =
+  let k = assert (k >= 0) k
+  in multiples k xs

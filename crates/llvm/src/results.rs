@@ -1,0 +1,180 @@
+//! How functions give what they give: a status, and results beside it.
+//!
+//! Few results come back in registers, in one structure with the status. Many
+//! come back in memory that the caller points to, after the other arguments:
+//! structures of many values cost LLVM time that grows with their square and more.
+
+use crate::emit::{Emit, call, var_type};
+use crate::error::{Error, Res};
+use crate::function::Frame;
+use crate::types::{Value, int};
+use imp::{Function, VarType};
+use inkwell::builder::Builder;
+use inkwell::types::{FunctionType, StructType};
+use inkwell::values::{CallSiteValue, FunctionValue, IntValue, PointerValue, StructValue};
+use prim::Scalar;
+
+/// Most results that come back in registers.
+const MOST_IN_REGISTERS: usize = 16;
+
+/// Where a function puts its results.
+pub enum Results<'c> {
+    /// It has none: it returns the status alone.
+    None,
+    /// It returns the status and them.
+    Registers(StructType<'c>),
+    /// It returns the status; its last parameter points to where they go.
+    Memory(StructType<'c>),
+}
+
+/// What a call gave: its results can be read where the status is good.
+pub struct Called<'c> {
+    pub site: CallSiteValue<'c>,
+    pub status: IntValue<'c>,
+    fields: Fields<'c>,
+}
+
+enum Fields<'c> {
+    None,
+    Registers(StructValue<'c>),
+    Memory(StructType<'c>, PointerValue<'c>),
+}
+
+impl<'c> Emit<'_, 'c> {
+    /// Where a function puts its results.
+    pub fn results(&self, function: &Function) -> Res<Results<'c>> {
+        let in_registers = function.results.len() <= MOST_IN_REGISTERS;
+        let mut fields = Vec::new();
+        if in_registers {
+            fields.push(self.types.i32.into());
+        }
+        for result in &function.results {
+            fields.push(self.types.var(var_type(function, *result)?));
+        }
+        let all = self.context.struct_type(&fields, false);
+        Ok(match function.results.len() {
+            0 => Results::None,
+            _ if in_registers => Results::Registers(all),
+            _ => Results::Memory(all),
+        })
+    }
+
+    /// The type of a function in the module: the context comes first.
+    pub fn function_type(&self, function: &Function) -> Res<FunctionType<'c>> {
+        let mut params = vec![self.types.ptr.into()];
+        for param in &function.params {
+            params.push(self.types.var(var_type(function, *param)?).into());
+        }
+        Ok(match self.results(function)? {
+            Results::None => self.types.i32.fn_type(&params, false),
+            Results::Registers(all) => all.fn_type(&params, false),
+            Results::Memory(_) => {
+                params.push(self.types.ptr.into());
+                self.types.i32.fn_type(&params, false)
+            }
+        })
+    }
+
+    /// Calls a function of the module; `slot` makes a place in the frame.
+    pub fn call_function(
+        &self,
+        builder: &Builder<'c>,
+        function: &Function,
+        callee: FunctionValue<'c>,
+        mut args: Vec<Value<'c>>,
+        slot: impl FnOnce(StructType<'c>) -> Res<PointerValue<'c>>,
+    ) -> Res<Called<'c>> {
+        let results = self.results(function)?;
+        let mut place = None;
+        if let Results::Memory(all) = results {
+            let to = slot(all)?;
+            args.push(to.into());
+            place = Some(to);
+        }
+        let site = call(builder, callee, &args)?;
+        let value = site.try_as_basic_value().basic();
+        let value = value.ok_or_else(|| Error::bug("a function returns no status"))?;
+        let (status, fields) = match (results, place) {
+            (Results::Registers(_), _) => {
+                let all = value.into_struct_value();
+                let status = builder.build_extract_value(all, 0, "")?;
+                (status, Fields::Registers(all))
+            }
+            (Results::Memory(all), Some(place)) => (value, Fields::Memory(all, place)),
+            (Results::None | Results::Memory(_), _) => (value, Fields::None),
+        };
+        Ok(Called {
+            site,
+            status: int(status)?,
+            fields,
+        })
+    }
+}
+
+impl<'c> Called<'c> {
+    /// A result, at a place where the status is known to be good.
+    pub fn result(&self, builder: &Builder<'c>, index: usize) -> Res<Value<'c>> {
+        let index = index as u32;
+        match &self.fields {
+            Fields::None => Err(Error::bug("a function has no results")),
+            Fields::Registers(all) => Ok(builder.build_extract_value(*all, index + 1, "")?),
+            Fields::Memory(all, place) => {
+                let missing = || Error::bug("a result is missing");
+                let ty = all.get_field_type_at_index(index).ok_or_else(missing)?;
+                let place = builder.build_struct_gep(*all, *place, index, "")?;
+                Ok(builder.build_load(ty, place, "")?)
+            }
+        }
+    }
+}
+
+impl Frame<'_, '_, '_> {
+    /// Returns the results' values.
+    pub fn return_results(&mut self) -> Res<()> {
+        let ok = self.emit.types.i32.const_zero();
+        let function = self.function;
+        match self.emit.results(function)? {
+            Results::None => {
+                self.builder.build_return(Some(&ok))?;
+            }
+            Results::Registers(_) => {
+                let mut values = vec![ok.into()];
+                for result in &function.results {
+                    values.push(self.get(*result)?);
+                }
+                self.builder.build_aggregate_return(&values)?;
+            }
+            Results::Memory(all) => {
+                let to = self.value.get_last_param();
+                let to = to.ok_or_else(|| Error::bug("nowhere to put results"))?;
+                for (i, result) in function.results.iter().enumerate() {
+                    let value = self.get(*result)?;
+                    let to = to.into_pointer_value();
+                    let place = self.builder.build_struct_gep(all, to, i as u32, "")?;
+                    self.builder.build_store(place, value)?;
+                }
+                self.builder.build_return(Some(&ok))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a bad status.
+    pub fn return_failure(&self) -> Res<()> {
+        let failed = self.emit.types.i32.const_int(1, false);
+        let Results::Registers(_) = self.emit.results(self.function)? else {
+            self.builder.build_return(Some(&failed))?;
+            return Ok(());
+        };
+        let mut values: Vec<Value<'_>> = vec![failed.into()];
+        for result in &self.function.results {
+            values.push(match self.var_type(*result)? {
+                VarType::Scalar(ty) => self.ops().constant(Scalar::zero(ty))?,
+                VarType::Buffer => self.emit.types.ptr.const_null().into(),
+                VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),
+            });
+        }
+        self.builder.build_aggregate_return(&values)?;
+        Ok(())
+    }
+}
