@@ -58,6 +58,11 @@ def shadow(x):
     return (f + 1 + 0 + 1 + 2) ** 2
 
 
+@oracle(TUPLES, *["i32"] * 20, "[]i64")
+def many_results(k, xs):
+    return (*(i * k for i in range(20)), [k * x for x in xs])
+
+
 @oracle(FUNCTIONS, "i32", "i32", "i32", "i32", "f64", "bool")
 def applications(x, y):
     return (x + 2 * y + 3, x + 2 + 3 * y, x + 2 * y, x * x + 2 * y, x / 4, x > y)
