@@ -1,9 +1,7 @@
 //! Build tasks of the project, started with `cargo xtask TASK`.
 
-mod corpus;
 mod demo;
 mod determinism;
-mod process;
 mod programs;
 mod tidy;
 mod valgrind;
@@ -17,7 +15,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 4] = [
     (
         "tidy",
         "check the conventions that no compiler checks",
@@ -37,11 +35,6 @@ const TASKS: [Task; 5] = [
         "valgrind",
         "run every program's test blocks under valgrind",
         valgrind::task,
-    ),
-    (
-        "corpus",
-        "count what the compiler masters of a folder of programs",
-        corpus::task,
     ),
 ];
 

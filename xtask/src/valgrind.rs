@@ -7,9 +7,10 @@
 //! The code is built for x86-64-v3, beyond which valgrind knows no instructions.
 
 use crate::Outcome;
-use crate::process::{End, Finished, run, run_unlimited};
-use crate::programs::{compiler, find, first_line, in_parallel, input, verdict};
+use crate::programs::{compiler, input, verdict};
 use harness::Spec;
+use harness::process::{End, Finished, run, run_unlimited};
+use harness::programs::{find, first_line, in_parallel};
 use std::path::Path;
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::span::SourceMap;
-use value::{Reader, Value, ValueType};
+use value::{Reader, Value};
 
 /// Evaluates an entry point of a program with the options of an executable.
 pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
@@ -89,12 +89,7 @@ fn evaluate(
     let interp = Interp::new(program);
     interp.set_tracer(tracer(Arc::clone(sources)));
     let entry = interp.entry(&options.entry).ok_or_else(|| {
-        let names = interp
-            .program()
-            .entries
-            .iter()
-            .map(|e| format!("`{}`", e.name));
-        let names: Vec<String> = names.collect();
+        let names: Vec<&str> = interp.program().entries.iter().map(|e| &*e.name).collect();
         format!(
             "there is no entry point `{}`; there are: {}",
             options.entry,
@@ -134,7 +129,7 @@ fn evaluate(
 fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Val>, Stop> {
     let mut args = Vec::with_capacity(entry.params.len());
     for (index, param) in entry.params.iter().enumerate() {
-        let value = read_argument(&mut stdin, &param.ty.ty)
+        let value = interp::read_argument(&mut stdin, &param.ty.ty)
             .map_err(|e| format!("{}: {e}", describe(index, param)))?;
         args.push(value);
     }
@@ -148,20 +143,6 @@ fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Va
         .into()),
         Err(e) => Err(e.to_string().into()),
     }
-}
-
-fn read_argument<R: Read>(stdin: &mut Reader<R>, ty: &Ty) -> Result<Val, String> {
-    if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
-        stdin.skip_unit().map_err(|e| e.to_string())?;
-        return Ok(Val::unit());
-    }
-    let (rank, elem) = ty.peel();
-    let Ty::Scalar(scalar) = elem else {
-        return Err("values of this type have no text or binary form".to_owned());
-    };
-    let expected = ValueType::new(*scalar, rank);
-    let value = stdin.read(expected).map_err(|e| e.to_string())?;
-    Ok(interp::from_value(&value))
 }
 
 fn describe(index: usize, param: &EntryParam) -> String {

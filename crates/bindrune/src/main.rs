@@ -1,12 +1,17 @@
 //! The command line: one module a subcommand; files, terminals, exit codes.
 
+mod backend;
+mod bench;
 mod build;
 mod check_command;
 mod common;
+mod data;
 mod dev;
 mod interpret;
 mod link;
+mod progress;
 mod run;
+mod test;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -28,6 +33,14 @@ enum Command {
     Build(build::Args),
     /// Check a program for errors.
     Check(check_command::Args),
+    /// Hold programs against their test blocks.
+    Test(test::Args),
+    /// Measure how long programs take on the data sets of their test blocks.
+    Bench(bench::Args),
+    /// Compare two results of `bench --json`.
+    Benchcmp(bench::CompareArgs),
+    /// Make random values, or convert values between formats.
+    Data(data::Args),
     /// Look into the compiler: print any stage, go on from IR text.
     Dev(dev::Args),
 }
@@ -48,6 +61,10 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
         Command::Check(args) => check_command::run(args),
+        Command::Test(args) => test::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Benchcmp(args) => bench::compare(args),
+        Command::Data(args) => data::run(args),
         Command::Dev(args) => dev::run(args),
     }
 }

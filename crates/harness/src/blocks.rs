@@ -37,6 +37,19 @@ pub struct Spec {
     pub cases: Vec<Case>,
     /// Entry points that are properties to be searched for counterexamples.
     pub properties: Vec<String>,
+    /// What the optimised program has to consist of.
+    pub structures: Vec<Structure>,
+}
+
+/// How often operations occur in a program after a pipeline of the optimiser.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Structure {
+    /// The line, from 1.
+    pub line: usize,
+    /// The pipeline; the default one if it is not named.
+    pub pipeline: Option<String>,
+    /// Operations, perhaps with where they stand (`/Screma/Screma`), and counts.
+    pub counts: Vec<(String, u64)>,
 }
 
 impl Spec {
@@ -242,10 +255,9 @@ impl<'a> Parser<'a> {
                         let tags = self.braces()?;
                         spec.tags.extend(tags.split_whitespace().map(str::to_owned));
                     }
-                    // Counts of operations at some stage of the reference compiler.
                     "structure" => {
-                        while !self.rest().starts_with('{') && !self.take_word().is_empty() {}
-                        self.braces()?;
+                        let structure = self.structure()?;
+                        spec.structures.push(structure);
                     }
                     "auto" => {
                         if self.take_word() != "output" {
@@ -261,6 +273,29 @@ impl<'a> Parser<'a> {
                 }
             }
         }
+    }
+
+    /// `[pipeline] { operation count ... }`; the first word has been taken.
+    fn structure(&mut self) -> Result<Structure, SpecError> {
+        let line = self.line();
+        let word = self.take_word();
+        let pipeline = (!word.is_empty()).then(|| word.to_owned());
+        let text = self.braces()?;
+        let mut words = text.split_whitespace();
+        let mut counts = Vec::new();
+        while let Some(name) = words.next() {
+            let count = words.next().and_then(|count| count.parse().ok());
+            let Some(count) = count else {
+                let message = format!("how often should `{name}` occur?");
+                return Err(SpecError::new(line, message));
+            };
+            counts.push((name.to_owned(), count));
+        }
+        Ok(Structure {
+            line,
+            pipeline,
+            counts,
+        })
     }
 
     /// Sets the expectation of this block's last case.
@@ -411,7 +446,7 @@ mod tests {
 -- error: out of [a-z]*
 -- random compiled input { [10]i32 } auto output
 -- script input { f 10 }
--- structure gpu { A 1 }
+-- structure gpu { A 1 /B/C 2 }
 -- entry: h
 -- nobench input {} output @ z.out
 entry f = 1
@@ -426,6 +461,11 @@ entry f = 1
         assert_eq!(spec.properties, ["p"]);
         assert_eq!(spec.warnings[0].line, 19);
         assert_eq!(spec.rejected, None);
+        let [structure] = spec.structures.as_slice() else {
+            panic!("one structure: {spec:#?}")
+        };
+        assert_eq!(structure.pipeline.as_deref(), Some("gpu"));
+        assert_eq!(structure.counts, [("A".into(), 1), ("/B/C".into(), 2)]);
         let [one, big, random, script, last] = spec.cases.as_slice() else {
             panic!("five cases: {spec:#?}")
         };

@@ -3,11 +3,12 @@
 
 use crate::failure::Res;
 use crate::value::{Array, Data, Dims, RTy, Val};
-use ::value::Value;
+use ::value::{Reader, Value, ValueType};
 use check::tast::{Dim, Entry, Ty, VarId};
 use half::f16;
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
+use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -54,11 +55,26 @@ pub fn checked(value: &Value, ty: &Ty) -> Result<Val, String> {
         }
         Ty::Scalar(scalar) => Err(format!(
             "expected a value of type {}, found one of type {}",
-            ::value::ValueType::new(*scalar, rank),
+            ValueType::new(*scalar, rank),
             value.value_type()
         )),
         _ => Err("values of this type have no text or binary form".to_owned()),
     }
+}
+
+/// Reads an argument of this type; the error says why it cannot be read.
+pub fn read_argument<R: Read>(reader: &mut Reader<R>, ty: &Ty) -> Result<Val, String> {
+    if matches!(ty, Ty::Tuple(parts) if parts.is_empty()) {
+        reader.skip_unit().map_err(|e| e.to_string())?;
+        return Ok(Val::unit());
+    }
+    let (rank, elem) = ty.peel();
+    let Ty::Scalar(scalar) = elem else {
+        return Err("values of this type have no text or binary form".to_owned());
+    };
+    let expected = ValueType::new(*scalar, rank);
+    let value = reader.read(expected).map_err(|e| e.to_string())?;
+    Ok(from_value(&value))
 }
 
 /// The value in a form that can be printed and written, if there is one for its

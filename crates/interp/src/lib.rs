@@ -33,7 +33,7 @@ mod tree;
 mod value;
 
 pub use failure::{Class, Failure, place};
-pub use interface::{from_value, to_value};
+pub use interface::{from_value, read_argument, to_value};
 pub use shape::push_type;
 pub use show::show;
 pub use value::{RTy, Val};

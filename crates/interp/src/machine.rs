@@ -338,6 +338,10 @@ impl<'a> Machine<'a> {
                 let args = self.args(nodes)?;
                 let types = self.rtys(types)?;
                 self.array_fun(*fun, &types, args, *span)
+                    .map_err(|failure| match failure.places.last() {
+                        Some(last) if last == span => failure,
+                        _ => failure.called(*span),
+                    })
             }
             Node::Intrinsic(fun, types) => {
                 let kind = FunKind::Intrinsic(*fun, self.rtys(types)?.into());

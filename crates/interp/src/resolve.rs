@@ -290,6 +290,13 @@ impl Resolver<'_> {
             ),
             ExpKind::Project(record, label) => {
                 let at = field_index(&record.ty, label);
+                if at == u32::MAX && self.in_sizes > 0 {
+                    // A size of another scope, whose types were not followed up:
+                    // its value is not known here.
+                    let slot = self.frame().fresh();
+                    self.pin(slot);
+                    return Node::Slot(slot);
+                }
                 Node::Field(Box::new(self.exp(record)), at)
             }
             ExpKind::RecordUpdate {

@@ -358,6 +358,40 @@ impl Val {
         Self::array(Dims::from_slice(&[data.len() as i64]), data)
     }
 
+    /// A tuple of these components.
+    pub fn tuple(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::Tuple(Rc::new(parts.into_iter().collect()))
+    }
+
+    /// An array of these rows, if they are of one type and shape and at least one.
+    pub fn rows(rows: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let rows: Vec<Self> = rows.into_iter().collect();
+        let mut out = crate::build::Rows::new(rows.len());
+        let any = !rows.is_empty();
+        for row in rows {
+            out.push(row).ok()?;
+        }
+        any.then(|| out.finish(|| Rc::new(RTy::Unknown)))
+    }
+
+    /// An array without rows of this type.
+    pub fn no_rows(row: &Rc<RTy>) -> Self {
+        Self::Array(Rc::new(Array::empty_of(row)))
+    }
+
+    /// A value of a sum type: its constructor's number, and the payload.
+    pub fn constructed(number: u32, parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::Sum(Rc::new((number, parts.into_iter().collect())))
+    }
+
+    /// The row of an array at a place, if there is one.
+    pub fn row_at(&self, i: i64) -> Option<Self> {
+        match self {
+            Self::Array(array) if i >= 0 && i < array.len() as i64 => Some(array.row(i as usize)),
+            _ => None,
+        }
+    }
+
     /// A pair.
     pub fn pair(x: Self, y: Self) -> Self {
         Self::Tuple(Rc::new(Parts::from_iter([x, y])))

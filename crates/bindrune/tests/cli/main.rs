@@ -7,3 +7,5 @@ mod compile;
 mod executable;
 mod process;
 mod surroundings;
+mod testing;
+mod tools;

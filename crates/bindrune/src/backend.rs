@@ -1,0 +1,134 @@
+//! What programs run on, for the commands that run many: names of backends, and
+//! executables that are built and called in processes of their own.
+
+use harness::process::{End, run};
+use harness::programs::{Outcome, first_line, results};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// A backend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backend {
+    /// The interpreter.
+    Interp,
+    /// Compiled code on all cores.
+    Cpu,
+    /// Compiled code on one core.
+    Sequential,
+}
+
+impl Backend {
+    /// The names that a user can give, the reference compiler's among them.
+    pub const NAMES: [&'static str; 5] = ["cpu", "multicore", "c", "interp", "interpreter"];
+
+    /// The backend of one of the names.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "interp" | "interpreter" => Self::Interp,
+            "c" => Self::Sequential,
+            _ => Self::Cpu,
+        }
+    }
+
+    /// Tags of programs and cases that are not for this backend.
+    pub fn excluded(self, name: &str) -> Vec<String> {
+        let names: &[&str] = match self {
+            Self::Interp => &["no_interp", "compiled"],
+            Self::Cpu => &["no_cpu", "no_multicore"],
+            Self::Sequential => &["no_c"],
+        };
+        let own = format!("no_{name}");
+        let all = names.iter().map(|name| (*name).to_owned());
+        all.chain([own]).collect()
+    }
+
+    /// Options of executables that make them what the backend promises.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Sequential => &["--num-threads=1"],
+            Self::Interp | Self::Cpu => &[],
+        }
+    }
+}
+
+/// An executable made of a program.
+pub struct Executable {
+    path: PathBuf,
+    backend: Backend,
+}
+
+impl Executable {
+    /// Builds `source` into `path` with this very program. The error says why the
+    /// compiler fails.
+    pub fn build(
+        source: &Path,
+        path: PathBuf,
+        backend: Backend,
+        limit: Duration,
+    ) -> Result<Self, String> {
+        let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
+        let (compiler, name) = (compiler.to_string_lossy(), source.to_string_lossy());
+        let output = path.to_string_lossy();
+        let finished = run(&[&compiler, "build", &name, "-o", &output], b"", limit)?;
+        match finished.end {
+            End::Code(0) => Ok(Self { path, backend }),
+            End::Timeout => Err("compiling does not end in time".to_owned()),
+            End::Signal(signal) => Err(format!(
+                "the compiler crashes: signal {signal}: {}",
+                first_line(&finished.stderr)
+            )),
+            End::Code(_) if finished.stderr.contains("panicked at") => Err(format!(
+                "the compiler panics: {}",
+                first_line(&finished.stderr)
+            )),
+            End::Code(_) => {
+                let errors = finished
+                    .stderr
+                    .lines()
+                    .find(|line| line.starts_with("error"));
+                Err(first_line(errors.unwrap_or(&finished.stderr)))
+            }
+        }
+    }
+
+    /// Calls an entry point; results are read back if that is wanted.
+    pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
+        let path = self.path.to_string_lossy();
+        let mut args = vec![&*path, "-e", entry];
+        args.extend(self.backend.options());
+        args.extend(call.options.iter().map(String::as_str));
+        args.push(if call.results { "-b" } else { "-n" });
+        let finished = match run(&args, input, call.limit) {
+            Ok(finished) => finished,
+            Err(why) => return Outcome::Broken(why),
+        };
+        match finished.end {
+            End::Code(0) if call.results => match results(&finished.stdout) {
+                Ok(values) => Outcome::Values(values),
+                Err(why) => Outcome::Broken(why),
+            },
+            End::Code(0) => Outcome::Values(Vec::new()),
+            End::Code(1) => Outcome::Failure(finished.stderr),
+            End::Code(code) => Outcome::Broken(format!("it ends with exit code {code}")),
+            End::Signal(signal) => Outcome::Broken(format!("it crashes: signal {signal}")),
+            End::Timeout => Outcome::Broken("it does not end in time".to_owned()),
+        }
+    }
+}
+
+/// How an executable is called.
+pub struct Call<'a> {
+    /// Further options.
+    pub options: &'a [String],
+    /// Whether the results are wanted.
+    pub results: bool,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// A folder for executables, removed when it is dropped.
+pub fn work_folder() -> Result<tempfile::TempDir, ExitCode> {
+    tempfile::tempdir()
+        .map_err(|e| crate::common::fail(format_args!("cannot make a temporary folder: {e}")))
+}

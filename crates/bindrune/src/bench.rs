@@ -1,0 +1,271 @@
+//! `bindrune bench`: how long entry points take.
+//!
+//! Each data set is run once to warm up and then at least `--runs` times and half
+//! a second. If the mean is not certain enough then, runs are added until it is. The
+//! results of the first runs are held against the test block.
+
+mod compare;
+mod measure;
+
+pub use compare::{Args as CompareArgs, run as compare};
+
+use crate::backend::{self, Backend, Executable};
+use crate::common;
+use crate::progress::Progress;
+use harness::oracle::Oracle;
+use harness::programs::find;
+use harness::{Case, Data};
+use measure::{Limits, Measured, Statistics, Target};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Arguments of `bench`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Programs, and folders that are searched for programs.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `interp`.
+    #[arg(long, default_value = "cpu", value_parser = Backend::NAMES)]
+    backend: String,
+    /// How many runs there are at least.
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 10)]
+    runs: u64,
+    /// Write run times to a file, in the reference compiler's form.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Run only the entry point of this name.
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+    /// Leave out data sets with this tag.
+    #[arg(long, value_name = "TAG")]
+    exclude_case: Vec<String>,
+    /// Leave out programs whose path this regular expression fits.
+    #[arg(long, value_name = "REGEX")]
+    ignore_files: Vec<String>,
+    /// Do not add runs to those that are asked for.
+    #[arg(long)]
+    no_convergence_phase: bool,
+    /// How long runs are added, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    convergence_max_seconds: u64,
+    /// How many seconds all runs of a data set may take; forever if negative.
+    #[arg(long, value_name = "SECONDS", default_value_t = -1, allow_hyphen_values = true)]
+    timeout: i64,
+    /// An option for executables, such as `--num-threads=2`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_option: Vec<String>,
+}
+
+/// Runs the benchmarks.
+pub fn run(args: Args) -> ExitCode {
+    match go(&args) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn go(args: &Args) -> Result<ExitCode, ExitCode> {
+    let ignored = ignored(&args.ignore_files)?;
+    let mut files = Vec::new();
+    for path in &args.paths {
+        files.extend(find(path).map_err(common::fail)?);
+    }
+    files.retain(|file| {
+        !ignored
+            .iter()
+            .any(|regex| regex.is_match(&file.to_string_lossy()))
+    });
+    let backend = Backend::from_name(&args.backend);
+    let mut excluded = backend.excluded(&args.backend);
+    excluded.retain(|tag| tag != "compiled");
+    excluded.extend(["disable", "nobench"].map(str::to_owned));
+    excluded.extend(args.exclude_case.iter().cloned());
+    let bench = Bench {
+        backend,
+        excluded,
+        entry: args.entry_point.as_deref(),
+        limits: Limits {
+            runs: args.runs.max(1),
+            converge: (!args.no_convergence_phase)
+                .then(|| Duration::from_secs(args.convergence_max_seconds)),
+            timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
+        },
+        pass: &args.pass_option,
+        work: backend::work_folder()?,
+    };
+    let progress = Progress::new(files.len(), false);
+    let (mut json, mut failed) = (Map::new(), false);
+    for file in &files {
+        progress.begin(&file.to_string_lossy());
+        let (lines, wrong) = bench.program(file, &mut json);
+        failed |= wrong;
+        progress.pause(|| common::put(&lines))?;
+        progress.end(wrong, &[]);
+    }
+    progress.finish();
+    if let Some(file) = &args.json {
+        let text = format!("{:#}\n", Value::Object(json));
+        std::fs::write(file, text)
+            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+    }
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn ignored(patterns: &[String]) -> Result<Vec<regex_lite::Regex>, ExitCode> {
+    let compiled = patterns.iter().map(|pattern| {
+        regex_lite::Regex::new(pattern)
+            .map_err(|e| common::fail(format_args!("the pattern `{pattern}`: {e}")))
+    });
+    compiled.collect()
+}
+
+/// What is asked for.
+struct Bench<'a> {
+    backend: Backend,
+    excluded: Vec<String>,
+    entry: Option<&'a str>,
+    limits: Limits,
+    pass: &'a [String],
+    work: tempfile::TempDir,
+}
+
+impl Bench<'_> {
+    /// Runs a program's data sets: what to show, and whether anything failed.
+    fn program(&self, file: &Path, json: &mut Map<String, Value>) -> (String, bool) {
+        let mut lines: Vec<String> = Vec::new();
+        let mut failed = false;
+        let name = file.display().to_string();
+        let failure = |what: String| (format!("{name}: {what}\n"), true);
+        let text = match std::fs::read(file) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(e) => return failure(e.to_string()),
+        };
+        let spec = match harness::parse_blocks(&text) {
+            Ok(spec) => spec,
+            Err(e) => return failure(format!("test blocks: {e}")),
+        };
+        let wanted = |case: &&Case| !case.tags.iter().any(|tag| self.excluded.contains(tag));
+        let cases: Vec<(usize, &Case)> = spec
+            .cases
+            .iter()
+            .enumerate()
+            .filter(|(_, case)| wanted(case))
+            .filter(|(_, case)| !matches!(case.expected, harness::Expected::Error(_)))
+            .collect();
+        if cases.is_empty() || spec.tags.iter().any(|tag| self.excluded.contains(tag)) {
+            return (String::new(), false);
+        }
+        let (session, program) = common::check(file);
+        let program = match common::report(&session, program) {
+            Ok(program) => Arc::new(program),
+            Err(_) => return failure("it is not accepted".to_owned()),
+        };
+        let folder = file.parent().unwrap_or(file);
+        let forever = Duration::from_secs(u64::from(u32::MAX));
+        let limit = self.limits.timeout.unwrap_or(forever);
+        let oracle = Oracle::new(program, &session.sources, folder, limit);
+        let executable = if self.backend == Backend::Interp {
+            None
+        } else {
+            let path = self.work.path().join("program");
+            match Executable::build(file, path, self.backend, forever) {
+                Ok(executable) => Some(executable),
+                Err(why) => return failure(why),
+            }
+        };
+        let mut entries: Vec<&str> = Vec::new();
+        for entry in cases.iter().flat_map(|(_, case)| case.entries.iter()) {
+            let asked = self.entry.is_none_or(|only| only == entry);
+            if asked && !entries.contains(&entry.as_str()) {
+                entries.push(entry);
+            }
+        }
+        for entry in entries {
+            let key = if entry == "main" {
+                name.clone()
+            } else {
+                format!("{name}:{entry}")
+            };
+            lines.push(key.clone());
+            let mut datasets = Map::new();
+            let own = cases
+                .iter()
+                .filter(|(_, case)| case.entries.iter().any(|e| e == entry));
+            let own: Vec<_> = own.map(|(at, case)| (dataset(*at, case), *case)).collect();
+            let width = own
+                .iter()
+                .map(|(name, _)| name.chars().count())
+                .max()
+                .unwrap_or(0);
+            for (dataset, case) in own {
+                let target = Target {
+                    oracle: &oracle,
+                    executable: executable.as_ref(),
+                    folder,
+                    case,
+                    entry,
+                    pass: self.pass,
+                    work: self.work.path(),
+                };
+                match target.measure(&self.limits) {
+                    Ok(measured) => {
+                        lines.push(format!("  {dataset:width$}  {}", shown(&measured)));
+                        datasets.insert(
+                            dataset,
+                            json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr }),
+                        );
+                    }
+                    Err(why) => {
+                        failed = true;
+                        lines.push(format!("  {dataset:width$}  failed: {why}"));
+                        datasets.insert(dataset, json!(why));
+                    }
+                }
+            }
+            json.insert(key, json!({ "datasets": datasets }));
+        }
+        lines.push(String::new());
+        (lines.join("\n"), failed)
+    }
+}
+
+/// The mean with its confidence interval.
+fn shown(measured: &Measured) -> String {
+    let statistics = Statistics::of(&measured.micros);
+    format!(
+        "{:>12.0} us (95 % between {:.1} and {:.1}; {} runs)",
+        statistics.mean,
+        statistics.mean - statistics.margin,
+        statistics.mean + statistics.margin,
+        measured.micros.len()
+    )
+}
+
+/// The name of a data set: its own, or one made of its input.
+fn dataset(at: usize, case: &Case) -> String {
+    if let Some(name) = &case.name {
+        return name.clone();
+    }
+    match &case.input {
+        Data::File(path) | Data::ScriptFile(path) => path.display().to_string(),
+        Data::Random(types) | Data::Script(types) => {
+            types.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        Data::Text(text, _) => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let words = words.join(" ");
+            let mut short: String = words.chars().take(25).collect();
+            if short.len() < words.len() {
+                short.push_str("...");
+            }
+            format!("#{at} (\"{short}\")")
+        }
+    }
+}

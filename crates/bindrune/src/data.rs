@@ -1,0 +1,200 @@
+//! `bindrune data`: random values, and values from one format to another.
+//!
+//! Options act on those behind them, as they do in the reference compiler's
+//! `dataset`; so the arguments are kept in their order.
+
+use crate::common;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use harness::random::{Bounds, generate, parse};
+use prim::ScalarType;
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+use value::{Reader, Value, write_binary, write_text};
+
+/// The options in their order.
+pub struct Args {
+    steps: Vec<Step>,
+}
+
+/// One option.
+#[derive(Clone, PartialEq, Debug)]
+enum Step {
+    Form(Form),
+    Seed(u64),
+    Bounds(ScalarType, String),
+    Generate(String),
+}
+
+/// How values are written.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Form {
+    Text,
+    Binary,
+    Type,
+}
+
+/// Names of switches with what they mean.
+const FORMS: [(&str, Option<char>, Form, &str); 3] = [
+    (
+        "binary",
+        Some('b'),
+        Form::Binary,
+        "Write values behind this in the binary format",
+    ),
+    (
+        "text",
+        None,
+        Form::Text,
+        "Write values behind this in the text format, which is the default",
+    ),
+    (
+        "type",
+        Some('t'),
+        Form::Type,
+        "Write the types of values behind this instead of the values",
+    ),
+];
+
+impl clap::Args for Args {
+    fn augment_args(cmd: Command) -> Command {
+        let mut cmd = cmd.arg(
+            Arg::new("generate")
+                .short('g')
+                .long("generate")
+                .value_name("TYPE")
+                .action(ArgAction::Append)
+                .allow_hyphen_values(true)
+                .help("Make a random value of a type such as `[1000]f32`, or write a value"),
+        );
+        for (name, short, _, help) in FORMS {
+            let mut arg = Arg::new(name)
+                .long(name)
+                .action(ArgAction::Append)
+                .num_args(0)
+                .default_missing_value("yes")
+                .help(help);
+            if let Some(short) = short {
+                arg = arg.short(short);
+            }
+            cmd = cmd.arg(arg);
+        }
+        cmd = cmd.arg(
+            Arg::new("seed")
+                .short('s')
+                .long("seed")
+                .value_name("INT")
+                .action(ArgAction::Append)
+                .value_parser(clap::value_parser!(i64))
+                .allow_hyphen_values(true)
+                .help("The seed of values behind this; 1 by default"),
+        );
+        for ty in ScalarType::ALL {
+            cmd = cmd.arg(
+                Arg::new(ty.name())
+                    .long(format!("{ty}-bounds"))
+                    .value_name("MIN:MAX")
+                    .action(ArgAction::Append)
+                    .allow_hyphen_values(true)
+                    .help(format!("Bounds of elements of type {ty} behind this")),
+            );
+        }
+        cmd
+    }
+
+    fn augment_args_for_update(cmd: Command) -> Command {
+        Self::augment_args(cmd)
+    }
+}
+
+impl clap::FromArgMatches for Args {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut steps: Vec<(usize, Step)> = Vec::new();
+        let mut add = |name: &str, make: &dyn Fn(String) -> Step| {
+            let (Some(places), Some(values)) =
+                (matches.indices_of(name), matches.get_many::<String>(name))
+            else {
+                return;
+            };
+            steps.extend(places.zip(values.map(|value| make(value.clone()))));
+        };
+        add("generate", &Step::Generate);
+        for (name, _, form, _) in FORMS {
+            add(name, &|_| Step::Form(form));
+        }
+        for ty in ScalarType::ALL {
+            add(ty.name(), &|text| Step::Bounds(*ty, text));
+        }
+        if let (Some(places), Some(values)) =
+            (matches.indices_of("seed"), matches.get_many::<i64>("seed"))
+        {
+            let seeds = values.map(|seed| Step::Seed(seed.cast_unsigned()));
+            steps.extend(places.zip(seeds));
+        }
+        steps.sort_by_key(|(place, _)| *place);
+        Ok(Self {
+            steps: steps.into_iter().map(|(_, step)| step).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Makes or converts values.
+pub fn run(args: Args) -> ExitCode {
+    match write_all(&args.steps) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => common::fail(message),
+    }
+}
+
+fn write_all(steps: &[Step]) -> Result<(), String> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let (mut form, mut bounds, mut seed) = (Form::Text, Bounds::default(), 1u64);
+    let mut made = 0u64;
+    for step in steps {
+        match step {
+            Step::Form(new) => form = *new,
+            Step::Seed(new) => seed = *new,
+            Step::Bounds(ty, text) => bounds.set(*ty, text)?,
+            Step::Generate(text) => {
+                let wanted = parse(text)?;
+                if wanted.is_empty() {
+                    return Err("nothing is to be made; give a type such as `[10]i32`".to_owned());
+                }
+                let values = generate(&wanted, &bounds, seed.wrapping_add(made << 20))?;
+                made += values.len() as u64;
+                for value in values {
+                    write(&mut out, &value, form)?;
+                }
+            }
+        }
+    }
+    if !steps.iter().any(|step| matches!(step, Step::Generate(_))) {
+        let stdin = Reader::stdin().map_err(|e| format!("cannot read standard input: {e}"));
+        let mut stdin = stdin?;
+        while let Some(value) = stdin.read_any().map_err(|e| e.to_string())? {
+            write(&mut out, &value, form)?;
+        }
+    }
+    out.flush().map_err(|e| unwritten(&e))
+}
+
+fn write(out: &mut dyn Write, value: &Value, form: Form) -> Result<(), String> {
+    let written = match form {
+        Form::Text => write_text(out, value).and_then(|()| out.write_all(b"\n")),
+        Form::Binary => write_binary(out, value),
+        Form::Type => {
+            let mut dims = value.shape().iter();
+            dims.try_for_each(|dim| write!(out, "[{dim}]"))
+                .and_then(|()| writeln!(out, "{}", value.scalar_type()))
+        }
+    };
+    written.map_err(|e| unwritten(&e))
+}
+
+fn unwritten(e: &std::io::Error) -> String {
+    format!("cannot write the values: {e}")
+}

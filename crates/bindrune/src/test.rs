@@ -1,0 +1,160 @@
+//! `bindrune test`: programs held against their test blocks.
+//!
+//! Programs are checked in this process. Compiled ones are built and run in
+//! processes of their own, so that a crash or a hang is a failure like others;
+//! interpreted ones have a time limit. [`program`] takes one program as far as it
+//! comes, [`report`] says what became of all.
+
+mod program;
+mod report;
+
+use crate::backend::{self, Backend};
+use crate::common;
+use crate::progress::Progress;
+use harness::programs::{by_workers, find};
+use program::Report;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Arguments of `test`.
+#[derive(clap::Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "they are switches of the command line"
+)]
+pub struct Args {
+    /// Programs, and folders that are searched for programs.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `interp`.
+    #[arg(long, default_value = "cpu", value_parser = Backend::NAMES)]
+    backend: String,
+    /// Run compiled code; this is the default.
+    #[arg(short = 'c', conflicts_with = "interpreted")]
+    compiled: bool,
+    /// Run in the interpreter.
+    #[arg(short = 'i')]
+    interpreted: bool,
+    /// Compile the programs, but do not run them.
+    #[arg(short = 'C')]
+    compile_only: bool,
+    /// Check the programs, but neither compile nor run them.
+    #[arg(short = 't', short_alias = 'I')]
+    check_only: bool,
+    /// Leave out programs and cases with this tag.
+    #[arg(long, value_name = "TAG")]
+    exclude: Vec<String>,
+    /// Run only the entry point of this name.
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+    /// How many programs to work on at a time; as many as there are processors.
+    #[arg(long, value_name = "N")]
+    concurrency: Option<usize>,
+    /// Write what became of each program and case to a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// How many seconds compiling a program, or one call, may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    timeout: u64,
+    /// An option for executables, such as `--num-threads=2`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_option: Vec<String>,
+    /// The seed of the values that properties are tried with.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// No progress bar, also on a terminal.
+    #[arg(long)]
+    no_terminal: bool,
+}
+
+/// What is asked for, in the terms of one program.
+pub struct Options {
+    /// What runs the programs.
+    pub backend: Backend,
+    /// How far to go.
+    pub depth: Depth,
+    /// Tags of what is left out.
+    pub excluded: Vec<String>,
+    /// The only entry point to run.
+    pub entry: Option<String>,
+    /// How long a step may take.
+    pub limit: Duration,
+    /// Options for executables.
+    pub pass: Vec<String>,
+    /// The seed of properties.
+    pub seed: u64,
+}
+
+/// How far to go with a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Check it.
+    Check,
+    /// Compile it, too.
+    Compile,
+    /// Run its cases, too.
+    Run,
+}
+
+/// Tests the programs.
+pub fn run(args: Args) -> ExitCode {
+    match go(&args) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn go(args: &Args) -> Result<ExitCode, ExitCode> {
+    let mut files = Vec::new();
+    for path in &args.paths {
+        files.extend(find(path).map_err(common::fail)?);
+    }
+    files.dedup();
+    let name = if args.interpreted {
+        "interp"
+    } else {
+        &args.backend
+    };
+    let backend = Backend::from_name(name);
+    let mut excluded = backend.excluded(name);
+    excluded.extend(["disable".to_owned(), "notest".to_owned()]);
+    excluded.extend(args.exclude.iter().cloned());
+    let options = Options {
+        backend,
+        depth: match (args.check_only, args.compile_only) {
+            (true, _) => Depth::Check,
+            (_, true) => Depth::Compile,
+            _ => Depth::Run,
+        },
+        excluded,
+        entry: args.entry_point.clone(),
+        limit: Duration::from_secs(args.timeout.max(1)),
+        pass: args.pass_option.clone(),
+        seed: args.seed,
+    };
+    let work = backend::work_folder()?;
+    let start = Instant::now();
+    let progress = Progress::new(files.len(), args.no_terminal);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = args.concurrency.unwrap_or(cores).max(1);
+    let reports: Vec<Report> = by_workers(workers, &files, |worker, file| {
+        progress.begin(&file.to_string_lossy());
+        let executable = work.path().join(format!("program-{worker}"));
+        let report = program::test(file, executable, &options);
+        progress.end(!report.failures.is_empty(), &report.lines());
+        report
+    });
+    progress.finish();
+    if let Some(file) = &args.json {
+        let text = report::json(&reports, name);
+        std::fs::write(file, text)
+            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+    }
+    common::put(&report::summary(&reports, &options, start.elapsed()))?;
+    let failed = reports.iter().any(|report| !report.failures.is_empty());
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}

@@ -1,0 +1,293 @@
+//! One program: checked, compiled, its cases run, its properties tried.
+
+use super::{Depth, Options};
+use crate::backend::{Backend, Call, Executable};
+use crate::common;
+use check::tast::Program;
+use driver::Failure;
+use harness::oracle::Oracle;
+use harness::programs::{Outcome, first_line, judge};
+use harness::{Case, Data, Expected, Pattern, Spec, property};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syntax::diag::Diagnostic;
+use syntax::render::render;
+
+/// What became of a program.
+#[derive(Default)]
+pub struct Report {
+    /// Its path.
+    pub name: String,
+    /// Whether its test blocks want it rejected.
+    pub to_reject: bool,
+    /// Whether it was rejected, with whatever message.
+    pub rejected: bool,
+    /// Why it was left out.
+    pub left_out: Option<String>,
+    /// Whether it was checked without errors.
+    pub checked: bool,
+    /// Whether it was compiled.
+    pub compiled: bool,
+    /// How many calls gave what they should.
+    pub passed: usize,
+    /// How many of them were failures that were expected.
+    pub passed_failures: usize,
+    /// How many calls were expected to fail.
+    pub expected_failures: usize,
+    /// How many calls there were.
+    pub calls: usize,
+    /// How many were left out.
+    pub skipped: usize,
+    /// What went wrong: where, and what.
+    pub failures: Vec<(String, String)>,
+}
+
+impl Report {
+    fn fail(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.failures.push((place.into(), what.into()));
+    }
+
+    /// What went wrong, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let failures = self.failures.iter();
+        failures
+            .map(|(place, what)| {
+                let sep = if place.is_empty() { "" } else { ": " };
+                format!("{}: {place}{sep}{what}", self.name)
+            })
+            .collect()
+    }
+}
+
+/// Takes a program as far as it comes.
+pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
+    let mut report = Report {
+        name: file.display().to_string(),
+        ..Report::default()
+    };
+    let spec = std::fs::read(file)
+        .map_err(|e| e.to_string())
+        .and_then(|bytes| {
+            harness::parse_blocks(&String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string())
+        });
+    let spec = match spec {
+        Ok(spec) => spec,
+        Err(why) => {
+            report.fail("", format!("test blocks: {why}"));
+            return report;
+        }
+    };
+    if let Some(tag) = spec.tags.iter().find(|tag| options.excluded.contains(tag)) {
+        report.left_out = Some(format!("tag {tag}"));
+        return report;
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        tested(file, &spec, executable, options, &mut report);
+    }));
+    if outcome.is_err() {
+        report.fail("", "the compiler panics");
+    }
+    report
+}
+
+fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, report: &mut Report) {
+    report.to_reject = spec.rejected.is_some();
+    let (session, program) = common::check(file);
+    let show = |diagnostics: &[Diagnostic]| {
+        let shown = diagnostics
+            .iter()
+            .map(|d| render(d, &session.sources, false));
+        shown.collect::<Vec<_>>().join("\n")
+    };
+    let program = match (program, &spec.rejected) {
+        (Err(Failure(errors)), Some(pattern)) => {
+            report.rejected = true;
+            match matches(pattern, &errors, &show(&errors)) {
+                Ok(true) => {}
+                Ok(false) => report.fail(
+                    "",
+                    format!(
+                        "rejected with another message than `{}`: {}",
+                        pattern.regex,
+                        first_line(&show(&errors))
+                    ),
+                ),
+                Err(why) => report.fail("", why),
+            }
+            return;
+        }
+        (Err(Failure(errors)), None) => {
+            report.fail("", format!("not accepted: {}", first_line(&show(&errors))));
+            return;
+        }
+        (Ok(_), Some(pattern)) => {
+            let text = format!("accepted, should be rejected with `{}`", pattern.regex);
+            report.fail("", text);
+            return;
+        }
+        (Ok(program), None) => program,
+    };
+    report.checked = true;
+    for pattern in &spec.warnings {
+        match matches(pattern, &session.warnings, &show(&session.warnings)) {
+            Ok(true) => {}
+            Ok(false) => report.fail("", format!("no warning matches `{}`", pattern.regex)),
+            Err(why) => report.fail("", why),
+        }
+    }
+    if options.depth == Depth::Check {
+        return;
+    }
+    let compiled = match options.backend {
+        Backend::Interp => None,
+        backend => {
+            // What has nothing to run need not be linked, but must compile.
+            match Executable::build(file, executable, backend, options.limit) {
+                Ok(executable) => Some(executable),
+                Err(why) => {
+                    report.fail("", format!("not compiled: {why}"));
+                    return;
+                }
+            }
+        }
+    };
+    report.compiled = true;
+    if options.depth == Depth::Compile {
+        return;
+    }
+    run_cases(
+        file,
+        spec,
+        program,
+        &session,
+        compiled.as_ref(),
+        options,
+        report,
+    );
+}
+
+/// Whether some diagnostic, by itself or all in one text, fits the pattern.
+fn matches(pattern: &Pattern, diagnostics: &[Diagnostic], shown: &str) -> Result<bool, String> {
+    let mut texts: Vec<String> = vec![shown.to_owned()];
+    texts.extend(diagnostics.iter().map(|d| {
+        let labels = d
+            .primary
+            .iter()
+            .chain(&d.secondary)
+            .map(|label| &label.text);
+        let all = std::iter::once(&d.message).chain(labels);
+        let all: Vec<&str> = all
+            .chain(&d.notes)
+            .chain(&d.hints)
+            .map(String::as_str)
+            .collect();
+        all.join("\n")
+    }));
+    // Lines may be broken in other places than the pattern's author saw.
+    texts.push(shown.split_whitespace().collect::<Vec<_>>().join(" "));
+    for text in texts {
+        if pattern.matches(&text).map_err(|e| e.to_string())? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn run_cases(
+    file: &Path,
+    spec: &Spec,
+    program: Program,
+    session: &driver::Session,
+    executable: Option<&Executable>,
+    options: &Options,
+    report: &mut Report,
+) {
+    let folder = file.parent().unwrap_or(file);
+    let oracle = Oracle::new(Arc::new(program), &session.sources, folder, options.limit);
+    for case in &spec.cases {
+        for entry in case.entries.iter() {
+            if options.entry.as_ref().is_some_and(|only| only != entry) {
+                continue;
+            }
+            if case.tags.iter().any(|tag| options.excluded.contains(tag)) {
+                report.skipped += 1;
+                continue;
+            }
+            report.calls += 1;
+            let fails = matches!(case.expected, Expected::Error(_));
+            report.expected_failures += usize::from(fails);
+            match call(&oracle, case, entry, folder, executable, options) {
+                Ok(()) => {
+                    report.passed += 1;
+                    report.passed_failures += usize::from(fails);
+                }
+                Err(what) => {
+                    let name = case
+                        .name
+                        .as_ref()
+                        .map_or(String::new(), |n| format!(" \"{n}\""));
+                    report.fail(format!("line {}, {entry}{name}", case.line), what);
+                }
+            }
+        }
+    }
+    for name in &spec.properties {
+        if options.entry.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
+        report.calls += 1;
+        match property::try_out(&oracle, name, options.seed) {
+            Ok(()) => report.passed += 1,
+            Err(what) => report.fail(format!("property {name}"), what),
+        }
+    }
+}
+
+fn call(
+    oracle: &Oracle<'_>,
+    case: &Case,
+    entry: &str,
+    folder: &Path,
+    executable: Option<&Executable>,
+    options: &Options,
+) -> Result<(), String> {
+    let point = oracle.entry(entry)?;
+    let Some(executable) = executable else {
+        let args = oracle.arguments(&case.input, point);
+        let args = match (args, &case.expected) {
+            (Ok(args), _) => args,
+            // Values that cannot be read are a failure, too.
+            (Err(why), Expected::Error(_)) => {
+                return judge(case, &Outcome::Failure(why), folder, no_values);
+            }
+            (Err(why), _) => return Err(why),
+        };
+        let outcome = oracle.call(point, args);
+        if case.expected == Expected::Auto && matches!(outcome, Outcome::Values(_)) {
+            return Ok(());
+        }
+        return judge(case, &outcome, folder, no_values);
+    };
+    let input = match &case.input {
+        Data::Script(_) | Data::ScriptFile(_) => {
+            let args = oracle.arguments(&case.input, point)?;
+            oracle.encode(point, &args)?
+        }
+        data => data.bytes(folder).map_err(|e| e.to_string())?,
+    };
+    let outcome = executable.call(
+        entry,
+        &input,
+        &Call {
+            options: &options.pass,
+            results: matches!(case.expected, Expected::Values(_) | Expected::Auto),
+            limit: options.limit,
+        },
+    );
+    judge(case, &outcome, folder, || oracle.auto(case, point))
+}
+
+fn no_values() -> Result<Vec<value::Value>, String> {
+    Err("there is nothing to compare with".to_owned())
+}

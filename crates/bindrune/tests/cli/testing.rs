@@ -1,0 +1,155 @@
+//! `run --backend interp` and `test`: the interpreter as users meet it, and
+//! programs held against their test blocks.
+
+use crate::process::{Folder, SAMPLE, bindrune};
+
+#[test]
+fn the_interpreter_does_what_compiled_code_does() {
+    let folder = Folder::new();
+    let program = folder.file("sample.fut", SAMPLE);
+    let both = |entry: &str, stdin: &str| {
+        let run =
+            |backend: &str| bindrune(&["run", "--backend", backend, &program, "-e", entry], stdin);
+        let (interpreted, compiled) = (run("interp"), run("cpu"));
+        assert_eq!(
+            (interpreted.code, interpreted.text(), &interpreted.stderr),
+            (compiled.code, compiled.text(), &compiled.stderr),
+            "{entry}"
+        );
+        interpreted
+    };
+    let done = both("main", "[1, 2, 3]").quiet();
+    assert_eq!(done.text(), "6i32\n");
+    both("both", "1 3").quiet();
+    both("nothing", "1").quiet();
+    both("squares", "4").quiet();
+    both("dot", "[1, 2] [3, 4]").quiet();
+    both("dot", "[1, 2] [3]").fails(&["invalid sizes"]);
+    both("gather", "[1, 2] [0, 2]").fails(&["Index [2] out of bounds", "Backtrace"]);
+    both("divide", "3 1").fails(&["division by zero"]);
+    both("positive", "[1, 0]").fails(&["Assertion is false: (x > 0)"]);
+    both("fit", "[1, 2] [3]").fails(&["cannot match shape of type \"[2]i32\""]);
+    both("fill", "-1 2").fails(&["Negative size"]);
+    both("record", "1").fails(&["no text or binary form"]);
+    both("main", "[1, 2").fails(&["argument 1"]);
+    both("main", "[1] 2").fails(&["more input"]);
+    both("absent", "").fails(&["no entry point `absent`"]);
+}
+
+#[test]
+fn the_interpreter_runs_what_is_not_compiled_yet() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "p.fut",
+        "entry accs (n: i64) : []i64 =\n  \
+         let put (acc: *intrinsics.acc ([n]i64)) (i: i64) = intrinsics.acc_write acc i (i * i)\n  \
+         in intrinsics.scatter_stream (replicate n 0) put (iota (n - 1))\n\
+         entry view (xs: []i32) : [][]i32 = intrinsics.flat_index_2d xs 1 2 2 2 1\n\
+         entry traced (x: i32) : i32 = trace (x + 1)\n\
+         entry derived (x: f32) : f32 = jvp (\\y -> y * y) x 1\n",
+    );
+    let run = |entry: &str, stdin: &str| {
+        let args = ["run", "--backend", "interp", &program, "-e", entry];
+        bindrune(&args, stdin)
+    };
+    let done = run("accs", "4").quiet();
+    assert_eq!(done.text(), "[0i64, 1i64, 4i64, 0i64]\n");
+    let done = run("view", "[0, 1, 2, 3, 4]").quiet();
+    assert_eq!(done.text(), "[[1i32, 2i32], [3i32, 4i32]]\n");
+    run("view", "[0, 1, 2]").fails(&["out of bounds for array of shape [3]"]);
+    let traced = run("traced", "41");
+    assert_eq!((traced.code, traced.text()), (0, "42i32\n"));
+    assert!(traced.stderr.contains("42i32"), "{}", traced.stderr);
+    run("derived", "1").fails(&["not supported yet: automatic differentiation"]);
+}
+
+const TESTED: &str = "\
+-- A sum.
+-- ==
+-- entry: sum
+-- input { [1, 2, 3] } output { 6 }
+-- random input { [100]i32 } auto output
+-- script input { numbers 4i64 } output { 6 }
+-- input @ numbers.in output { 10 }
+entry sum (xs: []i32) : i32 = reduce (+) 0 xs
+entry numbers (n: i64) : []i32 = map i32.i64 (iota n)
+-- ==
+-- entry: nth
+-- input { [1, 2, 3] 3i64 } error: out of bounds
+-- compiled input { [1, 2, 3] 2i64 } output { 3 }
+entry nth (xs: []i32) (i: i64) : i32 = xs[i]
+";
+
+#[test]
+fn test_blocks_of_every_form_pass_on_every_backend() {
+    let folder = Folder::new();
+    let program = folder.file("p.fut", TESTED);
+    folder.file("numbers.in", "[1, 2, 3, 4]\n");
+    let wrong = folder.file(
+        "wrong.fut",
+        "-- ==\n-- error: nothing is called\nentry main (x: i32) = y\n",
+    );
+    let done = bindrune(&["test", "-i", &program], "").quiet();
+    assert!(
+        done.text().contains("calls              5 of 5"),
+        "{}",
+        done.text()
+    );
+    for backend in ["cpu", "c"] {
+        let done = bindrune(&["test", "--backend", backend, &program], "").quiet();
+        assert!(
+            done.text().contains("calls              6 of 6"),
+            "{}",
+            done.text()
+        );
+    }
+    let done = bindrune(&["test", "-C", &program], "").quiet();
+    assert!(
+        done.text().contains("compiled           1 of 1"),
+        "{}",
+        done.text()
+    );
+    let failed = bindrune(&["test", "-t", &program, &wrong], "");
+    failed.fails(&["wrong.fut: rejected with another message than `nothing is called`"]);
+}
+
+#[test]
+fn failures_are_shown_counted_and_written_as_json() {
+    let folder = Folder::new();
+    folder.file(
+        "p.fut",
+        "-- ==\n-- input { 1 } output { 2 }\n-- input { 2 } output { 4 }\n\
+         -- input { 3 } error: never\nentry main (x: i32) = x + 1\n\
+         -- ==\n-- property: small\n#[prop]\nentry small (xs: []i32) = all (< 20) xs\n",
+    );
+    folder.file(
+        "skipped.fut",
+        "-- ==\n-- tags { slow }\n-- input { 1 }\nentry main (x: i32) = x\n",
+    );
+    let report = folder.path("report.json");
+    let all = folder.path(".");
+    let done = bindrune(
+        &["test", "-i", "--exclude", "slow", "--json", &report, &all],
+        "",
+    );
+    assert_eq!(done.code, 1, "{done:?}");
+    for part in [
+        "line 3, main: result 0: expected 4i32, got 3i32",
+        "line 4, main: it should fail, but does not",
+        "property small: it does not hold for [20i32]",
+    ] {
+        assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
+    }
+    assert!(
+        done.text().starts_with("2 programs in ")
+            && done.text().contains("0 passed, 1 failed, 1 left out"),
+        "{}",
+        done.text()
+    );
+    let json = std::fs::read_to_string(&report).expect("the report was written");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(json["programs"][0]["calls"], 4);
+    assert_eq!(json["programs"][0]["passed"], 1);
+    assert_eq!(json["programs"][1]["outcome"], "left out");
+    bindrune(&["test", &folder.path("absent")], "").fails(&["absent"]);
+}

@@ -1,0 +1,226 @@
+//! The interpreter in the terms of test blocks: arguments of whatever form, calls,
+//! and the expected values of `auto output`, which are kept from run to run.
+
+use crate::blocks::{Case, Data};
+use crate::data::{read_file, wrapped};
+use crate::programs::Outcome;
+use crate::script;
+use check::tast::{Entry, Program};
+use interp::{Class, Interp, Val};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use syntax::span::{SourceFile, SourceMap};
+use value::{Reader, Value, write_binary};
+
+/// A program in the interpreter.
+pub struct Oracle<'a> {
+    interp: Interp,
+    sources: &'a SourceMap,
+    folder: PathBuf,
+    limit: Duration,
+}
+
+impl<'a> Oracle<'a> {
+    /// A checked program; data files are looked for in `folder`, and a call may
+    /// take as long as `limit`.
+    pub fn new(
+        program: Arc<Program>,
+        sources: &'a SourceMap,
+        folder: &Path,
+        limit: Duration,
+    ) -> Self {
+        Self {
+            interp: Interp::new(program),
+            sources,
+            folder: folder.to_owned(),
+            limit,
+        }
+    }
+
+    /// The entry point of this name.
+    pub fn entry(&self, name: &str) -> Result<&Entry, String> {
+        let found = self.interp.entry(name);
+        found.ok_or_else(|| format!("there is no entry point `{name}`"))
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        self.interp.program()
+    }
+
+    /// Calls an entry point; the results need not have a form outside.
+    pub fn call_raw(&self, entry: &Entry, args: Vec<Val>) -> Result<Vec<Val>, String> {
+        self.start();
+        self.interp
+            .call(entry, args)
+            .map_err(|failure| crate::programs::first_line(&failure.render(self.sources)))
+    }
+
+    /// The arguments of a case for an entry point.
+    pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<Val>, String> {
+        match data {
+            Data::Text(text, line) => read_arguments(wrapped(text).as_bytes(), entry)
+                .map_err(|e| format!("the values at line {line}: {e}")),
+            Data::File(path) => {
+                let path = self.folder.join(path);
+                let shown = path.display();
+                let bytes = read_file(&path).map_err(|e| format!("{shown}: {e}"))?;
+                read_arguments(&bytes, entry).map_err(|e| format!("{shown}: {e}"))
+            }
+            Data::Random(_) => {
+                let values = data.values(&self.folder).map_err(|e| e.to_string())?;
+                Ok(values.iter().map(interp::from_value).collect())
+            }
+            Data::Script(text) => self.script(text, entry),
+            Data::ScriptFile(path) => {
+                let path = self.folder.join(path);
+                let text = std::fs::read_to_string(&path);
+                let text = text.map_err(|e| format!("{}: {e}", path.display()))?;
+                self.script(&text, entry)
+            }
+        }
+    }
+
+    fn script(&self, text: &str, entry: &Entry) -> Result<Vec<Val>, String> {
+        self.start();
+        let context = script::Context {
+            interp: &self.interp,
+            sources: self.sources,
+            folder: &self.folder,
+        };
+        script::evaluate(text, &context)
+            .and_then(|value| script::arguments(&value, entry))
+            .map_err(|e| format!("the script: {e}"))
+    }
+
+    fn start(&self) {
+        self.interp
+            .set_deadline(Instant::now().checked_add(self.limit));
+    }
+
+    /// Calls an entry point.
+    pub fn call(&self, entry: &Entry, args: Vec<Val>) -> Outcome {
+        self.start();
+        match self.interp.call(entry, args) {
+            Ok(results) => values(entry, &results),
+            Err(failure) => match failure.class {
+                Class::Program => Outcome::Failure(failure.render(self.sources)),
+                Class::Usage => Outcome::Failure(failure.message),
+                Class::Timeout => Outcome::Broken("it does not end in time".to_owned()),
+                Class::Unsupported | Class::Bug | Class::Unbound => {
+                    Outcome::Broken(failure.message)
+                }
+            },
+        }
+    }
+
+    /// The arguments as an executable reads them, in the binary format.
+    pub fn encode(&self, entry: &Entry, args: &[Val]) -> Result<Vec<u8>, String> {
+        let mut out = Vec::new();
+        for (arg, param) in args.iter().zip(&entry.params) {
+            let value = interp::to_value(arg, &param.ty.ty)?;
+            write_binary(&mut out, &value).map_err(|e| e.to_string())?;
+        }
+        Ok(out)
+    }
+
+    /// What the interpreter gives for a case; kept in a cache if it takes long.
+    pub fn auto(&self, case: &Case, entry: &Entry) -> Result<Vec<Value>, String> {
+        let file = cache_file(self.sources, case, entry);
+        let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
+        if let Some(values) = kept.and_then(|bytes| crate::programs::results(&bytes).ok()) {
+            return Ok(values);
+        }
+        let start = Instant::now();
+        let args = self.arguments(&case.input, entry)?;
+        match self.call(entry, args) {
+            Outcome::Values(values) => {
+                if let Some(file) = file.filter(|_| start.elapsed() > WORTH_KEEPING) {
+                    keep(&file, &values);
+                }
+                Ok(values)
+            }
+            Outcome::Opaque(why) | Outcome::Broken(why) => {
+                Err(format!("no expected output from the interpreter: {why}"))
+            }
+            Outcome::Failure(message) => Err(format!(
+                "no expected output from the interpreter: {}",
+                crate::programs::first_line(&message)
+            )),
+        }
+    }
+}
+
+/// Results of calls that took longer are kept.
+const WORTH_KEEPING: Duration = Duration::from_millis(100);
+
+/// Results as values, if they have a form as such.
+fn values(entry: &Entry, results: &[Val]) -> Outcome {
+    let mut values = Vec::with_capacity(results.len());
+    for (result, ty) in results.iter().zip(&entry.results) {
+        // The unit value is printed, but is not among the expected ones.
+        if matches!(&ty.ty, check::tast::Ty::Tuple(parts) if parts.is_empty()) {
+            continue;
+        }
+        match interp::to_value(result, &ty.ty) {
+            Ok(value) => values.push(value),
+            Err(why) => return Outcome::Opaque(why),
+        }
+    }
+    Outcome::Values(values)
+}
+
+fn read_arguments(bytes: &[u8], entry: &Entry) -> Result<Vec<Val>, String> {
+    let mut reader = Reader::from_slice(bytes);
+    let mut args = Vec::with_capacity(entry.params.len());
+    for (index, param) in entry.params.iter().enumerate() {
+        let arg = interp::read_argument(&mut reader, &param.ty.ty);
+        args.push(arg.map_err(|e| format!("argument {}: {e}", index + 1))?);
+    }
+    if !reader.at_end().map_err(|e| e.to_string())? {
+        return Err(format!(
+            "there is more input after the {} arguments of `{}`",
+            entry.params.len(),
+            entry.name
+        ));
+    }
+    Ok(args)
+}
+
+/// The file for a case's expected output: named after all that it depends on.
+fn cache_file(sources: &SourceMap, case: &Case, entry: &Entry) -> Option<PathBuf> {
+    if matches!(case.input, Data::File(_) | Data::ScriptFile(_)) {
+        return None;
+    }
+    let folder = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    let hash = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+        for id in sources.ids() {
+            sources.get(id).map(SourceFile::text).hash(&mut hasher);
+        }
+        format!("{:?} {}", case.input, entry.name).hash(&mut hasher);
+        hasher.finish()
+    };
+    let name = format!("{:016x}{:016x}.out", hash(0), hash(1));
+    Some(folder.join("bindrune").join("outputs").join(name))
+}
+
+/// Writes values to the cache. Where that cannot be done they are computed again.
+fn keep(file: &Path, values: &[Value]) {
+    let mut bytes = Vec::new();
+    let encoded = values
+        .iter()
+        .all(|value| write_binary(&mut bytes, value).is_ok());
+    let Some(folder) = file.parent().filter(|_| encoded) else {
+        return;
+    };
+    let part = file.with_extension(format!("part{}", std::process::id()));
+    let _ = std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&part, &bytes))
+        .and_then(|()| std::fs::rename(&part, file));
+}

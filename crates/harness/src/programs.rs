@@ -1,0 +1,141 @@
+//! Programs with test blocks: finding them, working on several at a time, and
+//! holding what came of a call against what a test block says.
+
+use crate::blocks::{Case, Expected, Pattern};
+use crate::data::compare_all;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use value::{Reader, Value};
+
+/// The programs below `folder`, sorted; a file itself.
+pub fn find(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    if folder.is_file() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let problem = |e: std::io::Error| format!("{}: {e}", folder.display());
+        for entry in std::fs::read_dir(&folder).map_err(problem)? {
+            let path = entry.map_err(problem)?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ext| ext == "fut") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Does `work` on all items, as many at a time as there are processors; the
+/// results in the order of the items.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    by_workers(workers, items, work)
+}
+
+/// Does `work` on all items, `workers` of them at a time; the results in the order
+/// of the items. `work` is told which worker does it.
+pub fn by_workers<T: Sync, R: Send>(
+    workers: usize,
+    items: &[T],
+    work: impl Fn(usize, &T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for worker in 0..workers.max(1) {
+            let (next, done, work) = (&next, &done, &work);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(worker, item);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((index, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// What came of a call.
+#[derive(PartialEq, Debug)]
+pub enum Outcome {
+    /// Results that can be looked at.
+    Values(Vec<Value>),
+    /// Results without a form outside of the program.
+    Opaque(String),
+    /// The program failed with this message.
+    Failure(String),
+    /// It did not come to an end, or not to a proper one: why.
+    Broken(String),
+}
+
+/// Holds an outcome against what a case expects. `auto` gives the values of an
+/// `auto output`.
+pub fn judge(
+    case: &Case,
+    outcome: &Outcome,
+    folder: &Path,
+    auto: impl FnOnce() -> Result<Vec<Value>, String>,
+) -> Result<(), String> {
+    match (outcome, &case.expected) {
+        (Outcome::Broken(why), _) => Err(why.clone()),
+        (Outcome::Failure(message), Expected::Error(pattern)) => expected_failure(pattern, message),
+        (Outcome::Failure(message), _) => Err(format!("it fails: {}", first_line(message))),
+        (_, Expected::Error(_)) => Err("it should fail, but does not".to_owned()),
+        (_, Expected::Success) => Ok(()),
+        (Outcome::Opaque(why), _) => Err(why.clone()),
+        (Outcome::Values(values), Expected::Values(data)) => {
+            let expected = data.values(folder).map_err(|e| e.to_string())?;
+            compare_all(&expected, values)
+        }
+        (Outcome::Values(values), Expected::Auto) => compare_all(&auto()?, values),
+    }
+}
+
+fn expected_failure(pattern: &Pattern, message: &str) -> Result<(), String> {
+    match pattern.matches(message) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "another failure than expected: {}",
+            first_line(message)
+        )),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// The values that an executable printed.
+pub fn results(stdout: &[u8]) -> Result<Vec<Value>, String> {
+    let mut reader = Reader::from_slice(stdout);
+    let mut values = Vec::new();
+    loop {
+        if reader.skip_unit().map_err(|e| e.to_string())? {
+            continue;
+        }
+        match reader
+            .read_any()
+            .map_err(|e| format!("unreadable results: {e}"))?
+        {
+            Some(value) => values.push(value),
+            None => return Ok(values),
+        }
+    }
+}
+
+/// The first line that says something, cut to a readable length.
+pub fn first_line(text: &str) -> String {
+    let line = text
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or("no message");
+    line.chars().take(160).collect()
+}

@@ -1,0 +1,271 @@
+//! Properties: entry points that should give `true` for every argument.
+//!
+//! [`try_out`] calls the property with random arguments, which a generator of the
+//! program makes (`#[prop(gen(f))]`) or which are made for the type. An argument for
+//! which the property does not hold is shrunk as long as smaller ones do not satisfy it
+//! either, and shown.
+
+use crate::oracle::Oracle;
+use crate::programs::{Outcome, first_line};
+use crate::random::Random;
+use check::tast::{Attr, Dim, Entry, Ty, VarId};
+use interp::{Interp, Val, show};
+use prim::{Scalar, ScalarType};
+
+/// How many arguments are tried.
+const CANDIDATES: u64 = 100;
+/// How large generated arrays are at most, unless the property says otherwise.
+const SIZE: i64 = 50;
+/// How many smaller arguments are tried.
+const SHRINKS: u64 = 1000;
+
+/// What a property's attribute says.
+#[derive(Default)]
+struct Settings {
+    generator: Option<String>,
+    shrinker: Option<String>,
+    size: Option<i64>,
+}
+
+/// Tries a property. The error says for which argument it does not hold.
+pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String> {
+    let entry = oracle.entry(name)?;
+    let [param] = entry.params.as_slice() else {
+        return Err("a property takes one argument".to_owned());
+    };
+    let settings = settings(oracle, entry)?;
+    let size = settings.size.unwrap_or(SIZE);
+    let mut random = Random::new(seed);
+    for number in 0..CANDIDATES {
+        // Small ones first.
+        let size = size.saturating_mul(number as i64 + 1) / CANDIDATES as i64 + 1;
+        let candidate = match &settings.generator {
+            Some(generator) => {
+                let args = vec![Val::i64(size), word(random.bits())];
+                one(oracle, generator, args)?
+            }
+            None => make(&param.ty.ty, size, &mut random, &mut Vec::new())
+                .ok_or("arguments of this type cannot be made; name a generator")?,
+        };
+        if let Some(why) = refuted(oracle, entry, &candidate)? {
+            let (small, why) = shrink(oracle, entry, &settings, candidate, why, &mut random)?;
+            let ty = Interp::plain_type(&param.ty.ty);
+            let text: String = show(&small, &ty).chars().take(1000).collect();
+            return Err(format!(
+                "{why} for {text} (candidate {number}, seed {seed})"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn word(bits: u64) -> Val {
+    Val::Scalar(Scalar::I64(bits.cast_signed()))
+}
+
+fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
+    let def = oracle
+        .program()
+        .defs
+        .iter()
+        .find(|def| def.var == entry.var);
+    let prop = def.and_then(|def| def.attrs.iter().find(|attr| &*attr.name == "prop"));
+    let mut settings = Settings::default();
+    for attr in prop.into_iter().flat_map(|attr| &attr.args) {
+        let arg = attr.args.first().map(|arg: &Attr| arg.name.to_string());
+        match (&*attr.name, arg) {
+            ("gen", arg @ Some(_)) => settings.generator = arg,
+            ("shrink", arg @ Some(_)) => settings.shrinker = arg,
+            ("size", Some(arg)) => {
+                let size = arg.parse().map_err(|_| format!("`{arg}` is no size"))?;
+                settings.size = Some(size);
+            }
+            (name, _) => return Err(format!("`{name}` says nothing of a property")),
+        }
+    }
+    Ok(settings)
+}
+
+/// The one result of a helper of the property.
+fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>) -> Result<Val, String> {
+    let entry = oracle.entry(name)?;
+    if entry.params.len() != args.len() {
+        return Err(format!("`{name}` has to take {} arguments", args.len()));
+    }
+    let results = oracle
+        .call_raw(entry, args)
+        .map_err(|why| format!("`{name}`: {why}"))?;
+    Ok(match <[Val; 1]>::try_from(results) {
+        Ok([one]) => one,
+        Err(many) => Val::tuple(many),
+    })
+}
+
+/// Why the property does not hold for an argument, if it does not.
+fn refuted(oracle: &Oracle<'_>, entry: &Entry, candidate: &Val) -> Result<Option<String>, String> {
+    match oracle.call(entry, vec![candidate.clone()]) {
+        Outcome::Values(values) => match values.first().and_then(value::Value::as_scalar) {
+            Some(Scalar::Bool(true)) => Ok(None),
+            Some(Scalar::Bool(false)) => Ok(Some("it does not hold".to_owned())),
+            _ => Err("a property gives a truth value".to_owned()),
+        },
+        Outcome::Failure(message) => Ok(Some(format!("it fails ({})", first_line(&message)))),
+        Outcome::Opaque(why) | Outcome::Broken(why) => Err(why),
+    }
+}
+
+/// A smaller argument for which the property does not hold either.
+fn shrink(
+    oracle: &Oracle<'_>,
+    entry: &Entry,
+    settings: &Settings,
+    candidate: Val,
+    why: String,
+    random: &mut Random,
+) -> Result<(Val, String), String> {
+    let (mut small, mut why) = (candidate, why);
+    let mut tries = 0;
+    'smaller: while tries < SHRINKS {
+        let next: Vec<Val> = match &settings.shrinker {
+            Some(shrinker) => {
+                let args = vec![small.clone(), word(random.bits())];
+                vec![one(oracle, shrinker, args)?]
+            }
+            // Arguments of a generator may have to satisfy more than their type.
+            None if settings.generator.is_some() => break,
+            None => smaller(&small),
+        };
+        let alone = next.len() == 1 && settings.shrinker.is_some();
+        for candidate in next {
+            tries += 1;
+            // Sizes that have to agree may not do so any more.
+            if let Some(reason) = refuted(oracle, entry, &candidate)?
+                && !reason.contains("invalid sizes")
+            {
+                (small, why) = (candidate, reason);
+                continue 'smaller;
+            }
+        }
+        if !alone {
+            break;
+        }
+    }
+    Ok((small, why))
+}
+
+/// Values a little smaller.
+fn smaller(val: &Val) -> Vec<Val> {
+    match val {
+        Val::Scalar(x) => match x.as_i64() {
+            Some(0) | None => Vec::new(),
+            Some(n) => [0, n / 2, n - n.signum()]
+                .into_iter()
+                .filter(|m| *m != n)
+                .map(|m| Val::Scalar(Scalar::int(x.ty(), m)))
+                .collect(),
+        },
+        Val::Array(array) => {
+            let n = array.len();
+            let rows = |keep: &dyn Fn(usize) -> bool| {
+                let kept = (0..n).filter(|i| keep(*i)).map(|i| array.row(i));
+                Val::rows(kept)
+            };
+            let mut out = Vec::new();
+            if n > 1 {
+                out.extend(rows(&|i| i < n / 2));
+                out.extend(rows(&|i| i >= n / 2));
+            }
+            if n > 1 && n <= 20 {
+                out.extend((0..n).filter_map(|gone| rows(&|i| i != gone)));
+            }
+            if n <= 20 {
+                for at in 0..n {
+                    for row in smaller(&array.row(at)) {
+                        let all = (0..n).map(|i| if i == at { row.clone() } else { array.row(i) });
+                        out.extend(Val::rows(all));
+                    }
+                }
+            }
+            out
+        }
+        Val::Tuple(parts) => {
+            let mut out = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                for one in smaller(part) {
+                    let all = parts.iter().enumerate();
+                    let all = all.map(|(i, part)| if i == at { &one } else { part });
+                    out.push(Val::tuple(all.cloned()));
+                }
+            }
+            out
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A random value of a type; nothing for functions and types without values.
+fn make(ty: &Ty, size: i64, random: &mut Random, sizes: &mut Vec<(VarId, i64)>) -> Option<Val> {
+    Some(match ty {
+        Ty::Scalar(scalar) => {
+            let bits = random.bits();
+            let small = (bits % (2 * size.unsigned_abs() + 1)) as i64 - size;
+            Val::Scalar(match scalar {
+                ScalarType::Bool => Scalar::Bool(bits & 1 == 1),
+                ty if ty.is_float() => {
+                    let low = Scalar::int(ty.prim(), -size);
+                    random.between(*ty, low, Scalar::int(ty.prim(), size))
+                }
+                ty if ty.is_signed() => Scalar::int(ty.prim(), small),
+                ty => Scalar::int(ty.prim(), small.abs()),
+            })
+        }
+        Ty::Array(array) => {
+            let fresh = (random.bits() % (size.unsigned_abs() + 1)) as i64;
+            let n = match &array.dim {
+                Dim::Const(n) => *n,
+                Dim::Var(var) => match sizes.iter().find(|(known, _)| known == var) {
+                    Some((_, n)) => *n,
+                    None => {
+                        sizes.push((*var, fresh));
+                        fresh
+                    }
+                },
+                Dim::Any => fresh,
+                Dim::Op(..) | Dim::Exp(_) => return None,
+            };
+            let mut rows = Vec::new();
+            for _ in 0..n {
+                rows.push(make(&array.elem, size, random, sizes)?);
+            }
+            match Val::rows(rows) {
+                Some(array) => array,
+                None => Val::no_rows(&Interp::plain_type(&array.elem)),
+            }
+        }
+        Ty::Tuple(parts) => all(parts.iter(), size, random, sizes)?,
+        Ty::Record(fields) => all(fields.iter().map(|(_, ty)| ty), size, random, sizes)?,
+        Ty::Sum(constrs) => {
+            let at = random.below(constrs.len().max(1) as u64);
+            let (_, tys) = constrs.get(at as usize)?;
+            let mut parts = Vec::new();
+            for ty in tys.iter() {
+                parts.push(make(ty, size, random, sizes)?);
+            }
+            Val::constructed(at as u32, parts)
+        }
+        Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => return None,
+    })
+}
+
+fn all<'a>(
+    tys: impl Iterator<Item = &'a Ty>,
+    size: i64,
+    random: &mut Random,
+    sizes: &mut Vec<(VarId, i64)>,
+) -> Option<Val> {
+    let mut parts = Vec::new();
+    for ty in tys {
+        parts.push(make(ty, size, random, sizes)?);
+    }
+    Some(Val::tuple(parts))
+}
