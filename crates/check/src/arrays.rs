@@ -213,7 +213,7 @@ impl<'a> Checker<'a> {
         let sized = matches!(self.tables.shallow(&start.ty), Ty::Scalar(ScalarType::I64));
         let known = match kind {
             RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::dims::from_exp(&end),
-            RangeKind::UpTo if sized && unit_step => difference(&end, &start),
+            RangeKind::UpTo if sized && second.is_none() => difference(&end, &start),
             RangeKind::Inclusive if sized && unit_step && is(&start, 1) => {
                 crate::dims::from_exp(&end)
             }

@@ -1,12 +1,13 @@
 //! The state of checking, and what every part of it needs: reporting, scopes,
 //! fresh variables, instantiation.
 
+use crate::ambiguous::Reason;
 use crate::env::{Entry, Env, Module, Scheme, Target, TypeAbbr, ValueEntry};
 use crate::infer::{Constraint, Mentions, Scalars, Tables, VarState};
 use crate::subst::Subst;
 use crate::tast::{Attr, Def, Dim, Exp, ExpKind, Name, Ty, TyVarId, VarId};
 use crate::unify::{Deferred, Mismatch, Sizes, Unifier};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
@@ -54,6 +55,10 @@ pub(crate) struct Checker<'a> {
     pub(crate) entries: Vec<crate::tast::Entry>,
     /// What is known of functions beside their types.
     pub(crate) functions: crate::consume::Functions,
+    /// Sections with a left operand in the definition that is being checked.
+    pub(crate) sections: FxHashSet<Span>,
+    /// Sizes that must be found out, in the definition that is being checked.
+    pub(crate) wanted: Vec<crate::ambiguous::Wanted>,
     /// Literals of the definition that is being checked, until types are known.
     pub(crate) literals: Vec<crate::limits::Literal>,
 }
@@ -117,6 +122,8 @@ impl<'a> Checker<'a> {
             in_root: false,
             entries: Vec::new(),
             functions: crate::consume::Functions::default(),
+            sections: FxHashSet::default(),
+            wanted: Vec::new(),
             literals: Vec::new(),
         }
     }
@@ -262,10 +269,10 @@ impl<'a> Checker<'a> {
 
     /// Runs `f` one scope deeper; bindings made by it are gone afterwards.
     pub(crate) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
-        let mark = self.env.enter();
+        let (mark, depth) = (self.env.enter(), self.depth);
         self.depth += 1;
         let result = f(self);
-        self.depth -= 1;
+        self.depth = depth;
         self.env.leave(mark);
         result
     }
@@ -325,24 +332,42 @@ impl<'a> Checker<'a> {
             span: Span,
             done: Vec<(Dim, Dim)>,
             bound: Vec<VarId>,
+            /// Sizes that the value itself tells, so that others may mention them.
+            carried: Vec<Dim>,
         }
         impl Hide<'_, '_> {
-            fn dim(&mut self, dim: &Dim) -> Dim {
-                if let Dim::Op(op, args) = dim {
-                    let (a, b) = (self.dim(&args.0), self.dim(&args.1));
-                    return crate::dims::op(*op, a, b);
-                }
+            fn is_local(&self, dim: &Dim) -> bool {
                 let mut mentions = Mentions::default();
                 crate::subst::map_dim(dim, &mut mentions);
-                let depth = self.checker.depth;
-                let local = mentions.dims.iter().any(|v| {
+                mentions.dims.iter().any(|v| {
                     let data = self.checker.tables.var(*v);
-                    data.depth > depth
+                    data.depth > self.checker.depth
                         && !self.bound.contains(v)
                         && matches!(data.state, VarState::Value)
-                });
-                if !local {
+                })
+            }
+
+            /// Whether all that is local in an operation is a size of the value.
+            fn is_told(&self, dim: &Dim) -> bool {
+                match dim {
+                    Dim::Op(_, args) => self.is_told(&args.0) && self.is_told(&args.1),
+                    dim => {
+                        let same =
+                            |c: &Dim| crate::dims::compare(c, dim) == crate::dims::Cmp::Equal;
+                        !self.is_local(dim) || self.carried.iter().any(same)
+                    }
+                }
+            }
+
+            fn dim(&mut self, dim: &Dim) -> Dim {
+                if !self.is_local(dim) {
                     return dim.clone();
+                }
+                if let Dim::Op(op, args) = dim
+                    && self.is_told(dim)
+                {
+                    let (a, b) = (self.dim(&args.0), self.dim(&args.1));
+                    return crate::dims::op(*op, a, b);
                 }
                 let known = self
                     .done
@@ -393,11 +418,14 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+        let mut carried = Vec::new();
+        crate::witness::carried_sizes(ty, &mut carried);
         Hide {
             checker: self,
             span,
             done: Vec::new(),
             bound: Vec::new(),
+            carried,
         }
         .ty(ty)
     }
@@ -429,8 +457,9 @@ impl<'a> Checker<'a> {
         }
         for var in &scheme.size_params {
             let name = Arc::clone(&self.tables.var(*var).name);
-            let dim = Dim::Var(self.tables.new_var(name, VarState::Open, self.depth));
-            subst.dims.push((*var, dim));
+            let var_here = self.tables.new_var(name, VarState::Open, self.depth);
+            self.want(var_here, span, Reason::Instance(entry.target));
+            subst.dims.push((*var, Dim::Var(var_here)));
         }
         let ty = subst.ty(&scheme.ty);
         let args = match &entry.via {

@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::env::Scheme;
 use crate::tast::{Def, Entry, EntryParam, EntryType, Name, Ty, Uniq};
+use crate::witness::Witness;
 use std::sync::Arc;
 use syntax::ast::{self, PatKind, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
@@ -23,6 +24,7 @@ impl<'a> Checker<'a> {
                 .hint("give its parameters types"),
             );
         }
+        self.check_entry_sizes(bind, scheme);
         let mut params = Vec::new();
         let mut ty = self.finish_ty(&scheme.ty);
         let mut unique = Uniq::None;
@@ -65,6 +67,51 @@ impl<'a> Checker<'a> {
             results,
             span,
         });
+    }
+
+    /// Whoever calls an entry point gives arguments, not sizes: these must be
+    /// sizes of the arguments.
+    fn check_entry_sizes(&mut self, bind: &'a ast::ValBind, scheme: &Scheme) {
+        let mut sizes = Witness::default();
+        let mut ty = &scheme.ty;
+        while let Ty::Arrow(arrow) = ty {
+            sizes.add(&arrow.param);
+            ty = &arrow.ret.ty;
+        }
+        for var in &scheme.size_params {
+            let size = Arc::clone(&self.tables.var(*var).name);
+            let explicit = bind.type_params.iter().find(|p| {
+                matches!(p.kind, ast::TypeParamKind::Size) && *self.name(p.name.name) == *size
+            });
+            let span = explicit.map_or(bind.name.span, |param| param.span);
+            if sizes.lacks(*var) {
+                self.report(
+                    Diagnostic::error(
+                        "bad-entry-point",
+                        format!(
+                            "Entry point size parameter [{size}] is used non-constructively only: \
+                             it is not itself the size of an argument"
+                        ),
+                    )
+                    .at(span, "")
+                    .hint(format!("take `{size}` as a parameter of type `i64`")),
+                );
+            } else if !sizes.carried.contains(var) {
+                self.report(
+                    Diagnostic::error(
+                        "bad-entry-point",
+                        format!(
+                            "Entry point is size-polymorphic in its result: nothing tells the size \
+                             \"{size}\""
+                        ),
+                    )
+                    .at(span, "")
+                    .hint(format!(
+                        "take `{size}` as a parameter of type `i64`, or declare the size"
+                    )),
+                );
+            }
+        }
     }
 
     fn results(&mut self, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) -> Vec<EntryType> {

@@ -3,11 +3,13 @@
 //! Each form gives its typed node. Sizes that a node's type mentions and that
 //! came into being inside it are listed in its `ext` ([`Checker::exp`]).
 
+use crate::ambiguous::Reason;
 use crate::checker::{Checker, Known};
 use crate::env::Entry;
 use crate::tast::{Case, Dim, Exp, ExpKind, SourceOp, Ty, VarId};
 use crate::types::Anonymous;
 use crate::unify::Sizes;
+use crate::witness::carried_sizes;
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};
@@ -98,6 +100,7 @@ impl<'a> Checker<'a> {
                     return self.logical_section(and, Some(operand), None, span);
                 }
                 let fun = self.operator(op);
+                self.sections.insert(span);
                 self.apply(fun, vec![operand], span)
             }
             ast::ExpKind::OpSectionRight(op, operand) => self.right_section(op, operand, span),
@@ -105,6 +108,7 @@ impl<'a> Checker<'a> {
             ast::ExpKind::Ascript(inner, te) => {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
+                self.want_all(&ty, te.span, Reason::Anonymous);
                 self.unify(
                     &ty,
                     &inner.ty,
@@ -116,12 +120,20 @@ impl<'a> Checker<'a> {
             ast::ExpKind::Coerce(inner, te) => {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
+                if matches!(self.tables.shallow(&inner.ty), Ty::Var(var) if self.is_open_ty(var)) {
+                    // The type is known from here on, and the sizes are to be found.
+                    let known = self.tables.resolve(&ty);
+                    let known = self.freshen(&known);
+                    self.want_all(&known, te.span, Reason::Coercion);
+                    self.unify(&known, &inner.ty, span, "bad coercion");
+                }
                 let result = self.unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
                 if let Err(mismatch) = result {
                     let what = "the expression cannot be coerced to this type";
                     self.mismatch(&ty, &inner.ty, &mismatch, span, what);
                 }
-                self.keep_anonymous(&ty, &inner.ty);
+                self.keep_anonymous(&ty, &inner.ty, span);
+                self.want_all(&ty, te.span, Reason::Coercion);
                 node(ExpKind::Coerce(Box::new(inner)), ty, span)
             }
             ast::ExpKind::Range(start, second, kind, end) => {
@@ -297,23 +309,19 @@ impl<'a> Checker<'a> {
     }
 
     /// In `e :> t`, an anonymous size of `t` is that of `e`.
-    fn keep_anonymous(&mut self, target: &Ty, source: &Ty) {
+    fn keep_anonymous(&mut self, target: &Ty, source: &Ty, span: Span) {
         let (target, source) = (self.tables.resolve(target), self.tables.resolve(source));
-        let (mut t, mut s) = (&target, &source);
-        while let (Ty::Array(x), Ty::Array(y)) = (t, s) {
-            if let Dim::Var(var) = &x.dim
+        let (mut wanted, mut found) = (Vec::new(), Vec::new());
+        carried_sizes(&target, &mut wanted);
+        carried_sizes(&source, &mut found);
+        for (x, y) in wanted.iter().zip(&found) {
+            if let Dim::Var(var) = x
                 && self.tables.is_open(*var)
             {
-                let result = self.unifying(
-                    Sizes::Strict,
-                    Span::new(syntax::span::FileId(0), 0, 0),
-                    |u| u.unify_dims(&x.dim, &y.dim),
-                );
+                let result = self.unifying(Sizes::Strict, span, |u| u.unify_dims(x, y));
                 // An open size that cannot be that of the value stays open.
                 drop(result);
             }
-            t = &x.elem;
-            s = &y.elem;
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Functions and local bindings: lambdas, `let`, definitions, generalisation.
 
+use crate::ambiguous::Reason;
 use crate::checker::{Checker, Known};
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
 use crate::exps::node;
 use crate::infer::{Mentions, VarState};
 use crate::ops::arrow;
+use crate::pats::Bound;
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
+use crate::witness::carried_sizes;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Ident, LetKind, TypeExp};
@@ -36,9 +39,8 @@ impl<'a> Checker<'a> {
         let mark = self.tables.vars.len();
         let (params, body, ret) = self.scoped(|c| {
             let mut bound = Vec::new();
-            let params = c.params(params);
-            let params: Vec<Pat> = params.iter().map(|p| c.pat(p, &mut bound)).collect();
-            let ret = ret.map(|te| c.declared_ret(te));
+            let params = c.param_patterns(params, &mut bound);
+            let ret = ret.map(|te| c.result_type(te, &params));
             let body = c.exp(body);
             let ret = c.finish_ret(ret, &body, mark);
             (params, body, ret)
@@ -49,6 +51,47 @@ impl<'a> Checker<'a> {
             ty,
             span,
         )
+    }
+
+    /// The patterns of parameters. The types of each may mention those before it,
+    /// and nothing that comes after it.
+    fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
+        let mut out = Vec::with_capacity(sources.len());
+        for source in self.params(sources) {
+            out.push(self.pat(source, bound));
+            self.depth += 1;
+        }
+        out
+    }
+
+    /// The declared type of a result. Components of parameters have no name for
+    /// the caller, so it may not mention them.
+    fn result_type(&mut self, te: &'a TypeExp, params: &[Pat]) -> RetType {
+        let ret = self.declared_ret(te);
+        let mut inner = Vec::new();
+        for pat in params.iter().filter(|pat| simple_name(pat).is_none()) {
+            crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
+        }
+        let mentioned = Mentions::of(&self.tables.resolve(&ret.ty)).dims;
+        if let Some(var) = mentioned.iter().find(|var| inner.contains(var)) {
+            let data = self.tables.var(*var);
+            let (name, place) = (Arc::clone(&data.name), data.span);
+            let diag = Diagnostic::error(
+                "component-in-type",
+                format!(
+                    "the declared result mentions \"{name}\", which is a component of a parameter"
+                ),
+            )
+            .at(te.span, "")
+            .hint(format!(
+                "make \"{name}\" a parameter of its own, or write `[]`"
+            ));
+            self.report(match place {
+                Some(span) => diag.also(span, "bound here"),
+                None => diag,
+            });
+        }
+        ret
     }
 
     /// Holds the body against the declared result, or makes the result from it.
@@ -67,6 +110,7 @@ impl<'a> Checker<'a> {
                 tail_span(body),
                 "the body does not have the declared result type",
             );
+            self.name_unknown(&ret.ty, &body.ty, body.span);
             ret.ty = self.tables.resolve(&ret.ty);
             let unknown = self.unknowns_since(&ret.ty, mark);
             ret.ext.extend(unknown);
@@ -78,6 +122,22 @@ impl<'a> Checker<'a> {
                 ext,
                 ty,
                 unique: Uniq::None,
+            }
+        }
+    }
+
+    /// Anonymous sizes of a declared result that the body does not know either are
+    /// unknown ones.
+    fn name_unknown(&mut self, declared: &Ty, body: &Ty, span: Span) {
+        let (mut wanted, mut found) = (Vec::new(), Vec::new());
+        carried_sizes(&self.tables.resolve(declared), &mut wanted);
+        carried_sizes(&self.tables.resolve(body), &mut found);
+        for pair in wanted.into_iter().zip(found) {
+            if let (Dim::Var(var), Dim::Any) = pair
+                && self.tables.is_open(var)
+            {
+                let unknown = self.unknown(Arc::from("k"), span);
+                self.tables.var_mut(var).state = VarState::Solved(unknown);
             }
         }
     }
@@ -209,14 +269,26 @@ impl<'a> Checker<'a> {
         let pat = self.pat(pat, &mut bound);
         let pat_ty = self.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
+        self.want_all(&expected, pat.span, Reason::Pattern);
         self.unify(
             &expected,
             &rhs.ty,
             rhs.span,
             "the value does not have the type of the pattern",
         );
+        let carried = crate::witness::Witness::of(&pat_ty);
         for ((var, dim), ident) in open.dims.iter().zip(sizes) {
-            if !crate::types::mentions(&pat_ty, *var) {
+            if carried.lacks(*var) {
+                let name = self.name(ident.name);
+                self.report(
+                    Diagnostic::error(
+                        "size-not-carried",
+                        format!("Cannot bind [{name}]: it is not the size of any array here"),
+                    )
+                    .at(ident.span, "")
+                    .note("the size is used in the type of a function or in an expression only"),
+                );
+            } else if !crate::types::mentions(&pat_ty, *var) {
                 let name = self.name(ident.name);
                 self.error(
                     "unused-size-parameter",
@@ -295,9 +367,8 @@ impl<'a> Checker<'a> {
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
             let mut bound = bound_sizes(source.type_params);
-            let params = c.params(source.params);
-            let params: Vec<Pat> = params.iter().map(|p| c.pat(p, &mut bound)).collect();
-            let declared = source.ret.map(|te| c.declared_ret(te));
+            let params = c.param_patterns(source.params, &mut bound);
+            let declared = source.ret.map(|te| c.result_type(te, &params));
             let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
             if source.top && !params.is_empty() && !shadowed {
                 c.bind_self(source.name, var, &type_params, &params, declared.as_ref());
@@ -331,6 +402,7 @@ impl<'a> Checker<'a> {
             ty = ret.ty.clone();
         }
         self.check_size_params(&type_params, source, &params);
+        self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         let scheme = self.generalise(&type_params, &ty, source.top);
         let def = Def {
             var,
@@ -345,6 +417,29 @@ impl<'a> Checker<'a> {
             is_prelude: self.in_prelude,
         };
         (def, scheme)
+    }
+
+    /// A definition that gives a function makes no size that its parameters need.
+    fn check_unknown_parameters(&mut self, name: &str, ret: &RetType, ty: &Ty, span: Span) {
+        let needed = crate::witness::in_parameters(&ret.ty);
+        let Some(var) = ret.ext.iter().find(|var| needed.contains(var)) else {
+            return;
+        };
+        let size = Arc::clone(&self.tables.var(*var).name);
+        let shown = self.tables.show(ty);
+        self.report(
+            Diagnostic::error(
+                "existential-parameter",
+                format!(
+                    "Cannot generalise \"{name}\": Unknown size \"{size}\" in a parameter of the \
+                     function that it gives"
+                ),
+            )
+            .at(span, "")
+            .note(format!("its type is `{shown}`"))
+            .note("the size is computed by the definition, so no argument would fit")
+            .hint("let the function take an array of any size, and coerce it with `:>` inside"),
+        );
     }
 
     /// Puts a function in scope of itself: with its size parameters, at the types
@@ -444,7 +539,7 @@ pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
 }
 
 /// The names of size parameters, which a pattern may not bind again.
-fn bound_sizes(params: &[ast::TypeParam]) -> crate::pats::Bound {
+fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
     let sizes = params
         .iter()
         .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));

@@ -82,11 +82,12 @@ impl Checker<'_> {
         let mut size_params = sizes_of(explicit);
         let mentions = Mentions::of(&ty);
         if !top {
-            // Overloading of a local function is resolved by its uses.
+            // The types of a local function are found out by its uses, apart from
+            // its explicit parameters.
             let mut fixed: Vec<TyVarId> = mentions.types.clone();
             fixed.retain(|v| {
                 let data = self.tables.ty_var(*v);
-                !matches!(data.constraint, Constraint::None) && data.depth > self.depth
+                data.depth > self.depth
             });
             while let Some(var) = fixed.pop() {
                 if !self.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {

@@ -152,6 +152,8 @@ pub(crate) struct VarData {
     pub(crate) name: Name,
     pub(crate) state: VarState,
     pub(crate) depth: u32,
+    /// Of an open size: whether it met one that only the value tells.
+    pub(crate) told: bool,
     pub(crate) span: Option<Span>,
 }
 
@@ -159,6 +161,8 @@ pub(crate) struct VarData {
 #[derive(Clone, Debug)]
 pub(crate) struct AbstractData {
     pub(crate) name: Name,
+    /// What its values may hold.
+    pub(crate) lifted: Liftedness,
     /// Its representation, where the module behind it is known.
     pub(crate) repr: Option<Arc<crate::env::TypeAbbr>>,
 }
@@ -224,6 +228,7 @@ impl Tables {
             name,
             state,
             depth,
+            told: false,
             span: None,
         });
         id

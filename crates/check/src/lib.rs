@@ -9,10 +9,13 @@
 //! flat list of definitions; each definition is finished ([`zonk`]) before the
 //! next begins. No input makes it panic.
 
+mod ambiguous;
 mod arrays;
 mod builtin;
+mod causality;
 mod checker;
 mod consume;
+mod describe;
 mod dims;
 mod entry;
 mod env;
@@ -36,13 +39,15 @@ mod program;
 mod report;
 mod subst;
 pub mod tast;
+mod type_rules;
 mod types;
 mod unify;
 mod uniq;
 mod visit;
+mod witness;
 mod zonk;
 
-pub use program::{Checked, Loader, check_program};
+pub use program::{Checked, Loader, check_program, describe_module};
 pub use visit::children;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.

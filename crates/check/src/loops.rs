@@ -61,6 +61,7 @@ impl<'a> Checker<'a> {
         loop {
             let errors = self.diags.len();
             let deferred = self.deferred.len();
+            let wanted = self.wanted.len();
             let mark = self.tables.mark();
             self.tables.speculating += 1;
             let attempt = self.attempt_loop(source, &driver, &init, &varying);
@@ -80,6 +81,7 @@ impl<'a> Checker<'a> {
             self.tables.rollback(mark);
             self.diags.truncate(errors);
             self.deferred.truncate(deferred);
+            self.wanted.truncate(wanted);
             let learnt = self.freshen(&shape);
             let result = self.unifying(Sizes::Strict, span, |u| u.unify(&learnt, &init.ty));
             if let Err(mismatch) = result {

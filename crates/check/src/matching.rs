@@ -10,7 +10,7 @@ use crate::checker::Checker;
 use crate::env::Env;
 use crate::env::{
     Entry, Functor, FunctorBody, Hole, Module, Scheme, Sig, Struct, StructSig, Target, TypeAbbr,
-    ValueEntry,
+    TypeParam, ValueEntry,
 };
 use crate::subst::{Subst, TyMap, map_ty};
 use crate::tast::{Dim, ExpKind, Ty, TyVarId, TypeArgs, TypeId, VarId};
@@ -18,6 +18,7 @@ use crate::unify::Sizes;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 use syntax::symbol::Symbol;
@@ -296,7 +297,52 @@ impl<'a> Checker<'a> {
             );
             return;
         }
-        if hole.lifted == syntax::ast::Liftedness::Unlifted && !found.ext.is_empty() {
+        if crate::unify::lower(found.lifted, hole.lifted) != found.lifted {
+            let kind = |lifted| match lifted {
+                Liftedness::Unlifted => "non-lifted",
+                Liftedness::SizeLifted => "size-lifted",
+                Liftedness::Lifted => "lifted",
+            };
+            self.report(
+                Diagnostic::error(
+                    "module-mismatch",
+                    format!(
+                        "the type \"{name}\" is {}, but the module type requires a {} type",
+                        kind(found.lifted),
+                        kind(hole.lifted)
+                    ),
+                )
+                .at(span, "")
+                .hint("declare both with the same of `type`, `type~` and `type^`"),
+            );
+            return;
+        }
+        let witness = crate::witness::Witness::of(&self.finish_ty(&found.ty));
+        for (param, own) in found.params.iter().zip(&hole.params) {
+            if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, own)
+                && witness.lacks(*var)
+            {
+                let size = Arc::clone(&self.tables.var(*var).name);
+                self.report(
+                    Diagnostic::error(
+                        "size-not-carried",
+                        format!(
+                            "the type \"{name}\" cannot be abstract: \"{size}\" is not used \
+                             constructively in its definition, as the size of an array"
+                        ),
+                    )
+                    .at(span, "")
+                    .note(
+                        "whoever gets a value of an abstract type must be able to read its size \
+                         parameters off the value",
+                    )
+                    .hint(format!(
+                        "add a component of type `[{size}]()`, which takes no memory"
+                    )),
+                );
+            }
+        }
+        if hole.lifted == Liftedness::Unlifted && !found.ext.is_empty() {
             self.report(
                 Diagnostic::error(
                     "module-mismatch",
@@ -339,6 +385,7 @@ impl<'a> Checker<'a> {
         for (symbol, spec) in &body.terms {
             let entry = match (spec, module.terms.get(symbol)) {
                 (Entry::Value(spec), Some(Entry::Value(value))) => {
+                    self.check_hidden_sizes(*symbol, &spec.scheme.ty, actual, span);
                     let via = self.match_value(*symbol, &actual.value(spec), value, span);
                     let shown = seen.value(spec);
                     Entry::Value(Rc::new(ValueEntry {
@@ -404,14 +451,49 @@ impl<'a> Checker<'a> {
         let mut dims = Vec::new();
         for param in &spec.params {
             match param {
-                crate::env::TypeParam::Type(var, _) => types.push(Ty::Var(*var)),
-                crate::env::TypeParam::Size(var) => dims.push(Dim::Var(*var)),
+                TypeParam::Type(var, _) => types.push(Ty::Var(*var)),
+                TypeParam::Size(var) => dims.push(Dim::Var(*var)),
             }
         }
         let actual = found.apply(&types, &dims);
         let expected = spec.apply(&types, &dims);
         let what = format!("the type `{name}` is not the specified one");
         self.unify(&expected, &actual, span, &what);
+    }
+
+    /// A value that is not a function cannot have a type whose definition has
+    /// sizes that only the value itself knows.
+    fn check_hidden_sizes(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst, span: Span) {
+        struct Hidden<'s>(&'s TypeSubst, bool);
+        impl TyMap for Hidden<'_> {
+            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+                None
+            }
+            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
+                None
+            }
+            fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
+                let definition = self.0.types.get(&id);
+                self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());
+                None
+            }
+        }
+        if matches!(spec, Ty::Arrow(_)) {
+            return;
+        }
+        let mut hidden = Hidden(actual, false);
+        map_ty(spec, &mut hidden);
+        if hidden.1 {
+            let name = self.name(symbol);
+            let message = format!(
+                "the value \"{name}\" is specified at a type whose definition has a size of its own"
+            );
+            self.report(
+                Diagnostic::error("module-mismatch", message)
+                    .at(span, "")
+                    .hint("specify a function that gives the value, or make the size a parameter"),
+            );
+        }
     }
 
     /// A value against its specification: what its own parameters are in terms

@@ -7,9 +7,11 @@ use crate::env::{
 use crate::infer::AbstractData;
 use crate::tast::{Dim, Name, Ty, TypeArgs, TypeId};
 use crate::types::Anonymous;
+use crate::unify::lower;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, ModTypeExp, ModTypeExpKind, SpecKind};
+use syntax::diag::Diagnostic;
 use syntax::symbol::Symbol;
 
 impl<'a> Checker<'a> {
@@ -210,7 +212,9 @@ impl<'a> Checker<'a> {
         repr: Option<Arc<TypeAbbr>>,
     ) -> (TypeId, TypeAbbr) {
         let id = TypeId(self.tables.abstracts.len() as u32);
-        self.tables.abstracts.push(AbstractData { name, repr });
+        self.tables
+            .abstracts
+            .push(AbstractData { name, lifted, repr });
         let mut args = TypeArgs::default();
         for param in &params {
             match param {
@@ -278,9 +282,32 @@ impl<'a> Checker<'a> {
             );
             return sig.clone();
         }
+        let same = |pair: (&TypeParam, &TypeParam)| match pair {
+            (TypeParam::Size(_), TypeParam::Size(_)) => true,
+            (TypeParam::Type(_, own), TypeParam::Type(_, wanted)) => {
+                lower(*own, *wanted) == *wanted
+            }
+            _ => false,
+        };
+        if !abbr.params.iter().zip(&hole.params).all(same) {
+            self.report(
+                Diagnostic::error(
+                    "type-arguments",
+                    format!("Cannot refine a type with other parameters: those of `{text}` differ"),
+                )
+                .at(with.span, "")
+                .hint("give the parameters as the module type has them, `'` and `'^` included"),
+            );
+            return sig.clone();
+        }
         if abbr.params.is_empty() {
             let what = "the type cannot stand for this abstract type";
-            self.require_lifted(&abbr.ty, hole.lifted, with.span, what);
+            // What is known of the type afterwards includes sizes that vary.
+            let limit = match hole.lifted {
+                Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
+                Liftedness::Lifted => Liftedness::Lifted,
+            };
+            self.require_lifted(&abbr.ty, limit, with.span, what);
         }
         let id = hole.id;
         let mut map = crate::matching::TypeSubst::default();

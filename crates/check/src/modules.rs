@@ -144,6 +144,8 @@ impl<'a> Checker<'a> {
             top: true,
         };
         let errors = self.diags.len();
+        self.wanted.clear();
+        self.sections.clear();
         let (mut def, scheme) = self.function(&source);
         let keyword = bind.keyword == ast::ValKeyword::Entry || &*text == "main";
         def.entry = self.in_root && keyword;
@@ -151,6 +153,8 @@ impl<'a> Checker<'a> {
         self.finish_def(&mut def);
         self.report_too_large(bind.name.span);
         if self.is_sound_since(errors) {
+            self.check_wanted(&def);
+            self.check_causality(&def);
             self.check_matches(&def);
             self.check_recursion(&def, bind);
             self.check_equality(&def);

@@ -234,6 +234,7 @@ impl<'a> Checker<'a> {
             ty = self.separate(&ty, &pending, span);
         }
         let ext = self.unknowns_since(&ty, mark);
+        self.check_function_result(&ty, &ext, span);
         Exp {
             kind: ExpKind::Apply {
                 fun: Box::new(fun),
@@ -242,6 +243,31 @@ impl<'a> Checker<'a> {
             ty,
             ext,
             span,
+        }
+    }
+
+    /// An application that gives a function makes no size that its parameters
+    /// need: nobody could make an argument for it.
+    fn check_function_result(&mut self, ty: &Ty, sizes: &[VarId], span: Span) {
+        if sizes.is_empty() || !matches!(self.tables.shallow(ty), Ty::Arrow(_)) {
+            return;
+        }
+        let ty = self.tables.resolve(ty);
+        let needed = crate::witness::in_parameters(&ty);
+        if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
+            let name = Arc::clone(&self.tables.var(*var).name);
+            let message = format!(
+                "Existential size would appear in a parameter of the function that this gives: \
+                 \"{name}\""
+            );
+            let shown = self.tables.show(&ty);
+            self.report(
+                Diagnostic::error("existential-parameter", message)
+                    .at(span, "")
+                    .note(format!("the function that this gives has type `{shown}`"))
+                    .note("the size differs from call to call, so no argument would fit")
+                    .hint("apply to all arguments, or use a pipeline `x |> f |> g`"),
+            );
         }
     }
 

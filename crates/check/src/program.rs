@@ -77,6 +77,28 @@ pub fn check_program(
     loader: &mut dyn Loader,
     root: &str,
 ) -> Checked {
+    check_root(sources, interner, loader, root, None).0
+}
+
+/// Checks a program as [`check_program`] does, and gives the type of one of the
+/// root's modules as text, unless it has errors.
+pub fn describe_module(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+    module: &str,
+) -> (Checked, Option<String>) {
+    check_root(sources, interner, loader, root, Some(module))
+}
+
+fn check_root(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+    module: Option<&str>,
+) -> (Checked, Option<String>) {
     let mut files = Files {
         sources,
         interner,
@@ -97,7 +119,7 @@ pub fn check_program(
         diags,
         ..
     } = files;
-    check_files(sources, interner, &progs, prelude, &imports, diags)
+    check_files(sources, interner, &progs, prelude, &imports, diags, module)
 }
 
 fn check_files(
@@ -107,7 +129,9 @@ fn check_files(
     prelude: usize,
     imports: &FxHashMap<(FileId, String), String>,
     diags: Vec<Diagnostic>,
-) -> Checked {
+    module: Option<&str>,
+) -> (Checked, Option<String>) {
+    let mut described = None;
     let mut checker = Checker::new(interner, sources, imports);
     checker.diags = diags;
     checker.bind_builtins();
@@ -122,6 +146,12 @@ fn check_files(
         checker.env = base.clone();
         let exports = Rc::new(checker.decls(&prog.decls));
         checker.files.insert(path.clone(), Rc::clone(&exports));
+        if checker.in_root
+            && let Some(name) = module
+            && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
+        {
+            described = Some(checker.describe(module));
+        }
         if path == MATH {
             checker.note_powers(&exports);
         }
@@ -144,10 +174,12 @@ fn check_files(
             .collect(),
         ty_vars: checker.tables.ty_vars.drain(..).map(|v| v.name).collect(),
     });
-    Checked {
+    let described = described.filter(|_| program.is_some());
+    let checked = Checked {
         program,
         diagnostics,
-    }
+    };
+    (checked, described)
 }
 
 impl<'a> Checker<'a> {

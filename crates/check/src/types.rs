@@ -8,11 +8,16 @@ use crate::env::{Entry, Module, TypeAbbr, TypeParam};
 use crate::infer::{Mentions, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
+use crate::type_rules::not_carried;
+use crate::witness::Witness;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
+
+/// Sum types have no more constructors.
+const MAX_CONSTRUCTORS: usize = 256;
 
 /// What anonymous and existential sizes become.
 pub(crate) enum Anonymous {
@@ -80,13 +85,16 @@ impl<'a> Checker<'a> {
             }
             TypeExpKind::Array(size, elem) => {
                 let dim = self.size(size, anon);
+                let source = elem;
                 let (elem, uniq) = self.type_exp(elem, anon);
-                self.require_lifted(
-                    &elem,
-                    Liftedness::Unlifted,
-                    te.span,
-                    "bad array element type",
-                );
+                if !self.check_element(source) {
+                    self.require_lifted(
+                        &elem,
+                        Liftedness::Unlifted,
+                        te.span,
+                        "bad array element type",
+                    );
+                }
                 let uniq = if uniq == Uniq::None {
                     Uniq::None
                 } else {
@@ -113,6 +121,19 @@ impl<'a> Checker<'a> {
                         out.push((name, Arc::from(payload)));
                     }
                 }
+                if out.len() > MAX_CONSTRUCTORS {
+                    self.report(
+                        Diagnostic::error(
+                            "too-many-constructors",
+                            format!("this sum type has {} constructors", out.len()),
+                        )
+                        .at(te.span, "")
+                        .note(format!(
+                            "a sum type has at most {MAX_CONSTRUCTORS} constructors"
+                        ))
+                        .hint("put some constructors into a sum type of their own"),
+                    );
+                }
                 out.sort_by(|a, b| a.0.cmp(&b.0));
                 (Ty::Sum(Arc::from(out)), Uniq::None)
             }
@@ -125,6 +146,7 @@ impl<'a> Checker<'a> {
                 let (param, uniq) = self.type_exp(param, &mut inner);
                 let (var, ret) = self.scoped(|c| {
                     let var = name.as_ref().map(|ident| {
+                        c.check_parameter_name(ident, ret);
                         let text = c.name(ident.name);
                         let var = c.new_value(text, ident.span);
                         c.bind_mono(ident.name, var, param.clone(), ident.span);
@@ -145,13 +167,24 @@ impl<'a> Checker<'a> {
             }
             TypeExpKind::Exists(names, inner) => {
                 let mark = self.env.enter();
+                let mut vars = Vec::with_capacity(names.len());
                 for ident in names {
                     let text = self.name(ident.name);
                     let var = self.existential(text, anon, ident.span);
                     self.bind_mono(ident.name, var, Ty::I64, ident.span);
+                    vars.push(var);
                 }
                 let result = self.type_exp(inner, anon);
                 self.env.leave(mark);
+                let carried = Witness::of(&self.tables.resolve(&result.0)).carried;
+                for (ident, var) in names.iter().zip(vars) {
+                    if !carried.contains(&var) {
+                        let text = self.name(ident.name);
+                        let message =
+                            format!("Existential size \"{text}\" is not the size of any array");
+                        self.report(not_carried(message, ident.span, &text));
+                    }
+                }
                 result
             }
         }
@@ -205,6 +238,7 @@ impl<'a> Checker<'a> {
         };
         let exp = self.exp(exp);
         self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
+        self.check_size_exp(&exp);
         match crate::dims::from_exp(&exp) {
             Some(dim) => dim,
             None => Dim::Any,
@@ -414,6 +448,19 @@ impl<'a> Checker<'a> {
                 )),
             );
         }
+        let carried = Witness::of(&abbr.ty).carried;
+        let is_lost = |var: &VarId| {
+            let anonymous = abbr.ext.contains(var) || self.tables.is_open(*var);
+            anonymous && !carried.contains(var)
+        };
+        let named_in = |te: &TypeExp| matches!(strip(te).kind, TypeExpKind::Exists(..));
+        if Mentions::of(&abbr.ty).dims.iter().any(is_lost) && !named_in(&bind.body) {
+            let message = format!(
+                "the type \"{name}\" has an anonymous size that is not used constructively, as the \
+                 size of an array (anonymous-nonconstructive)"
+            );
+            self.report(not_carried(message, bind.body.span, "n"));
+        }
         let limit = bind.lifted;
         self.require_lifted(
             &abbr.ty,
@@ -439,7 +486,7 @@ impl<'a> Checker<'a> {
 }
 
 /// The type expression without parentheses.
-fn strip(te: &TypeExp) -> &TypeExp {
+pub(crate) fn strip(te: &TypeExp) -> &TypeExp {
     let mut te = te;
     while let TypeExpKind::Parens(inner) = &te.kind {
         te = inner;

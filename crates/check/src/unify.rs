@@ -401,9 +401,13 @@ impl Unifier<'_> {
                 bound.truncate(outer);
                 result
             }
-            Ty::Abstract(_, args) => {
+            Ty::Abstract(id, args) => {
+                let data = self.tables.abstracts.get(id.0 as usize);
+                if data.is_some_and(|data| lower(data.lifted, lifted) != data.lifted) {
+                    return Err(Mismatch::Functional(ty.clone()));
+                }
                 for part in &args.types {
-                    self.adjust(var, part, depth, lifted, bound)?;
+                    self.adjust(var, part, depth, Liftedness::Lifted, bound)?;
                 }
                 args.dims
                     .iter()

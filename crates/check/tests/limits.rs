@@ -176,6 +176,16 @@ fn sizes_that_grow() {
 }
 
 #[test]
+fn constructors() {
+    let sum = |n: usize| {
+        let all: Vec<String> = (0..n).map(|i| format!("#c{i}")).collect();
+        format!("type t = {}\ndef f (x: t) = x", all.join(" | "))
+    };
+    assert_eq!(errors(sum(256), 0), [""; 0]);
+    assert_eq!(errors(sum(257), 1), ["too-many-constructors"]);
+}
+
+#[test]
 fn many_errors() {
     for (open, close) in [
         ("(+ ", ")"),

@@ -34,7 +34,14 @@ impl Unifier<'_> {
         let a = self.tables.resolve_dim(expected);
         let b = self.tables.resolve_dim(found);
         match (&a, &b) {
-            (Dim::Any, _) | (_, Dim::Any) => Ok(()),
+            (Dim::Any, other) | (other, Dim::Any) => {
+                if let Dim::Var(var) = other
+                    && self.tables.is_open(*var)
+                {
+                    self.tables.var_mut(*var).told = true;
+                }
+                Ok(())
+            }
             (Dim::Var(x), Dim::Var(y)) if x == y => Ok(()),
             (Dim::Const(x), Dim::Const(y)) if x == y => Ok(()),
             (Dim::Var(x), Dim::Var(y)) if self.tables.is_open(*x) && self.tables.is_open(*y) => {
@@ -43,6 +50,9 @@ impl Unifier<'_> {
                 } else {
                     (*y, *x)
                 };
+                if self.tables.var(gone).told {
+                    self.tables.var_mut(keep).told = true;
+                }
                 self.tables.var_mut(gone).state = VarState::Solved(Dim::Var(keep));
                 Ok(())
             }
@@ -84,6 +94,14 @@ impl Unifier<'_> {
             && self.match_exps(x, y)
         {
             return Ok(());
+        }
+        // What an unknown size is made of, nobody knows.
+        let unknown = |dim: &Dim| match dim {
+            Dim::Var(var) => matches!(self.tables.var(*var).state, VarState::Unknown),
+            Dim::Any | Dim::Const(_) | Dim::Op(..) | Dim::Exp(_) => false,
+        };
+        if unknown(&a) || unknown(&b) {
+            return Err(Mismatch::Sizes(a, b));
         }
         if self.sizes == Sizes::Strict
             && let [var] = open.dims.as_slice()

@@ -1,0 +1,108 @@
+//! Modules as text: the names that they make visible, with their types, in the
+//! form of module types.
+
+use crate::checker::Checker;
+use crate::env::{Entry, Module, Scheme, Struct, TypeAbbr, TypeParam};
+use crate::tast::Ty;
+use std::fmt::Write as _;
+use syntax::ast::Liftedness;
+
+/// How deeply modules in modules are shown.
+const MAX_DEPTH: usize = 8;
+
+impl Checker<'_> {
+    /// What is known of a module from outside.
+    pub(crate) fn describe(&self, module: &Module<'_>) -> String {
+        let mut out = String::new();
+        self.describe_module(module, 0, &mut out);
+        out
+    }
+
+    fn describe_module(&self, module: &Module<'_>, depth: usize, out: &mut String) {
+        match module {
+            Module::Struct(inner) if depth < MAX_DEPTH => self.describe_struct(inner, depth, out),
+            Module::Struct(_) => out.push_str("{ ... }"),
+            Module::Functor(_) => out.push_str("a parametric module"),
+            Module::Intrinsics => out.push_str("the built-in module"),
+        }
+    }
+
+    fn describe_struct(&self, inner: &Struct<'_>, depth: usize, out: &mut String) {
+        let indent = "  ".repeat(depth + 1);
+        out.push_str("{\n");
+        // Writing to a string cannot fail.
+        for (name, abbr) in &inner.types {
+            let name = self.interner.resolve(*name);
+            let _ = writeln!(out, "{indent}{}", self.describe_type(&name, abbr));
+        }
+        for (name, entry) in &inner.terms {
+            let name = self.interner.resolve(*name);
+            match entry {
+                Entry::Value(value) => {
+                    let text = self.describe_scheme(&value.scheme);
+                    let name = operator(&name);
+                    let _ = writeln!(out, "{indent}val {name}{text}");
+                }
+                Entry::Module(module) => {
+                    let _ = write!(out, "{indent}module {name} : ");
+                    self.describe_module(module, depth + 1, out);
+                    out.push('\n');
+                }
+                Entry::Operator(_) | Entry::Equality { .. } | Entry::Logical { .. } => {
+                    let _ = writeln!(out, "{indent}val {} : built in", operator(&name));
+                }
+            }
+        }
+        for name in inner.sigs.keys() {
+            let name = self.interner.resolve(*name);
+            let _ = writeln!(out, "{indent}module type {name}");
+        }
+        let _ = write!(out, "{}}}", "  ".repeat(depth));
+    }
+
+    fn describe_type(&self, name: &str, abbr: &TypeAbbr) -> String {
+        let mut out = String::from(match abbr.lifted {
+            Liftedness::Unlifted => "type ",
+            Liftedness::SizeLifted => "type~ ",
+            Liftedness::Lifted => "type^ ",
+        });
+        out.push_str(name);
+        for param in &abbr.params {
+            match param {
+                TypeParam::Type(var, _) => {
+                    let _ = write!(out, " '{}", self.tables.show(&Ty::Var(*var)));
+                }
+                TypeParam::Size(var) => {
+                    let dim = crate::tast::Dim::Var(*var);
+                    let _ = write!(out, " [{}]", self.tables.show_dim(&dim));
+                }
+            }
+        }
+        if !matches!(abbr.ty, Ty::Abstract(..)) {
+            let _ = write!(out, " = {}", self.tables.show(&abbr.ty));
+        }
+        out
+    }
+
+    fn describe_scheme(&self, scheme: &Scheme) -> String {
+        let mut out = String::new();
+        for var in &scheme.size_params {
+            let dim = crate::tast::Dim::Var(*var);
+            let _ = write!(out, " [{}]", self.tables.show_dim(&dim));
+        }
+        for var in &scheme.ty_params {
+            let _ = write!(out, " '{}", self.tables.show(&Ty::Var(*var)));
+        }
+        let _ = write!(out, " : {}", self.tables.show(&scheme.ty));
+        out
+    }
+}
+
+/// A name as a specification writes it: operators stand in parentheses.
+fn operator(name: &str) -> String {
+    if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        name.to_owned()
+    } else {
+        format!("({name})")
+    }
+}

@@ -1,0 +1,131 @@
+//! Which sizes a value carries.
+//!
+//! A size parameter gets its value from the shape of an argument: it must be the
+//! whole size of an array somewhere in the argument. A size that stands only in
+//! an arithmetic expression, only in the type of a function, or only in an
+//! argument of an abstract type, cannot be read off the value.
+
+use crate::subst::TyMap;
+use crate::tast::{Dim, Ty, TyVarId, VarId};
+
+/// The sizes in a type.
+#[derive(Default)]
+pub(crate) struct Witness {
+    /// Those that values of the type carry.
+    pub(crate) carried: Vec<VarId>,
+    /// Those mentioned in another way.
+    pub(crate) other: Vec<VarId>,
+}
+
+impl Witness {
+    /// The sizes of a resolved type.
+    pub(crate) fn of(ty: &Ty) -> Self {
+        let mut found = Self::default();
+        found.ty(ty, true);
+        found
+    }
+
+    /// Adds the sizes of a resolved type.
+    pub(crate) fn add(&mut self, ty: &Ty) {
+        self.ty(ty, true);
+    }
+
+    /// Whether the size is mentioned and no value of the type carries it.
+    pub(crate) fn lacks(&self, var: VarId) -> bool {
+        self.other.contains(&var) && !self.carried.contains(&var)
+    }
+
+    fn dim(&mut self, dim: &Dim, carried: bool) {
+        match dim {
+            Dim::Var(var) if carried => self.carried.push(*var),
+            dim => {
+                crate::subst::map_dim(dim, &mut Mentioned(&mut self.other));
+            }
+        }
+    }
+
+    fn ty(&mut self, ty: &Ty, carried: bool) {
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) => {}
+            Ty::Array(array) => {
+                self.dim(&array.dim, carried);
+                self.ty(&array.elem, carried);
+            }
+            Ty::Tuple(parts) => parts.iter().for_each(|ty| self.ty(ty, carried)),
+            Ty::Record(fields) => fields.iter().for_each(|(_, ty)| self.ty(ty, carried)),
+            Ty::Sum(constrs) => constrs
+                .iter()
+                .flat_map(|(_, payload)| payload.iter())
+                .for_each(|ty| self.ty(ty, carried)),
+            Ty::Arrow(arrow) => {
+                self.ty(&arrow.param, false);
+                self.ty(&arrow.ret.ty, false);
+            }
+            Ty::Abstract(_, args) => {
+                args.dims.iter().for_each(|dim| self.dim(dim, carried));
+                args.types.iter().for_each(|ty| self.ty(ty, false));
+            }
+        }
+    }
+}
+
+/// Collects the variables of sizes.
+struct Mentioned<'v>(&'v mut Vec<VarId>);
+
+impl TyMap for Mentioned<'_> {
+    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+        None
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        self.0.push(var);
+        None
+    }
+}
+
+/// The sizes, of whatever form, that a value of a resolved type carries.
+pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
+    match ty {
+        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => {}
+        Ty::Array(array) => {
+            found.push(array.dim.clone());
+            carried_sizes(&array.elem, found);
+        }
+        Ty::Tuple(parts) => parts.iter().for_each(|ty| carried_sizes(ty, found)),
+        Ty::Record(fields) => fields.iter().for_each(|(_, ty)| carried_sizes(ty, found)),
+        Ty::Sum(constrs) => constrs
+            .iter()
+            .flat_map(|(_, payload)| payload.iter())
+            .for_each(|ty| carried_sizes(ty, found)),
+    }
+}
+
+/// The sizes that stand in types of parameters inside of a type, without those
+/// that come with the function itself: whoever is to apply it must know them.
+pub(crate) fn in_parameters(ty: &Ty) -> Vec<VarId> {
+    fn walk(ty: &Ty, found: &mut Vec<VarId>) {
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => {}
+            Ty::Array(array) => walk(&array.elem, found),
+            Ty::Tuple(parts) => parts.iter().for_each(|ty| walk(ty, found)),
+            Ty::Record(fields) => fields.iter().for_each(|(_, ty)| walk(ty, found)),
+            Ty::Sum(constrs) => constrs
+                .iter()
+                .flat_map(|(_, payload)| payload.iter())
+                .for_each(|ty| walk(ty, found)),
+            Ty::Arrow(arrow) => {
+                let sizes = Witness::of(&arrow.param);
+                found.extend(sizes.carried);
+                found.extend(sizes.other);
+                let from = found.len();
+                walk(&arrow.ret.ty, found);
+                let carried = Witness::of(&arrow.ret.ty).carried;
+                let later = found.split_off(from);
+                found.extend(later.into_iter().filter(|var| !carried.contains(var)));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(ty, &mut found);
+    found
+}
