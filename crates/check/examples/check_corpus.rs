@@ -1,10 +1,14 @@
 //! Checks every program below a folder against what its test block wants, and
 //! counts: `check_corpus FOLDER [--list]`. A program whose test block has
-//! `error:` on a line of its own must be rejected, any other accepted.
+//! `error:` on a line of its own must be rejected, any other accepted. What
+//! follows `error:` is a regular expression that a message must match: the words
+//! of the message, its labels, notes and hints, and its id, without the excerpt of
+//! the program.
 
 use check::{Loader, check_program};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
@@ -30,9 +34,9 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether the test block wants the program rejected: `error:` stands in it
-/// before any input (after an input it is a failing run).
-fn wants_error(text: &str) -> bool {
+/// The pattern for the message if the test block wants the program rejected:
+/// `error:` stands in it before any input (after an input it is a failing run).
+fn wanted_error(text: &str) -> Option<&str> {
     let mut in_block = false;
     for line in text.lines() {
         let Some(line) = line.trim_start().strip_prefix("--") else {
@@ -42,13 +46,42 @@ fn wants_error(text: &str) -> bool {
         let line = line.trim();
         if line == "==" {
             in_block = true;
-        } else if in_block && line.starts_with("error:") {
-            return true;
+        } else if in_block && let Some(pattern) = line.strip_prefix("error:") {
+            return Some(pattern.trim());
         } else if in_block && (line.contains("input") || line.starts_with("entry:")) {
             in_block = false;
         }
     }
-    false
+    None
+}
+
+/// The words of a problem, with its place and its id.
+fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
+    let labels = diag.primary.iter().chain(&diag.secondary);
+    let place = diag
+        .primary
+        .as_ref()
+        .map(|label| sources.location(label.span).to_string());
+    let mut all: Vec<String> = place.into_iter().collect();
+    all.push(diag.message.clone());
+    all.extend(labels.map(|label| label.text.clone()));
+    all.extend(diag.notes.iter().chain(&diag.hints).cloned());
+    all.push(format!("[{}]", diag.id));
+    all.join("\n")
+}
+
+/// Whether a message matches.
+fn is_matched(pattern: &str, diags: &[Diagnostic], sources: &SourceMap) -> bool {
+    let regex = regex_lite::RegexBuilder::new(pattern)
+        .dot_matches_new_line(true)
+        .build();
+    let Ok(regex) = regex else {
+        println!("cannot read the pattern {pattern}");
+        return false;
+    };
+    diags
+        .iter()
+        .any(|diag| regex.is_match(&words(diag, sources)))
 }
 
 fn main() {
@@ -59,28 +92,38 @@ fn main() {
     collect(Path::new(&folder), &mut files);
     files.sort();
     let (mut accepted, mut wrongly_rejected, mut rejected, mut wrongly_accepted) = (0, 0, 0, 0);
+    let mut matched = 0;
     let mut causes: BTreeMap<&'static str, usize> = BTreeMap::new();
     let start = std::time::Instant::now();
     for file in &files {
         let Ok(text) = std::fs::read_to_string(file) else {
             continue;
         };
-        let wants_error = wants_error(&text);
+        let wanted = wanted_error(&text);
         let mut sources = SourceMap::new();
         let interner = Interner::new();
         let path = file.to_string_lossy();
         let checked = check_program(&mut sources, &interner, &mut Disk, &path);
-        match (wants_error, checked.program.is_some()) {
-            (false, true) => accepted += 1,
-            (true, false) => rejected += 1,
-            (true, true) => {
-                wrongly_accepted += 1;
-                if list {
-                    let wanted = text.lines().find(|l| l.contains("error:")).unwrap_or("");
-                    println!("ACCEPTED {path}: {wanted}");
+        match (wanted, checked.program.is_some()) {
+            (None, true) => accepted += 1,
+            (Some(pattern), false) => {
+                rejected += 1;
+                if is_matched(pattern, &checked.diagnostics, &sources) {
+                    matched += 1;
+                } else if list {
+                    println!("MESSAGE {path}: {pattern}");
+                    for diag in &checked.diagnostics {
+                        println!("    {}", words(diag, &sources).replace('\n', " / "));
+                    }
                 }
             }
-            (false, false) => {
+            (Some(pattern), true) => {
+                wrongly_accepted += 1;
+                if list {
+                    println!("ACCEPTED {path}: {pattern}");
+                }
+            }
+            (None, false) => {
                 wrongly_rejected += 1;
                 let first = checked.diagnostics.iter().find(|d| d.is_error());
                 if let Some(diag) = first {
@@ -97,7 +140,7 @@ fn main() {
     }
     println!(
         "{} files in {:?}: accepted {accepted}, wrongly rejected {wrongly_rejected}, \
-         rejected {rejected}, wrongly accepted {wrongly_accepted}",
+         rejected {rejected} ({matched} with the message wanted), wrongly accepted {wrongly_accepted}",
         files.len(),
         start.elapsed()
     );

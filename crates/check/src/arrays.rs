@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "duplicate-field",
                     field.name.span,
-                    format!("the field `{name}` stands twice in this record"),
+                    format!("Duplicate field: \"{name}\" was previously defined in this record"),
                 );
             } else {
                 parts.push((name, value));
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         self.error(
             "no-such-field",
             span,
-            format!("a value of type `{text}` has no field `{label}`"),
+            format!("a value of type \"{text}\" has no field \"{label}\""),
         );
         self.fresh(span)
     }
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
                 &elem,
                 &e.ty,
                 e.span,
-                "the elements of this array have different types",
+                "an array element does not have the type of those before it",
             );
             out.push(e);
         }
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "too-many-indices",
                     span,
-                    format!("{} indices into a value of type `{text}`", indices.len()),
+                    format!("{} indices into a value of type \"{text}\"", indices.len()),
                 );
                 return (out, self.fresh(span));
             };
@@ -277,8 +277,10 @@ impl<'a> Checker<'a> {
             // The sizes of a field may change.
             let result = self.unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&field, &value.ty));
             if let Err(mismatch) = result {
-                let what = "the new value does not have the field's type";
-                self.mismatch(&field, &value.ty, &mismatch, value.span, what);
+                let path = names.join(".");
+                let what =
+                    format!("the new value does not have the type of record field \"{path}\"");
+                self.mismatch(&field, &value.ty, &mismatch, value.span, &what);
             }
             let ty = replace_field(&self.tables.resolve(&ty), &names, &value.ty);
             let (record, value) = (Box::new(base), Box::new(value));

@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
                 self.report(
                     Diagnostic::error(
                         "ambiguous-size",
-                        format!("cannot tell sizes from `{a}` being equal to `{b}`"),
+                        format!("cannot tell sizes from \"{a}\" being equal to \"{b}\""),
                     )
                     .at(span, "")
                     .hint("say what the sizes are with a size coercion `:>`"),

@@ -17,10 +17,10 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     "bad-entry-point",
-                    format!("the entry point `{name}` is polymorphic"),
+                    format!("Entry point functions may not be polymorphic, as \"{name}\" is"),
                 )
                 .at(span, "")
-                .note(format!("its type is `{}`", self.tables.show(&scheme.ty)))
+                .note(format!("its type is \"{}\"", self.tables.show(&scheme.ty)))
                 .hint("give its parameters types"),
             );
         }
@@ -35,7 +35,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "bad-entry-point",
                     pattern.map_or(span, |p| p.span),
-                    format!("a parameter of the entry point `{name}` is a function"),
+                    format!("Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"),
                 );
             }
             params.push(EntryParam {
@@ -54,7 +54,9 @@ impl<'a> Checker<'a> {
             unique = def.ret.unique.clone();
         }
         if holds_function(&ty) {
-            let message = format!("the result of the entry point `{name}` holds a function");
+            let message = format!(
+                "Entry point functions may not be higher-order: the result of \"{name}\" holds a function"
+            );
             self.error("bad-entry-point", span, message);
         }
         // The declared result belongs to what is left after the parameters.
@@ -94,7 +96,7 @@ impl<'a> Checker<'a> {
                         ),
                     )
                     .at(span, "")
-                    .hint(format!("take `{size}` as a parameter of type `i64`")),
+                    .hint(format!("take \"{size}\" as a parameter of type `i64`")),
                 );
             } else if !sizes.carried.contains(var) {
                 self.report(
@@ -107,7 +109,7 @@ impl<'a> Checker<'a> {
                     )
                     .at(span, "")
                     .hint(format!(
-                        "take `{size}` as a parameter of type `i64`, or declare the size"
+                        "take \"{size}\" as a parameter of type `i64`, or declare the size"
                     )),
                 );
             }

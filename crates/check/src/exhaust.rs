@@ -55,7 +55,7 @@ impl Checker<'_> {
                 ExpKind::Match { scrutinee, cases } => {
                     let pats = cases.iter().map(|case| &case.pat);
                     if let Some(missing) = unmatched(&scrutinee.ty, pats) {
-                        let message = format!("Unmatched cases in this `match`: `{missing}`");
+                        let message = format!("Unmatched cases in this `match`: \"{missing}\"");
                         self.report(
                             Diagnostic::error("unmatched-cases", message)
                                 .at(exp.span, "")
@@ -71,7 +71,7 @@ impl Checker<'_> {
 
     fn irrefutable(&mut self, pat: &Pat) {
         if let Some(missing) = unmatched(&pat.ty, std::iter::once(pat)) {
-            let message = format!("Refutable pattern: it does not fit `{missing}`");
+            let message = format!("Refutable pattern: it does not fit \"{missing}\"");
             self.report(
                 Diagnostic::error("refutable-pattern", message)
                     .at(pat.span, "")

@@ -4,9 +4,14 @@ use crate::checker::Checker;
 use crate::infer::Mentions;
 use crate::infer::VarState;
 use crate::print::show_scalars;
-use crate::tast::{Dim, Ty};
+use crate::tast::{Dim, Name, Ty};
 use crate::unify::Mismatch;
+use std::sync::Arc;
+use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
+
+/// So many labels are listed.
+const MAX_LABELS: usize = 10;
 
 /// The error for a failed unification, without its place.
 pub(crate) fn mismatch(
@@ -22,7 +27,7 @@ pub(crate) fn mismatch(
         Mismatch::Types(..) => "type-mismatch",
         Mismatch::Sizes(..) => "size-mismatch",
         Mismatch::Infinite(..) => "infinite-type",
-        Mismatch::Escapes(_) | Mismatch::TypeEscapes(_) => "size-out-of-scope",
+        Mismatch::Escapes(_) | Mismatch::TypeEscapes(_) => "scope-violation",
         Mismatch::Functional(_) => "functional-type",
         Mismatch::NotScalar(..) | Mismatch::Scalars(..) => "not-a-scalar",
         Mismatch::NoField(..) => "no-such-field",
@@ -33,20 +38,21 @@ pub(crate) fn mismatch(
     let mut diag = Diagnostic::error(id, what.to_owned());
     if wanted != got {
         diag = diag
-            .note(format!("expected `{wanted}`"))
-            .note(format!("found    `{got}`"));
+            .note(format!("expected \"{wanted}\""))
+            .note(format!("found    \"{got}\""));
     }
     match why {
         Mismatch::Types(a, b) => {
-            let (a, b) = (tables.show(a), tables.show(b));
-            if a != wanted || b != got {
-                diag = diag.note(format!("`{a}` is not `{b}`"));
+            let (x, y) = (tables.show(a), tables.show(b));
+            if x != wanted || y != got {
+                diag = diag.note(format!("\"{x}\" is not \"{y}\""));
             }
+            diag = differing_parts(diag, a, b);
         }
         Mismatch::Sizes(a, b) => {
             let (x, y) = (tables.show_dim(a), tables.show_dim(b));
             diag = diag.note(format!(
-                "the sizes `{x}` and `{y}` are not known to be equal"
+                "Sizes \"{x}\" and \"{y}\" do not match: nothing says that they are equal"
             ));
             diag = origins(checker, diag, &[a, b]);
             diag = diag.hint("if they are equal, say so with a size coercion `:>`");
@@ -54,32 +60,40 @@ pub(crate) fn mismatch(
         Mismatch::Infinite(var, ty) => {
             let (var, ty) = (tables.show(&Ty::Var(*var)), tables.show(ty));
             diag = diag.note(format!(
-                "the type `{var}` would have to be `{ty}`, which contains it"
+                "Occurs check: the type \"{var}\" would have to be \"{ty}\", which contains it"
             ));
         }
         Mismatch::Escapes(dim) => {
             let text = tables.show_dim(dim);
             diag = diag.note(format!(
-                "the size `{text}` is not known where the type is needed"
+                "the size \"{text}\" is not known yet where the type is needed"
             ));
             diag = origins(checker, diag, &[dim]);
-            diag = diag.hint("bind the size to a name outside first");
+            diag = diag
+                .note("Causality check: what is computed later is no size of what was there before")
+                .hint("bind what has the size to a name before, or take the size as a parameter");
         }
         Mismatch::TypeEscapes(var) => {
             let text = tables.show(&Ty::Var(*var));
             diag = diag.note(format!(
-                "the type `{text}` is not visible where it is needed"
+                "the type \"{text}\" is not visible where it is needed"
             ));
         }
         Mismatch::Functional(ty) => {
             let text = tables.show(ty);
-            diag = diag.note(format!(
-                "`{text}` is or may hold a function, which cannot stand here"
-            ));
+            diag = diag.note(match tables.lifted(ty) {
+                Liftedness::SizeLifted => format!(
+                    "\"{text}\" is lifted (its values may differ in size), which an array element \
+                     and a non-lifted type may not contain: size-lifted types stand alone"
+                ),
+                Liftedness::Lifted | Liftedness::Unlifted => format!(
+                    "\"{text}\" is lifted: it is or might contain functions, which cannot stand here"
+                ),
+            });
         }
         Mismatch::NotScalar(set, ty) => {
             let (set, ty) = (show_scalars(*set), tables.show(ty));
-            diag = diag.note(format!("`{ty}` is not {set}"));
+            diag = diag.note(format!("\"{ty}\" is not {set}"));
         }
         Mismatch::Scalars(a, b) => {
             diag = diag.note(format!(
@@ -89,25 +103,70 @@ pub(crate) fn mismatch(
             ));
         }
         Mismatch::NoField(label, ty) => {
-            diag = diag.note(format!("`{}` has no field `{label}`", tables.show(ty)));
+            diag = diag.note(format!(
+                "\"{}\" has no field \"{label}\", so it is no such record type",
+                tables.show(ty)
+            ));
         }
         Mismatch::NoConstr(label, ty) => {
             diag = diag.note(format!(
-                "`{}` has no constructor `#{label}`",
+                "Unshared constructors: \"{}\" has no constructor \"#{label}\"",
                 tables.show(ty)
             ));
         }
         Mismatch::TooLarge => {}
         Mismatch::Existential => {
             diag = diag
-                .note("the function's result has a size that differs from call to call")
+                .note("a function gives a type containing anonymous sizes: they differ from call to call")
                 .hint("the elements of an array must all have one size, fixed before the call");
         }
     }
     diag
 }
 
-/// Where the unknown sizes in some sizes come from.
+/// What records do not share, and sums.
+fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
+    let unshared = |x: Vec<String>, y: Vec<String>| {
+        let mut labels = [x.clone(), y.clone()].concat();
+        labels.retain(|label| !(x.contains(label) && y.contains(label)));
+        labels.sort_unstable();
+        labels.truncate(MAX_LABELS);
+        labels.join(", ")
+    };
+    match (a, b) {
+        (Ty::Record(x), Ty::Record(y)) => {
+            let names = |fields: &[(Name, Ty)]| -> Vec<String> {
+                fields.iter().map(|(label, _)| label.to_string()).collect()
+            };
+            diag.note(format!(
+                "unshared fields: {}.",
+                unshared(names(x), names(y))
+            ))
+        }
+        (Ty::Sum(x), Ty::Sum(y)) => {
+            let arity = x.iter().find(|(label, payload)| {
+                y.iter()
+                    .any(|(l, p)| l == label && p.len() != payload.len())
+            });
+            if let Some((label, _)) = arity {
+                return diag.note(format!("the uses of \"#{label}\" differ in arity"));
+            }
+            let names = |constrs: &[(Name, Arc<[Ty]>)]| -> Vec<String> {
+                constrs
+                    .iter()
+                    .map(|(label, _)| format!("#{label}"))
+                    .collect()
+            };
+            diag.note(format!(
+                "Unshared constructors: {}.",
+                unshared(names(x), names(y))
+            ))
+        }
+        _ => diag,
+    }
+}
+
+/// Where sizes come from.
 fn origins(checker: &Checker<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagnostic {
     let mut mentions = Mentions::default();
     for dim in dims {
@@ -115,15 +174,20 @@ fn origins(checker: &Checker<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagno
     }
     for var in mentions.dims {
         let data = checker.tables.var(var);
-        if let (VarState::Unknown, Some(span)) = (&data.state, data.span) {
-            let text = format!("the size `{}` is the size of what this gives", data.name);
-            if !diag
-                .secondary
-                .iter()
-                .any(|l| l.span == span && l.text == text)
-            {
-                diag = diag.also(span, text);
-            }
+        let Some(span) = data.span else { continue };
+        let name = &data.name;
+        let text = match &data.state {
+            VarState::Unknown => match &**name {
+                "range" => "unknown length of range".to_owned(),
+                "slice" => "unknown length of slice".to_owned(),
+                name => format!("the size \"{name}\" is the size of what this gives"),
+            },
+            VarState::Value => format!("the size \"{name}\" is bound here"),
+            VarState::Open | VarState::Solved(_) => continue,
+        };
+        let mut said = diag.secondary.iter();
+        if !said.any(|l| l.span == span && l.text == text) {
+            diag = diag.also(span, text);
         }
     }
     diag

@@ -113,7 +113,7 @@ impl<'a> Checker<'a> {
                     &ty,
                     &inner.ty,
                     span,
-                    "the expression does not have the type ascribed",
+                    "Expression does not have expected type, which is ascribed",
                 );
                 inner
             }
@@ -150,13 +150,13 @@ impl<'a> Checker<'a> {
                 let since = self.tables.next_var();
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
-                let what = "the branches of this `if` have different types";
+                let what = "Cannot unify the types of the branches of this `if`";
                 let ty = self.join((&then.ty, &otherwise.ty), since, otherwise.span, span, what);
                 self.require_lifted(
                     &ty,
                     Liftedness::SizeLifted,
                     span,
-                    "an `if` cannot give a function",
+                    "the result of an `if` may not be of function type",
                 );
                 let (then, otherwise) = (Box::new(then), Box::new(otherwise));
                 node(
@@ -277,7 +277,7 @@ impl<'a> Checker<'a> {
         for case in cases {
             let (pat, body) = self.scoped(|c| {
                 let pat = c.pattern(&case.pat);
-                let what = "the pattern does not fit the value";
+                let what = "the pattern does not fit the value: they cannot match";
                 c.unify(&scrutinee.ty, &pat.ty, pat.span, what);
                 let body = c.exp(&case.body);
                 (pat, body)
@@ -286,7 +286,7 @@ impl<'a> Checker<'a> {
             ty = Some(match ty {
                 None => body_ty,
                 Some(ty) => {
-                    let what = "the cases of this `match` have different types";
+                    let what = "Cannot unify the types of the cases of this `match`";
                     self.join((&ty, &body_ty), since, body.span, span, what)
                 }
             });
@@ -296,7 +296,7 @@ impl<'a> Checker<'a> {
             Some(ty) => ty,
             None => self.fresh(span),
         };
-        let what = "a `match` cannot give a function";
+        let what = "the result of a `match` may not be of function type";
         self.require_lifted(&ty, Liftedness::SizeLifted, span, what);
         node(
             ExpKind::Match {

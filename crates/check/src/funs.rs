@@ -108,7 +108,7 @@ impl<'a> Checker<'a> {
                 &expected,
                 &body.ty,
                 tail_span(body),
-                "the body does not have the declared result type",
+                "Function body does not have expected type, which is declared",
             );
             self.name_unknown(&ret.ty, &body.ty, body.span);
             ret.ty = self.tables.resolve(&ret.ty);
@@ -274,7 +274,7 @@ impl<'a> Checker<'a> {
             &expected,
             &rhs.ty,
             rhs.span,
-            "the value does not have the type of the pattern",
+            "the value cannot match the pattern: their types differ",
         );
         let carried = crate::witness::Witness::of(&pat_ty);
         for ((var, dim), ident) in open.dims.iter().zip(sizes) {
@@ -293,7 +293,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "unused-size-parameter",
                     ident.span,
-                    format!("the size `{name}` does not occur in the pattern's type"),
+                    format!("Size [{name}] unused: it is the size of nothing in the pattern"),
                 );
             }
             known.insert(*var, &self.tables.resolve_dim(dim));
@@ -325,11 +325,11 @@ impl<'a> Checker<'a> {
             self.instantiate(&entry, name.span)
         } else {
             let mut diag =
-                Diagnostic::error("unknown-variable", format!("unknown variable `{text}`"))
+                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\""))
                     .at(name.span, "");
             let names = self.env.term_names();
             if let Some(other) = self.suggest(&text, &names) {
-                diag = diag.hint(format!("did you mean `{other}`?"));
+                diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
             self.report(diag);
             let ty = self.fresh(name.span);
@@ -431,12 +431,12 @@ impl<'a> Checker<'a> {
             Diagnostic::error(
                 "existential-parameter",
                 format!(
-                    "Cannot generalise \"{name}\": Unknown size \"{size}\" in a parameter of the \
+                    "Cannot generalise \"{name}\": Unknown size \"{size}\" in parameter of the \
                      function that it gives"
                 ),
             )
             .at(span, "")
-            .note(format!("its type is `{shown}`"))
+            .note(format!("its type is \"{shown}\""))
             .note("the size is computed by the definition, so no argument would fit")
             .hint("let the function take an array of any size, and coerce it with `:>` inside"),
         );
@@ -493,7 +493,7 @@ impl<'a> Checker<'a> {
             &ty,
             &body.ty,
             body.span,
-            "the body does not have the type of recursive calls",
+            "Function body does not have expected type, that of its recursive calls",
         );
     }
 
@@ -515,13 +515,15 @@ impl<'a> Checker<'a> {
                 && source.ret.is_none()
             {
                 let name = self.name(ident.name.name);
+                let message = if patterns.is_empty() {
+                    format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
+                } else {
+                    format!("the size parameter \"{name}\" is not the size of any parameter")
+                };
                 self.report(
-                    Diagnostic::error(
-                        "unused-size-parameter",
-                        format!("the size parameter `{name}` is not the size of any parameter"),
-                    )
-                    .at(ident.span, "")
-                    .hint("a size parameter gets its value from the shapes of arguments"),
+                    Diagnostic::error("unused-size-parameter", message)
+                        .at(ident.span, "")
+                        .hint("a size parameter gets its value from the shapes of arguments"),
                 );
             }
         }

@@ -30,12 +30,12 @@ impl Checker<'_> {
                 Constraint::Fields(fields) => {
                     if let (Some(span), true) = (span, self.diags.len() == errors) {
                         let labels: Vec<String> =
-                            fields.iter().map(|(l, _)| format!("`{l}`")).collect();
+                            fields.iter().map(|(l, _)| format!("\"{l}\"")).collect();
                         self.report(
                             Diagnostic::error(
                                 "ambiguous-record",
                                 format!(
-                                    "cannot tell the type of this record from its field{} {}",
+                                    "Type is ambiguous: cannot tell the type of this record from its field{} {}",
                                     if labels.len() == 1 { "" } else { "s" },
                                     labels.join(", ")
                                 ),
@@ -49,12 +49,12 @@ impl Checker<'_> {
                 Constraint::Constrs(constrs) => {
                     if let (Some(span), true) = (span, self.diags.len() == errors) {
                         let labels: Vec<String> =
-                            constrs.iter().map(|(l, _)| format!("`#{l}`")).collect();
+                            constrs.iter().map(|(l, _)| format!("\"#{l}\"")).collect();
                         self.report(
                             Diagnostic::error(
                                 "ambiguous-sum",
                                 format!(
-                                    "cannot tell the sum type from its constructor{} {}",
+                                    "Type is ambiguous: cannot tell the sum type from its constructor{} {}",
                                     if labels.len() == 1 { "" } else { "s" },
                                     labels.join(", ")
                                 ),

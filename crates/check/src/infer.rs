@@ -328,6 +328,18 @@ impl Tables {
         }
     }
 
+    /// What a type that is put where it may not stand is declared as.
+    pub(crate) fn lifted(&self, ty: &Ty) -> Liftedness {
+        match ty {
+            Ty::Var(var) => self.ty_var(*var).lifted,
+            Ty::Abstract(id, _) => {
+                let data = self.abstracts.get(id.0 as usize);
+                data.map_or(Liftedness::Lifted, |data| data.lifted)
+            }
+            _ => Liftedness::Lifted,
+        }
+    }
+
     /// Whether the size variable is still open.
     pub(crate) fn is_open(&self, var: VarId) -> bool {
         matches!(self.var(var).state, VarState::Open)

@@ -52,7 +52,7 @@ impl Checker<'_> {
             if !literal.fits(ty) {
                 let text = self.sources.snippet(literal.span).to_owned();
                 let sign = if literal.negative { "-" } else { "" };
-                let message = format!("the literal `{sign}{text}` is out of bounds for `{ty}`");
+                let message = format!("the literal \"{sign}{text}\" is out of bounds for \"{ty}\"");
                 self.error("literal-range", literal.span, message);
             }
         }

@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
             Some(init) => self.exp(init),
             None => self.init_of(&source.pat),
         };
-        let what = "a loop parameter cannot hold a function";
+        let what = "a loop parameter may not be of function type";
         self.require_lifted(&init.ty, Liftedness::SizeLifted, init.span, what);
         let driver = match &source.form {
             ast::LoopForm::For(name, bound) => {
@@ -155,7 +155,7 @@ impl<'a> Checker<'a> {
             let span = body.span;
             let result = c.unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&param, &body.ty));
             if let Err(mismatch) = result {
-                let what = "the loop body does not have the type of the loop parameter";
+                let what = "Loop body does not have expected type, that of the loop parameter";
                 c.mismatch(&param, &body.ty, &mismatch, span, what);
             }
             let expected = c.tables.resolve(&param);
@@ -187,7 +187,8 @@ impl<'a> Checker<'a> {
         };
         let result = self.unifying(sizes, pat.span, |u| u.unify(&pat_ty, param));
         if let Err(mismatch) = result {
-            let what = "the initial value does not have the type of the loop parameter";
+            let what =
+                "Initial loop values do not have expected type. The pattern asks for another";
             self.mismatch(&pat_ty, param, &mismatch, pat.span, what);
         }
     }
@@ -236,7 +237,7 @@ impl<'a> Checker<'a> {
                     self.error(
                         "unknown-variable",
                         span,
-                        format!("no variable `{name}` to start the loop with"),
+                        format!("Unknown name \"{name}\" to start the loop with"),
                     );
                     let ty = self.fresh(span);
                     node(ExpKind::Hole, ty, span)

@@ -281,7 +281,7 @@ impl<'a> Checker<'a> {
             self.error(
                 "module-mismatch",
                 span,
-                format!("the module has no type `{name}`, which its module type specifies"),
+                format!("the module has no type \"{name}\", which its module type specifies"),
             );
             return;
         };
@@ -290,7 +290,7 @@ impl<'a> Checker<'a> {
                 "module-mismatch",
                 span,
                 format!(
-                    "the type `{name}` has {} parameters; its module type specifies {}",
+                    "the type \"{name}\" has {} parameters; its module type specifies {}",
                     found.params.len(),
                     hole.params.len()
                 ),
@@ -337,7 +337,7 @@ impl<'a> Checker<'a> {
                          parameters off the value",
                     )
                     .hint(format!(
-                        "add a component of type `[{size}]()`, which takes no memory"
+                        "add a component of type \"[{size}]()\", which takes no memory"
                     )),
                 );
             }
@@ -346,13 +346,13 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     "module-mismatch",
-                    format!("the type `{name}` has sizes that are not parameters"),
+                    format!("the type \"{name}\" has sizes that are not parameters"),
                 )
                 .at(span, "")
                 .hint("the module type must declare it with `type~`"),
             );
         }
-        let what = format!("the type `{name}` cannot stand for the abstract type of this name");
+        let what = format!("the type \"{name}\" cannot stand for the abstract type of this name");
         self.require_lifted(&found.ty, hole.lifted, span, &what);
         actual.types.insert(hole.id, Rc::clone(&found));
         let shown = if opaque {
@@ -423,9 +423,9 @@ impl<'a> Checker<'a> {
                     };
                     let message = match found {
                         None => format!(
-                            "the module has no {kind} `{name}`, which its module type specifies"
+                            "the module has no {kind} \"{name}\", which its module type specifies"
                         ),
-                        Some(_) => format!("`{name}` must be a {kind} of the specified form"),
+                        Some(_) => format!("\"{name}\" must be a {kind} of the specified form"),
                     };
                     self.error("module-mismatch", span, message);
                     spec.clone()
@@ -443,7 +443,7 @@ impl<'a> Checker<'a> {
             self.error(
                 "module-mismatch",
                 span,
-                format!("the module has no type `{name}`, which its module type specifies"),
+                format!("the module has no type \"{name}\", which its module type specifies"),
             );
             return;
         };
@@ -457,7 +457,11 @@ impl<'a> Checker<'a> {
         }
         let actual = found.apply(&types, &dims);
         let expected = spec.apply(&types, &dims);
-        let what = format!("the type `{name}` is not the specified one");
+        let shown = self.tables.show(&expected);
+        let what = format!(
+            "the type \"{name}\" is not the specified one: the module type requires \
+             \"type {name} = {shown}\""
+        );
         self.unify(&expected, &actual, span, &what);
     }
 
@@ -520,13 +524,18 @@ impl<'a> Checker<'a> {
         self.deferred.truncate(deferred);
         if let Err(mismatch) = result {
             let name = self.name(symbol);
-            let what = format!("`{name}` does not have the specified type");
+            let shown = self.tables.show(&wanted.ty);
+            let what = format!(
+                "\"{name}\" does not have the specified type: Module type requires \
+                 \"val {name} : {shown}\""
+            );
             self.mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
         } else if !self.functions.fit(value.target, &wanted.ty, &own.ty) {
             let name = self.name(symbol);
             let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
-            let message =
-                format!("`{name}` consumes more than is specified, or shares what must be unique");
+            let message = format!(
+                "\"{name}\" consumes more than is specified, or shares what must be unique"
+            );
             self.report(
                 Diagnostic::error("unique-mismatch", message)
                     .at(span, "")

@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
                     self.error(
                         "unknown-module-type",
                         name.span(),
-                        format!("unknown module type `{text}`"),
+                        format!("Unknown module type \"{text}\""),
                     );
                     return Sig::Struct(Rc::default());
                 };
@@ -86,7 +86,7 @@ impl<'a> Checker<'a> {
                     self.error(
                         "duplicate-definition",
                         ident.span,
-                        format!("`{name}` is specified twice"),
+                        format!("\"{name}\" is specified twice"),
                     );
                 }
                 seen.push((ident.name, space));
@@ -270,7 +270,7 @@ impl<'a> Checker<'a> {
             self.error(
                 "unknown-type",
                 with.name.span(),
-                format!("the module type has no abstract type `{text}`"),
+                format!("\"{text}\" is not an abstract type of the module type"),
             );
             return sig.clone();
         };
@@ -278,7 +278,10 @@ impl<'a> Checker<'a> {
             self.error(
                 "type-arguments",
                 with.span,
-                format!("the type `{text}` has {} parameters", hole.params.len()),
+                format!(
+                    "Cannot refine a type with other parameters: \"{text}\" has {}",
+                    hole.params.len()
+                ),
             );
             return sig.clone();
         }
@@ -293,7 +296,9 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     "type-arguments",
-                    format!("Cannot refine a type with other parameters: those of `{text}` differ"),
+                    format!(
+                        "Cannot refine a type with other parameters: those of \"{text}\" differ"
+                    ),
                 )
                 .at(with.span, "")
                 .hint("give the parameters as the module type has them, `'` and `'^` included"),

@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     "duplicate-definition",
-                    format!("Duplicate definition: `{name}` is defined twice"),
+                    format!("Duplicate definition: \"{name}\" is defined twice"),
                 )
                 .at(ident.span, "")
                 .also(first, "defined here first"),
@@ -131,7 +131,7 @@ impl<'a> Checker<'a> {
             self.error(
                 "reserved-operator",
                 bind.name.span,
-                format!("the operator `{text}` cannot be defined"),
+                format!("the operator \"{text}\" cannot be defined"),
             );
         }
         let source = FunSource {

@@ -28,14 +28,14 @@ impl<'a> Checker<'a> {
                 "unknown-variable"
             };
             let what = if module {
-                "unknown variable or module"
+                "Unknown name or module"
             } else {
-                "unknown variable"
+                "Unknown name"
             };
-            let mut diag = Diagnostic::error(id, format!("{what} `{text}`")).at(first.span, "");
+            let mut diag = Diagnostic::error(id, format!("{what} \"{text}\"")).at(first.span, "");
             let names = self.env.term_names();
             if let Some(other) = self.suggest(&text, &names) {
-                diag = diag.hint(format!("did you mean `{other}`?"));
+                diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
             self.report(diag);
             return None;
@@ -77,11 +77,11 @@ impl<'a> Checker<'a> {
         if found.is_none() {
             let mut diag = Diagnostic::error(
                 "unknown-variable",
-                format!("the module has no value or module `{text}`"),
+                format!("the module has no value or module \"{text}\""),
             )
             .at(ident.span, "");
             if let Some(other) = self.suggest(&text, &names) {
-                diag = diag.hint(format!("did you mean `{other}`?"));
+                diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
             self.report(diag);
         }
@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
         let text = self.name(name.name.name);
         if text.starts_with('_') && name.quals.is_empty() && !self.in_prelude {
             let message =
-                format!("the variable `{text}` starts with an underscore: it may not be used");
+                format!("the variable \"{text}\" starts with an underscore: it may not be used");
             self.error("underscore-use", span, message);
         }
         let start = name.quals.first().map_or(name.name.span, |q| q.span);

@@ -11,6 +11,7 @@ use crate::tast::{
     VarId,
 };
 use crate::types::mentions;
+use crate::unify::Sizes;
 use std::sync::Arc;
 use syntax::ast;
 use syntax::diag::Diagnostic;
@@ -234,7 +235,7 @@ impl<'a> Checker<'a> {
             ty = self.separate(&ty, &pending, span);
         }
         let ext = self.unknowns_since(&ty, mark);
-        self.check_function_result(&ty, &ext, span);
+        self.check_function_result(&ty, &ext, &fun, &args, span);
         Exp {
             kind: ExpKind::Apply {
                 fun: Box::new(fun),
@@ -248,7 +249,14 @@ impl<'a> Checker<'a> {
 
     /// An application that gives a function makes no size that its parameters
     /// need: nobody could make an argument for it.
-    fn check_function_result(&mut self, ty: &Ty, sizes: &[VarId], span: Span) {
+    fn check_function_result(
+        &mut self,
+        ty: &Ty,
+        sizes: &[VarId],
+        fun: &Exp,
+        args: &[Exp],
+        span: Span,
+    ) {
         if sizes.is_empty() || !matches!(self.tables.shallow(ty), Ty::Arrow(_)) {
             return;
         }
@@ -256,15 +264,21 @@ impl<'a> Checker<'a> {
         let needed = crate::witness::in_parameters(&ty);
         if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
             let name = Arc::clone(&self.tables.var(*var).name);
+            let fun = self
+                .function_name(fun)
+                .unwrap_or_else(|| "the function".to_owned());
+            let arg = args
+                .last()
+                .map_or(String::new(), |arg| self.excerpt(arg.span));
             let message = format!(
-                "Existential size would appear in a parameter of the function that this gives: \
-                 \"{name}\""
+                "Existential size would appear in a parameter: \"{fun}\" applied to \"{arg}\" \
+                 gives a function that takes a size \"{name}\" of its own"
             );
             let shown = self.tables.show(&ty);
             self.report(
                 Diagnostic::error("existential-parameter", message)
                     .at(span, "")
-                    .note(format!("the function that this gives has type `{shown}`"))
+                    .note(format!("the function that this gives has type \"{shown}\""))
                     .note("the size differs from call to call, so no argument would fit")
                     .hint("apply to all arguments, or use a pipeline `x |> f |> g`"),
             );
@@ -316,9 +330,12 @@ impl<'a> Checker<'a> {
     pub(crate) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
         match self.tables.shallow(ty) {
             Ty::Arrow(arrow) => {
-                let what = self.argument_message(fun, i);
-                if !self.unify(&arrow.param, &arg.ty, arg.span, &what) {
+                let result =
+                    self.unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
+                if let Err(mismatch) = result {
                     // Go on as if it had fitted.
+                    let what = self.argument_message(fun, arg, i);
+                    self.mismatch(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
                 }
                 let mut subst = Subst::default();
                 if let Some(name) = arrow.name {
@@ -340,29 +357,60 @@ impl<'a> Checker<'a> {
             Ty::Var(var) if self.is_open_ty(var) => {
                 let ret = self.fresh(arg.span);
                 let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
-                let what = "this is applied to an argument but not a function";
+                let what = "Cannot apply function: this is applied, but its type is another";
                 self.unify(&Ty::Var(var), &arrow, fun.span, what)
                     .then_some(ret)
             }
             other => {
                 let text = self.tables.show(&other);
                 let message = if i == 0 {
-                    "this is applied to an argument but not a function".to_owned()
+                    "Cannot apply expression as function: it is none".to_owned()
                 } else {
-                    format!("too many arguments: the function takes {i}")
+                    let plural = if i == 1 { "" } else { "s" };
+                    format!("too many arguments: the function takes {i} argument{plural} only")
                 };
                 self.report(
                     Diagnostic::error("not-a-function", message)
                         .at(if i == 0 { fun.span } else { arg.span }, "")
-                        .note(format!("its type is `{text}`")),
+                        .note(format!("its type is \"{text}\"")),
                 );
                 None
             }
         }
     }
 
-    pub(crate) fn argument_message(&self, fun: &Exp, i: usize) -> String {
-        let name = match &fun.kind {
+    /// The message for an argument that does not fit.
+    fn argument_message(&self, fun: &Exp, arg: &Exp, i: usize) -> String {
+        let arg = self.excerpt(arg.span);
+        let n = i + 1;
+        match self.function_name(fun) {
+            Some(name) => {
+                format!("Cannot apply \"{name}\" to \"{arg}\": argument {n} has the wrong type")
+            }
+            None => format!("Cannot apply function to \"{arg}\": argument {n} has the wrong type"),
+        }
+    }
+
+    /// The first words of a piece of the program.
+    pub(crate) fn excerpt(&self, span: Span) -> String {
+        const LENGTH: usize = 40;
+        let words: Vec<&str> = self
+            .sources
+            .snippet(span)
+            .split_whitespace()
+            .take(LENGTH)
+            .collect();
+        let text = words.join(" ");
+        let mut short: String = text.chars().take(LENGTH).collect();
+        if short.len() < text.len() {
+            short.push_str("...");
+        }
+        short
+    }
+
+    /// What a function is called, if it has a name.
+    fn function_name(&self, fun: &Exp) -> Option<String> {
+        match &fun.kind {
             ExpKind::Var { id, .. } => Some(self.tables.var(*id).name.to_string()),
             ExpKind::Operator(op) => Some(op.spelling().to_owned()),
             ExpKind::Intrinsic {
@@ -370,10 +418,6 @@ impl<'a> Checker<'a> {
                 ..
             } => Some(if *negate { "!=" } else { "==" }.to_owned()),
             _ => None,
-        };
-        match name {
-            Some(name) => format!("argument {} of `{name}` has the wrong type", i + 1),
-            None => format!("argument {} has the wrong type", i + 1),
         }
     }
 }

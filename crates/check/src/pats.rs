@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
                         self.error(
                             "duplicate-field",
                             field.name.span,
-                            format!("the field `{name}` stands twice in this pattern"),
+                            format!("Duplicate fields: \"{name}\" stands twice in this pattern"),
                         );
                     } else {
                         parts.push((name, inner));
@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
             self.report(
                 syntax::diag::Diagnostic::error(
                     "duplicate-name",
-                    format!("the name `{name}` is bound twice"),
+                    format!("the name \"{name}\" is bound twice"),
                 )
                 .at(ident.span, "")
                 .also(first, "also bound here"),

@@ -144,7 +144,7 @@ pub(crate) fn show_scalars(set: Scalars) -> String {
             let names: Vec<String> = ScalarType::ALL
                 .iter()
                 .filter(|ty| set.contains(**ty))
-                .map(|ty| format!("`{ty}`"))
+                .map(|ty| format!("\"{ty}\""))
                 .collect();
             format!("one of {}", names.join(", "))
         }

@@ -253,7 +253,7 @@ impl Files<'_> {
         match self.state.get(path) {
             Some(State::Done) => return,
             Some(State::Open) => {
-                let message = format!("the file `{path}.fut` imports itself");
+                let message = format!("the file \"{path}.fut\" imports itself");
                 let diag = Diagnostic::error("import-cycle", message);
                 self.diags.push(match from {
                     Some(span) => diag.at(span, "this import closes the circle"),
@@ -282,7 +282,7 @@ impl Files<'_> {
                 Err(why) => {
                     let diag = Diagnostic::error(
                         "unknown-import",
-                        format!("cannot read the file `{name}`: {why}"),
+                        format!("cannot read the file \"{name}\": {why}"),
                     );
                     self.diags.push(match from {
                         Some(span) => diag.at(span, ""),

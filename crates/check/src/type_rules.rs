@@ -102,6 +102,6 @@ pub(crate) fn not_carried(message: String, span: Span, name: &str) -> Diagnostic
         .at(span, "")
         .note("functions do not carry the sizes of their parameters and results")
         .hint(format!(
-            "add a component of type `[{name}]()`, which takes no memory, or make `{name}` a parameter"
+            "add a component of type \"[{name}]()\", which takes no memory, or make \"{name}\" a parameter"
         ))
 }

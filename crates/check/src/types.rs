@@ -70,7 +70,7 @@ impl<'a> Checker<'a> {
                         self.error(
                             "duplicate-field",
                             label.span,
-                            format!("the field `{name}` stands twice in this record type"),
+                            format!("Duplicate field: \"{name}\" stands twice in this record type"),
                         );
                     } else {
                         parts.push((name, ty, uniq));
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
                         &elem,
                         Liftedness::Unlifted,
                         te.span,
-                        "bad array element type",
+                        "Cannot create array with elements of lifted type",
                     );
                 }
                 let uniq = if uniq == Uniq::None {
@@ -115,7 +115,7 @@ impl<'a> Checker<'a> {
                         self.error(
                             "duplicate-constructor",
                             constr.name.span,
-                            format!("the constructor `#{name}` stands twice in this type"),
+                            format!("Duplicate constructor: \"#{name}\" stands twice in this type"),
                         );
                     } else {
                         out.push((name, Arc::from(payload)));
@@ -216,7 +216,11 @@ impl<'a> Checker<'a> {
         match anon {
             Anonymous::Infer | Anonymous::Forbid => {
                 if matches!(anon, Anonymous::Forbid) {
-                    self.error("anonymous-size", span, "this size must be a named one");
+                    self.error(
+                        "anonymous-size",
+                        span,
+                        "this size must be non-anonymous: a named one",
+                    );
                 }
                 self.tables.new_var(name, VarState::Open, self.depth)
             }
@@ -267,7 +271,7 @@ impl<'a> Checker<'a> {
                 "type-arguments",
                 span,
                 format!(
-                    "the type `{text}` takes {} argument{}, {} given",
+                    "the type \"{text}\" takes {} argument{}, {} given",
                     abbr.params.len(),
                     if abbr.params.len() == 1 { "" } else { "s" },
                     args.len()
@@ -290,7 +294,7 @@ impl<'a> Checker<'a> {
                         (Liftedness::Lifted, _) | (_, Liftedness::Lifted) => Liftedness::Lifted,
                         (Liftedness::SizeLifted, _) => Liftedness::SizeLifted,
                     };
-                    self.require_lifted(&ty, limit, te.span, "bad type argument");
+                    self.require_lifted(&ty, limit, te.span, "the type argument is lifted: the type may not contain size-lifted types or functions");
                     subst.types.push((*var, ty));
                 }
                 (TypeParam::Size(var), TypeArg::Type(te)) => {
@@ -333,12 +337,12 @@ impl<'a> Checker<'a> {
         };
         if found.is_none() {
             let text = self.name(name.name.name);
-            let mut diag = Diagnostic::error("unknown-type", format!("unknown type `{text}`"))
+            let mut diag = Diagnostic::error("unknown-type", format!("Unknown type \"{text}\""))
                 .at(name.span(), "");
             if name.quals.is_empty() {
                 let names = self.env.type_names();
                 if let Some(other) = self.suggest(&text, &names) {
-                    diag = diag.hint(format!("did you mean `{other}`?"));
+                    diag = diag.hint(format!("did you mean \"{other}\"?"));
                 }
             }
             self.report(diag);
@@ -354,9 +358,9 @@ impl<'a> Checker<'a> {
             other => {
                 let text = self.name(first.name);
                 let message = if other.is_some() {
-                    format!("`{text}` is a value, not a module")
+                    format!("\"{text}\" is a value, not a module")
                 } else {
-                    format!("unknown module `{text}`")
+                    format!("Unknown module \"{text}\"")
                 };
                 self.error("unknown-module", first.span, message);
                 return None;
@@ -374,7 +378,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "unknown-module",
                     ident.span,
-                    format!("the module has no module `{text}` in it"),
+                    format!("the module has no module \"{text}\" in it"),
                 );
                 return None;
             }
@@ -393,7 +397,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "duplicate-name",
                     param.span,
-                    format!("the parameter `{name}` stands twice"),
+                    format!("the parameter \"{name}\" was previously bound: it is also bound here"),
                 );
             }
             seen.push((param.name.name, is_size));
@@ -440,7 +444,7 @@ impl<'a> Checker<'a> {
             self.report(
                 Diagnostic::error(
                     "existential-size",
-                    format!("the type `{name}` has sizes that are not parameters"),
+                    format!("the type \"{name}\" has sizes that are not parameters"),
                 )
                 .at(bind.body.span, "")
                 .hint(format!(
@@ -466,7 +470,7 @@ impl<'a> Checker<'a> {
             &abbr.ty,
             limit,
             bind.body.span,
-            "a type that holds functions must be declared with `type^`",
+            "Non-lifted type abbreviations may not contain functions",
         );
         let mentioned = Mentions::of(&abbr.ty);
         for (param, source) in abbr.params.iter().zip(&bind.params) {
@@ -477,7 +481,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "unused-size-parameter",
                     source.span,
-                    format!("the size parameter `{text}` does not occur in the type"),
+                    format!("Size parameter \"[{text}]\" is the size of nothing in the type"),
                 );
             }
         }
