@@ -10,6 +10,7 @@ mod dev;
 mod interpret;
 mod link;
 mod progress;
+mod repl;
 mod run;
 mod test;
 
@@ -41,6 +42,8 @@ enum Command {
     Benchcmp(bench::CompareArgs),
     /// Make random values, or convert values between formats.
     Data(data::Args),
+    /// Evaluate expressions and declarations as they are entered.
+    Repl(repl::Args),
     /// Look into the compiler: print any stage, go on from IR text.
     Dev(dev::Args),
 }
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Benchcmp(args) => bench::compare(args),
         Command::Data(args) => data::run(args),
+        Command::Repl(args) => repl::run(args),
         Command::Dev(args) => dev::run(args),
     }
 }

@@ -3,8 +3,6 @@
 
 use crate::blocks::Data;
 use crate::random::{self, Bounds};
-use prim::ScalarType;
-use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 use std::path::Path;
@@ -35,7 +33,7 @@ impl Data {
     /// suffix is an `i32` or `f64`); `dir` is the program's folder.
     pub fn values(&self, dir: &Path) -> Result<Vec<Value>, DataError> {
         match self {
-            Self::Text(text, line) => read_all(Reader::from_slice(wrapped(text).as_bytes()))
+            Self::Text(text, line) => read_all(Reader::from_slice(text.as_bytes()))
                 .map_err(|e| DataError::Malformed(format!("the values at line {line}: {e}"))),
             Self::File(path) => {
                 let path = dir.join(path);
@@ -56,7 +54,7 @@ impl Data {
     /// The values as an executable reads them, in either format.
     pub fn bytes(&self, dir: &Path) -> Result<Vec<u8>, DataError> {
         match self {
-            Self::Text(text, _) => Ok(wrapped(text).into_owned().into_bytes()),
+            Self::Text(text, _) => Ok(text.clone().into_bytes()),
             Self::File(path) => {
                 let path = dir.join(path);
                 read_file(&path)
@@ -72,56 +70,6 @@ impl Data {
             }
         }
     }
-}
-
-/// The text with integers that their suffix's type does not hold replaced by those
-/// that it holds in their place, as the reference's test tool reads them.
-pub fn wrapped(text: &str) -> Cow<'_, str> {
-    let is_word = |c: char| c.is_alphanumeric() || "_.+-".contains(c);
-    let mut out = String::new();
-    let mut copied = 0;
-    let mut rest = text;
-    while let Some(start) = rest.find(is_word) {
-        let from = text.len() - rest.len() + start;
-        let word = &text[from..];
-        let word = &word[..word.find(|c| !is_word(c)).unwrap_or(word.len())];
-        if let Some(new) = wrapped_word(word) {
-            out.push_str(&text[copied..from]);
-            out.push_str(&new);
-            copied = from + word.len();
-        }
-        rest = &text[from + word.len()..];
-    }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
-}
-
-fn wrapped_word(word: &str) -> Option<String> {
-    let ty = ScalarType::ALL
-        .iter()
-        .find(|ty| ty.is_int() && word.ends_with(ty.name()))?;
-    let number: i128 = word
-        .strip_suffix(ty.name())?
-        .replace('_', "")
-        .parse()
-        .ok()?;
-    let bits = ty.prim().bits();
-    let range = if ty.is_signed() {
-        -(1i128 << (bits - 1))..1i128 << (bits - 1)
-    } else {
-        0..1i128 << bits
-    };
-    if range.contains(&number) {
-        return None;
-    }
-    let size = 1i128 << bits;
-    Some(format!(
-        "{}{ty}",
-        (number - range.start).rem_euclid(size) + range.start
-    ))
 }
 
 /// The seed of random inputs.
@@ -162,20 +110,4 @@ pub fn compare_all(expected: &[Value], actual: &[Value]) -> Result<(), String> {
             .map_err(|mismatch| format!("result {index}: {mismatch}"))?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn integers_wrap_at_their_suffix() {
-        assert_eq!(
-            wrapped("[1i8, 127i8, -128i8] 3.5f32"),
-            "[1i8, 127i8, -128i8] 3.5f32"
-        );
-        assert_eq!(wrapped("[128i8, 255i8,-129i8]"), "[-128i8, -1i8,127i8]");
-        assert_eq!(wrapped("256u8 -1u8 x"), "0u8 255u8 x");
-        assert_eq!(wrapped("18446744073709551615i64"), "-1i64");
-    }
 }

@@ -2,7 +2,7 @@
 //! and the expected values of `auto output`, which are kept from run to run.
 
 use crate::blocks::{Case, Data};
-use crate::data::{read_file, wrapped};
+use crate::data::read_file;
 use crate::programs::Outcome;
 use crate::script;
 use check::tast::{Entry, Program};
@@ -61,7 +61,7 @@ impl<'a> Oracle<'a> {
     /// The arguments of a case for an entry point.
     pub fn arguments(&self, data: &Data, entry: &Entry) -> Result<Vec<Val>, String> {
         match data {
-            Data::Text(text, line) => read_arguments(wrapped(text).as_bytes(), entry)
+            Data::Text(text, line) => read_arguments(text.as_bytes(), entry)
                 .map_err(|e| format!("the values at line {line}: {e}")),
             Data::File(path) => {
                 let path = self.folder.join(path);

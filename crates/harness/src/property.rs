@@ -8,6 +8,7 @@
 use crate::oracle::Oracle;
 use crate::programs::{Outcome, first_line};
 use crate::random::Random;
+use crate::script::alike;
 use check::tast::{Attr, Dim, Entry, Ty, VarId};
 use interp::{Interp, Val, show};
 use prim::{Scalar, ScalarType};
@@ -42,7 +43,8 @@ pub fn try_out(oracle: &Oracle<'_>, name: &str, seed: u64) -> Result<(), String>
         let candidate = match &settings.generator {
             Some(generator) => {
                 let args = vec![Val::i64(size), word(random.bits())];
-                one(oracle, generator, args)?
+                let types = [SIZE_TYPE, SEED_TYPE];
+                one(oracle, generator, args, &types, &param.ty.ty)?
             }
             None => make(&param.ty.ty, size, &mut random, &mut Vec::new())
                 .ok_or("arguments of this type cannot be made; name a generator")?,
@@ -86,11 +88,51 @@ fn settings(oracle: &Oracle<'_>, entry: &Entry) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// The one result of a helper of the property.
-fn one(oracle: &Oracle<'_>, name: &str, args: Vec<Val>) -> Result<Val, String> {
+/// The type of a generator's size.
+const SIZE_TYPE: Ty = Ty::I64;
+/// The type of the random numbers that helpers get.
+const SEED_TYPE: Ty = Ty::Scalar(ScalarType::U64);
+
+fn param_type(entry: &Entry) -> Result<Ty, String> {
+    let param = entry
+        .params
+        .first()
+        .ok_or("a property takes one argument")?;
+    Ok(param.ty.ty.clone())
+}
+
+/// The one result, of type `result`, of a helper of the property that takes these
+/// types.
+fn one(
+    oracle: &Oracle<'_>,
+    name: &str,
+    args: Vec<Val>,
+    types: &[Ty],
+    result: &Ty,
+) -> Result<Val, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
         return Err(format!("`{name}` has to take {} arguments", args.len()));
+    }
+    let same = |x: &Ty, y: &Ty| alike(&Interp::plain_type(x), &Interp::plain_type(y));
+    let mut given = entry.params.iter().zip(types);
+    if let Some((param, ty)) = given.find(|(param, ty)| !same(&param.ty.ty, ty)) {
+        let program = oracle.program();
+        let (found, wanted) = (program.show(&param.ty.ty), program.show(ty));
+        return Err(format!(
+            "`{name}` has to take a value of type {wanted}, not {found}"
+        ));
+    }
+    let mut components = entry.results.iter().map(|result| &result.ty);
+    let fits = match result {
+        Ty::Tuple(parts) if entry.results.len() == parts.len() => {
+            parts.iter().zip(components).all(|(x, y)| same(x, y))
+        }
+        other => entry.results.len() == 1 && components.all(|ty| same(ty, other)),
+    };
+    if !fits {
+        let wanted = oracle.program().show(result);
+        return Err(format!("`{name}` has to give a value of type {wanted}"));
     }
     let results = oracle
         .call_raw(entry, args)
@@ -129,7 +171,8 @@ fn shrink(
         let next: Vec<Val> = match &settings.shrinker {
             Some(shrinker) => {
                 let args = vec![small.clone(), word(random.bits())];
-                vec![one(oracle, shrinker, args)?]
+                let ty = &param_type(entry)?;
+                vec![one(oracle, shrinker, args, &[ty.clone(), SEED_TYPE], ty)?]
             }
             // Arguments of a generator may have to satisfy more than their type.
             None if settings.generator.is_some() => break,

@@ -47,7 +47,7 @@ impl Typed {
 }
 
 /// Whether two types are the same apart from sizes.
-fn alike(x: &RTy, y: &RTy) -> bool {
+pub(crate) fn alike(x: &RTy, y: &RTy) -> bool {
     let all = |xs: &[Rc<RTy>], ys: &[Rc<RTy>]| {
         xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| alike(x, y))
     };

@@ -261,6 +261,14 @@ pub fn mismatch(value: &Val, ty: &RTy, span: Span) -> Box<Failure> {
                 None => Failure::at(span, "sizes differ"),
             }
         }
+        (Val::Sum(sum), RTy::Sum(_, constrs)) => {
+            let tys = constrs.get(sum.0 as usize).into_iter().flatten();
+            let mut pairs = sum.1.iter().zip(tys);
+            match pairs.find(|(part, ty)| !static_fit(ty, part)) {
+                Some((part, ty)) => mismatch(part, ty, span),
+                None => Failure::at(span, "sizes differ"),
+            }
+        }
         (Val::Array(array), _) => shapes_differ(&array.shape, ty, span),
         _ => Failure::at(span, "sizes differ"),
     }

@@ -6,6 +6,7 @@ mod bad_programs;
 mod compile;
 mod executable;
 mod process;
+mod repl;
 mod surroundings;
 mod testing;
 mod tools;
