@@ -2,6 +2,7 @@
 
 mod demo;
 mod determinism;
+mod modes;
 mod programs;
 mod tidy;
 mod valgrind;
@@ -15,7 +16,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 5] = [
     (
         "tidy",
         "check the conventions that no compiler checks",
@@ -30,6 +31,11 @@ const TASKS: [Task; 4] = [
         "determinism",
         "compile every program twice and compare the bytes",
         determinism::run,
+    ),
+    (
+        "modes",
+        "run every program for each processor, with and without lanes",
+        modes::task,
     ),
     (
         "valgrind",

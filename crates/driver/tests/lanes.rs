@@ -1,6 +1,7 @@
 //! Every program of the repository with all loops in vector lanes that can run
-//! so: the results have the same bits as without lanes. (What the compiler does
-//! of itself is held against the evaluator in `programs.rs`.)
+//! so, for one kind of processor or another: the results have the same bits as
+//! without lanes. (What the compiler does of itself is held against the evaluator
+//! in `programs.rs`; `cargo xtask modes` tries all combinations.)
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
@@ -20,17 +21,35 @@ fn lanes_change_no_bit_of_any_result() {
         if program.spec.rejected.is_some() {
             return Vec::new();
         }
-        let width = WIDTHS[program.name.len() % WIDTHS.len()];
-        compare(program, Mode::Width(width)).unwrap_or_else(|message| vec![message])
+        let turn = program.name.len();
+        let (cpus, width) = (cpus(), WIDTHS[turn % WIDTHS.len()]);
+        let cpu = cpus[turn / WIDTHS.len() % cpus.len()];
+        let problems = compare(program, cpu, Mode::Width(width));
+        problems.unwrap_or_else(|message| vec![message])
     });
 }
 
+/// Processors whose code this machine runs, one for each program in turn.
+fn cpus() -> Vec<&'static str> {
+    let mut cpus = vec!["native", "native"];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("sse4.2") {
+            cpus.push("x86-64-v2");
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            cpus.push("x86-64-v3");
+        }
+    }
+    cpus
+}
+
 /// Holds what calls give in a mode against what they give without lanes.
-fn compare(program: &Program, mode: Mode) -> Result<Vec<String>, String> {
-    let Some(vector) = outcomes(program, mode)? else {
+fn compare(program: &Program, cpu: &str, mode: Mode) -> Result<Vec<String>, String> {
+    let Some(vector) = outcomes(program, cpu, mode)? else {
         return Ok(Vec::new());
     };
-    let plain = outcomes(program, Mode::Off)?.unwrap_or_default();
+    let plain = outcomes(program, "native", Mode::Off)?.unwrap_or_default();
     let mut problems = Vec::new();
     for (((case, entry), plain), vector) in program.calls().zip(&plain).zip(&vector) {
         let same = match (plain, vector) {
@@ -39,7 +58,10 @@ fn compare(program: &Program, mode: Mode) -> Result<Vec<String>, String> {
             (plain, vector) => Err(format!("{plain:?} without, {vector:?} with lanes")),
         };
         if let Err(what) = same {
-            problems.push(format!("line {}, {entry}, {mode:?}: {what}", case.line));
+            problems.push(format!(
+                "line {}, {entry}, {cpu}, {mode:?}: {what}",
+                case.line
+            ));
         }
     }
     Ok(problems)
@@ -58,9 +80,10 @@ impl Observer for Chosen {
 
 /// What each call of the test blocks gives; nothing if there was a choice, but
 /// no loop runs in lanes.
-fn outcomes(program: &Program, mode: Mode) -> Result<Option<Vec<Outcome>>, String> {
+fn outcomes(program: &Program, cpu: &str, mode: Mode) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
     session.options.lanes = mode;
+    session.options.cpu = cpu.to_owned();
     let ir = session
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))

@@ -1,0 +1,149 @@
+//! Every program of `tests/programs/`, `examples/` and `bench/programs/` in every
+//! mode: for each processor that this machine is, with vector lanes and without,
+//! with 1, 2 and 4 threads. Each case gives what its test block says in the first
+//! mode, and the same words, results or failure, in all others.
+
+use crate::Outcome;
+use crate::process::{End, run};
+use crate::programs::{compiler, find, first_line, in_parallel, input, verdict};
+use harness::Spec;
+use std::path::Path;
+use std::time::Duration;
+
+const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
+const LANES: [&str; 2] = ["off", "auto"];
+const THREADS: [&str; 3] = ["1", "2", "4"];
+/// A build or run that takes longer hangs.
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// Runs everything; arguments: parts of the names of the programs that are wanted.
+pub fn task(root: &Path) -> Outcome {
+    let wanted: Vec<String> = std::env::args().skip(2).collect();
+    let mut programs = Vec::new();
+    for folder in FOLDERS {
+        programs.extend(find(&root.join(folder))?);
+    }
+    programs.retain(|path| {
+        let name = path.to_string_lossy();
+        wanted.is_empty() || wanted.iter().any(|part| name.contains(part))
+    });
+    let folder = root.join("build/modes");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let cpus = cpus();
+    let results = in_parallel(&programs, |worker, path| {
+        let executable = folder.join(format!("program-{worker}"));
+        let name = path.strip_prefix(root).unwrap_or(path).display();
+        program(&compiler(root), path, &executable, &cpus).map_err(|e| format!("{name}: {e}"))
+    });
+    let runs: usize = results.iter().flatten().sum();
+    let problems: Vec<String> = results.into_iter().filter_map(Result::err).collect();
+    if problems.is_empty() && runs > 0 {
+        println!(
+            "modes: {} programs on {}, {runs} runs, no difference",
+            programs.len(),
+            cpus.join(", ")
+        );
+        return Ok(());
+    }
+    Err(format!(
+        "{}\nmodes: {} programs with problems",
+        problems.join("\n"),
+        problems.len()
+    ))
+}
+
+/// The processors whose code this machine runs.
+fn cpus() -> Vec<&'static str> {
+    let mut cpus = vec!["generic", "native"];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("sse4.2") {
+            cpus.push("x86-64-v2");
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            cpus.push("x86-64-v3");
+        }
+        if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
+            cpus.push("x86-64-v4");
+        }
+    }
+    cpus
+}
+
+/// What a case's run gave: whether it succeeded, and all that it printed.
+type Given = (bool, Vec<u8>, String);
+
+/// Builds a program for each mode and runs all of its cases: how many runs, or
+/// the first problem.
+fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Result<usize, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let spec = harness::parse_blocks(&text).map_err(|e| e.to_string())?;
+    if spec.rejected.is_some() {
+        return Ok(0);
+    }
+    let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
+    let (mut runs, mut first) = (0, None);
+    for cpu in cpus {
+        for lanes in LANES {
+            let options = ["--cpu", cpu, "--lanes", lanes];
+            let args = [&[compiler, "build", &source, "-o", &output], &options[..]].concat();
+            let built = run(&args, b"", LIMIT)?;
+            if built.end != End::Code(0) {
+                let line = first_line(&built.stderr);
+                return Err(format!(
+                    "--cpu {cpu} --lanes {lanes}: does not build: {line}"
+                ));
+            }
+            for threads in THREADS {
+                let mode = format!("--cpu {cpu} --lanes {lanes}, {threads} threads");
+                let given = cases(&spec, path, &output, threads, first.is_none())
+                    .map_err(|e| format!("{mode}: {e}"))?;
+                runs += given.len();
+                match &first {
+                    None => first = Some(given),
+                    Some(first) if *first == given => {}
+                    Some(first) => {
+                        let case = first.iter().zip(&given).position(|(a, b)| a != b);
+                        let case = case.map_or(0, |case| case + 1);
+                        return Err(format!("{mode}: run {case} differs from the first mode"));
+                    }
+                }
+            }
+        }
+    }
+    Ok(runs)
+}
+
+/// Runs all cases with so many threads; holds them against the test blocks too
+/// if that is asked for.
+fn cases(
+    spec: &Spec,
+    path: &Path,
+    executable: &str,
+    threads: &str,
+    judged: bool,
+) -> Result<Vec<Given>, String> {
+    let folder = path.parent().unwrap_or(path);
+    let mut all = Vec::new();
+    for case in &spec.cases {
+        let Some(stdin) = input(case, folder) else {
+            continue;
+        };
+        let stdin = stdin?;
+        for entry in case.entries.iter() {
+            let place = format!("line {}, {entry}", case.line);
+            let args = [executable, "--num-threads", threads, "-e", entry];
+            let finished = run(&args, &stdin, LIMIT)?;
+            if judged {
+                verdict(case, &finished, folder).map_err(|e| format!("{place}: {e}"))?;
+            }
+            let good = match finished.end {
+                End::Code(0) => true,
+                End::Code(1) => false,
+                end => return Err(format!("{place}: {end:?}")),
+            };
+            all.push((good, finished.stdout, finished.stderr));
+        }
+    }
+    Ok(all)
+}
