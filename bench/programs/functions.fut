@@ -14,7 +14,7 @@ def over64 [n] (f: f64 -> f64) (rounds: i64) (xs: [n]f64) : f64 =
 -- ==
 -- entry: exp_f32
 -- input { 2i64 [0f32, 1f32] }
--- output { 7.436567f32 }
+-- output { 7.4365673f32 }
 entry exp_f32 [n] (rounds: i64) (xs: [n]f32) : f32 = over32 f32.exp rounds xs
 
 -- ==
@@ -38,7 +38,7 @@ entry cos_f32 [n] (rounds: i64) (xs: [n]f32) : f32 = over32 f32.cos rounds xs
 -- ==
 -- entry: pow_f32
 -- input { 1i64 [1f32, 4f32] [3f32, 2.5f32] }
--- output { 33f32 }
+-- output { 33.0f32 }
 entry pow_f32 [n] (rounds: i64) (xs: [n]f32) (ys: [n]f32) : f32 =
   reduce (+) 0 (map (\r -> f32.sum (map2 (\x y -> (x + 1e-6 * f32.i64 r) ** y) xs ys)) (iota rounds))
 
@@ -69,6 +69,6 @@ entry cos_f64 [n] (rounds: i64) (xs: [n]f64) : f64 = over64 f64.cos rounds xs
 -- ==
 -- entry: pow_f64
 -- input { 1i64 [1f64, 4f64] [3f64, 2.5f64] }
--- output { 33f64 }
+-- output { 33.0f64 }
 entry pow_f64 [n] (rounds: i64) (xs: [n]f64) (ys: [n]f64) : f64 =
   reduce (+) 0 (map (\r -> f64.sum (map2 (\x y -> (x + 1e-6 * f64.i64 r) ** y) xs ys)) (iota rounds))

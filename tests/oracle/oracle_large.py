@@ -41,6 +41,24 @@ def compositions(n):
         yield a, b
 
 
+@oracle(LARGE, "f64", "f64", "[]f64", "[]f32")
+def compose_floats(n, places):
+    steps = [(Fraction(9995, 10000) + Fraction(small(i), 10000), exact(i)) for i in range(n)]
+    a, bs = composed([(float(x), float(y)) for x, y in steps])
+    factors = [float(Fraction(998, 1000) * (1 + Fraction(small(i), 1000))) for i in range(n)]
+    _, cs = composed([(x, float(small(i + 1))) for i, x in enumerate(factors)])
+    return a, bs[-1], [bs[p] for p in places], [cs[p] for p in places]
+
+
+def composed(steps):
+    """The product of all factors, and what all prefixes make of 0."""
+    a, b, bs = 1.0, 0.0, []
+    for c, d in steps:
+        a, b = a * c, b * c + d
+        bs.append(b)
+    return a, bs
+
+
 @oracle(LARGE, "i32", "i32")
 def compose(n):
     return list(compositions(n))[-1]

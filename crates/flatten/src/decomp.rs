@@ -3,6 +3,7 @@
 
 use ir::exact::{is_exact, plain_operator};
 use ir::seg::{Decomp, SegKind, SegOp};
+use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm};
 use ir::types::Type;
 use ir::{Segs, Soacs};
@@ -14,6 +15,10 @@ const CHUNK_WORK: i64 = 8_000 * 16;
 const MAX_CHUNKS: i64 = 512;
 /// Bytes of one partial accumulator over all of its virtual lanes.
 const ACCUMULATOR_BYTES: u64 = 128;
+/// Bytes of the widest values of a block that is scanned at once.
+const BLOCK_BYTES: u64 = 64;
+/// Most points of such a block, however narrow they are.
+const MOST_IN_BLOCK: u64 = 16;
 /// What lanes are taken to gain where operations run side by side.
 const LANES: i64 = 8;
 /// How often a loop of unknown length is taken to run.
@@ -22,7 +27,7 @@ const UNKNOWN_TRIPS: i64 = 64;
 /// The decomposition of a segop with this body.
 pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
     let (mut cost, mut loops) = body_cost(body);
-    let mut width = 1;
+    let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
         SegKind::Map | SegKind::Hist(_) => {}
         SegKind::Red(operators) => {
@@ -31,29 +36,30 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
                 cost += more;
                 loops |= inner;
             }
-            let commute = operators.iter().all(|op| op.comm);
-            // A single exact operator that the code generator knows becomes
-            // vector code without help.
-            let plain = operators.len() == 1
-                && operators
-                    .iter()
-                    .all(|op| is_exact(&op.op) && plain_operator(&op.op).is_some());
-            // Exact operators run in lanes, side by side.
-            if operators.iter().all(|op| is_exact(&op.op)) {
+            let in_step = in_step(operators) && (exact(operators) || scalar(body));
+            if exact(operators) || in_step {
                 cost /= LANES;
             }
-            if commute && !plain {
-                let types = operators.iter().flat_map(|op| &op.op.ret);
-                let widest = types.filter_map(Type::elem).map(PrimType::size).max();
-                width = (ACCUMULATOR_BYTES / widest.unwrap_or(8)) as u32;
+            let commute = operators.iter().all(|op| op.comm);
+            if commute && !plain(operators) {
+                width = (ACCUMULATOR_BYTES / widest(operators)) as u32;
+            } else if in_step && !commute && !plain(operators) {
+                depth = block(operators);
+                streams = depth * vectors(operators);
             }
         }
         SegKind::Scan(operators, post) => {
-            let operators = operators.iter().map(|op| &op.op);
-            for lambda in operators.chain(post) {
+            for lambda in operators.iter().map(|op| &op.op).chain(post) {
                 let (more, inner) = body_cost(&lambda.body);
                 cost += 2 * more;
                 loops |= inner;
+            }
+            let scalar = scalar(body) && post.as_ref().is_none_or(|post| scalar(&post.body));
+            if in_step(operators) && (exact(operators) || scalar) {
+                depth = block(operators);
+                if !plain(operators) {
+                    streams = depth * vectors(operators);
+                }
             }
         }
     }
@@ -66,8 +72,66 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
         grain,
         max_chunks: MAX_CHUNKS,
         width,
+        streams,
+        depth,
         cost: cost.max(1),
     }
+}
+
+fn exact(operators: &[Operator<Segs>]) -> bool {
+    operators.iter().all(|op| is_exact(&op.op))
+}
+
+/// A single exact operator that the code generator knows becomes vector code
+/// without help.
+fn plain(operators: &[Operator<Segs>]) -> bool {
+    matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
+}
+
+/// Whether operators work on scalars alone, by plain steps: then they can run for
+/// several points side by side.
+fn in_step(operators: &[Operator<Segs>]) -> bool {
+    operators
+        .iter()
+        .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
+}
+
+/// Whether a body computes nothing but scalars, one after another.
+fn scalar(body: &Body<Segs>) -> bool {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        body.stms.iter().all(|stm| {
+            let scalars = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
+            let plain = match &stm.exp {
+                Exp::Basic(_) => true,
+                Exp::If {
+                    cond: _,
+                    then_body,
+                    else_body,
+                } => scalar(then_body) && scalar(else_body),
+                Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+            };
+            scalars && plain
+        })
+    })
+}
+
+/// Bytes of the widest scalar that operators work on.
+fn widest(operators: &[Operator<Segs>]) -> u64 {
+    let types = operators.iter().flat_map(|op| &op.op.ret);
+    let sizes = types.filter_map(Type::elem).map(PrimType::size);
+    sizes.max().unwrap_or(8)
+}
+
+/// Points of a block: as many as a vector has of the widest scalars.
+fn block(operators: &[Operator<Segs>]) -> u32 {
+    (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
+}
+
+/// How many vectors of stretches are folded in step: two, so that one computes
+/// while the other waits, unless that takes too many registers.
+fn vectors(operators: &[Operator<Segs>]) -> u32 {
+    let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
+    if scalars <= 2 { 2 } else { 1 }
 }
 
 /// Whether an operator is known to commute: each result is one commutative

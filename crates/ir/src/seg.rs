@@ -36,8 +36,8 @@ pub struct SegSpace {
 
 /// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
 /// falls apart into chunks, from sizes alone. Of `n` points, `step` go together:
-/// the greatest power of two that is no more than `width` and leaves
-/// [`FULL_CHUNKS`] chunks. The number of chunks is
+/// the greatest power of two that is no more than `width` or `streams * depth` and
+/// leaves [`FULL_CHUNKS`] chunks. The number of chunks is
 /// `clamp(n / max(grain, step), 1, max_chunks)`. Chunk `c` of `k` begins at
 /// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
@@ -57,8 +57,27 @@ pub struct Decomp {
     /// accumulator `i mod width`; they combine left to right. 1 unless the
     /// operator commutes.
     pub width: u32,
+    /// How many stretches of a chunk are folded in step, a multiple of `depth`;
+    /// 1 if the chunk is folded from the first point to the last. See
+    /// [`Decomp::stretches`]. Only where `width` is 1.
+    pub streams: u32,
+    /// A power of two. Stretches are multiples of so many points long. A chunk is
+    /// scanned in blocks of so many points, if it is above 1: element `w` of a
+    /// block takes element `w - d` (the neutral element where there is none) on
+    /// its left, for `d` of 1, 2, 4 and so on up to half of the block; then all
+    /// take what was scanned before; what is left over is scanned point by point.
+    pub depth: u32,
     /// Estimated cost of one point in nanoseconds times 16, for the scheduler.
     pub cost: i64,
+}
+
+/// Stretches of a chunk, one after another, that are folded in step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretches {
+    /// How many there are.
+    pub count: i64,
+    /// How many points each of them has.
+    pub length: i64,
 }
 
 /// Chunks that fill all accumulators before any leaves some of its own empty.
@@ -80,10 +99,36 @@ impl Decomp {
         (0..count).map(move |c| bound(c)..bound(c + 1))
     }
 
+    /// How the points of a chunk are folded: several times `count` stretches of
+    /// `length` points, each from the neutral elements on, their results combined
+    /// in pairs and these in pairs until one is left; that one combines with what
+    /// was folded before. The points left over go to it one by one.
+    pub fn stretches(self, points: i64) -> impl Iterator<Item = Stretches> {
+        let depth = i64::from(self.depth.max(1));
+        let most = if self.streams > 1 {
+            i64::from(self.streams) / depth
+        } else {
+            0
+        };
+        let mut left = points;
+        (1..=most).rev().map(move |vectors| {
+            let count = vectors * depth;
+            let length = left / (count * depth) * depth;
+            left -= count * length;
+            Stretches { count, length }
+        })
+    }
+
     /// Of `n` points, how many go together.
     fn step(self, n: i64) -> i64 {
-        let most = (n / FULL_CHUNKS).clamp(1, i64::from(self.width.max(1)));
+        let most = (n / FULL_CHUNKS).clamp(1, self.whole());
         1 << most.ilog2()
+    }
+
+    /// How many points fill all accumulators or stretches, at least 1.
+    pub fn whole(self) -> i64 {
+        let stretches = i64::from(self.streams) * i64::from(self.depth);
+        stretches.max(i64::from(self.width)).max(1)
     }
 
     /// The decomposition of a `seghist` whose largest histogram has `bins` bins.

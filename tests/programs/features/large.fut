@@ -36,6 +36,23 @@ entry running [k] (n: i64) (places: [k]i64) : ([k]f64, [k]i32, [k]i32) =
                 (map (\i -> (2 * small i + 1, small (i + 1))) (iota n)))
   in (map (\p -> totals[p]) places, map (\p -> as[p]) places, map (\p -> bs[p]) places)
 
+-- The same in floating point, where grouping changes bits, reduced and scanned.
+-- ==
+-- entry: compose_floats
+-- input { 20001i64 [0i64, 15i64, 16i64, 4999i64, 16000i64, 20000i64] }
+-- output { 4.5236693849527914e-05f64 2784.6442032165296f64 [-5000.0f64, -3280.2018339907386f64, -3183.5956356100833f64, 47.505986573140106f64, 4148.683049268325f64, 2784.6442032165296f64] [5.0f32, 14.881258f32, 14.866347f32, 7.547156f32, 6.53173f32, 4.549897f32] }
+-- input { 300i64 [299i64] }
+-- output { 0.8610071178978056f64 -5525.439927061191f64 [-5525.439927061191f64] [8.6727915f32] }
+entry compose_floats [k] (n: i64) (places: [k]i64) : (f64, f64, [k]f64, [k]f32) =
+  let compose (a, b) (c, d) : (f64, f64) = (a * c, b * c + d)
+  let steps = map (\i -> (0.9995 + 0.0001 * f64.i32 (small i), value i)) (iota n)
+  let (a, b) = reduce compose (1, 0) steps
+  let bs = (unzip (scan compose (1, 0) steps)).1
+  let scale x (y: f32, z: f32) = (x * y, z)
+  let cs = scan (\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0)
+                (map (\i -> scale (1 + 0.001 * f32.i32 (small i)) (0.998, f32.i32 (small (i + 1)))) (iota n))
+  in (a, b, map (\p -> bs[p]) places, map (\p -> cs[p].1) places)
+
 -- Length, sum and last element of what a filter leaves.
 -- ==
 -- entry: kept

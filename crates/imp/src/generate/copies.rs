@@ -230,15 +230,15 @@ impl Gen<'_, '_> {
         n: Expr,
         step: Expr,
         chunks: Expr,
-        chunk: Var,
+        chunk: Expr,
     ) -> (Expr, Expr) {
         if step == Expr::i64(1) {
-            return self.bounds(n, chunks, Expr::Var(chunk));
+            return self.bounds(n, chunks, chunk);
         }
         let steps = div(n.clone(), step.clone());
         let steps = self.name_value(steps, PrimType::I64, "steps");
-        let (lo, hi) = self.bounds(steps, chunks.clone(), Expr::Var(chunk));
-        let next = add(Expr::Var(chunk), Expr::i64(1));
+        let (lo, hi) = self.bounds(steps, chunks.clone(), chunk.clone());
+        let next = add(chunk, Expr::i64(1));
         let last = Box::new(compare(CmpOp::Eq, next, chunks));
         let end = Box::new(mul(hi, step.clone()));
         let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);

@@ -5,14 +5,14 @@
 //! lie in an array, so that the code generator can keep them in vector
 //! registers without reordering any arithmetic.
 //!
-//! A chunk of an exact operator that does not commute is read as several
-//! streams in step (see [`streams`](super::streams)).
+//! Where the decomposition says so, a chunk is read as several streams in step
+//! (see [`streams`](super::streams)).
 
 use super::expr::{add, div, mul, sub};
 use super::function::Gen;
 use super::segops::Space;
 use crate::syntax::{Expr, Stmt, Var};
-use ir::exact::{is_exact, plain_operator};
+use ir::exact::is_exact;
 use ir::soac::Operator;
 use ir::syntax::Param;
 use ir::{Mems, PassError};
@@ -29,12 +29,11 @@ pub(crate) struct Fold<'s> {
 }
 
 impl Fold<'_> {
-    /// Whether chunks are read as several streams: the operator is exact, and
-    /// neither has a virtual width nor is known to the code generator.
+    /// Whether chunks are read as several streams. Exact operators give the same
+    /// without, where points cannot run side by side.
     pub(crate) fn streamed(&self) -> bool {
         let exact = self.operators.iter().all(|op| is_exact(&op.op));
-        let plain = matches!(self.operators, [op] if plain_operator(&op.op).is_some());
-        self.space.decomp.width <= 1 && exact && !plain && self.space.independent
+        self.space.decomp.streams > 1 && (self.space.independent || !exact)
     }
 }
 

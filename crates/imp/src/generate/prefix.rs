@@ -1,4 +1,4 @@
-//! Chunks of scans by exact operators, a vector of points at a time.
+//! Chunks of scans, a vector of points at a time, as the decomposition says.
 //!
 //! ```text
 //! points lo..hi from acc    for each block of L points
@@ -10,13 +10,11 @@
 //!                           the points left over one by one
 //! ```
 //!
-//! Regrouping changes no bit of an exact operator's result, and only one
-//! operation in a block waits for the block before.
+//! Only one operation in a block waits for the block before.
 
 use super::expr::{add, div, mul, sub};
 use super::function::Gen;
 use super::scan::Scan;
-use super::streams::lanes;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
 use ir::soac::Operator;
 use ir::syntax::Atom;
@@ -35,7 +33,7 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<(), PassError> {
         let types = scan.types;
-        let width = lanes(types);
+        let width = i64::from(scan.space.decomp.depth);
         let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);

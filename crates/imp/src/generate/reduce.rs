@@ -13,7 +13,6 @@ use super::expr::{add, binary, max, mul};
 use super::fold::Fold;
 use super::function::Gen;
 use super::segops::Space;
-use super::streams::tile;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
@@ -41,14 +40,9 @@ impl Gen<'_, '_> {
         };
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = self.step(n.clone(), FULL_CHUNKS, i64::from(decomp.width));
+        let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let step = if fold.streamed() {
-            Expr::i64(tile(&types))
-        } else {
-            step
-        };
         let mut partials = Vec::with_capacity(types.len());
         let bytes: u64 = types
             .iter()
@@ -74,7 +68,7 @@ impl Gen<'_, '_> {
             cost,
             distinct,
             |g, chunk| {
-                let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk);
+                let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
                 let accs = g.fold(&fold, lo, hi)?;
                 g.store_all(&partials, &types, Expr::Var(chunk), &accs);
                 Ok(())

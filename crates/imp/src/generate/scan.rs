@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A group is small enough to stay in the outer caches between its two passes.
-//! The grouping changes no result, only the chunks do. Chunks of exact operators
-//! go a vector at a time (see [`prefix`](super::prefix)).
+//! The grouping changes no result, only the chunks do. Where the decomposition
+//! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix)).
 
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
@@ -22,6 +22,7 @@ use super::reduce::{div_up, operator_types};
 use super::segops::{Space, independent};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
+use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
 use ir::types::Type;
@@ -42,8 +43,12 @@ pub(crate) struct Scan<'s> {
 }
 
 impl Scan<'_> {
-    /// If chunks can go a vector at a time, the types of what is mapped.
-    fn in_blocks(&self, exact: bool) -> Option<Vec<PrimType>> {
+    /// If chunks go a vector at a time, the types of what is mapped. Exact
+    /// operators give the same without, where points cannot run side by side.
+    fn in_blocks(&self) -> Result<Option<Vec<PrimType>>, PassError> {
+        if self.space.decomp.depth <= 1 {
+            return Ok(None);
+        }
         let scanned = self.types.len();
         let mapped: Vec<&Type> = match self.post {
             Some(post) => post.params[scanned..].iter().map(|p| &p.ty).collect(),
@@ -55,11 +60,12 @@ impl Scan<'_> {
             (None, Type::Array { .. }) if ty.rank() == 1 => ty.elem(),
             _ => None,
         });
-        if exact && apart && self.space.independent {
-            elements.collect()
-        } else {
-            None
+        let mapped = elements.collect::<Option<_>>();
+        let blocks = mapped.filter(|_| apart && self.space.independent);
+        if blocks.is_none() && !self.operators.iter().all(|op| is_exact(&op.op)) {
+            return Err(PassError::bug("a scan in blocks of what is no scalar"));
         }
+        Ok(blocks)
     }
 }
 
@@ -85,10 +91,12 @@ impl Gen<'_, '_> {
             operators,
             types: &types,
         };
-        let blocks = scan.in_blocks(operators.iter().all(|op| is_exact(&op.op)));
+        let blocks = scan.in_blocks()?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let chunks = self.n_chunks(n.clone(), Expr::i64(decomp.grain), decomp.max_chunks);
+        let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
+        let grain = max(Expr::i64(decomp.grain), step.clone());
+        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let mut totals = Vec::with_capacity(types.len());
         for &ty in &types {
             let buffer = self.owned("total");
@@ -122,7 +130,8 @@ impl Gen<'_, '_> {
                     |g, c| {
                         let chunk = add(first.clone(), Expr::Var(c));
                         let chunk = g.name_value(chunk, PrimType::I64, "c");
-                        let (lo, hi) = g.bounds(n.clone(), chunks.clone(), chunk.clone());
+                        let (n, step) = (n.clone(), step.clone());
+                        let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                         let accs = g.fold(&total, lo, hi)?;
                         g.store_all(&totals, &types, chunk, &accs);
                         Ok(())
@@ -153,7 +162,7 @@ impl Gen<'_, '_> {
 
             g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
-                let (lo, hi) = g.bounds(n, chunks.clone(), chunk.clone());
+                let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                 let accs = g.load_all(&totals, &types, chunk, "acc");
                 match &blocks {
                     Some(mapped) => g.scan_blocks(&scan, mapped, &accs, lo, hi),

@@ -97,7 +97,7 @@ impl Gen<'_, '_> {
             cost,
             distinct,
             |g, c| {
-                let (lo, hi) = g.stepped_bounds(n, step, chunks, c);
+                let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
                 g.points(space, lo, hi, |g, results| {
                     g.write_point(pat, space, &results)
                 })

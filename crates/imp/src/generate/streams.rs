@@ -1,5 +1,5 @@
-//! Reductions of chunks by exact operators that need not commute, as several
-//! contiguous streams read in step.
+//! Reductions of chunks by operators that need not commute, as several contiguous
+//! streams read in step.
 //!
 //! ```text
 //! chunk lo..hi              acc[0..S] = ne;  length = (hi - lo) / (S*L) * L
@@ -9,12 +9,12 @@
 //!                           acc = op acc[0] .. acc[S-1] <points lo + S*length .. hi>
 //! ```
 //!
-//! `L` is a vector's lanes, `S` one or two times as many. One long chain of
-//! dependent operations becomes `S` that run side by side, and regrouping changes
-//! no bit of an exact operator's result. Each stream lies in its own stretch of
-//! memory, so elements that the body reads at its index are brought into lane
-//! order by transposing square tiles, which stay in registers or the first cache:
-//! the CPU's form of the coalescing in section 4 of the redomap paper.
+//! `L` and `S` are the decomposition's `depth` and `streams`: a vector's lanes, one
+//! or two times as many. One long chain of dependent operations becomes `S` that
+//! run side by side. Each stream lies in its own stretch of memory, so elements
+//! that the body reads at its index are brought into lane order by transposing
+//! square tiles, which stay in registers or the first cache: the CPU's form of the
+//! coalescing in section 4 of the redomap paper.
 
 use super::expr::{add, div, mul, sub};
 use super::fold::Fold;
@@ -28,11 +28,6 @@ use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
 use ir::types::Type;
 use prim::PrimType;
 use rustc_hash::FxHashSet;
-
-/// Bytes of a vector of the widest accumulators.
-const VECTOR_BYTES: u64 = 64;
-/// Most lanes, however narrow the accumulators.
-const MAX_LANES: u64 = 16;
 
 /// An element that the body reads at its index.
 struct Input {
@@ -51,8 +46,11 @@ impl Gen<'_, '_> {
         mut lo: Expr,
         hi: Expr,
     ) -> Result<Vec<Var>, PassError> {
+        let decomp = fold.space.decomp;
+        let (side, streams) = (i64::from(decomp.depth), i64::from(decomp.streams));
+        let vectors = streams / side;
         let mut total: Option<Vec<Var>> = None;
-        for vectors in (1..=vectors(fold.types)).rev() {
+        for vectors in (1..=vectors).rev() {
             let part = self.fold_tiles(fold, vectors, &mut lo, &hi)?;
             match &total {
                 Some(total) => self.combine(fold.operators, total, &part)?,
@@ -73,8 +71,8 @@ impl Gen<'_, '_> {
         lo: &mut Expr,
         hi: &Expr,
     ) -> Result<Vec<Var>, PassError> {
-        let types = fold.types;
-        let side = lanes(types);
+        let (types, apart) = (fold.types, fold.space.independent);
+        let side = i64::from(fold.space.decomp.depth);
         let count = side * vectors;
         let (depth, streams) = (Expr::i64(side), Expr::i64(count));
         let buffers = self.accumulators(fold, count)?;
@@ -93,7 +91,7 @@ impl Gen<'_, '_> {
             g.for_seq("k", Expr::i64(0), depth.clone(), false, |g, k| {
                 let step = add(first, Expr::Var(k));
                 let step = g.name_value(step, PrimType::I64, "step");
-                g.for_seq("w", Expr::i64(0), streams.clone(), true, |g, w| {
+                g.for_seq("w", Expr::i64(0), streams.clone(), apart, |g, w| {
                     let place = add(mul(Expr::Var(k), streams.clone()), Expr::Var(w));
                     for input in &inputs {
                         let access = at(input.tile, input.elem, place.clone());
@@ -186,22 +184,4 @@ impl Gen<'_, '_> {
             });
         }
     }
-}
-
-/// How many vectors of streams: two, so that one computes while the other waits,
-/// unless that takes too many registers.
-fn vectors(types: &[PrimType]) -> i64 {
-    if types.len() <= 2 { 2 } else { 1 }
-}
-
-/// Points of a tile.
-pub(crate) fn tile(types: &[PrimType]) -> i64 {
-    lanes(types) * lanes(types) * vectors(types)
-}
-
-/// How many points side by side: as many lanes as the widest of these types has
-/// in a vector.
-pub(crate) fn lanes(types: &[PrimType]) -> i64 {
-    let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1);
-    (VECTOR_BYTES / widest).min(MAX_LANES) as i64
 }

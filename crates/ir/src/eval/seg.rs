@@ -7,7 +7,7 @@ use super::machine::{Frame, Machine, Value};
 use super::ops::{digits, push_all, rows_for, too_few};
 use super::{EvalError, Evaluate};
 use crate::mem::{MemOp, Mems};
-use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
+use crate::seg::{Decomp, SegKind, SegOp, SegSpace, Stretches};
 use crate::soac::{HistOp, Operator};
 use crate::syntax::{Body, Lambda, Level};
 use crate::types::{Dim, Type};
@@ -68,27 +68,56 @@ impl<'p, L: Level> Segments<'p, L> {
         rows: &mut [Rows],
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
+        let scalars = ops.iter().map(|op| op.neutral.len()).sum();
         for chunk in self.decomp.bounds(self.inner()) {
-            let width = self.decomp.width.max(1) as usize;
-            let neutral = frame.neutral(ops)?;
-            let mut accs = vec![neutral; width];
-            for (i, point) in chunk.enumerate() {
-                let values = self.point(m, frame, outer, point)?;
-                let mut values = values.into_iter();
-                m.combine(frame, ops, &mut accs[i % width], &mut values)?;
+            let mut points = Vec::new();
+            for point in chunk {
+                let mut values = self.point(m, frame, outer, point)?.into_iter();
+                points.push(values.by_ref().take(scalars).collect());
                 push_all(rows, values)?;
             }
-            let mut accs = accs.into_iter();
-            let mut result = accs.next().unwrap_or_default();
-            for acc in accs {
-                m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
-            }
+            let result = self.fold(m, frame, ops, &points)?;
             match &mut total {
                 None => total = Some(result),
                 Some(total) => m.combine(frame, ops, total, &mut result.into_iter())?,
             }
         }
         total.ok_or_else(too_few)
+    }
+
+    /// One chunk's points, reduced in the order that the decomposition says.
+    fn fold(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        ops: &'p [Operator<L>],
+        points: &[Vec<Value>],
+    ) -> Result<Vec<Value>> {
+        let mut total: Option<Vec<Value>> = None;
+        let mut left = points;
+        for Stretches { count, length } in self.decomp.stretches(points.len() as i64) {
+            let (now, rest) = left.split_at((count * length) as usize);
+            let mut parts = Vec::with_capacity(count as usize);
+            for w in 0..count as usize {
+                let stretch = &now[w * length as usize..(w + 1) * length as usize];
+                parts.push(fold_plainly(m, frame, ops, stretch, 1)?);
+            }
+            // The last one is then all of them, combined in pairs.
+            scan_pairs(m, frame, ops, &mut parts)?;
+            let part = parts.pop().ok_or_else(too_few)?;
+            match &mut total {
+                None => total = Some(part),
+                Some(total) => m.combine(frame, ops, total, &mut part.into_iter())?,
+            }
+            left = rest;
+        }
+        let Some(mut total) = total else {
+            return fold_plainly(m, frame, ops, left, self.decomp.width.max(1) as usize);
+        };
+        for values in left {
+            m.combine(frame, ops, &mut total, &mut values.iter().cloned())?;
+        }
+        Ok(total)
     }
 
     /// A segment's scan.
@@ -102,17 +131,41 @@ impl<'p, L: Level> Segments<'p, L> {
         rows: &mut [Rows],
     ) -> Result<()> {
         let mut carry: Option<Vec<Value>> = None;
+        let scalars = ops.iter().map(|op| op.neutral.len()).sum();
+        let depth = self.decomp.depth.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
-            let neutral = frame.neutral(ops)?;
-            let mut total = neutral.clone();
-            let mut running = carry.clone().unwrap_or(neutral);
+            let (mut points, mut others) = (Vec::new(), Vec::new());
             for point in chunk {
-                let values = self.point(m, frame, outer, point)?;
-                let scanned: Vec<Value> = values.iter().take(running.len()).cloned().collect();
-                m.combine(frame, ops, &mut total, &mut scanned.into_iter())?;
-                let mut values = values.into_iter();
-                m.combine(frame, ops, &mut running, &mut values)?;
-                let mut elements: Vec<Value> = running.iter().cloned().chain(values).collect();
+                let mut values = self.point(m, frame, outer, point)?.into_iter();
+                points.push(values.by_ref().take(scalars).collect::<Vec<_>>());
+                others.push(values);
+            }
+            let total = self.fold(m, frame, ops, &points)?;
+            let mut running = match &carry {
+                Some(carry) => carry.clone(),
+                None => frame.neutral(ops)?,
+            };
+            let blocks = if depth > 1 {
+                points.len() / depth * depth
+            } else {
+                0
+            };
+            for block in points[..blocks].chunks_exact_mut(depth) {
+                scan_pairs(m, frame, ops, block)?;
+                let last = block.last().cloned().unwrap_or_default();
+                for element in block {
+                    let mut scanned = running.clone();
+                    m.combine(frame, ops, &mut scanned, &mut element.drain(..))?;
+                    *element = scanned;
+                }
+                m.combine(frame, ops, &mut running, &mut last.into_iter())?;
+            }
+            for element in &mut points[blocks..] {
+                m.combine(frame, ops, &mut running, &mut element.drain(..))?;
+                element.clone_from(&running);
+            }
+            for (scanned, others) in points.into_iter().zip(others) {
+                let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
                 if let Some(post) = post {
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
@@ -160,6 +213,54 @@ impl<'p, L: Level> Segments<'p, L> {
         }
         Ok(())
     }
+}
+
+/// Points reduced by so many accumulators in turn, these left to right.
+fn fold_plainly<'p, L: Level>(
+    m: &mut Machine<'p, L>,
+    frame: &mut Frame<'p>,
+    ops: &'p [Operator<L>],
+    points: &[Vec<Value>],
+    width: usize,
+) -> Result<Vec<Value>> {
+    let mut accs = vec![frame.neutral(ops)?; width];
+    for (i, values) in points.iter().enumerate() {
+        m.combine(
+            frame,
+            ops,
+            &mut accs[i % width],
+            &mut values.iter().cloned(),
+        )?;
+    }
+    let mut accs = accs.into_iter();
+    let mut result = accs.next().unwrap_or_default();
+    for acc in accs {
+        m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
+    }
+    Ok(result)
+}
+
+/// An inclusive scan in logarithmic steps, with neutral elements below the first.
+fn scan_pairs<'p, L: Level>(
+    m: &mut Machine<'p, L>,
+    frame: &mut Frame<'p>,
+    ops: &'p [Operator<L>],
+    elements: &mut [Vec<Value>],
+) -> Result<()> {
+    let neutral = frame.neutral(ops)?;
+    let mut distance = 1;
+    while distance < elements.len() {
+        for w in (0..elements.len()).rev() {
+            let mut left = match w.checked_sub(distance) {
+                Some(before) => elements[before].clone(),
+                None => neutral.clone(),
+            };
+            m.combine(frame, ops, &mut left, &mut elements[w].drain(..))?;
+            elements[w] = left;
+        }
+        distance *= 2;
+    }
+    Ok(())
 }
 
 impl<L: Level> Evaluate<L> for SegOp<L> {

@@ -345,6 +345,8 @@ impl<L: Level> TextForm for SegOp<L> {
                     grain,
                     max_chunks,
                     width,
+                    streams,
+                    depth,
                     cost,
                 } = decomp;
                 p.put(format_args!("level {level} "));
@@ -357,8 +359,12 @@ impl<L: Level> TextForm for SegOp<L> {
                     p.put(format_args!(" lane {lane}"));
                 }
                 p.put(format_args!(
-                    " chunks ({grain}, {max_chunks}, {width}, {cost}) : "
+                    " chunks ({grain}, {max_chunks}, {width}, {cost})"
                 ));
+                if (*streams, *depth) != (1, 1) {
+                    p.put(format_args!(" streams ({streams}, {depth})"));
+                }
+                p.put(" : ");
                 p.types(ret);
                 p.put(" -> ");
                 p.body(body);
@@ -443,10 +449,20 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
     p.punct(",")?;
     let cost = p.integer()?;
     p.punct(")")?;
+    let (mut streams, mut depth) = (1, 1);
+    if p.take_keyword("streams") {
+        p.punct("(")?;
+        streams = p.integer()?;
+        p.punct(",")?;
+        depth = p.integer()?;
+        p.punct(")")?;
+    }
     Ok(Decomp {
         grain,
         max_chunks,
         width,
+        streams,
+        depth,
         cost,
     })
 }

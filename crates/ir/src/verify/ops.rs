@@ -240,9 +240,13 @@ impl<L: Level> Checker<'_, L> {
             grain,
             max_chunks,
             width,
+            streams,
+            depth,
             cost,
         } = decomp;
+        let in_step = streams == 1 || (width <= 1 && streams.is_multiple_of(depth.max(1)));
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
+        let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
         self.require(right, || "a decomposition out of range".to_owned());
         let comm = width <= 1 || ops.iter().all(|op| op.comm);
         self.require(comm, || {
