@@ -4,9 +4,10 @@
 //! mode, and the same words, results or failure, in all others.
 
 use crate::Outcome;
-use crate::process::{End, run};
-use crate::programs::{compiler, find, first_line, in_parallel, input, verdict};
+use crate::programs::{compiler, input, verdict};
 use harness::Spec;
+use harness::process::{End, run};
+use harness::programs::{find, first_line, in_parallel};
 use std::path::Path;
 use std::time::Duration;
 

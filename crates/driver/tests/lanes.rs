@@ -83,7 +83,7 @@ impl Observer for Chosen {
 fn outcomes(program: &Program, cpu: &str, mode: Mode) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
     session.options.lanes = mode;
-    session.options.cpu = cpu.to_owned();
+    cpu.clone_into(&mut session.options.cpu);
     let ir = session
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
