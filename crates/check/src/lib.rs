@@ -24,6 +24,7 @@ mod explain;
 mod exps;
 mod funs;
 mod generalise;
+mod holes;
 mod infer;
 pub mod intrinsics;
 mod limits;

@@ -18,7 +18,6 @@ use crate::unify::Sizes;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 use syntax::symbol::Symbol;
@@ -267,104 +266,6 @@ impl<'a> Checker<'a> {
         actual
     }
 
-    fn fill_hole(
-        &mut self,
-        module: &Struct<'a>,
-        hole: &Hole,
-        span: Span,
-        opaque: bool,
-        actual: &mut TypeSubst,
-        seen: &mut TypeSubst,
-    ) {
-        let name = Arc::clone(&self.tables.abstracts[hole.id.0 as usize].name);
-        let Some(found) = find_path(module, &hole.path) else {
-            self.error(
-                "module-mismatch",
-                span,
-                format!("the module has no type \"{name}\", which its module type specifies"),
-            );
-            return;
-        };
-        if found.params.len() != hole.params.len() {
-            self.error(
-                "module-mismatch",
-                span,
-                format!(
-                    "the type \"{name}\" has {} parameters; its module type specifies {}",
-                    found.params.len(),
-                    hole.params.len()
-                ),
-            );
-            return;
-        }
-        if crate::unify::lower(found.lifted, hole.lifted) != found.lifted {
-            let kind = |lifted| match lifted {
-                Liftedness::Unlifted => "non-lifted",
-                Liftedness::SizeLifted => "size-lifted",
-                Liftedness::Lifted => "lifted",
-            };
-            self.report(
-                Diagnostic::error(
-                    "module-mismatch",
-                    format!(
-                        "the type \"{name}\" is {}, but the module type requires a {} type",
-                        kind(found.lifted),
-                        kind(hole.lifted)
-                    ),
-                )
-                .at(span, "")
-                .hint("declare both with the same of `type`, `type~` and `type^`"),
-            );
-            return;
-        }
-        let witness = crate::witness::Witness::of(&self.finish_ty(&found.ty));
-        for (param, own) in found.params.iter().zip(&hole.params) {
-            if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, own)
-                && witness.lacks(*var)
-            {
-                let size = Arc::clone(&self.tables.var(*var).name);
-                self.report(
-                    Diagnostic::error(
-                        "size-not-carried",
-                        format!(
-                            "the type \"{name}\" cannot be abstract: \"{size}\" is not used \
-                             constructively in its definition, as the size of an array"
-                        ),
-                    )
-                    .at(span, "")
-                    .note(
-                        "whoever gets a value of an abstract type must be able to read its size \
-                         parameters off the value",
-                    )
-                    .hint(format!(
-                        "add a component of type \"[{size}]()\", which takes no memory"
-                    )),
-                );
-            }
-        }
-        if hole.lifted == Liftedness::Unlifted && !found.ext.is_empty() {
-            self.report(
-                Diagnostic::error(
-                    "module-mismatch",
-                    format!("the type \"{name}\" has sizes that are not parameters"),
-                )
-                .at(span, "")
-                .hint("the module type must declare it with `type~`"),
-            );
-        }
-        let what = format!("the type \"{name}\" cannot stand for the abstract type of this name");
-        self.require_lifted(&found.ty, hole.lifted, span, &what);
-        actual.types.insert(hole.id, Rc::clone(&found));
-        let shown = if opaque {
-            let repr = Some(Arc::new(TypeAbbr::clone(&found)));
-            let (_, abbr) = self.new_abstract(name, hole.params.clone(), hole.lifted, repr);
-            Rc::new(abbr)
-        } else {
-            found
-        };
-        seen.types.insert(hole.id, shown);
-    }
-
     fn view(
         &mut self,
         module: &Struct<'a>,
@@ -465,41 +366,6 @@ impl<'a> Checker<'a> {
         self.unify(&expected, &actual, span, &what);
     }
 
-    /// A value that is not a function cannot have a type whose definition has
-    /// sizes that only the value itself knows.
-    fn check_hidden_sizes(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst, span: Span) {
-        struct Hidden<'s>(&'s TypeSubst, bool);
-        impl TyMap for Hidden<'_> {
-            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
-                None
-            }
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
-            fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
-                let definition = self.0.types.get(&id);
-                self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());
-                None
-            }
-        }
-        if matches!(spec, Ty::Arrow(_)) {
-            return;
-        }
-        let mut hidden = Hidden(actual, false);
-        map_ty(spec, &mut hidden);
-        if hidden.1 {
-            let name = self.name(symbol);
-            let message = format!(
-                "the value \"{name}\" is specified at a type whose definition has a size of its own"
-            );
-            self.report(
-                Diagnostic::error("module-mismatch", message)
-                    .at(span, "")
-                    .hint("specify a function that gives the value, or make the size a parameter"),
-            );
-        }
-    }
-
     /// A value against its specification: what its own parameters are in terms
     /// of those of the specification.
     fn match_value(
@@ -593,7 +459,8 @@ fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<Va
     }
 }
 
-fn find_path(module: &Struct<'_>, path: &[Symbol]) -> Option<Rc<TypeAbbr>> {
+/// The type at the end of a path of modules.
+pub(crate) fn find_path(module: &Struct<'_>, path: &[Symbol]) -> Option<Rc<TypeAbbr>> {
     match path {
         [] => None,
         [name] => module.types.get(name).cloned(),

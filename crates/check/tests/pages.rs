@@ -1,0 +1,145 @@
+//! The pages about errors: each error has one, and its examples are what it says.
+//! The first program of a page has the error of its title, the second has none.
+
+use check::{Loader, check_program};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use syntax::span::SourceMap;
+use syntax::symbol::Interner;
+
+/// Limits, of which an example would fill pages, and what no text can show.
+const WITHOUT_EXAMPLES: [&str; 9] = [
+    "file-too-large",
+    "invalid-utf8",
+    "nesting-too-deep",
+    "too-many-applications",
+    "too-many-constructors",
+    "too-many-errors",
+    "too-many-files",
+    "too-many-parameters",
+    "README",
+];
+
+struct Text<'t>(&'t str);
+
+impl Loader for Text<'_> {
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "main.fut" => Ok(self.0.as_bytes().to_vec()),
+            "cycle.fut" => Ok(b"import \"cycle\"".to_vec()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+}
+
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The files below a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            out.extend(files(&path));
+        } else {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("the file can be read")
+}
+
+/// The ids of the errors of a program.
+fn errors(program: &str) -> Vec<&'static str> {
+    let mut sources = SourceMap::new();
+    let checked = check_program(
+        &mut sources,
+        &Interner::new(),
+        &mut Text(program),
+        "main.fut",
+    );
+    checked.diagnostics.iter().map(|diag| diag.id).collect()
+}
+
+fn programs(page: &str) -> Vec<&str> {
+    let blocks = page.split("```futhark\n").skip(1);
+    blocks
+        .map(|b| b.split("```").next().unwrap_or(""))
+        .collect()
+}
+
+#[test]
+fn examples() {
+    let mut failures = String::new();
+    for path in files(&folder("../../docs/errors")) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let page = read(&path);
+        if WITHOUT_EXAMPLES.contains(&&*name) {
+            assert!(programs(&page).is_empty(), "{name}");
+            continue;
+        }
+        assert!(page.starts_with(&format!("# {name}\n\n")), "{name}: title");
+        let [wrong, mended] = programs(&page)[..] else {
+            panic!("{name}: two programs are needed");
+        };
+        let found = errors(wrong);
+        if found.is_empty() || found.iter().any(|id| *id != name) {
+            let _ = writeln!(failures, "{name}: the first program has {found:?}");
+        }
+        let found = errors(mended);
+        if !found.is_empty() {
+            let _ = writeln!(failures, "{name}: the mended program has {found:?}");
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// The ids that a source file gives to errors: the first literal in the calls that
+/// report, and in the list of reasons for a mismatch.
+fn ids(source: &str) -> Vec<&str> {
+    const CALLS: [&str; 4] = ["Diagnostic::error(", ".error(", ".complain(", "Mismatch::"];
+    let mut out = Vec::new();
+    for call in CALLS {
+        for (at, _) in source.match_indices(call) {
+            let rest = &source[at + call.len()..];
+            let rest = if call == "Mismatch::" {
+                let line = rest.lines().next().unwrap_or("");
+                line.split_once("=> ").map_or("", |(_, id)| id)
+            } else {
+                rest.trim_start()
+            };
+            if let Some((id, _)) = rest.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+                out.push(id);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_error_has_a_page() {
+    let mut found = BTreeSet::new();
+    for source in ["src", "../syntax/src"] {
+        for path in files(&folder(source)) {
+            found.extend(ids(&read(&path)).into_iter().map(str::to_owned));
+        }
+    }
+    assert!(found.len() > 80, "{found:?}");
+    let pages: BTreeSet<String> = files(&folder("../../docs/errors"))
+        .iter()
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .filter(|name| name != "README")
+        .collect();
+    assert_eq!(found, pages);
+    let index = read(&folder("../../docs/errors/README.md"));
+    for page in pages {
+        assert!(index.contains(&format!("[{page}]({page}.md)")), "{page}");
+    }
+}
