@@ -61,7 +61,7 @@ fn words(diag: &Diagnostic, sources: &SourceMap) -> String {
     let place = diag
         .primary
         .as_ref()
-        .map(|label| sources.location(label.span).to_string());
+        .map(|label| sources.location(label.span));
     let mut all: Vec<String> = place.into_iter().collect();
     all.push(diag.message.clone());
     all.extend(labels.map(|label| label.text.clone()));
