@@ -40,12 +40,9 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
             if exact(operators) || in_step {
                 cost /= LANES;
             }
-            let commute = operators.iter().all(|op| op.comm);
-            if commute && !plain(operators) {
-                width = (ACCUMULATOR_BYTES / widest(operators)) as u32;
-            } else if in_step && !commute && !plain(operators) {
+            (width, streams) = accumulators(operators, in_step);
+            if streams > 1 {
                 depth = block(operators);
-                streams = depth * vectors(operators);
             }
         }
         SegKind::Scan(operators, post) => {
@@ -56,10 +53,8 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
             }
             let scalar = scalar(body) && post.as_ref().is_none_or(|post| scalar(&post.body));
             if in_step(operators) && (exact(operators) || scalar) {
+                (width, streams) = accumulators(operators, true);
                 depth = block(operators);
-                if !plain(operators) {
-                    streams = depth * vectors(operators);
-                }
             }
         }
     }
@@ -120,6 +115,20 @@ fn widest(operators: &[Operator<Segs>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
+}
+
+/// Accumulators that points go to in turn, and stretches that are folded in step:
+/// these cost transpositions, but keep the order.
+fn accumulators(operators: &[Operator<Segs>], in_step: bool) -> (u32, u32) {
+    if plain(operators) {
+        (1, 1)
+    } else if operators.iter().all(|op| op.comm) {
+        ((ACCUMULATOR_BYTES / widest(operators)) as u32, 1)
+    } else if in_step {
+        (1, block(operators) * vectors(operators))
+    } else {
+        (1, 1)
+    }
 }
 
 /// Points of a block: as many as a vector has of the widest scalars.

@@ -1,0 +1,79 @@
+//! Decompositions: chunks lie side by side and cover everything, and so do the
+//! stretches of a chunk.
+
+use ir::seg::Decomp;
+
+fn decomps() -> Vec<Decomp> {
+    let mut all = Vec::new();
+    for (width, streams, depth) in [(1, 1, 1), (32, 1, 1), (1, 32, 16), (1, 8, 8), (16, 1, 16)] {
+        for (grain, max_chunks) in [(1, 512), (7, 3), (1000, 512), (64, 1)] {
+            all.push(Decomp {
+                grain,
+                max_chunks,
+                width,
+                streams,
+                depth,
+                cost: 1,
+            });
+        }
+    }
+    all
+}
+
+/// Small sizes, and some around powers of two.
+fn sizes() -> impl Iterator<Item = i64> {
+    let near = |n: i64| (n - 3)..(n + 4);
+    (0..700).chain((10..40).step_by(5).flat_map(move |k| near(1 << k)))
+}
+
+#[test]
+fn chunks_cover_all_points() {
+    for decomp in decomps() {
+        for n in sizes() {
+            let bounds: Vec<_> = decomp.bounds(n).collect();
+            assert_eq!(bounds.len() as i64, decomp.chunks(n), "{decomp:?} of {n}");
+            assert!(decomp.chunks(n) <= decomp.max_chunks, "{decomp:?} of {n}");
+            let mut at = 0;
+            for chunk in &bounds {
+                assert_eq!(chunk.start, at, "{decomp:?} of {n}");
+                assert!(chunk.start <= chunk.end, "{decomp:?} of {n}");
+                at = chunk.end;
+            }
+            assert_eq!(at, n, "{decomp:?} of {n}");
+        }
+    }
+}
+
+#[test]
+fn chunks_fill_their_accumulators() {
+    for decomp in decomps() {
+        let whole = decomp.whole();
+        for n in [whole * 16, whole * 16 + 5, whole * 1000 + 1] {
+            let bounds: Vec<_> = decomp.bounds(n).collect();
+            for chunk in &bounds[..bounds.len() - 1] {
+                let points = chunk.end - chunk.start;
+                assert_eq!(points % whole, 0, "{decomp:?} of {n}");
+                assert!(points >= decomp.grain.min(n) / 2, "{decomp:?} of {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stretches_leave_little() {
+    for decomp in decomps() {
+        for points in sizes() {
+            let mut left = points;
+            for stretches in decomp.stretches(points) {
+                assert_eq!(stretches.length % i64::from(decomp.depth), 0);
+                left -= stretches.count * stretches.length;
+            }
+            let side = i64::from(decomp.depth);
+            assert!(left >= 0, "{decomp:?} of {points}");
+            assert!(
+                decomp.streams == 1 || left < side * side,
+                "{decomp:?} of {points}"
+            );
+        }
+    }
+}
