@@ -33,17 +33,19 @@ impl Consume<'_> {
         }
     }
 
+    /// Where a variable is bound.
+    fn place(&self, var: VarId) -> Option<Span> {
+        let data = self.tables.vars.get(var.0 as usize)?;
+        data.span
+    }
+
     /// The place where a root's memory got its name.
     fn from(&self, root: Root, diag: Diagnostic) -> Diagnostic {
         let Some(info) = self.roots.get(root.0 as usize) else {
             return diag;
         };
         let place = match &info.origin {
-            Origin::Var(var) => self
-                .tables
-                .vars
-                .get(var.0 as usize)
-                .and_then(|data| data.span),
+            Origin::Var(var) => self.place(*var),
             Origin::Result(_) => None,
         };
         match place {
@@ -70,7 +72,14 @@ impl Consume<'_> {
         let diag = Diagnostic::error("use-after-consume", message)
             .at(used.span, "used here")
             .also(consumed, "consumed here");
-        let diag = self.from(used.root, diag);
+        let mut diag = self.from(used.root, diag);
+        let alias = used.var.map(|var| (self.var_name(var), self.place(var)));
+        if let Some((alias, Some(span))) = alias
+            && diag.secondary.iter().all(|label| label.span != span)
+        {
+            diag = diag.also(span, format!("\"{alias}\" gets its memory here"));
+        }
+        let diag = diag.hint("use it before it is consumed, or consume a `copy` of it");
         self.diags.push(diag);
     }
 
@@ -110,6 +119,8 @@ impl Consume<'_> {
     pub(super) fn complain(&mut self, id: &'static str, root: Root, span: Span, message: String) {
         if self.first_report(root) {
             let diag = Diagnostic::error(id, message).at(span, "");
+            let name = self.root_name(root);
+            let diag = diag.hint(format!("a `copy` of {name} in this place shares nothing"));
             let diag = self.from(root, diag);
             self.diags.push(diag);
         }
