@@ -126,32 +126,61 @@ impl<'a> Oracle<'a> {
         Ok(out)
     }
 
-    /// What the interpreter gives for a case; kept in a cache if it takes long.
-    pub fn auto(&self, case: &Case, entry: &Entry) -> Result<Vec<Value>, String> {
+    /// What the interpreter gives for a case, unless that takes too much time or
+    /// memory; kept in a cache if it takes long.
+    pub fn auto(&self, case: &Case, entry: &Entry) -> Result<Option<Vec<Value>>, String> {
         let file = cache_file(self.sources, case, entry);
         let kept = file.as_ref().and_then(|file| std::fs::read(file).ok());
-        if let Some(values) = kept.and_then(|bytes| crate::programs::results(&bytes).ok()) {
-            return Ok(values);
+        if let Some(bytes) = kept {
+            if bytes == TOO_SLOW {
+                return Ok(None);
+            }
+            if let Ok(values) = crate::programs::results(&bytes) {
+                return Ok(Some(values));
+            }
         }
         let start = Instant::now();
         let args = self.arguments(&case.input, entry)?;
-        match self.call(entry, args) {
-            Outcome::Values(values) => {
-                if let Some(file) = file.filter(|_| start.elapsed() > WORTH_KEEPING) {
-                    keep(&file, &values);
+        let patience = self.limit.min(PATIENCE);
+        self.interp
+            .set_deadline(Instant::now().checked_add(patience));
+        let results = self.interp.call(entry, args);
+        let keep = |bytes: &[u8]| {
+            if let Some(file) = file.filter(|_| start.elapsed() > WORTH_KEEPING) {
+                keep(&file, bytes);
+            }
+        };
+        let none = "no expected output from the interpreter";
+        match results.map(|results| values(entry, &results)) {
+            Ok(Outcome::Values(values)) => {
+                let mut bytes = Vec::new();
+                let encoded = values.iter().all(|v| write_binary(&mut bytes, v).is_ok());
+                if encoded {
+                    keep(&bytes);
                 }
-                Ok(values)
+                Ok(Some(values))
             }
-            Outcome::Opaque(why) | Outcome::Broken(why) => {
-                Err(format!("no expected output from the interpreter: {why}"))
+            Ok(Outcome::Opaque(why) | Outcome::Broken(why) | Outcome::Failure(why)) => {
+                Err(format!("{none}: {why}"))
             }
-            Outcome::Failure(message) => Err(format!(
-                "no expected output from the interpreter: {}",
-                crate::programs::first_line(&message)
+            Err(failure) if failure.class == Class::Timeout => {
+                keep(TOO_SLOW);
+                Ok(None)
+            }
+            Err(failure) if failure.is_out_of_memory() => Ok(None),
+            Err(failure) => Err(format!(
+                "{none}: {}",
+                crate::programs::first_line(&failure.render(self.sources))
             )),
         }
     }
 }
+
+/// How long the interpreter may take for an expected output.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Stands in the cache where the interpreter takes longer than that.
+const TOO_SLOW: &[u8] = b"-- too slow";
 
 /// Results of calls that took longer are kept.
 const WORTH_KEEPING: Duration = Duration::from_millis(100);
@@ -210,17 +239,13 @@ fn cache_file(sources: &SourceMap, case: &Case, entry: &Entry) -> Option<PathBuf
     Some(folder.join("bindrune").join("outputs").join(name))
 }
 
-/// Writes values to the cache. Where that cannot be done they are computed again.
-fn keep(file: &Path, values: &[Value]) {
-    let mut bytes = Vec::new();
-    let encoded = values
-        .iter()
-        .all(|value| write_binary(&mut bytes, value).is_ok());
-    let Some(folder) = file.parent().filter(|_| encoded) else {
+/// Writes to the cache. Where that cannot be done, results are computed again.
+fn keep(file: &Path, bytes: &[u8]) {
+    let Some(folder) = file.parent() else {
         return;
     };
     let part = file.with_extension(format!("part{}", std::process::id()));
     let _ = std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&part, &bytes))
+        .and_then(|()| std::fs::write(&part, bytes))
         .and_then(|()| std::fs::rename(&part, file));
 }

@@ -1,7 +1,7 @@
 //! Indexing, slicing, in-place updates, ranges.
 
 use crate::build::{RowError, fits};
-use crate::failure::{Failure, Res};
+use crate::failure::{Failure, OUT_OF_MEMORY, Res};
 use crate::machine::{Machine, index_of};
 use crate::shape::{push_shape, shapes_differ};
 use crate::tree::{CTy, Index, Node, Range};
@@ -35,7 +35,7 @@ struct Extent {
 
 /// The failure where memory cannot be had.
 pub fn out_of_memory(span: Span) -> Box<Failure> {
-    Failure::at(span, "out of memory")
+    Failure::at(span, OUT_OF_MEMORY)
 }
 
 impl Machine<'_> {

@@ -6,6 +6,9 @@ use syntax::span::{SourceMap, Span};
 /// How many positions a backtrace has at most.
 const MAX_PLACES: usize = 100;
 
+/// What is said when memory cannot be had.
+pub const OUT_OF_MEMORY: &str = "out of memory";
+
 /// The classes of failures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -67,6 +70,11 @@ impl Failure {
             self.places.push(span);
         }
         self
+    }
+
+    /// Whether the program asked for more memory than can be had.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.class == Class::Program && self.message == OUT_OF_MEMORY
     }
 
     /// The message with its backtrace, as compiled programs print it.

@@ -54,11 +54,18 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
         let sum = |f: &dyn Fn(&Report) -> usize| tested.iter().map(|r| f(r)).sum::<usize>();
         let (calls, passed) = (sum(&|r| r.calls), sum(&|r| r.passed));
         let skipped = sum(&|r| r.skipped);
-        let left = if skipped > 0 {
-            format!(", {skipped} left out")
-        } else {
-            String::new()
-        };
+        let mut left = String::new();
+        let unknown = sum(&|r| r.unknown);
+        if unknown > 0 {
+            left.push_str(", ");
+            left.push_str(&unknown.to_string());
+            left.push_str(" of them not compared: too much for the interpreter");
+        }
+        if skipped > 0 {
+            left.push_str(", ");
+            left.push_str(&skipped.to_string());
+            left.push_str(" left out");
+        }
         line(format!("calls              {}{left}", share(passed, calls)));
         let (fail, right) = (sum(&|r| r.expected_failures), sum(&|r| r.passed_failures));
         if fail > 0 {
@@ -142,6 +149,7 @@ pub fn json(reports: &[Report], backend: &str) -> String {
                 "compiled": report.compiled,
                 "calls": report.calls,
                 "passed": report.passed,
+                "not_compared": report.unknown,
                 "left_out": report.skipped,
                 "failures": failures,
             })
