@@ -419,7 +419,7 @@ impl<'a> Checker<'a> {
             }
         }
         let mut carried = Vec::new();
-        crate::witness::carried_sizes(ty, &mut carried);
+        crate::witness::carried_sizes(ty, true, &mut carried);
         Hide {
             checker: self,
             span,

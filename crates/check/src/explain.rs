@@ -66,7 +66,7 @@ pub(crate) fn mismatch(
         Mismatch::Escapes(dim) => {
             let text = tables.show_dim(dim);
             diag = diag.note(format!(
-                "the size \"{text}\" is not known yet where the type is needed"
+                "the size \"{text}\" is not known yet where the type is needed: a scope-violation"
             ));
             diag = origins(checker, diag, &[dim]);
             diag = diag
@@ -76,7 +76,7 @@ pub(crate) fn mismatch(
         Mismatch::TypeEscapes(var) => {
             let text = tables.show(&Ty::Var(*var));
             diag = diag.note(format!(
-                "the type \"{text}\" is not visible where it is needed"
+                "the type \"{text}\" is not visible where it is needed: a scope-violation"
             ));
         }
         Mismatch::Functional(ty) => {

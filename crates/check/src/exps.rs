@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
                 if matches!(self.tables.shallow(&inner.ty), Ty::Var(var) if self.is_open_ty(var)) {
                     // The type is known from here on, and the sizes are to be found.
                     let known = self.tables.resolve(&ty);
-                    let known = self.freshen(&known);
+                    let known = self.freshen_known(&known);
                     self.want_all(&known, te.span, Reason::Coercion);
                     self.unify(&known, &inner.ty, span, "bad coercion");
                 }
@@ -312,8 +312,8 @@ impl<'a> Checker<'a> {
     fn keep_anonymous(&mut self, target: &Ty, source: &Ty, span: Span) {
         let (target, source) = (self.tables.resolve(target), self.tables.resolve(source));
         let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&target, &mut wanted);
-        carried_sizes(&source, &mut found);
+        carried_sizes(&target, false, &mut wanted);
+        carried_sizes(&source, false, &mut found);
         for (x, y) in wanted.iter().zip(&found) {
             if let Dim::Var(var) = x
                 && self.tables.is_open(*var)

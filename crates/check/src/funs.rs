@@ -130,8 +130,8 @@ impl<'a> Checker<'a> {
     /// unknown ones.
     fn name_unknown(&mut self, declared: &Ty, body: &Ty, span: Span) {
         let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&self.tables.resolve(declared), &mut wanted);
-        carried_sizes(&self.tables.resolve(body), &mut found);
+        carried_sizes(&self.tables.resolve(declared), true, &mut wanted);
+        carried_sizes(&self.tables.resolve(body), true, &mut found);
         for pair in wanted.into_iter().zip(found) {
             if let (Dim::Var(var), Dim::Any) = pair
                 && self.tables.is_open(var)

@@ -276,6 +276,14 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The type with an open size for every size that is not open already.
+    pub(crate) fn freshen_known(&mut self, ty: &Ty) -> Ty {
+        replace_dims(ty, &mut |dim| match dim {
+            Dim::Var(var) if self.tables.is_open(*var) => dim.clone(),
+            _ => self.fresh_dim("d"),
+        })
+    }
+
     /// The type with an open size for every size.
     pub(crate) fn freshen(&mut self, ty: &Ty) -> Ty {
         replace_dims(ty, &mut |_| self.fresh_dim("d"))

@@ -83,20 +83,23 @@ impl TyMap for Mentioned<'_> {
     }
 }
 
-/// The sizes, of whatever form, that a value of a resolved type carries.
-pub(crate) fn carried_sizes(ty: &Ty, found: &mut Vec<Dim>) {
+/// The sizes, of whatever form, that a value of a resolved type carries; with
+/// `sums` also those of payloads, which only some values have.
+pub(crate) fn carried_sizes(ty: &Ty, sums: bool, found: &mut Vec<Dim>) {
+    let mut part = |ty: &Ty| carried_sizes(ty, sums, found);
     match ty {
         Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => {}
         Ty::Array(array) => {
             found.push(array.dim.clone());
-            carried_sizes(&array.elem, found);
+            carried_sizes(&array.elem, sums, found);
         }
-        Ty::Tuple(parts) => parts.iter().for_each(|ty| carried_sizes(ty, found)),
-        Ty::Record(fields) => fields.iter().for_each(|(_, ty)| carried_sizes(ty, found)),
-        Ty::Sum(constrs) => constrs
-            .iter()
-            .flat_map(|(_, payload)| payload.iter())
-            .for_each(|ty| carried_sizes(ty, found)),
+        Ty::Tuple(parts) => parts.iter().for_each(part),
+        Ty::Record(fields) => fields.iter().for_each(|(_, ty)| part(ty)),
+        Ty::Sum(_) if !sums => {}
+        Ty::Sum(constrs) => {
+            let payloads = constrs.iter().flat_map(|(_, payload)| payload.iter());
+            payloads.for_each(part);
+        }
     }
 }
 
