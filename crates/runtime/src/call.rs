@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::heap;
 use prim::ScalarType;
+use smallvec::SmallVec;
 use value::{Value, ValueType};
 
 /// A result of an entry point.
@@ -45,12 +46,13 @@ pub enum Shown<'a> {
 
 /// Words of arguments or results, each value described by its parameter.
 #[derive(Debug, Default)]
-pub struct Words(Vec<u64>);
+pub struct Words(SmallVec<[u64; 16]>);
 
 impl Words {
     /// Room for the values of these parameters, all 0.
     fn zeroed(params: &[ParamDesc]) -> Self {
-        Self(vec![0; params.iter().map(|p| p.words as usize).sum()])
+        let count = params.iter().map(|p| p.words as usize).sum();
+        Self(SmallVec::from_elem(0, count))
     }
 
     /// The words as generated code gets them.

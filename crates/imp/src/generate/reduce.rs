@@ -43,21 +43,7 @@ impl Gen<'_, '_> {
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let mut partials = Vec::with_capacity(types.len());
-        let bytes: u64 = types
-            .iter()
-            .map(|ty| ty.size() * decomp.max_chunks as u64)
-            .sum();
-        for &ty in &types {
-            partials.push(if bytes <= FRAME_BYTES {
-                self.frame_array("partial", ty, decomp.max_chunks)
-            } else {
-                let buffer = self.owned("partial");
-                let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
-                self.emit(Stmt::Alloc(buffer, bytes));
-                buffer
-            });
-        }
+        let partials = self.partials("partial", &types, &chunks, decomp.max_chunks);
         let cost = self.cost(space)?;
         let mut distinct = self.distinct(mapped, space.body)?;
         distinct.extend(&partials);
@@ -79,15 +65,44 @@ impl Gen<'_, '_> {
             let values = g.load_all(&partials, &types, Expr::Var(c), "part");
             g.combine(operators, &accs, &values)
         })?;
-        for &buffer in &partials {
-            if self.is_owned(buffer) {
-                self.emit(Stmt::Release(buffer));
-            }
-        }
+        self.release_partials(&partials);
         for (param, acc) in reduced.iter().zip(accs) {
             self.set_var(param.name, acc);
         }
         Ok(())
+    }
+
+    /// Buffers with a value of each type for every chunk, in the frame if they
+    /// are small.
+    pub(crate) fn partials(
+        &mut self,
+        hint: &str,
+        types: &[PrimType],
+        chunks: &Expr,
+        most: i64,
+    ) -> Vec<Var> {
+        let bytes: u64 = types.iter().map(|ty| ty.size() * most as u64).sum();
+        let mut buffers = Vec::with_capacity(types.len());
+        for &ty in types {
+            buffers.push(if bytes <= FRAME_BYTES {
+                self.frame_array(hint, ty, most)
+            } else {
+                let buffer = self.owned(hint);
+                let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
+                self.emit(Stmt::Alloc(buffer, bytes));
+                buffer
+            });
+        }
+        buffers
+    }
+
+    /// Releases those of these buffers that do not lie in the frame.
+    pub(crate) fn release_partials(&mut self, buffers: &[Var]) {
+        for &buffer in buffers {
+            if self.is_owned(buffer) {
+                self.emit(Stmt::Release(buffer));
+            }
+        }
     }
 
     /// Fresh variables with the neutral elements.

@@ -97,13 +97,7 @@ impl Gen<'_, '_> {
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let mut totals = Vec::with_capacity(types.len());
-        for &ty in &types {
-            let buffer = self.owned("total");
-            let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
-            self.emit(Stmt::Alloc(buffer, bytes));
-            totals.push(buffer);
-        }
+        let totals = self.partials("total", &types, &chunks, decomp.max_chunks);
         let carry = self.neutral(operators, &types)?;
         let groups = div_up(chunks.clone(), GROUP);
         let groups = self.name_value(groups, PrimType::I64, "groups");
@@ -170,9 +164,7 @@ impl Gen<'_, '_> {
                 }
             })
         })?;
-        for &buffer in &totals {
-            self.emit(Stmt::Release(buffer));
-        }
+        self.release_partials(&totals);
         for (param, atom) in pat
             .iter()
             .zip(post.map_or(&[][..], |post| &post.body.result))
