@@ -94,11 +94,14 @@ impl Processor {
             },
         };
         // AMD's processors take longer for a gather than for as many loads, and
-        // a name that may be one of theirs must not do badly there.
+        // a name that may be one of theirs must not do badly there. They move
+        // elements between parts of a vector by a table in one step, which LLVM
+        // takes for slower than two steps without.
         let slow = name.starts_with("znver") || name == "x86-64-v4";
         if slow && vector_bytes == 64 {
             let comma = if features.is_empty() { "" } else { "," };
-            features = format!("{features}{comma}+prefer-no-gather,+prefer-no-scatter");
+            let tuning = "+prefer-no-gather,+prefer-no-scatter,+fast-variable-crosslane-shuffle";
+            features = format!("{features}{comma}{tuning}");
         }
         Ok(Self {
             name,
