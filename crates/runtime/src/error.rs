@@ -50,6 +50,9 @@ impl ErrorSlot {
 
     /// Takes the failure out; the slot is empty again.
     pub fn take(&self) -> Option<String> {
+        if !self.set.load(Ordering::Acquire) {
+            return None;
+        }
         let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         self.set
             .swap(false, Ordering::AcqRel)

@@ -21,10 +21,10 @@ use value::Buffer;
 /// Bytes in front of the data.
 const HEADER: u64 = 64;
 /// The largest block, header included, that has a size class.
-const SMALL_BYTES: u64 = 32 << 10;
-const CLASSES: usize = 32;
+const SMALL_BYTES: u64 = 64 << 10;
+const CLASSES: usize = 36;
 /// A thread keeps at most this many bytes of freed blocks in a class.
-const KEEP_BYTES: u64 = 64 << 10;
+const KEEP_BYTES: u64 = 128 << 10;
 /// A thread reports its small blocks when they changed by this many bytes.
 const REPORT_BYTES: i64 = 64 << 10;
 /// The first word of the header of a block of constant data in generated code.
@@ -77,10 +77,18 @@ struct FreeList {
 }
 
 /// A thread's own part of the heap.
-#[derive(Default)]
 pub struct LocalHeap {
     free: [FreeList; CLASSES],
     unreported: i64,
+}
+
+impl Default for LocalHeap {
+    fn default() -> Self {
+        Self {
+            free: [FreeList::default(); CLASSES],
+            unreported: 0,
+        }
+    }
 }
 
 impl LocalHeap {
