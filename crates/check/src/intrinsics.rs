@@ -53,6 +53,64 @@ pub enum Intrinsic {
     Array(ArrayFun),
 }
 
+impl Intrinsic {
+    /// How many arguments it takes.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Binary(..) | Self::Compare { .. } | Self::Equal { .. } => 2,
+            Self::Unary(..) | Self::Convert { .. } | Self::ToBits(_) | Self::FromBits(_) => 1,
+            Self::Fma(_) => 3,
+            Self::Math(fun, _) => fun.arity(),
+            Self::Array(fun) => fun.arity(),
+        }
+    }
+}
+
+impl ArrayFun {
+    /// How many arguments it takes.
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::Iota
+            | Self::Flatten
+            | Self::Transpose
+            | Self::Unzip
+            | Self::Manifest
+            | Self::Copy
+            | Self::Scratch
+            | Self::Opaque
+            | Self::Trace
+            | Self::Break => 1,
+            Self::Map
+            | Self::Filter
+            | Self::Partition
+            | Self::FlatMap
+            | Self::Concat
+            | Self::Rotate
+            | Self::Replicate
+            | Self::Zip => 2,
+            Self::Reduce
+            | Self::ReduceComm
+            | Self::Scan
+            | Self::Scatter
+            | Self::Scatter2d
+            | Self::Scatter3d
+            | Self::Unflatten
+            | Self::Jvp2
+            | Self::Vjp2
+            | Self::Jmp2
+            | Self::Mjp2
+            | Self::ScatterStream
+            | Self::AccWrite
+            | Self::WithVjp => 3,
+            Self::Hist | Self::Hist2d | Self::Hist3d | Self::FlatUpdate2d | Self::HistStream => 5,
+            Self::FlatIndex2d | Self::FlatUpdate3d => 6,
+            Self::FlatUpdate4d => 7,
+            Self::FlatIndex3d => 8,
+            Self::FlatIndex4d => 10,
+        }
+    }
+}
+
 macro_rules! array_functions {
     ($($(#[$meta:meta])* $variant:ident = $name:literal : $sig:literal;)*) => {
         /// Built-in functions whose types the scalar tables do not give. Type

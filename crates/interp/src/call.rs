@@ -103,7 +103,7 @@ impl Machine<'_> {
         let arity = match kind {
             FunKind::Closure { func, .. } => func.params.len(),
             FunKind::Global { id, .. } => self.interp.arity(*id),
-            FunKind::Intrinsic(fun, _) => crate::resolve::arity(*fun),
+            FunKind::Intrinsic(fun, _) => fun.arity(),
         };
         if args.len() < arity {
             let fun = FunVal {

@@ -12,8 +12,6 @@
 mod apply;
 mod types;
 
-pub use apply::arity;
-
 use crate::last_use;
 use crate::tree::{Bind, CTy, Form, Func, Index, Loop, Node, Param, Pat, Range, Slot};
 use crate::value::{RTy, Val};

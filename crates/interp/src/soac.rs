@@ -15,53 +15,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use syntax::span::Span;
 
-/// How many arguments a function takes.
-pub const fn arity(fun: ArrayFun) -> usize {
-    match fun {
-        ArrayFun::Iota
-        | ArrayFun::Flatten
-        | ArrayFun::Transpose
-        | ArrayFun::Unzip
-        | ArrayFun::Manifest
-        | ArrayFun::Copy
-        | ArrayFun::Scratch
-        | ArrayFun::Opaque
-        | ArrayFun::Trace
-        | ArrayFun::Break => 1,
-        ArrayFun::Map
-        | ArrayFun::Filter
-        | ArrayFun::Partition
-        | ArrayFun::FlatMap
-        | ArrayFun::Concat
-        | ArrayFun::Rotate
-        | ArrayFun::Replicate
-        | ArrayFun::Zip => 2,
-        ArrayFun::Reduce
-        | ArrayFun::ReduceComm
-        | ArrayFun::Scan
-        | ArrayFun::Scatter
-        | ArrayFun::Scatter2d
-        | ArrayFun::Scatter3d
-        | ArrayFun::Unflatten
-        | ArrayFun::Jvp2
-        | ArrayFun::Vjp2
-        | ArrayFun::Jmp2
-        | ArrayFun::Mjp2
-        | ArrayFun::ScatterStream
-        | ArrayFun::AccWrite
-        | ArrayFun::WithVjp => 3,
-        ArrayFun::Hist
-        | ArrayFun::Hist2d
-        | ArrayFun::Hist3d
-        | ArrayFun::FlatUpdate2d
-        | ArrayFun::HistStream => 5,
-        ArrayFun::FlatIndex2d | ArrayFun::FlatUpdate3d => 6,
-        ArrayFun::FlatUpdate4d => 7,
-        ArrayFun::FlatIndex3d => 8,
-        ArrayFun::FlatIndex4d => 10,
-    }
-}
-
 impl Machine<'_> {
     /// A built-in function on arrays, applied to all of its arguments.
     pub fn array_fun(

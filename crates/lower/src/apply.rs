@@ -1,7 +1,6 @@
 //! Application: functions are applied where they are called, in place, unless
 //! they become core functions (see [`crate::function`]).
 
-use crate::scalar::arity;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
@@ -22,7 +21,7 @@ impl Lower<'_> {
         let arity = match &fun.kind {
             FunKind::Lambda(lambda, _) => lambda.params.len(),
             FunKind::Def(def, ..) => def.params.len(),
-            FunKind::Intrinsic(fun, ..) => arity(*fun),
+            FunKind::Intrinsic(fun, ..) => fun.arity(),
             FunKind::Absent => {
                 return self.unsupported("functions in sum types whose constructor is not static");
             }

@@ -7,20 +7,6 @@ use check::intrinsics::{Intrinsic, bits_type, conversion};
 use ir::{Atom, BasicOp};
 use prim::{BinOp, ConvOp, Scalar, ScalarType};
 
-/// How many arguments a built-in function takes.
-pub(crate) fn arity(fun: Intrinsic) -> usize {
-    match fun {
-        Intrinsic::Binary(..) | Intrinsic::Compare { .. } | Intrinsic::Equal { .. } => 2,
-        Intrinsic::Unary(..)
-        | Intrinsic::Convert { .. }
-        | Intrinsic::ToBits(_)
-        | Intrinsic::FromBits(_) => 1,
-        Intrinsic::Fma(_) => 3,
-        Intrinsic::Math(fun, _) => fun.arity(),
-        Intrinsic::Array(fun) => crate::array::arity(fun),
-    }
-}
-
 impl Lower<'_> {
     /// `x op y` with the checks that the operator needs.
     pub(crate) fn checked_binary(&mut self, op: BinOp, ty: ScalarType, x: Atom, y: Atom) -> Atom {

@@ -108,7 +108,7 @@ impl Resolver<'_> {
             ..
         } = &fun.kind
         {
-            let n = arity(*intrinsic);
+            let n = intrinsic.arity();
             if n <= args.len() {
                 let mut args = self.exps(args);
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
@@ -134,20 +134,6 @@ fn applied(fun: Node, args: Vec<Node>, span: Span) -> Node {
         fun
     } else {
         Node::Apply(Box::new(fun), args, span)
-    }
-}
-
-/// How many arguments a built-in function takes.
-pub fn arity(fun: Intrinsic) -> usize {
-    match fun {
-        Intrinsic::Unary(..)
-        | Intrinsic::Convert { .. }
-        | Intrinsic::ToBits(_)
-        | Intrinsic::FromBits(_) => 1,
-        Intrinsic::Binary(..) | Intrinsic::Compare { .. } | Intrinsic::Equal { .. } => 2,
-        Intrinsic::Fma(_) => 3,
-        Intrinsic::Math(fun, _) => fun.arity(),
-        Intrinsic::Array(fun) => crate::soac::arity(fun),
     }
 }
 
