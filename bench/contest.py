@@ -54,9 +54,10 @@ def build_futhark(program, label, notes):
     return made
 
 
-def build_peer(name):
-    out = WORK / f"peer-{name}"
-    flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L"]
+def build_peer(name, label=None, extra=()):
+    """The executable of a program in C; `extra` flags come last."""
+    out = WORK / f"peer-{label or name}"
+    flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L", *extra]
     source = HERE / "peers" / f"{name}.c"
     shell([os.environ.get("CC", "gcc"), *flags, source, "-o", out, "-lm"])
     return out

@@ -3,12 +3,11 @@ against the C library's vector functions, and what lanes cost in compile time.""
 
 import array
 import math
-import os
 import random
 import statistics
 import time
 
-from contest import CFLAGS, HERE, ROOT, WORK, Contestant, shell, timed_runs, tool
+from contest import HERE, ROOT, WORK, Contestant, build_peer, shell, timed_runs, tool
 from values import agree, matrix, parse, random_i32s, scalar, vector
 
 CLASSIC = ROOT / "tests" / "programs" / "classic"
@@ -142,12 +141,9 @@ def function_input(elem, name, bounds, seed):
 
 def build_function(name, elem):
     real, suffix = ("float", "f") if elem == "f32" else ("double", "")
-    out = WORK / f"peer-{name}-{elem}"
-    flags = [*CFLAGS.split(), "-Ofast", "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L"]
-    flags += [f"-DFUNCTION={name}{suffix}", f"-DREAL={real}", f'-DTYPE=" {elem}"']
+    flags = ["-Ofast", f"-DFUNCTION={name}{suffix}", f"-DREAL={real}", f'-DTYPE=" {elem}"']
     flags += ["-DARGUMENTS=2"] if name == "pow" else []
-    shell([os.environ.get("CC", "gcc"), *flags, HERE / "peers" / "functions.c", "-o", out, "-lm"])
-    return out
+    return build_peer("functions", f"{name}-{elem}", flags)
 
 
 def figure_functions(options, notes):

@@ -5,19 +5,13 @@
 //! Programs that the compiler refuses have to be refused with the same words.
 
 use crate::Outcome;
-use std::path::{Path, PathBuf};
+use harness::programs::ours;
+use std::path::Path;
 use std::process::Command;
-
-/// Where the programs lie.
-const FOLDERS: [&str; 3] = ["examples", "tests/programs", "bench/programs"];
 
 /// Compiles everything twice.
 pub fn run(root: &Path) -> Outcome {
-    let mut programs = Vec::new();
-    for folder in FOLDERS {
-        find(&root.join(folder), &mut programs)?;
-    }
-    programs.sort();
+    let programs = ours(root)?;
     let folder = root.join("build/determinism");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut different = Vec::new();
@@ -70,18 +64,4 @@ fn compile(root: &Path, program: &Path, to: &Path) -> Result<Compiled, String> {
         executable,
         messages: finished.stderr,
     })
-}
-
-/// Adds the Futhark programs below `folder`.
-fn find(folder: &Path, programs: &mut Vec<PathBuf>) -> Outcome {
-    let problem = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(problem)? {
-        let path = entry.map_err(problem)?.path();
-        if path.is_dir() {
-            find(&path, programs)?;
-        } else if path.extension().is_some_and(|ext| ext == "fut") {
-            programs.push(path);
-        }
-    }
-    Ok(())
 }

@@ -4,14 +4,14 @@
 //! mode, and the same words, results or failure, in all others.
 
 use crate::Outcome;
-use crate::programs::{compiler, input, verdict};
+use crate::programs::{compiler, input, keep_wanted, verdict};
 use harness::Spec;
 use harness::process::{End, run};
-use harness::programs::{find, first_line, in_parallel};
+use harness::processors::runnable;
+use harness::programs::{first_line, in_parallel, ours};
 use std::path::Path;
 use std::time::Duration;
 
-const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 const LANES: [&str; 2] = ["off", "auto"];
 const THREADS: [&str; 3] = ["1", "2", "4"];
 /// A build or run that takes longer hangs.
@@ -20,17 +20,11 @@ const LIMIT: Duration = Duration::from_mins(2);
 /// Runs everything; arguments: parts of the names of the programs that are wanted.
 pub fn task(root: &Path) -> Outcome {
     let wanted: Vec<String> = std::env::args().skip(2).collect();
-    let mut programs = Vec::new();
-    for folder in FOLDERS {
-        programs.extend(find(&root.join(folder))?);
-    }
-    programs.retain(|path| {
-        let name = path.to_string_lossy();
-        wanted.is_empty() || wanted.iter().any(|part| name.contains(part))
-    });
+    let mut programs = ours(root)?;
+    keep_wanted(&mut programs, &wanted);
     let folder = root.join("build/modes");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let cpus = cpus();
+    let cpus = runnable();
     let results = in_parallel(&programs, |worker, path| {
         let executable = folder.join(format!("program-{worker}"));
         let name = path.strip_prefix(root).unwrap_or(path).display();
@@ -51,24 +45,6 @@ pub fn task(root: &Path) -> Outcome {
         problems.join("\n"),
         problems.len()
     ))
-}
-
-/// The processors whose code this machine runs.
-fn cpus() -> Vec<&'static str> {
-    let mut cpus = vec!["generic", "native"];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("sse4.2") {
-            cpus.push("x86-64-v2");
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            cpus.push("x86-64-v3");
-        }
-        if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
-            cpus.push("x86-64-v4");
-        }
-    }
-    cpus
 }
 
 /// What a case's run gave: whether it succeeded, and all that it printed.
@@ -135,15 +111,15 @@ fn cases(
             let place = format!("line {}, {entry}", case.line);
             let args = [executable, "--num-threads", threads, "-e", entry];
             let finished = run(&args, &stdin, LIMIT)?;
-            if judged {
-                verdict(case, &finished, folder).map_err(|e| format!("{place}: {e}"))?;
-            }
             let good = match finished.end {
                 End::Code(0) => true,
                 End::Code(1) => false,
                 end => return Err(format!("{place}: {end:?}")),
             };
-            all.push((good, finished.stdout, finished.stderr));
+            all.push((good, finished.stdout.clone(), finished.stderr.clone()));
+            if judged {
+                verdict(case, finished, folder).map_err(|e| format!("{place}: {e}"))?;
+            }
         }
     }
     Ok(all)

@@ -1,15 +1,23 @@
 //! Programs with test blocks, for the tasks that run them: what executables read,
 //! and holding a process's end against a test block.
 
-use harness::process::{End, Finished};
-use harness::programs::{Outcome, judge, results};
+use harness::process::Finished;
+use harness::programs::{Outcome, judge};
 use harness::{Case, Data};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The compiler: `$BINDRUNE`, or `build/bindrune`.
 pub fn compiler(root: &Path) -> String {
     std::env::var("BINDRUNE")
         .unwrap_or_else(|_| root.join("build/bindrune").to_string_lossy().into_owned())
+}
+
+/// Keeps the programs whose paths have one of these parts; all if there is none.
+pub fn keep_wanted(programs: &mut Vec<PathBuf>, wanted: &[String]) {
+    programs.retain(|path| {
+        let name = path.to_string_lossy();
+        wanted.is_empty() || wanted.iter().any(|part| name.contains(part))
+    });
 }
 
 /// What a case's executable reads; `None` where this is not supported yet.
@@ -25,13 +33,7 @@ pub fn input(case: &Case, folder: &Path) -> Option<Result<Vec<u8>, String>> {
 }
 
 /// Holds what an executable did against what the test block says.
-pub fn verdict(case: &Case, finished: &Finished, folder: &Path) -> Result<(), String> {
-    let outcome = match finished.end {
-        End::Timeout => Outcome::Broken("it does not end".to_owned()),
-        End::Signal(signal) => Outcome::Broken(format!("it crashes: signal {signal}")),
-        End::Code(0) => Outcome::Values(results(&finished.stdout)?),
-        End::Code(1) => Outcome::Failure(finished.stderr.clone()),
-        End::Code(code) => Outcome::Broken(format!("exit code {code}")),
-    };
+pub fn verdict(case: &Case, finished: Finished, folder: &Path) -> Result<(), String> {
+    let outcome = Outcome::of(finished, true);
     judge(case, &outcome, folder, || Ok(None)).map(|_| ())
 }

@@ -9,14 +9,13 @@
 //! AVX's comparisons (`NEQ_OQ`) for another, so that NaNs go astray in it.
 
 use crate::Outcome;
-use crate::programs::{compiler, input, verdict};
+use crate::programs::{compiler, input, keep_wanted, verdict};
 use harness::Spec;
 use harness::process::{End, Finished, run, run_unlimited};
-use harness::programs::{find, first_line, in_parallel};
+use harness::programs::{find, first_line, in_parallel, ours};
 use std::path::Path;
 use std::time::Duration;
 
-const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 /// A run under valgrind that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(3);
 /// The exit code with which valgrind says that it found something.
@@ -26,22 +25,16 @@ const FOUND: &str = "99";
 /// of the programs that are wanted.
 pub fn task(root: &Path) -> Outcome {
     let args = std::env::args().skip(2);
-    let (mut folders, wanted): (Vec<String>, Vec<String>) =
+    let (folders, wanted): (Vec<String>, Vec<String>) =
         args.partition(|arg| Path::new(arg).is_dir());
-    if folders.is_empty() {
-        folders = FOLDERS
-            .iter()
-            .map(|folder| root.join(folder).display().to_string())
-            .collect();
-    }
     let mut programs = Vec::new();
     for folder in &folders {
         programs.extend(find(Path::new(folder))?);
     }
-    programs.retain(|path| {
-        let name = path.to_string_lossy();
-        wanted.is_empty() || wanted.iter().any(|part| name.contains(part))
-    });
+    if folders.is_empty() {
+        programs = ours(root)?;
+    }
+    keep_wanted(&mut programs, &wanted);
     let folder = root.join("build/valgrind");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let results = in_parallel(&programs, |worker, path| {
@@ -132,7 +125,7 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
                     let (end, other) = (native.end, finished.end);
                     return Err(format!("{end:?}, but {other:?} under valgrind"));
                 }
-                verdict(case, &native, folder)
+                verdict(case, native, folder)
             }));
             if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > 1) {
                 let limit = format!("--memory-limit={}", peak / 2);

@@ -2,7 +2,7 @@
 //! executables that are built and called in processes of their own.
 
 use harness::process::{End, run};
-use harness::programs::{Outcome, first_line, results};
+use harness::programs::{Outcome, first_line};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -99,20 +99,9 @@ impl Executable {
         args.extend(self.backend.options());
         args.extend(call.options.iter().map(String::as_str));
         args.push(if call.results { "-b" } else { "-n" });
-        let finished = match run(&args, input, call.limit) {
-            Ok(finished) => finished,
-            Err(why) => return Outcome::Broken(why),
-        };
-        match finished.end {
-            End::Code(0) if call.results => match results(&finished.stdout) {
-                Ok(values) => Outcome::Values(values),
-                Err(why) => Outcome::Broken(why),
-            },
-            End::Code(0) => Outcome::Values(Vec::new()),
-            End::Code(1) => Outcome::Failure(finished.stderr),
-            End::Code(code) => Outcome::Broken(format!("it ends with exit code {code}")),
-            End::Signal(signal) => Outcome::Broken(format!("it crashes: signal {signal}")),
-            End::Timeout => Outcome::Broken("it does not end in time".to_owned()),
+        match run(&args, input, call.limit) {
+            Ok(finished) => Outcome::of(finished, call.results),
+            Err(why) => Outcome::Broken(why),
         }
     }
 }

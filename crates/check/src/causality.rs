@@ -28,6 +28,7 @@ impl Checker<'_> {
             sections: &sections,
             born: FxHashMap::default(),
             known: FxHashSet::default(),
+            trail: Vec::new(),
             found: Vec::new(),
         };
         walk.collect(&def.body);
@@ -47,6 +48,8 @@ struct Causality<'t> {
     /// Sizes that the definition computes, and where.
     born: FxHashMap<VarId, Span>,
     known: FxHashSet<VarId>,
+    /// What came to be known, in order.
+    trail: Vec<VarId>,
     found: Vec<Diagnostic>,
 }
 
@@ -71,7 +74,7 @@ impl Causality<'_> {
     fn exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.exp_inner(exp);
-            self.known.extend(&exp.ext);
+            exp.ext.iter().for_each(|var| self.learn(*var));
         });
     }
 
@@ -145,9 +148,17 @@ impl Causality<'_> {
 
     /// Walks what may not be evaluated: what it computes is not known after it.
     fn apart(&mut self, f: impl FnOnce(&mut Self)) {
-        let known = self.known.clone();
+        let mark = self.trail.len();
         f(self);
-        self.known = known;
+        for var in self.trail.drain(mark..) {
+            self.known.remove(&var);
+        }
+    }
+
+    fn learn(&mut self, var: VarId) {
+        if self.known.insert(var) {
+            self.trail.push(var);
+        }
     }
 
     fn pattern(&mut self, pat: &Pat) {
@@ -180,7 +191,7 @@ impl Causality<'_> {
                 ));
             self.found.push(diag);
             // Once is enough.
-            self.known.insert(*var);
+            self.learn(*var);
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Extent {
 
 impl Extent {
     /// Goes into a compound type, unless there is too much of it.
-    fn enter(&mut self, parts: usize, limit: u32) -> bool {
+    pub(crate) fn enter(&mut self, parts: usize, limit: u32) -> bool {
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
         self.add(parts.saturating_add(1), 1, limit);
         if !self.over {
@@ -50,8 +50,13 @@ impl Extent {
         !self.over
     }
 
+    /// The compound type last gone into is done.
+    pub(crate) const fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
     /// Goes into an operation on sizes, unless there is too much of it.
-    const fn enter_size(&mut self) -> bool {
+    pub(crate) const fn enter_size(&mut self) -> bool {
         if self.size.1 == 0 {
             self.size.0 = 0;
         }
@@ -61,6 +66,11 @@ impl Extent {
             self.size.1 += 1;
         }
         small
+    }
+
+    /// The operation on sizes last gone into is done.
+    pub(crate) const fn leave_size(&mut self) {
+        self.size.1 -= 1;
     }
 
     /// Passes over something of which the extent is known.
@@ -364,20 +374,8 @@ impl<'t> Resolve<'t> {
 }
 
 impl TyMap for Resolve<'_> {
-    fn enter(&mut self, parts: usize) -> bool {
-        self.extent.enter(parts, self.limit)
-    }
-
-    fn leave(&mut self) {
-        self.extent.depth -= 1;
-    }
-
-    fn enter_size(&mut self) -> bool {
-        self.extent.enter_size()
-    }
-
-    fn leave_size(&mut self) {
-        self.extent.size.1 -= 1;
+    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
+        Some((&mut self.extent, self.limit))
     }
 
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
@@ -442,20 +440,8 @@ impl<'t> Reveal<'t> {
 }
 
 impl TyMap for Reveal<'_> {
-    fn enter(&mut self, parts: usize) -> bool {
-        self.extent.enter(parts, self.tables.max_parts())
-    }
-
-    fn leave(&mut self) {
-        self.extent.depth -= 1;
-    }
-
-    fn enter_size(&mut self) -> bool {
-        self.extent.enter_size()
-    }
-
-    fn leave_size(&mut self) {
-        self.extent.size.1 -= 1;
+    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
+        Some((&mut self.extent, self.tables.max_parts()))
     }
 
     fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {

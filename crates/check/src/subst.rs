@@ -4,6 +4,7 @@
 //! abstract types and keeps what did not change shared. [`Subst`] is the mapping
 //! of parameters to arguments.
 
+use crate::infer::Extent;
 use crate::tast::{
     ArrayTy, ArrowTy, Dim, Exp, ExpKind, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId,
 };
@@ -23,20 +24,12 @@ pub(crate) trait TyMap {
     fn node(&mut self, _exp: &mut Exp) -> bool {
         false
     }
-    /// A compound type with this many direct parts, before them. Whether to go
-    /// on; if so, [`TyMap::leave`] follows.
-    fn enter(&mut self, _parts: usize) -> bool {
-        true
+    /// How much was walked so far, and how many parts a type may have, if what is
+    /// made could grow beyond measure: compound types beyond that stay as they
+    /// are, operations on sizes become unknown.
+    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
+        None
     }
-    /// The compound type last entered is done.
-    fn leave(&mut self) {}
-    /// As [`TyMap::enter`], for an operation on sizes. One that is not entered
-    /// becomes unknown.
-    fn enter_size(&mut self) -> bool {
-        true
-    }
-    /// The operation on sizes last entered is done.
-    fn leave_size(&mut self) {}
     /// An abstract type, its arguments mapped already.
     fn abstract_ty(&mut self, _id: TypeId, _args: &TypeArgs) -> Option<Ty> {
         None
@@ -55,11 +48,15 @@ pub(crate) fn map_ty(ty: &Ty, map: &mut dyn TyMap) -> Option<Ty> {
         Ty::Arrow(_) => 2,
         Ty::Abstract(_, args) => args.types.len(),
     };
-    if !map.enter(parts) {
+    if let Some((extent, limit)) = map.extent()
+        && !extent.enter(parts, limit)
+    {
         return None;
     }
     let new = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || map_parts(ty, map));
-    map.leave();
+    if let Some((extent, _)) = map.extent() {
+        extent.leave();
+    }
     new
 }
 
@@ -149,12 +146,16 @@ pub(crate) fn map_dim(dim: &Dim, map: &mut dyn TyMap) -> Option<Dim> {
         Dim::Any | Dim::Const(_) => None,
         Dim::Var(var) => map.dim_var(*var),
         Dim::Op(op, args) => {
-            if !map.enter_size() {
+            if let Some((extent, _)) = map.extent()
+                && !extent.enter_size()
+            {
                 return Some(Dim::Any);
             }
             let a = map_dim(&args.0, map);
             let b = map_dim(&args.1, map);
-            map.leave_size();
+            if let Some((extent, _)) = map.extent() {
+                extent.leave_size();
+            }
             if a.is_none() && b.is_none() {
                 return None;
             }

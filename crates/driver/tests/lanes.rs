@@ -8,6 +8,7 @@ mod support;
 
 use driver::{Decision, Ir, Mode, Observer, PassInfo, Stage};
 use harness::evaluate::Failure;
+use harness::processors::runnable;
 use runtime::{Config, Context, Error, Output};
 use std::time::Duration;
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
@@ -22,26 +23,11 @@ fn lanes_change_no_bit_of_any_result() {
             return Vec::new();
         }
         let turn = program.name.len();
-        let (cpus, width) = (cpus(), WIDTHS[turn % WIDTHS.len()]);
+        let (cpus, width) = (runnable(), WIDTHS[turn % WIDTHS.len()]);
         let cpu = cpus[turn / WIDTHS.len() % cpus.len()];
         let problems = compare(program, cpu, Mode::Width(width));
         problems.unwrap_or_else(|message| vec![message])
     });
-}
-
-/// Processors whose code this machine runs, one for each program in turn.
-fn cpus() -> Vec<&'static str> {
-    let mut cpus = vec!["native", "native"];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("sse4.2") {
-            cpus.push("x86-64-v2");
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            cpus.push("x86-64-v3");
-        }
-    }
-    cpus
 }
 
 /// Holds what calls give in a mode against what they give without lanes.

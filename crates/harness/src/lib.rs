@@ -6,7 +6,8 @@
 //! - [`oracle`]: the interpreter as what gives arguments and expected results.
 //! - [`property`]: entry points that should hold for all arguments.
 //! - [`programs`]: finding programs, working on several, judging outcomes;
-//!   [`process`]: child processes that may do anything.
+//!   [`process`]: child processes that may do anything; [`processors`]: what code
+//!   runs here.
 //! - [`evaluate`]: entry points of the core IR called with values.
 //!
 //! Compiling belongs to those who use this: `bindrune test` and `bindrune bench`,
@@ -18,6 +19,7 @@ mod error;
 pub mod evaluate;
 pub mod oracle;
 pub mod process;
+pub mod processors;
 pub mod programs;
 pub mod property;
 pub mod random;

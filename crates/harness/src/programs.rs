@@ -3,10 +3,24 @@
 
 use crate::blocks::{Case, Expected, Pattern};
 use crate::data::compare_all;
+use crate::process::{End, Finished};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use value::{Reader, Value};
+
+/// Where the project's own programs are, from its root.
+const OURS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
+
+/// The project's own programs, sorted.
+pub fn ours(root: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for folder in OURS {
+        found.extend(find(&root.join(folder))?);
+    }
+    found.sort();
+    Ok(found)
+}
 
 /// The programs below `folder`, sorted; a file itself.
 pub fn find(folder: &Path) -> Result<Vec<PathBuf>, String> {
@@ -77,6 +91,22 @@ pub enum Outcome {
     Failure(String),
     /// It did not come to an end, or not to a proper one: why.
     Broken(String),
+}
+
+impl Outcome {
+    /// What an executable's end says; its results are read back if that is wanted.
+    pub fn of(finished: Finished, wanted: bool) -> Self {
+        match finished.end {
+            End::Code(0) if wanted => {
+                results(&finished.stdout).map_or_else(Self::Broken, Self::Values)
+            }
+            End::Code(0) => Self::Values(Vec::new()),
+            End::Code(1) => Self::Failure(finished.stderr),
+            End::Code(code) => Self::Broken(format!("it ends with exit code {code}")),
+            End::Signal(signal) => Self::Broken(format!("it crashes: signal {signal}")),
+            End::Timeout => Self::Broken("it does not end in time".to_owned()),
+        }
+    }
 }
 
 /// What is said of an outcome that is not wrong.

@@ -1,19 +1,16 @@
 //! The programs of the repository: every test block gives what it says.
 
 use check::Loader;
-use harness::{Case, Data, Expected, compare_all};
-use interp::{Class, Failure, Interp};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use harness::programs::{Outcome, by_workers, judge, ours};
+use harness::{Case, Data};
+use interp::{Class, Interp};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use syntax::render::render;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
-use value::Value;
 
-/// Where programs with test blocks are.
-const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 /// How long one call may take.
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -25,43 +22,18 @@ impl Loader for Files {
     }
 }
 
-fn find(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            find(&path, files);
-        } else if path.extension().is_some_and(|ext| ext == "fut") {
-            files.push(path);
-        }
-    }
-}
-
 #[test]
 fn programs_give_the_values_of_their_test_blocks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files = Vec::new();
-    for folder in FOLDERS {
-        find(&root.join(folder), &mut files);
-    }
-    files.sort();
+    let files = ours(&root).expect("the programs are found");
     assert!(files.len() > 30, "programs were not found");
-    let (next, problems) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let found = program(path);
-                    let mut problems = problems.lock().expect("no thread panics");
-                    problems.extend(
-                        found
-                            .into_iter()
-                            .map(|what| format!("{}: {what}", path.display())),
-                    );
-                }
-            });
-        }
-    });
-    let problems = problems.into_inner().expect("no thread panics");
+    let problems: Vec<String> = by_workers(2, &files, |_, path| {
+        let found = program(path).into_iter();
+        found
+            .map(|what| format!("{}: {what}", path.display()))
+            .collect::<Vec<_>>()
+    })
+    .concat();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
@@ -110,22 +82,12 @@ fn call(
     }
     let args = case.input.values(folder).map_err(|e| e.to_string())?;
     interp.set_deadline(Some(Instant::now() + LIMIT));
-    let outcome: Result<Vec<Value>, Failure> = interp.call_values(entry, &args);
-    match (&case.expected, outcome) {
-        (Expected::Values(data), Ok(results)) => {
-            let expected = data.values(folder).map_err(|e| e.to_string())?;
-            compare_all(&expected, &results)
+    let outcome = match interp.call_values(entry, &args) {
+        Ok(values) => Outcome::Values(values),
+        Err(failure) if failure.class == Class::Program => {
+            Outcome::Failure(failure.render(sources))
         }
-        (Expected::Error(pattern), Err(failure)) if failure.class == Class::Program => {
-            let text = failure.render(sources);
-            match pattern.matches(&text) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(format!("another error: {text}")),
-                Err(e) => Err(e.to_string()),
-            }
-        }
-        (Expected::Error(_), Ok(_)) => Err("should fail".to_owned()),
-        (_, Err(failure)) => Err(failure.render(sources)),
-        (_, Ok(_)) => Ok(()),
-    }
+        Err(failure) => Outcome::Broken(failure.render(sources)),
+    };
+    judge(case, &outcome, folder, || Ok(None)).map(|_| ())
 }

@@ -13,8 +13,6 @@ use std::time::Duration;
 use syntax::render::render;
 use value::{Element, Value};
 
-/// Where programs with test blocks are.
-const FOLDERS: [&str; 3] = ["tests/programs", "examples", "bench/programs"];
 /// Programs that are worked on at the same time.
 const WORKERS: usize = 2;
 
@@ -38,27 +36,12 @@ pub fn programs() -> &'static [Program] {
     static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut files = Vec::new();
-        for folder in FOLDERS {
-            find(&root.join(folder), &mut files);
-        }
-        files.sort();
+        let files = harness::programs::ours(&root).expect("the programs are found");
         files
             .into_iter()
             .map(|path| Program::read(&root, path))
             .collect()
     })
-}
-
-fn find(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() {
-            find(&path, files);
-        } else if path.extension().is_some_and(|ext| ext == "fut") {
-            files.push(path);
-        }
-    }
 }
 
 /// Runs `test` on every program, a few at a time, and fails with all problems.

@@ -1,13 +1,13 @@
 //! Copies, and loops that fill new arrays: on the host they run as tasks.
 
-use super::expr::{add, binary, compare, div, max, min, mul, sub};
+use super::expr::{add, div, max, mul, sub};
 use super::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::Type;
 use ir::{PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, UnOp};
+use prim::PrimType;
 
 /// Elements that a task fills at least.
 const FILL_GRAIN: i64 = 1 << 15;
@@ -102,36 +102,23 @@ impl Gen<'_, '_> {
             row = mul(row, extent.clone());
         }
         let row = self.name_value(row, PrimType::I64, "row");
-        let outer = self.name_value(extents[0].clone(), PrimType::I64, "n");
-        // Rows that make up a task's worth of elements.
-        let grain = div(Expr::i64(FILL_GRAIN), max(row.clone(), Expr::i64(1)));
-        let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
-        let cost = div(mul(outer.clone(), row), Expr::i64(4));
-        self.chunks(
-            "copy",
-            Prov::NONE,
-            outer,
-            grain,
-            FILL_CHUNKS,
-            cost,
-            Vec::new(),
-            |g, _, lo, hi| {
-                let shift = |region: &crate::syntax::Region| {
-                    let mut part = region.clone();
-                    part.offset = add(part.offset, mul(lo.clone(), part.strides[0].clone()));
-                    part
-                };
-                let mut extents = extents;
-                extents[0] = sub(hi, lo.clone());
-                g.emit(Stmt::Copy {
-                    to: shift(&to),
-                    from: shift(&from),
-                    elem,
-                    extents,
-                });
-                Ok(())
-            },
-        )
+        let outer = extents[0].clone();
+        self.fill_tasks(("copy", Prov::NONE), outer, row, Vec::new(), |g, lo, hi| {
+            let shift = |region: &crate::syntax::Region| {
+                let mut part = region.clone();
+                part.offset = add(part.offset, mul(lo.clone(), part.strides[0].clone()));
+                part
+            };
+            let mut extents = extents;
+            extents[0] = sub(hi, lo.clone());
+            g.emit(Stmt::Copy {
+                to: shift(&to),
+                from: shift(&from),
+                elem,
+                extents,
+            });
+            Ok(())
+        })
     }
 
     /// A loop over `0..count` whose iterations are independent and cost about
@@ -161,106 +148,35 @@ impl Gen<'_, '_> {
         if self.in_task() || matches!(count, Expr::Const(_)) {
             return self.for_seq("i", Expr::i64(0), count, true, f);
         }
-        let grain = div(Expr::i64(FILL_GRAIN), max(row.clone(), Expr::i64(1)));
-        let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
-        let cost = div(mul(count.clone(), row), Expr::i64(4));
         let distinct = fresh
             .iter()
             .map(|&b| self.var(b))
             .collect::<Result<_, _>>()?;
-        self.chunks(
-            what,
-            prov,
-            count,
-            grain,
-            FILL_CHUNKS,
-            cost,
-            distinct,
-            |g, _, lo, hi| g.for_seq("i", lo, hi, true, f),
-        )
-    }
-
-    /// Tasks over the chunks of `0..n`: `f` gets the chunk and its bounds. The
-    /// number of chunks is `clamp(n / grain, 1, most)`.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "what the loop is and how it falls apart"
-    )]
-    pub(crate) fn chunks(
-        &mut self,
-        what: &str,
-        prov: Prov,
-        n: Expr,
-        grain: Expr,
-        most: i64,
-        cost: Expr,
-        distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Var, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let n = self.name_value(n, PrimType::I64, "n");
-        let chunks = self.n_chunks(n.clone(), grain, most);
-        let cost = self.name_value(cost, PrimType::I64, "cost");
-        self.for_tasks(what, prov, chunks.clone(), cost, distinct, |g, chunk| {
-            let (lo, hi) = g.bounds(n, chunks, Expr::Var(chunk));
-            f(g, chunk, lo, hi)
+        self.fill_tasks((what, prov), count, row, distinct, |g, lo, hi| {
+            g.for_seq("i", lo, hi, true, f)
         })
     }
 
-    /// `clamp(n / grain, 1, most)` in a variable.
-    pub(crate) fn n_chunks(&mut self, n: Expr, grain: Expr, most: i64) -> Expr {
-        let chunks = min(max(div(n, grain), Expr::i64(1)), Expr::i64(most));
-        self.name_value(chunks, PrimType::I64, "chunks")
-    }
-
-    /// The bounds of a chunk of `0..n`: `chunk * n / chunks` and the next one's.
-    pub(crate) fn bounds(&mut self, n: Expr, chunks: Expr, chunk: Expr) -> (Expr, Expr) {
-        let next = add(chunk.clone(), Expr::i64(1));
-        let lo = div(mul(chunk, n.clone()), chunks.clone());
-        let hi = div(mul(next, n), chunks);
-        (
-            self.name_value(lo, PrimType::I64, "lo"),
-            self.name_value(hi, PrimType::I64, "hi"),
-        )
-    }
-
-    /// The bounds of a chunk of `0..n` in whole steps, but for the end of the
-    /// last one.
-    pub(crate) fn stepped_bounds(
+    /// Tasks that fill `n` rows of `row` elements: `f` gets the bounds of each.
+    fn fill_tasks(
         &mut self,
+        (what, prov): (&str, Prov),
         n: Expr,
-        step: Expr,
-        chunks: Expr,
-        chunk: Expr,
-    ) -> (Expr, Expr) {
-        if step == Expr::i64(1) {
-            return self.bounds(n, chunks, chunk);
-        }
-        let steps = div(n.clone(), step.clone());
-        let steps = self.name_value(steps, PrimType::I64, "steps");
-        let (lo, hi) = self.bounds(steps, chunks.clone(), chunk.clone());
-        let next = add(chunk, Expr::i64(1));
-        let last = Box::new(compare(CmpOp::Eq, next, chunks));
-        let end = Box::new(mul(hi, step.clone()));
-        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
-        (
-            self.name_value(mul(lo, step), PrimType::I64, "lo"),
-            self.name_value(hi, PrimType::I64, "hi"),
-        )
-    }
-
-    /// How many of `n` points go together: the greatest power of two that is no
-    /// more than `most` and leaves so many chunks.
-    pub(crate) fn step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
-        if most <= 1 {
-            return Expr::i64(1);
-        }
-        let fill = min(
-            max(div(n, Expr::i64(chunks)), Expr::i64(1)),
-            Expr::i64(most),
-        );
-        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
-        let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
-        self.name_value(step, PrimType::I64, "step")
+        row: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let n = self.name_value(n, PrimType::I64, "n");
+        // Rows that make up a task's worth of elements.
+        let grain = div(Expr::i64(FILL_GRAIN), max(row.clone(), Expr::i64(1)));
+        let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
+        let cost = div(mul(n.clone(), row), Expr::i64(4));
+        let chunks = self.n_chunks(n.clone(), grain, FILL_CHUNKS);
+        let cost = self.name_value(cost, PrimType::I64, "cost");
+        self.for_tasks(what, prov, chunks.clone(), cost, distinct, |g, chunk| {
+            let (lo, hi) = g.bounds(n, chunks, Expr::Var(chunk));
+            f(g, lo, hi)
+        })
     }
 
     /// The element type of an array type.

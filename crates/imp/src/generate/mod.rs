@@ -11,6 +11,7 @@
 //! `verify` accepts.
 
 mod basic;
+mod chunks;
 mod control;
 mod copies;
 mod entries;

@@ -1,0 +1,20 @@
+//! Processors that programs can be compiled for and run on here.
+
+/// The processors, as `--cpu` names them, whose code this machine runs; `native`
+/// comes first.
+pub fn runnable() -> Vec<&'static str> {
+    let mut cpus = vec!["native", "generic"];
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("sse4.2") {
+            cpus.push("x86-64-v2");
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            cpus.push("x86-64-v3");
+        }
+        if is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
+            cpus.push("x86-64-v4");
+        }
+    }
+    cpus
+}

@@ -1,0 +1,67 @@
+//! The arithmetic of chunks: how many there are and where each begins and ends,
+//! as expressions that generated code computes (`ir::seg::Decomp` has the same
+//! for the evaluator).
+
+use super::expr::{add, binary, compare, div, max, min, mul, sub};
+use super::function::Gen;
+use crate::syntax::Expr;
+use prim::{BinOp, CmpOp, PrimType, UnOp};
+
+impl Gen<'_, '_> {
+    /// `clamp(n / grain, 1, most)` in a variable.
+    pub(crate) fn n_chunks(&mut self, n: Expr, grain: Expr, most: i64) -> Expr {
+        let chunks = min(max(div(n, grain), Expr::i64(1)), Expr::i64(most));
+        self.name_value(chunks, PrimType::I64, "chunks")
+    }
+
+    /// The bounds of a chunk of `0..n`: `chunk * n / chunks` and the next one's.
+    pub(crate) fn bounds(&mut self, n: Expr, chunks: Expr, chunk: Expr) -> (Expr, Expr) {
+        let next = add(chunk.clone(), Expr::i64(1));
+        let lo = div(mul(chunk, n.clone()), chunks.clone());
+        let hi = div(mul(next, n), chunks);
+        (
+            self.name_value(lo, PrimType::I64, "lo"),
+            self.name_value(hi, PrimType::I64, "hi"),
+        )
+    }
+
+    /// The bounds of a chunk of `0..n` in whole steps, but for the end of the
+    /// last one.
+    pub(crate) fn stepped_bounds(
+        &mut self,
+        n: Expr,
+        step: Expr,
+        chunks: Expr,
+        chunk: Expr,
+    ) -> (Expr, Expr) {
+        if step == Expr::i64(1) {
+            return self.bounds(n, chunks, chunk);
+        }
+        let steps = div(n.clone(), step.clone());
+        let steps = self.name_value(steps, PrimType::I64, "steps");
+        let (lo, hi) = self.bounds(steps, chunks.clone(), chunk.clone());
+        let next = add(chunk, Expr::i64(1));
+        let last = Box::new(compare(CmpOp::Eq, next, chunks));
+        let end = Box::new(mul(hi, step.clone()));
+        let hi = Expr::Select(PrimType::I64, last, Box::new(n), end);
+        (
+            self.name_value(mul(lo, step), PrimType::I64, "lo"),
+            self.name_value(hi, PrimType::I64, "hi"),
+        )
+    }
+
+    /// How many of `n` points go together: the greatest power of two that is no
+    /// more than `most` and leaves so many chunks.
+    pub(crate) fn step(&mut self, n: Expr, chunks: i64, most: i64) -> Expr {
+        if most <= 1 {
+            return Expr::i64(1);
+        }
+        let fill = min(
+            max(div(n, Expr::i64(chunks)), Expr::i64(1)),
+            Expr::i64(most),
+        );
+        let zeros = Expr::Unary(UnOp::Clz, PrimType::I64, Box::new(fill));
+        let step = binary(BinOp::Shl, Expr::i64(1), sub(Expr::i64(63), zeros));
+        self.name_value(step, PrimType::I64, "step")
+    }
+}
