@@ -19,6 +19,7 @@
 //! or failure, every owned variable that is not a result gives its reference
 //! back. So nothing leaks when a check fails.
 
+pub mod divider;
 pub mod eval;
 pub mod generate;
 pub mod lanes;

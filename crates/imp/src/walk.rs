@@ -156,28 +156,35 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
 
 fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
-        Expr::Const(_) | Expr::Lanes(..) => {}
         Expr::Var(v) => f(*v, Use::Reads),
+        _ => each_part(expr, &mut |part| in_expr(part, f)),
+    });
+}
+
+/// Calls `f` on the operands of an expression, in order.
+pub fn each_part<'s>(expr: &'s Expr, f: &mut dyn FnMut(&'s Expr)) {
+    match expr {
+        Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
         Expr::Unary(_, _, x)
         | Expr::Convert(_, _, _, x)
         | Expr::Splat(_, x)
         | Expr::Any(x)
         | Expr::All(x)
-        | Expr::FirstLane(x) => in_expr(x, f),
+        | Expr::FirstLane(x) => f(x),
         Expr::Binary(_, _, x, y)
         | Expr::Compare(_, _, x, y)
         | Expr::Extract(x, y)
         | Expr::Shift(x, _, y) => {
-            in_expr(x, f);
-            in_expr(y, f);
+            f(x);
+            f(y);
         }
         Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
-            in_expr(x, f);
-            in_expr(y, f);
-            in_expr(z, f);
+            f(x);
+            f(y);
+            f(z);
         }
-        Expr::Math(_, _, args) => args.iter().for_each(|e| in_expr(e, f)),
-    });
+        Expr::Math(_, _, args) => args.iter().for_each(f),
+    }
 }
 
 /// The scalar type of a variable; buffers have none.

@@ -20,7 +20,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 self.counted(from, to, *independent, |frame, i| {
                     frame.set(f.var, i)?;
-                    frame.block(&f.body)
+                    frame.loop_body(&f.body)
                 })
             }
             How::Tasks(launch) => self.task_loop(f, launch),
@@ -100,7 +100,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.builder
             .build_conditional_branch(holds, inside, after)?;
         self.builder.position_at_end(inside);
-        self.block(body)?;
+        self.loop_body(body)?;
         self.builder.build_unconditional_branch(head)?;
         self.builder.position_at_end(after);
         Ok(())

@@ -3,12 +3,13 @@
 //!
 //! The same code serves both: an operator on vectors is the operator on scalars
 //! built from instructions that work lane by lane ([`build`]). Integers, floats
-//! and what only vectors have ([`lanes`]) have files of their own.
+//! and what only vectors have ([`lanes`], [`roots`]) have files of their own.
 
 mod build;
 mod float;
 mod int;
 mod lanes;
+mod roots;
 
 use crate::emit::{Emit, call_value};
 use crate::error::{Error, Res};

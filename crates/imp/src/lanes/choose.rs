@@ -12,7 +12,9 @@ use super::places::Places;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use super::{Decision, Mode, Options};
+use crate::divider::shares_roots;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
+use crate::walk::{each_part, each_stmt};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -27,6 +29,8 @@ const SHORT_ROUND: f64 = 24.0;
 /// Bodies without loops from this cost on are too long for the machine to begin
 /// the next group while one is under way.
 const LONG_BODY: f64 = 200.0;
+/// Bytes of vector registers of machines that estimate roots of doubles.
+const ROOTS_BYTES: u32 = 64;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -214,7 +218,8 @@ impl Planner<'_> {
     }
 
     /// As many lanes as a register has of the widest type that matters; twice
-    /// as many where chains of operations would leave the machine idle.
+    /// as many where chains of operations would leave the machine idle, or the
+    /// divider would be all that is busy.
     fn width(&self, f: &For, shapes: &mut Shapes<'_>, weights: [f64; 4], loops: bool) -> u32 {
         let total: f64 = weights.iter().sum();
         let log2 = (0..4)
@@ -229,7 +234,8 @@ impl Planner<'_> {
         } else {
             costs.block(&f.body) >= LONG_BODY
         };
-        if idle {
+        let wide = self.options.bytes == ROOTS_BYTES && log2 == 3;
+        if idle || wide && any_shares_roots(&f.body) {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
@@ -282,21 +288,25 @@ impl Planner<'_> {
     }
 }
 
+/// Whether some part of a body, or of a loop in it, is done sooner if two
+/// registers of lanes share its square roots out.
+fn any_shares_roots(body: &[Stmt]) -> bool {
+    let mut found = shares_roots(body);
+    each_stmt(body, &mut |stmt| {
+        if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
+            found |= shares_roots(body);
+        }
+    });
+    found
+}
+
 /// Whether a loop has so few iterations, known now, that LLVM would unroll it
 /// before it looks for vectors, and no products that LLVM alone knows to widen.
 fn is_short(f: &For) -> bool {
     fn byte_product(e: &Expr) -> bool {
-        match e {
-            Expr::Binary(BinOp::Mul, PrimType::I8, _, _) => true,
-            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => byte_product(x),
-            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => {
-                byte_product(x) || byte_product(y)
-            }
-            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
-                byte_product(x) || byte_product(y) || byte_product(z)
-            }
-            _ => false,
-        }
+        let mut found = matches!(e, Expr::Binary(BinOp::Mul, PrimType::I8, _, _));
+        each_part(e, &mut |part| found |= byte_product(part));
+        found
     }
     let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
     constant

@@ -4,7 +4,7 @@
 
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
-use crate::walk::type_of;
+use crate::walk::{each_part, type_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
 
 /// How often a loop of unknown length is taken to run.
@@ -448,23 +448,15 @@ fn is_division(op: BinOp) -> bool {
 /// Whether an expression has a scalar division, which must not run unless a
 /// check before it did.
 fn divides(e: &Expr) -> bool {
-    let any = |args: &[&Expr]| args.iter().any(|arg| divides(arg));
-    match e {
-        Expr::Const(_) | Expr::Var(_) | Expr::Lanes(..) => false,
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Splat(_, x)
-        | Expr::Any(x)
-        | Expr::All(x)
-        | Expr::FirstLane(x) => any(&[x]),
-        Expr::Binary(op, _, x, y) => {
-            let constant = matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0));
-            is_division(*op) && !constant || any(&[x, y])
+    let mut found = match e {
+        Expr::Binary(op, _, _, y) if is_division(*op) => {
+            !matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0))
         }
-        Expr::Compare(_, _, x, y) | Expr::Extract(x, y) | Expr::Shift(x, _, y) => any(&[x, y]),
-        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => any(&[x, y, z]),
         Expr::Math(..) => true,
-    }
+        _ => false,
+    };
+    each_part(e, &mut |part| found |= divides(part));
+    found
 }
 
 /// The size of the widest element that code loads, stores or computes with.

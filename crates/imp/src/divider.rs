@@ -1,0 +1,125 @@
+//! Which loops wait for the divider.
+//!
+//! A processor core has one unit for quotients and square roots, which is busy
+//! for many cycles with each vector of doubles, and several that multiply and
+//! add. Where a loop keeps the divider busy and leaves the others idle, every
+//! other square root is better computed by multiplications: from an estimate,
+//! by steps that double its digits, with the same bits out. That takes two
+//! vector registers at a time, so the vectoriser gives such a loop twice the
+//! lanes, and the writer of machine code shares its roots out.
+//!
+//! Needs nothing of the code but its operators; they may be scalar or in lanes.
+
+use crate::syntax::{Expr, Stmt};
+use crate::walk::each_part;
+use prim::{BinOp, PrimType, UnOp};
+
+/// Cycles of the divider for a vector register of quotients and of roots.
+const QUOTIENT: f64 = 9.0;
+const ROOT: f64 = 16.0;
+/// Operations of the multipliers that these take besides.
+const QUOTIENT_STEPS: f64 = 3.0;
+const ROOT_STEPS: f64 = 2.0;
+/// Operations of the multipliers for a root without the divider.
+const ROOT_BY_PRODUCTS: f64 = 15.0;
+/// What sharing the roots out must promise at least.
+const WORTH: f64 = 0.9;
+
+/// Whether a loop with this body, inner loops left out, is done sooner if every
+/// other square root of doubles in it is computed without the divider.
+pub fn shares_roots(body: &[Stmt]) -> bool {
+    let mut load = Load::default();
+    load.block(body);
+    let Load {
+        quotients,
+        roots,
+        others,
+    } = load;
+    let divider = |by_divider: f64| QUOTIENT * quotients + ROOT * by_divider;
+    let multipliers = |by_divider: f64| {
+        others
+            + QUOTIENT_STEPS * quotients
+            + ROOT_STEPS * by_divider
+            + ROOT_BY_PRODUCTS * (roots - by_divider)
+    };
+    let cycles = |by_divider: f64| divider(by_divider).max(multipliers(by_divider));
+    roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
+}
+
+/// Operators of a body, each counted once.
+#[derive(Default)]
+struct Load {
+    quotients: f64,
+    roots: f64,
+    /// What else the multipliers do.
+    others: f64,
+}
+
+impl Load {
+    fn block(&mut self, stmts: &[Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                match stmt {
+                    Stmt::Set(_, e) | Stmt::Store(_, e) => self.expr(e),
+                    Stmt::StoreLanes { value, .. } => self.expr(value),
+                    Stmt::Check { cond, .. } => self.expr(cond),
+                    Stmt::If(cond, yes, no) => {
+                        self.expr(cond);
+                        self.block(yes);
+                        self.block(no);
+                    }
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            match expr {
+                Expr::Unary(UnOp::FSqrt, PrimType::F64, _) => self.roots += 1.0,
+                Expr::Binary(BinOp::FDiv, PrimType::F64, _, _) => self.quotients += 1.0,
+                Expr::Binary(BinOp::FMul | BinOp::Mul, _, _, _)
+                | Expr::Fma(..)
+                | Expr::Compare(..)
+                | Expr::Convert(..) => self.others += 1.0,
+                Expr::Binary(BinOp::FMin | BinOp::FMax, _, _, _) => self.others += 4.0,
+                _ => {}
+            }
+            each_part(expr, &mut |part| self.expr(part));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::Var;
+
+    #[test]
+    fn roots_are_shared_where_the_multipliers_are_idle() {
+        let x = || Box::new(Expr::Var(Var(0)));
+        let root = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F64, x()));
+        let single = Stmt::Set(Var(1), Expr::Unary(UnOp::FSqrt, PrimType::F32, x()));
+        let product = || {
+            let e = Expr::Binary(BinOp::FMul, PrimType::F64, x(), x());
+            Stmt::Set(Var(2), e)
+        };
+        let with_products = |count: usize| {
+            let products = std::iter::repeat_with(product).take(count);
+            std::iter::once(root.clone()).chain(products).collect()
+        };
+        let cases: [(Vec<Stmt>, bool); 5] = [
+            (vec![], false),
+            (vec![single], false),
+            (with_products(0), true),
+            (with_products(5), true),
+            (with_products(12), false),
+        ];
+        for (body, wanted) in cases {
+            assert_eq!(shares_roots(&body), wanted, "{body:?}");
+            let inside = Stmt::While(Var(3), body);
+            assert!(!shares_roots(&[inside]));
+        }
+    }
+}
