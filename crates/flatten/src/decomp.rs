@@ -236,6 +236,7 @@ fn basic_cost(op: &BasicOp) -> i64 {
         | BasicOp::Opaque(_)
         | BasicOp::Rearrange { .. }
         | BasicOp::Reshape { .. }
+        | BasicOp::FlatIndex { .. }
         | BasicOp::ConstArray { .. } => 0,
         BasicOp::Unary(..)
         | BasicOp::Compare(..)
@@ -259,6 +260,7 @@ fn basic_cost(op: &BasicOp) -> i64 {
         BasicOp::Index { .. } => 8,
         BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => 16,
         BasicOp::Concat { .. }
+        | BasicOp::FlatUpdate { .. }
         | BasicOp::Iota { .. }
         | BasicOp::Replicate { .. }
         | BasicOp::Scratch { .. }

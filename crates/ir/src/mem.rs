@@ -129,6 +129,23 @@ impl Lmad {
         result
     }
 
+    /// The index function of a view that divides the outermost dimension: the
+    /// first row, then size and distance of each new dimension.
+    #[must_use]
+    pub fn flat_slice(&self, offset: Atom, dims: &[(Dim, Atom)]) -> Self {
+        let Some((row, inner)) = self.dims.split_first() else {
+            return self.clone();
+        };
+        let outer = dims.iter().map(|(extent, stride)| LmadDim {
+            stride: row.stride.mul(&Poly::atom(*stride)),
+            extent: *extent,
+        });
+        Self {
+            offset: self.offset.add(&Poly::atom(offset).mul(&row.stride)),
+            dims: outer.chain(inner.iter().cloned()).collect(),
+        }
+    }
+
     /// Whether it is row-major from the start of a block.
     pub fn is_row_major(&self) -> bool {
         let shape: SmallVec<[Dim; 3]> = self.dims.iter().map(|d| d.extent).collect();

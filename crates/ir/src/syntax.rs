@@ -362,6 +362,28 @@ pub enum BasicOp {
         /// A scalar, or an array of the slice's shape.
         value: Atom,
     },
+    /// A view that divides the outermost dimension: `dims` are the sizes of the
+    /// new dimensions and the distances between neighbours in them. Aliases. An
+    /// element may be in it more than once, so it is not to be consumed.
+    FlatIndex {
+        /// The array.
+        array: Name,
+        /// The first row.
+        offset: Atom,
+        /// At least one.
+        dims: SmallVec<[(Dim, Atom); 4]>,
+    },
+    /// The array with the rows of such a view replaced; consumes the array.
+    FlatUpdate {
+        /// The array.
+        array: Name,
+        /// The first row.
+        offset: Atom,
+        /// Distances; the sizes are the value's outer ones.
+        strides: SmallVec<[Atom; 4]>,
+        /// An array.
+        value: Name,
+    },
     /// Arrays one after another along a dimension; a fresh array.
     Concat {
         /// Which dimension.

@@ -128,7 +128,15 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
             ty.elem()
                 .map_or(ty.clone(), |elem| Type::array(elem, dims.chain(inner)))
         }
+        BasicOp::FlatIndex { array, dims, .. } => {
+            let ty = type_of(*array);
+            let inner = ty.shape().iter().skip(1).copied();
+            let shape = dims.iter().map(|(count, _)| *count).chain(inner);
+            ty.elem()
+                .map_or(ty.clone(), |elem| Type::array(elem, shape))
+        }
         BasicOp::Update { array, .. }
+        | BasicOp::FlatUpdate { array, .. }
         | BasicOp::Copy(array)
         | BasicOp::Manifest { array, .. }
         | BasicOp::UpdateAcc { acc: array, .. } => type_of(*array),

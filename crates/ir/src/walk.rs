@@ -367,6 +367,22 @@ macro_rules! walker {
                         self.walk_slice(slice);
                         self.atom(value);
                     }
+                    BasicOp::FlatIndex { array, offset, dims } => {
+                        self.name(array);
+                        self.atom(offset);
+                        for (count, stride) in dims {
+                            self.dim(count);
+                            self.atom(stride);
+                        }
+                    }
+                    BasicOp::FlatUpdate { array, offset, strides, value } => {
+                        self.name(array);
+                        self.atom(offset);
+                        for stride in strides {
+                            self.atom(stride);
+                        }
+                        self.name(value);
+                    }
                     BasicOp::Concat { dim: _, arrays, width } => {
                         for array in arrays {
                             self.name(array);

@@ -83,14 +83,13 @@ impl Lower<'_> {
                 self.unsupported(format!("accumulators in programs ({})", fun.name()))
             }
             (
-                ArrayFun::FlatIndex2d
-                | ArrayFun::FlatIndex3d
-                | ArrayFun::FlatIndex4d
-                | ArrayFun::FlatUpdate2d
-                | ArrayFun::FlatUpdate3d
-                | ArrayFun::FlatUpdate4d,
-                _,
-            ) => self.unsupported(format!("views into flat arrays ({})", fun.name())),
+                ArrayFun::FlatIndex2d | ArrayFun::FlatIndex3d | ArrayFun::FlatIndex4d,
+                [xs, offset, dims @ ..],
+            ) => self.flat_index(xs, offset, dims),
+            (
+                ArrayFun::FlatUpdate2d | ArrayFun::FlatUpdate3d | ArrayFun::FlatUpdate4d,
+                [dest, offset, strides @ .., value],
+            ) => self.flat_update(dest, offset, strides, value),
             _ => self.bug(format!("`{}` of other arguments", fun.name())),
         }
     }

@@ -28,6 +28,7 @@ mod branch;
 mod constant;
 mod entry;
 mod exp;
+mod flat;
 mod fold;
 mod function;
 mod index;

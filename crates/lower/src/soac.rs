@@ -437,7 +437,7 @@ struct Updates {
 
 impl ArrayVal {
     /// The same type with other core arrays.
-    fn with_leaves(self, leaves: Vec<Name>) -> Value {
+    pub(crate) fn with_leaves(self, leaves: Vec<Name>) -> Value {
         Value::Array(Self {
             leaves: leaves.into(),
             shared: false,

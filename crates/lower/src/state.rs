@@ -507,6 +507,7 @@ impl Fun {
         let ty = basic_type(&op, &|name| self.type_of(name).clone());
         let aliased = match &op {
             BasicOp::Index { array, .. }
+            | BasicOp::FlatIndex { array, .. }
             | BasicOp::Rearrange { array, .. }
             | BasicOp::Reshape { array, .. } => Some(*array),
             BasicOp::Atom(Atom::Var(name)) | BasicOp::Opaque(Atom::Var(name)) => Some(*name),

@@ -45,6 +45,23 @@ impl Ctx<'_> {
                     lmad: lmad.slice(slice),
                 }
             }
+            BasicOp::FlatUpdate {
+                array,
+                offset: _,
+                strides: _,
+                value: _,
+            } => self.same(*array, &param.ty)?,
+            BasicOp::FlatIndex {
+                array,
+                offset,
+                dims,
+            } => {
+                let (block, lmad) = self.place_of(*array)?;
+                MemAnn::In {
+                    block: Block::Var(block),
+                    lmad: lmad.flat_slice(*offset, dims),
+                }
+            }
             BasicOp::Rearrange { perm, array } => {
                 let (block, lmad) = self.place_of(*array)?;
                 let dims = perm.iter().map(|&at| lmad.dims[at].clone()).collect();

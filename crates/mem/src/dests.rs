@@ -73,7 +73,9 @@ pub(crate) fn propagate(
                     BasicOp::Atom(Atom::Var(source)) | BasicOp::Opaque(Atom::Var(source)) => {
                         Some((*source, false))
                     }
-                    BasicOp::Update { array, .. } => Some((*array, false)),
+                    BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. } => {
+                        Some((*array, false))
+                    }
                     // Its certificates say that the sizes are equal.
                     BasicOp::Reshape {
                         kind: ReshapeKind::Coerce,

@@ -67,6 +67,12 @@ impl Roots {
                         slice: _,
                         value: _,
                     }
+                    | BasicOp::FlatUpdate {
+                        array,
+                        offset: _,
+                        strides: _,
+                        value: _,
+                    }
                     | BasicOp::Reshape {
                         kind: ReshapeKind::Coerce,
                         shape: _,

@@ -161,9 +161,12 @@ impl<L: Level> Visit<L> for Collect<'_> {
                     BasicOp::Atom(Atom::Var(source))
                     | BasicOp::Opaque(Atom::Var(source))
                     | BasicOp::Index { array: source, .. }
+                    | BasicOp::FlatIndex { array: source, .. }
                     | BasicOp::Rearrange { array: source, .. }
                     | BasicOp::Reshape { array: source, .. } => self.alias(bound, *source),
-                    BasicOp::Update { array, .. } | BasicOp::UpdateAcc { acc: array, .. } => {
+                    BasicOp::Update { array, .. }
+                    | BasicOp::FlatUpdate { array, .. }
+                    | BasicOp::UpdateAcc { acc: array, .. } => {
                         self.alias(bound, *array);
                         self.consume(*array);
                     }

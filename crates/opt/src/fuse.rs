@@ -157,7 +157,11 @@ impl Fuser<'_> {
     fn consume(&mut self, exp: &Exp<Soacs>) {
         let mut names: Vec<Name> = Vec::new();
         match exp {
-            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::UpdateAcc { acc: array, .. }) => {
+            Exp::Basic(
+                BasicOp::Update { array, .. }
+                | BasicOp::FlatUpdate { array, .. }
+                | BasicOp::UpdateAcc { acc: array, .. },
+            ) => {
                 names.push(*array);
             }
             Exp::Basic(_) | Exp::If { .. } => {}

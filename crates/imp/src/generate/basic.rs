@@ -73,7 +73,9 @@ impl Gen<'_, '_> {
             }
             BasicOp::Assert { .. }
             | BasicOp::Index { .. }
+            | BasicOp::FlatIndex { .. }
             | BasicOp::Update { .. }
+            | BasicOp::FlatUpdate { .. }
             | BasicOp::Concat { .. }
             | BasicOp::Iota { .. }
             | BasicOp::Replicate { .. }
@@ -212,6 +214,7 @@ impl Gen<'_, '_> {
             BasicOp::Atom(_)
             | BasicOp::Opaque(_)
             | BasicOp::Index { .. }
+            | BasicOp::FlatIndex { .. }
             | BasicOp::Rearrange { .. }
             | BasicOp::Reshape { .. }
             | BasicOp::Scratch { .. } => Ok(()),
@@ -222,6 +225,22 @@ impl Gen<'_, '_> {
             } => {
                 let (ty, block, lmad) = self.place(*array)?;
                 self.write(&ty, block, &lmad, slice, *value)
+            }
+            BasicOp::FlatUpdate {
+                array,
+                offset,
+                strides,
+                value,
+            } => {
+                let (_, block, lmad) = self.place(*array)?;
+                let (ty, _, _) = self.place(*value)?;
+                let dims: Vec<(Dim, Atom)> = ty
+                    .shape()
+                    .iter()
+                    .copied()
+                    .zip(strides.iter().copied())
+                    .collect();
+                self.copy_over(block, &lmad.flat_slice(*offset, &dims), *value)
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
                 self.copy_into(*block, lmad, *array)

@@ -1,13 +1,13 @@
 //! Copies, and loops that fill new arrays: on the host they run as tasks.
 
-use super::expr::{add, div, max, mul, sub};
+use super::expr::{add, and, compare, div, max, mul, sub};
 use super::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::Type;
 use ir::{PassError, Prov};
-use prim::PrimType;
+use prim::{CmpOp, PrimType, Scalar, UnOp};
 
 /// Elements that a task fills at least.
 const FILL_GRAIN: i64 = 1 << 15;
@@ -75,6 +75,68 @@ impl Gen<'_, '_> {
             self.emit(Stmt::Release(temp));
         }
         Ok(())
+    }
+
+    /// Copies an array over a view whose rows may meet: in any order where each
+    /// index of a dimension lies beyond what the dimensions inside reach, else
+    /// in row-major order, so that the last one stays.
+    pub(crate) fn copy_over(
+        &mut self,
+        block: Name,
+        lmad: &Lmad,
+        array: Name,
+    ) -> Result<(), PassError> {
+        let (ty, from_block, from) = self.place(array)?;
+        let elem = Self::elem_of(&ty)?;
+        let mut extents = Vec::with_capacity(ty.rank());
+        for &dim in ty.shape() {
+            extents.push(self.dim(dim)?);
+        }
+        let mut apart = Expr::Const(Scalar::Bool(true));
+        let mut reach = Expr::i64(0);
+        for (dim, extent) in lmad.dims.iter().zip(&extents).rev() {
+            let stride = self.poly(&dim.stride)?;
+            let distance = match stride {
+                Expr::Const(_) => stride,
+                stride => Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride)),
+            };
+            let distance = self.name_value(distance, PrimType::I64, "distance");
+            apart = and(apart, compare(CmpOp::SLt, reach.clone(), distance.clone()));
+            let last = max(sub(extent.clone(), Expr::i64(1)), Expr::i64(0));
+            reach = add(reach, mul(last, distance));
+            reach = self.name_value(reach, PrimType::I64, "reach");
+        }
+        let free = self.collect(|g| g.copy_into(block, lmad, array))?;
+        let ordered = self.collect(|g| {
+            g.in_order(extents, Vec::new(), &mut |g, indices| {
+                let value = g.scalar(elem, "value");
+                let access = g.element(elem, from_block, &from, indices.clone())?;
+                g.emit(Stmt::Load(value, access));
+                let access = g.element(elem, block, lmad, indices)?;
+                g.emit(Stmt::Store(access, Expr::Var(value)));
+                Ok(())
+            })
+        })?;
+        self.emit(Stmt::If(apart, free, ordered));
+        Ok(())
+    }
+
+    /// Nested loops over the extents, in order; `f` gets the indices.
+    fn in_order(
+        &mut self,
+        mut extents: Vec<Expr>,
+        indices: Vec<Expr>,
+        f: &mut dyn FnMut(&mut Self, Vec<Expr>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        if extents.is_empty() {
+            return f(self, indices);
+        }
+        let extent = extents.remove(0);
+        self.for_seq("i", Expr::i64(0), extent, false, |g, i| {
+            let mut indices = indices;
+            indices.push(Expr::Var(i));
+            g.in_order(extents, indices, f)
+        })
     }
 
     /// A copy; on the host, over the outer dimension in tasks.

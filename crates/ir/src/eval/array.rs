@@ -333,6 +333,39 @@ impl Array {
         })
     }
 
+    /// A view that divides the outermost dimension: first row, then size and
+    /// distance of each new dimension. `None` if it is out of bounds.
+    pub(super) fn flat_slice(&self, offset: i64, dims: &[(i64, i64)]) -> Option<Self> {
+        let old = &self.view;
+        let (&n, &row) = (old.shape.first()?, old.strides.first()?);
+        let (mut least, mut most) = (offset, offset);
+        for (count, stride) in dims {
+            let last = stride.checked_mul(count.checked_sub(1)?)?;
+            least = least.checked_add(last.min(0))?;
+            most = most.checked_add(last.max(0))?;
+        }
+        let empty = dims.iter().any(|(count, _)| *count == 0);
+        if dims.iter().any(|(count, _)| *count < 0) || !empty && (least < 0 || most >= n) {
+            return None;
+        }
+        let mut shape: Sizes = dims.iter().map(|(count, _)| *count).collect();
+        let mut strides: Sizes = dims
+            .iter()
+            .map(|(_, stride)| stride.wrapping_mul(row))
+            .collect();
+        shape.extend_from_slice(&old.shape[1..]);
+        strides.extend_from_slice(&old.strides[1..]);
+        let offset = if empty { 0 } else { offset * row };
+        Some(Self {
+            data: self.data.clone(),
+            view: View {
+                offset: old.offset + offset,
+                shape,
+                strides,
+            },
+        })
+    }
+
     /// Dimensions permuted.
     pub(super) fn rearrange(&self, perm: &[usize]) -> Option<Self> {
         let pick = |sizes: &Sizes| perm.iter().map(|i| sizes.get(*i).copied()).collect();
@@ -417,7 +450,21 @@ impl Array {
         value: &Self,
     ) -> bool {
         self.own();
-        let Some(part) = self.slice(slice).map(|part| part.view) else {
+        let part = self.slice(slice);
+        self.write_view(part, value)
+    }
+
+    /// Writes to a view that divides the outermost dimension; see
+    /// [`Array::flat_slice`] and [`Array::write_slice`].
+    #[must_use]
+    pub(super) fn write_flat(&mut self, offset: i64, dims: &[(i64, i64)], value: &Self) -> bool {
+        self.own();
+        let part = self.flat_slice(offset, dims);
+        self.write_view(part, value)
+    }
+
+    fn write_view(&mut self, part: Option<Self>, value: &Self) -> bool {
+        let Some(part) = part.map(|part| part.view) else {
             return false;
         };
         if part.shape != value.view.shape {

@@ -93,6 +93,34 @@ impl<'p, L: Level> Machine<'p, L> {
                 write(frame, &mut target, slice, *value)?;
                 Value::Array(target)
             }
+            BasicOp::FlatIndex {
+                array,
+                offset,
+                dims,
+            } => {
+                let offset = frame.i64(*offset)?;
+                let dims: Result<Vec<(i64, i64)>> = dims
+                    .iter()
+                    .map(|(count, stride)| Ok((frame.dim(*count)?, frame.i64(*stride)?)))
+                    .collect();
+                let view = frame.array(*array)?.flat_slice(offset, &dims?);
+                Value::Array(or_bug(view, out_of_bounds)?)
+            }
+            BasicOp::FlatUpdate {
+                array,
+                offset,
+                strides,
+                value,
+            } => {
+                let offset = frame.i64(*offset)?;
+                let strides: Result<Vec<i64>> = strides.iter().map(|s| frame.i64(*s)).collect();
+                let value = frame.array(*value)?.clone();
+                let dims: Vec<(i64, i64)> = value.shape().iter().copied().zip(strides?).collect();
+                let mut target = frame.take_array(*array)?;
+                let ok = target.write_flat(offset, &dims, &value);
+                or_bug(ok.then_some(()), out_of_bounds)?;
+                Value::Array(target)
+            }
             BasicOp::Concat { dim, arrays, width } => {
                 let width = frame.dim(*width)?;
                 Value::Array(concat(frame, *dim, arrays, width)?)
@@ -171,6 +199,10 @@ impl<'p, L: Level> Machine<'p, L> {
             }
         })
     }
+}
+
+fn out_of_bounds() -> String {
+    "a view of a flat array that is out of bounds or of another shape".to_owned()
 }
 
 fn fresh(shape: &[i64], data: Buffer) -> Result<Value> {

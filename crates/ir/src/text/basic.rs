@@ -64,6 +64,37 @@ impl TextForm for BasicOp {
                 p.put(" = ");
                 p.atom(*value);
             }
+            Self::FlatIndex {
+                array,
+                offset,
+                dims,
+            } => {
+                p.put("flatindex ");
+                p.name(*array);
+                p.put(" ");
+                p.atom(*offset);
+                p.put(" ");
+                p.list(dims, |p, (count, stride)| {
+                    p.dim(*count);
+                    p.put(" * ");
+                    p.atom(*stride);
+                });
+            }
+            Self::FlatUpdate {
+                array,
+                offset,
+                strides,
+                value,
+            } => {
+                p.put("flatupdate ");
+                p.name(*array);
+                p.put(" ");
+                p.atom(*offset);
+                p.put(" ");
+                p.atoms(strides);
+                p.put(" ");
+                p.name(*value);
+            }
             Self::Concat { dim, arrays, width } => {
                 p.put(format_args!("concat {dim} to "));
                 p.dim(*width);
@@ -203,6 +234,8 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
     }
     let known = [
         "assert",
+        "flatindex",
+        "flatupdate",
         "concat",
         "replicate",
         "rearrange",
@@ -234,6 +267,23 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
                 p.punct(":")?;
                 Ok(MsgPart::Value(p.scalar_type()?, value))
             })?,
+        },
+        "flatindex" => BasicOp::FlatIndex {
+            array: p.name()?,
+            offset: p.atom()?,
+            dims: p
+                .list(|p| {
+                    let count = p.dim()?;
+                    p.punct("*")?;
+                    Ok((count, p.atom()?))
+                })?
+                .into(),
+        },
+        "flatupdate" => BasicOp::FlatUpdate {
+            array: p.name()?,
+            offset: p.atom()?,
+            strides: p.atoms()?.into(),
+            value: p.name()?,
         },
         "concat" => {
             let dim = p.integer()?;

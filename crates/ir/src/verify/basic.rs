@@ -140,6 +140,30 @@ impl<L: Level> Checker<'_, L> {
                     self.atom(*value, &want, "the new value");
                 }
             }
+            BasicOp::FlatIndex {
+                array,
+                offset,
+                dims,
+            } => {
+                self.array(*array);
+                self.operands(&[*offset], PrimType::I64);
+                for (count, stride) in dims {
+                    self.dim(*count);
+                    self.operands(&[*stride], PrimType::I64);
+                }
+                let right = !dims.is_empty();
+                self.require(right, || "a view without dimensions".to_owned());
+            }
+            BasicOp::FlatUpdate {
+                array,
+                offset,
+                strides,
+                value,
+            } => {
+                self.operands(&[*offset], PrimType::I64);
+                self.operands(strides, PrimType::I64);
+                self.flat_value(*array, strides.len(), *value);
+            }
             BasicOp::Concat { dim, arrays, width } => self.concat(*dim, arrays, *width),
             BasicOp::Iota {
                 ty,
@@ -211,6 +235,18 @@ impl<L: Level> Checker<'_, L> {
                 self.atoms(values, elems, "a value");
             }
         }
+    }
+
+    /// The new value of a view with so many dimensions for the outermost one.
+    fn flat_value(&mut self, array: Name, rank: usize, value: Name) {
+        let (Some((elem, shape)), Some((_, given))) = (self.array(array), self.array(value)) else {
+            return;
+        };
+        let outer = given.iter().take(rank).copied();
+        let want = Type::array(elem, outer.chain(shape.iter().skip(1).copied()));
+        self.atom(Atom::Var(value), &want, "the new value");
+        let right = rank > 0 && given.len() >= rank;
+        self.require(right, || "a view without dimensions".to_owned());
     }
 
     fn concat(&mut self, dim: usize, arrays: &[Name], width: Dim) {

@@ -68,6 +68,9 @@ struct Node {
     life: Life,
     /// A parameter that may not be consumed.
     protected: bool,
+    /// A view that may have an element more than once: it may not be consumed,
+    /// though what it is a view of may.
+    repeats: bool,
     /// How many bodies that may run more than once are around its binding.
     depth: u32,
 }
@@ -205,6 +208,7 @@ impl<L: Level> Consumption<'_, L> {
     fn kill(&mut self, name: Name, life: Life, pending: &mut Vec<(Name, Life)>) {
         let Node {
             protected,
+            repeats,
             depth,
             life: before,
             ..
@@ -217,7 +221,7 @@ impl<L: Level> Consumption<'_, L> {
         if before != Life::Alive {
             return;
         }
-        if protected {
+        if protected || repeats && life == Life::DeadWithSources {
             let shown = self.show(name);
             self.fail(format!("{shown} may not be consumed"));
         } else if depth < self.depth && !self.is_acc(name) {
@@ -325,6 +329,14 @@ impl<L: Level> Consumption<'_, L> {
             } => {
                 self.bind(bound, &[*source]);
             }
+            BasicOp::FlatIndex {
+                array,
+                offset: _,
+                dims: _,
+            } => {
+                self.bind(bound, &[*array]);
+                self.nodes[bound.index()].repeats = true;
+            }
             BasicOp::Update {
                 array,
                 slice: _,
@@ -334,6 +346,16 @@ impl<L: Level> Consumption<'_, L> {
                 if let Atom::Var(value) = value {
                     self.use_name(*value);
                 }
+                self.bind(bound, &[]);
+            }
+            BasicOp::FlatUpdate {
+                array,
+                offset: _,
+                strides: _,
+                value,
+            } => {
+                self.consume(*array);
+                self.use_name(*value);
                 self.bind(bound, &[]);
             }
             BasicOp::UpdateAcc {

@@ -207,6 +207,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let inner = self.compose(&outer.clone(), slice, param)?;
                 Some(Folded::Op(index(source, inner), certs))
             }
+            BasicOp::FlatIndex {
+                array: source,
+                offset,
+                dims,
+            } => {
+                let (source, offset, dims) = (*source, *offset, dims.clone());
+                let at = fixed(slice.get(..dims.len())?)?;
+                let at = self.flat_place(offset, &dims, &at);
+                let inner = slice[dims.len()..].iter().copied();
+                let slice = std::iter::once(DimIndex::Fix(at)).chain(inner).collect();
+                Some(Folded::Op(index(source, slice), certs))
+            }
             BasicOp::ArrayLit { row, elems } => {
                 let DimIndex::Fix(Atom::Const(at)) = slice.first()? else {
                     return None;
@@ -283,6 +295,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
             BasicOp::Binary(BinOp::Add, ty, scaled, start),
             certs,
         ))
+    }
+
+    /// The row of an index of a view that divides the outermost dimension.
+    fn flat_place(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
+        let aux = ir::Aux::at(self.prov);
+        let ty = PrimType::I64;
+        let mut place = offset;
+        for (&(_, stride), &at) in dims.iter().zip(at) {
+            let way = self.make("way", &aux, BasicOp::Binary(BinOp::Mul, ty, at, stride));
+            place = self.make("at", &aux, BasicOp::Binary(BinOp::Add, ty, place, way));
+        }
+        place
     }
 
     /// The row-major position of an index in an array of this shape.

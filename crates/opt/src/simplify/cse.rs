@@ -33,6 +33,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
         | BasicOp::Math(..)
+        | BasicOp::FlatIndex { .. }
         | BasicOp::Rearrange { .. } => Mobility::Free,
         BasicOp::Binary(op, _, _, y) => {
             if never_fails(*op, *y) {
@@ -55,6 +56,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         BasicOp::Atom(_)
         | BasicOp::Opaque(_)
         | BasicOp::Update { .. }
+        | BasicOp::FlatUpdate { .. }
         | BasicOp::UpdateAcc { .. }
         | BasicOp::Concat { .. }
         | BasicOp::Scratch { .. }
@@ -136,6 +138,7 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::Atom(_)
         | BasicOp::Opaque(_)
         | BasicOp::Update { .. }
+        | BasicOp::FlatUpdate { .. }
         | BasicOp::UpdateAcc { .. }
         | BasicOp::Scratch { .. } => return None,
         BasicOp::Unary(op, ty, x) => (op, ty, x).hash(&mut h),
@@ -152,6 +155,11 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::Math(fun, ty, args) => (fun, ty, args.as_slice()).hash(&mut h),
         BasicOp::Assert { cond, msg: _ } => cond.hash(&mut h),
         BasicOp::Index { array, slice } => (array, slice).hash(&mut h),
+        BasicOp::FlatIndex {
+            array,
+            offset,
+            dims,
+        } => (array, offset, dims.as_slice()).hash(&mut h),
         BasicOp::Concat { dim, arrays, width } => {
             if arrays.len() > MANY {
                 return None;

@@ -149,7 +149,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         self.bind(&param, depth);
         let name = param.name;
-        self.own[name.index()] = cse::makes_array(&op) || matches!(op, BasicOp::Update { .. });
+        self.own[name.index()] = cse::makes_array(&op)
+            || matches!(op, BasicOp::Update { .. } | BasicOp::FlatUpdate { .. });
         if cse::worth_knowing(&op) {
             self.defs[name.index()] = Some(Rc::new(Def {
                 op: op.clone(),
