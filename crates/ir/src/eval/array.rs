@@ -349,9 +349,10 @@ impl Array {
             return None;
         }
         let mut shape: Sizes = dims.iter().map(|(count, _)| *count).collect();
+        // Where there is no next row, its distance may be any number.
         let mut strides: Sizes = dims
             .iter()
-            .map(|(_, stride)| stride.wrapping_mul(row))
+            .map(|(count, stride)| if *count > 1 { stride * row } else { 0 })
             .collect();
         shape.extend_from_slice(&old.shape[1..]);
         strides.extend_from_slice(&old.strides[1..]);
