@@ -128,6 +128,8 @@ pub(crate) enum Run {
     Soacs(&'static opt::Pass<Soacs>),
     /// A pass of the level of segops.
     Segs(&'static opt::Pass<Segs>),
+    /// Combinators without accumulators that have an operator.
+    Accumulators,
     /// From combinators to segops.
     Flatten,
     /// From segops to memory.
@@ -172,6 +174,11 @@ pub fn passes() -> Vec<PassInfo> {
         add(pass.name, pass.description, Run::Soacs(pass));
     }
     add(
+        "accumulators",
+        "accumulators with an operator become arrays that are updated in place",
+        Run::Accumulators,
+    );
+    add(
         "flatten",
         "nested combinators become segmented operations",
         Run::Flatten,
@@ -202,8 +209,10 @@ impl Run {
     pub(crate) fn accepts(self, ir: &Ir) -> bool {
         matches!(
             (self, ir),
-            (Self::Soacs(_) | Self::Flatten, Ir::Soacs(_))
-                | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
+            (
+                Self::Soacs(_) | Self::Accumulators | Self::Flatten,
+                Ir::Soacs(_)
+            ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
                 | (Self::Lanes, Ir::Imp(_))
         )
@@ -219,6 +228,7 @@ impl Run {
         Ok(match (self, ir) {
             (Self::Soacs(pass), Ir::Soacs(program)) => Ir::Soacs((pass.run)(program, context)?),
             (Self::Segs(pass), Ir::Segs(program)) => Ir::Segs((pass.run)(program, context)?),
+            (Self::Accumulators, Ir::Soacs(program)) => Ir::Soacs(flatten::accumulators(program)?),
             (Self::Flatten, Ir::Soacs(program)) => Ir::Segs(flatten::flatten(program)?),
             (Self::Mem, Ir::Segs(program)) => Ir::Mems(mem::allocate(program)?),
             (Self::Imp, Ir::Mems(program)) => {

@@ -148,9 +148,10 @@ fn equal(x: &Ir, y: &Ir) -> bool {
 }
 
 /// Whether a pass may change the last bits of floats: multiply-adds are fused
-/// before flattening, and flattening fixes how sums are cut into chunks.
+/// before flattening; how sums are cut into chunks is fixed by flattening, and
+/// for accumulators just before.
 fn may_round_otherwise(stage: &str) -> bool {
-    ["fma", "flatten"]
+    ["fma", "accumulators", "flatten"]
         .iter()
         .any(|name| stage.starts_with(name))
 }

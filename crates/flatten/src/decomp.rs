@@ -10,9 +10,9 @@ use ir::{Segs, Soacs};
 use prim::{BinOp, PrimType};
 
 /// Least work of a chunk, in sixteenths of a nanosecond.
-const CHUNK_WORK: i64 = 8_000 * 16;
+pub(crate) const CHUNK_WORK: i64 = 8_000 * 16;
 /// Most chunks of one segop: enough to keep many cores evenly busy.
-const MAX_CHUNKS: i64 = 512;
+pub(crate) const MAX_CHUNKS: i64 = 512;
 /// Bytes of one partial accumulator over all of its virtual lanes.
 const ACCUMULATOR_BYTES: u64 = 128;
 /// Bytes of the widest values of a block that is scanned at once.
@@ -22,7 +22,7 @@ const MOST_IN_BLOCK: u64 = 16;
 /// What lanes are taken to gain where operations run side by side.
 const LANES: i64 = 8;
 /// How often a loop of unknown length is taken to run.
-const UNKNOWN_TRIPS: i64 = 64;
+pub(crate) const UNKNOWN_TRIPS: i64 = 64;
 
 /// The decomposition of a segop with this body.
 pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
@@ -230,7 +230,7 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
     })
 }
 
-fn basic_cost(op: &BasicOp) -> i64 {
+pub(crate) fn basic_cost(op: &BasicOp) -> i64 {
     match op {
         BasicOp::Atom(_)
         | BasicOp::Opaque(_)

@@ -9,12 +9,14 @@
 //! What a segop cannot express directly is rewritten first: a reduction whose
 //! elements are arrays is interchanged with the map in its operator (rule G4 of
 //! incremental flattening) or becomes a loop over parallel operators; a screma
-//! that both scans and reduces is split. [`decomp`] fixes how each segop falls
+//! that both scans and reduces is split. Accumulators with an operator are gone
+//! before ([`accs`], a pass of its own). [`decomp`] fixes how each segop falls
 //! apart into chunks.
 //!
 //! Needs: a verified program. Guarantees: no combinator is left; every segop
 //! has one dimension; operators of reductions and scans work on scalars.
 
+mod accs;
 mod convert;
 mod decomp;
 mod functions;
@@ -22,4 +24,5 @@ mod parallel;
 mod reduce_arrays;
 mod sequential;
 
+pub use accs::accumulators;
 pub use functions::flatten;

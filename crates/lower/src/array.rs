@@ -79,9 +79,11 @@ impl Lower<'_> {
             (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, _) => {
                 self.unsupported(format!("automatic differentiation ({})", fun.name()))
             }
-            (ArrayFun::ScatterStream | ArrayFun::HistStream | ArrayFun::AccWrite, _) => {
-                self.unsupported(format!("accumulators in programs ({})", fun.name()))
+            (ArrayFun::ScatterStream, [dest, f, bs]) => self.stream(dest, None, f, bs),
+            (ArrayFun::HistStream, [dest, op, ne, f, bs]) => {
+                self.stream(dest, Some((op, ne)), f, bs)
             }
+            (ArrayFun::AccWrite, [acc, i, v]) => self.acc_write(acc, i, v),
             (
                 ArrayFun::FlatIndex2d | ArrayFun::FlatIndex3d | ArrayFun::FlatIndex4d,
                 [xs, offset, dims @ ..],
@@ -148,8 +150,9 @@ impl Lower<'_> {
     /// The value, hidden from the optimiser.
     pub(crate) fn opaque(&mut self, value: &Value) -> Res<Value> {
         let shared = value.shared().contains(&true);
-        let value = self.each_leaf(value, |f, atom| {
-            f.basic("opaque", BasicOp::Opaque(atom)).into()
+        let value = self.each_leaf(value, |f, atom| match atom {
+            Atom::Var(name) if matches!(f.type_of(name), Type::Acc { .. }) => atom,
+            atom => f.basic("opaque", BasicOp::Opaque(atom)).into(),
         })?;
         Ok(if shared { value.mark_shared() } else { value })
     }

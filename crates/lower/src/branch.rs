@@ -42,6 +42,7 @@ impl Lower<'_> {
         if yes.has_fun() || no.has_fun() {
             return self.unsupported("functions as results of conditionals");
         }
+        self.same_accumulators(&yes, &no)?;
         // Sizes: those that both agree on, those that the type says, and for
         // the rest further results.
         let claim = self.resolve(&exp.ty, env, &exp.ext)?;

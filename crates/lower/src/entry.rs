@@ -293,7 +293,7 @@ impl Lower<'_> {
                         .collect(),
                 )
             }
-            LTy::Fun => LTy::Fun,
+            LTy::Fun | LTy::Acc(_) => ty.clone(),
         }
     }
 

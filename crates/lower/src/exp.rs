@@ -394,6 +394,7 @@ impl Lower<'_> {
                 args: Vec::new(),
             })),
             Value::Scalar(atom, ty) => Value::Scalar(self.f.under(cert, *atom).into(), *ty),
+            Value::Acc(acc, ty) => Value::Acc(self.f.under(cert, (*acc).into()), Rc::clone(ty)),
             Value::Array(array) => {
                 let leaves = array.leaves.iter();
                 Value::Array(ArrayVal {

@@ -60,7 +60,7 @@ impl Lower<'_> {
     pub(crate) fn is_inline(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> bool {
         let local = !self.defs.contains_key(&def.var);
         if local
-            || args.iter().any(Value::has_fun)
+            || args.iter().any(|arg| arg.has_fun() || arg.has_acc())
             || inst.types.iter().any(|(_, ty)| ty.has_fun())
             || has_arrow(&def.ret.ty)
         {

@@ -22,6 +22,7 @@
 //! types that they are used at ([`function`]). Nothing is optimised, apart from
 //! folding that keeps sizes canonical.
 
+mod acc;
 mod apply;
 mod array;
 mod branch;

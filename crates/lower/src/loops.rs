@@ -147,6 +147,7 @@ impl Lower<'_> {
         self.bind_pattern(pat, value, env, mark)?;
         let (form, cond_param) = self.drive(driver, env)?;
         let result = self.eval(body, env)?;
+        self.same_accumulators(&init, &result)?;
         for size in sizes {
             env.unbind(*size);
         }

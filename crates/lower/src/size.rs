@@ -58,7 +58,8 @@ impl Lower<'_> {
             Ty::Arrow(_) => LTy::Fun,
             // A type that nothing decides: no value has it.
             Ty::Var(var) => env.get_type(*var).unwrap_or(LTy::Tuple(Rc::from([]))),
-            Ty::Abstract(..) => return self.unsupported("accumulators in programs"),
+            // Which accumulator it is stands in the value.
+            Ty::Abstract(..) => LTy::Tuple(Rc::from([])),
         })
     }
 
@@ -151,6 +152,14 @@ impl Lower<'_> {
                     })
                     .collect::<Res<_>>()?,
             ),
+            (Ty::Abstract(_, args), LTy::Acc(acc)) => {
+                // Binds the sizes that the array's type mentions.
+                if let [array] = args.types.as_slice() {
+                    let found = LTy::array(Some(acc.dim), acc.elem.clone());
+                    self.target(array, &found, env, strict)?;
+                }
+                actual.clone()
+            }
             (Ty::Var(var), _) if strict => match env.get_type(*var) {
                 Some(ty) => ty.zip_sizes(actual, &mut |wanted, found| wanted.or(found)),
                 None => actual.clone(),
@@ -366,6 +375,7 @@ fn type_text(ty: &LTy, msg: &mut Vec<MsgPart>) {
             type_text(&array.1, msg);
         }
         LTy::Fun => msg.push(text("function")),
+        LTy::Acc(_) => msg.push(text("acc")),
         LTy::Tuple(parts) => {
             msg.push(text("("));
             for (i, part) in parts.iter().enumerate() {

@@ -15,7 +15,7 @@ use prim::{BinOp, CmpOp, Scalar, ScalarType};
 
 impl Lower<'_> {
     /// Parameters for the leaves of a type. Nothing in them may be updated.
-    fn element(&mut self, ty: &LTy, params: &mut Vec<Param<Soacs>>) -> Res<Value> {
+    pub(crate) fn element(&mut self, ty: &LTy, params: &mut Vec<Param<Soacs>>) -> Res<Value> {
         let mut atoms = Vec::new();
         for leaf in ty.leaves() {
             let param = self.f.param("x", leaf.core());
@@ -120,7 +120,7 @@ impl Lower<'_> {
         }))
     }
 
-    fn screma(
+    pub(crate) fn screma(
         &mut self,
         width: Dim,
         inputs: Vec<Name>,
@@ -145,7 +145,13 @@ impl Lower<'_> {
     }
 
     /// An operator on elements of a type, with its neutral element.
-    fn operator(&mut self, op: &Value, ne: &Value, elem: &LTy, comm: bool) -> Res<Operator<Soacs>> {
+    pub(crate) fn operator(
+        &mut self,
+        op: &Value,
+        ne: &Value,
+        elem: &LTy,
+        comm: bool,
+    ) -> Res<Operator<Soacs>> {
         let ne = self.coerce(ne.clone(), elem, Mismatch::Type)?;
         let lambda = self.lambda(&[elem, elem], |s, args| {
             let result = s.apply(op, args.to_vec())?;

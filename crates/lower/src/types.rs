@@ -7,7 +7,7 @@
 //! (`i8`) and then the payloads of all constructors.
 
 use check::tast;
-use ir::{Dim, Type};
+use ir::{Dim, Name, Type};
 use prim::ScalarType;
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -33,17 +33,45 @@ pub(crate) enum LTy {
     Sum(Rc<[(Label, Rc<[LTy]>)]>),
     /// A function. What it is stands in the value.
     Fun,
+    /// An accumulator, inside of the `withacc` that made it.
+    Acc(Rc<AccTy>),
 }
 
-/// One leaf: outer dimensions and element type.
+/// The type of an accumulator.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct AccTy {
+    /// The token of its `withacc`.
+    pub(crate) token: Name,
+    /// Size of the array that is being written.
+    pub(crate) dim: Dim,
+    /// Type of the array's elements.
+    pub(crate) elem: LTy,
+}
+
+impl AccTy {
+    /// The core type.
+    pub(crate) fn core(&self) -> Type {
+        Type::Acc {
+            token: self.token,
+            shape: std::iter::once(self.dim).collect(),
+            elems: self.elem.leaves().iter().map(Leaf::core).collect(),
+        }
+    }
+}
+
+/// One leaf: outer dimensions and element type, or an accumulator.
 pub(crate) struct Leaf {
     pub(crate) dims: Vec<Size>,
     pub(crate) elem: ScalarType,
+    pub(crate) acc: Option<Rc<AccTy>>,
 }
 
 impl Leaf {
     /// The core type; a size that is not known counts as 0.
     pub(crate) fn core(&self) -> Type {
+        if let Some(acc) = &self.acc {
+            return acc.core();
+        }
         Type::array(
             self.elem.prim(),
             self.dims.iter().map(|d| d.unwrap_or(Dim::Const(0))),
@@ -69,7 +97,7 @@ impl LTy {
                         .collect(),
                 )
             }
-            Self::Scalar(_) | Self::Array(_) | Self::Fun => None,
+            Self::Scalar(_) | Self::Array(_) | Self::Fun | Self::Acc(_) => None,
         }
     }
 
@@ -85,6 +113,12 @@ impl LTy {
             Self::Scalar(elem) => out.push(Leaf {
                 dims: outer.clone(),
                 elem: *elem,
+                acc: None,
+            }),
+            Self::Acc(acc) => out.push(Leaf {
+                dims: Vec::new(),
+                elem: ScalarType::Bool,
+                acc: Some(Rc::clone(acc)),
             }),
             Self::Array(array) => {
                 outer.push(array.0);
@@ -103,7 +137,7 @@ impl LTy {
     /// How many leaves there are.
     pub(crate) fn n_leaves(&self) -> usize {
         match self {
-            Self::Scalar(_) => 1,
+            Self::Scalar(_) | Self::Acc(_) => 1,
             Self::Array(array) => array.1.n_leaves(),
             Self::Fun => 0,
             Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
@@ -118,7 +152,7 @@ impl LTy {
     /// Whether a function is in it.
     pub(crate) fn has_fun(&self) -> bool {
         match self {
-            Self::Scalar(_) => false,
+            Self::Scalar(_) | Self::Acc(_) => false,
             Self::Array(array) => array.1.has_fun(),
             Self::Fun => true,
             Self::Tuple(_) | Self::Record(_) | Self::Sum(_) => self
@@ -132,7 +166,7 @@ impl LTy {
     /// The type with each size replaced, in order of the type's text.
     pub(crate) fn map_sizes(&self, f: &mut dyn FnMut(Size) -> Size) -> Self {
         match self {
-            Self::Scalar(_) | Self::Fun => self.clone(),
+            Self::Scalar(_) | Self::Fun | Self::Acc(_) => self.clone(),
             Self::Array(array) => {
                 let size = f(array.0);
                 Self::array(size, array.1.map_sizes(f))
@@ -180,6 +214,9 @@ impl LTy {
                 array.1.structure(out);
             }
             Self::Fun => out.push_str("->"),
+            Self::Acc(acc) => {
+                let _ = write!(out, "acc{}", acc.token.0);
+            }
             Self::Tuple(parts) => {
                 out.push('(');
                 for part in parts.iter() {

@@ -4,7 +4,7 @@
 //! type, functions closures that are applied where they are called. Tuples,
 //! records and functions leave no trace in the core program.
 
-use crate::types::{LTy, Label, Size};
+use crate::types::{AccTy, LTy, Label, Size};
 use check::intrinsics::Intrinsic;
 use check::tast::{self, TyVarId, VarId};
 use ir::{Atom, Dim, Name};
@@ -30,6 +30,8 @@ pub(crate) enum Value {
     Sum(Rc<[Value]>, LTy),
     /// A function.
     Fun(Rc<FunVal>),
+    /// An accumulator as it is now.
+    Acc(Name, Rc<AccTy>),
 }
 
 /// An array value. All sizes in `elem` are known.
@@ -164,16 +166,28 @@ impl Value {
                 )
             }
             Self::Fun(_) => LTy::Fun,
+            Self::Acc(_, ty) => LTy::Acc(Rc::clone(ty)),
         }
     }
 
     /// Whether a function is in it.
     pub(crate) fn has_fun(&self) -> bool {
         match self {
-            Self::Scalar(..) | Self::Array(_) => false,
+            Self::Scalar(..) | Self::Array(_) | Self::Acc(..) => false,
             Self::Tuple(parts) | Self::Sum(parts, _) => parts.iter().any(Self::has_fun),
             Self::Record(fields) => fields.iter().any(|(_, v)| v.has_fun()),
             Self::Fun(_) => true,
+        }
+    }
+
+    /// Whether an accumulator is in it.
+    pub(crate) fn has_acc(&self) -> bool {
+        match self {
+            Self::Scalar(..) | Self::Array(_) => false,
+            Self::Tuple(parts) | Self::Sum(parts, _) => parts.iter().any(Self::has_acc),
+            Self::Record(fields) => fields.iter().any(|(_, v)| v.has_acc()),
+            Self::Fun(fun) => fun.args.iter().any(Self::has_acc),
+            Self::Acc(..) => true,
         }
     }
 
@@ -199,13 +213,14 @@ impl Value {
                 }
             }
             Self::Fun(_) => {}
+            Self::Acc(name, _) => out.push(Atom::Var(*name)),
         }
     }
 
     /// For each leaf, whether it is shared (see [`ArrayVal::shared`]).
     pub(crate) fn shared(&self) -> Vec<bool> {
         match self {
-            Self::Scalar(..) => vec![false],
+            Self::Scalar(..) | Self::Acc(..) => vec![false],
             Self::Array(array) => vec![array.shared; array.leaves.len()],
             Self::Tuple(parts) | Self::Sum(parts, _) => {
                 parts.iter().flat_map(Self::shared).collect()
@@ -235,7 +250,7 @@ impl Value {
                     .map(|(l, v)| (l.clone(), v.clone().mark_shared()))
                     .collect(),
             ),
-            Self::Scalar(..) | Self::Fun(_) => self,
+            Self::Scalar(..) | Self::Fun(_) | Self::Acc(..) => self,
         }
     }
 
@@ -275,6 +290,7 @@ impl Value {
                     .collect::<Option<_>>()?,
                 ty.clone(),
             ),
+            LTy::Acc(ty) => Self::Acc(atoms.next()?.var()?, Rc::clone(ty)),
             LTy::Fun => return None,
         })
     }
@@ -287,7 +303,9 @@ impl Value {
                 .iter()
                 .find(|(l, _)| &**l == label)
                 .map(|(_, v)| v.clone()),
-            Self::Scalar(..) | Self::Array(_) | Self::Sum(..) | Self::Fun(_) => None,
+            Self::Scalar(..) | Self::Array(_) | Self::Sum(..) | Self::Fun(_) | Self::Acc(..) => {
+                None
+            }
         }
     }
 }

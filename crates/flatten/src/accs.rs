@@ -1,0 +1,467 @@
+//! Accumulators with an operator become arrays that are updated in place.
+//!
+//! ```text
+//! withacc (d by op) \(t, acc) ->        if chunks <= 1
+//!   map (x <- xs, a <- acc) ->            loop d for i < n: d[k] = op d[k] v
+//!     updateacc a k v              =>   else
+//!                                         own = map (c < chunks) ->
+//!                                           loop o = replicate ne for i in chunk c: o[k] = op o[k] v
+//!                                         map (x <- d, column of own) -> fold op x column
+//! ```
+//!
+//! The number of chunks follows from sizes alone, and copies are folded from
+//! the first chunk to the last, so the outcome does too (design contract 1; as
+//! for histograms, see [`ir::seg::Decomp`]). Copies are made only where they
+//! are small against the writes; inside of parallel code everything is in order.
+//! Accumulators without an operator stay as they are: writes that collide have
+//! no order to keep.
+//!
+//! Needs: a verified program of combinators. Guarantees: no `withacc` has an
+//! operator. Bound names keep their names but for accumulators.
+
+mod map;
+
+use self::map::Map;
+use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
+use ir::types::{Shape, Type};
+use ir::walk::{refresh_lambda, sub_bodies};
+use ir::{Atom, Builder, Dim, Name, PassError, Soacs, TypeEnv};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+type Build<'b> = Builder<'b, Soacs>;
+
+/// Rewrites a program; see the module's header.
+///
+/// # Errors
+/// Accumulators that a scan or reduction passes on.
+pub fn accumulators(mut program: Program<Soacs>) -> Result<Program<Soacs>, PassError> {
+    for function in &mut program.functions {
+        if has_operator(&function.body) {
+            rewrite(function)?;
+        }
+    }
+    Ok(program)
+}
+
+fn has_operator(body: &Body<Soacs>) -> bool {
+    ir::walk::with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = matches!(
+                &stm.exp,
+                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) if inputs.iter().any(|i| i.op.is_some())
+            );
+            sub_bodies(&stm.exp, |body| found = found || has_operator(body));
+            found
+        })
+    })
+}
+
+fn rewrite(function: &mut Function<Soacs>) -> Result<(), PassError> {
+    let mut types = TypeEnv::of_function(function);
+    let body = std::mem::replace(
+        &mut function.body,
+        Body {
+            stms: Vec::new(),
+            result: Vec::new(),
+        },
+    );
+    let mut pass = Pass {
+        kinds: FxHashMap::default(),
+        arrays: FxHashMap::default(),
+        error: None,
+    };
+    let mut b = Builder::new(&mut function.names, &mut types);
+    pass.stms(&mut b, body.stms, false);
+    function.body = b.finish(body.result);
+    match pass.error {
+        None => Ok(()),
+        Some((what, aux)) => {
+            let stack = function.provs.stack(aux.prov);
+            Err(PassError::unsupported(what, stack))
+        }
+    }
+}
+
+/// The results of a lambda applied to operands, in place.
+fn inline(b: &mut Build<'_>, lambda: &Lambda<Soacs>, args: &[Atom]) -> Vec<Atom> {
+    let copy = refresh_lambda(lambda, b.names, &mut FxHashMap::default());
+    for (param, arg) in copy.params.into_iter().zip(args) {
+        b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(*arg)));
+    }
+    b.extend(copy.body.stms);
+    copy.body.result
+}
+
+/// What is known of a token.
+struct Kind {
+    shape: Shape,
+    /// Types of what one index holds.
+    elems: Vec<Type>,
+    op: Operator<Soacs>,
+}
+
+impl Kind {
+    fn types(&self) -> Vec<Type> {
+        let whole = |ty: &Type| {
+            let dims = self.shape.iter().rev();
+            dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim))
+        };
+        self.elems.iter().map(whole).collect()
+    }
+}
+
+struct Pass {
+    /// By token: the accumulators with an operator.
+    kinds: FxHashMap<Name, Rc<Kind>>,
+    /// What each of these accumulators is now.
+    arrays: FxHashMap<Name, Vec<Name>>,
+    /// The first thing that cannot be rewritten.
+    error: Option<(&'static str, Aux)>,
+}
+
+impl Pass {
+    fn kind(&self, ty: &Type) -> Option<Rc<Kind>> {
+        match ty {
+            Type::Acc { token, .. } => self.kinds.get(token).cloned(),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        }
+    }
+
+    /// Operands with arrays for accumulators.
+    fn atoms(&self, atoms: &[Atom]) -> Vec<Atom> {
+        let mut out = Vec::with_capacity(atoms.len());
+        for atom in atoms {
+            match atom.var().and_then(|name| self.arrays.get(&name)) {
+                Some(arrays) => out.extend(arrays.iter().map(|array| Atom::Var(*array))),
+                None => out.push(*atom),
+            }
+        }
+        out
+    }
+
+    /// Names for what an accumulator becomes.
+    fn names(&mut self, b: &mut Build<'_>, acc: Name, kind: &Kind) -> Vec<Param<Soacs>> {
+        let params: Vec<Param<Soacs>> = kind
+            .types()
+            .into_iter()
+            .map(|ty| b.param("dest", ty))
+            .collect();
+        let names = params.iter().map(|param| param.name).collect();
+        self.arrays.insert(acc, names);
+        params
+    }
+
+    /// A pattern with arrays for accumulators.
+    fn pattern(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>) -> Vec<Param<Soacs>> {
+        let mut out = Vec::with_capacity(pat.len());
+        for param in pat {
+            match self.kind(&param.ty) {
+                Some(kind) => out.extend(self.names(b, param.name, &kind)),
+                None => out.push(param),
+            }
+        }
+        out
+    }
+
+    fn body(&mut self, b: &mut Build<'_>, body: Body<Soacs>, inside: bool) -> Body<Soacs> {
+        b.body(|b| {
+            self.stms(b, body.stms, inside);
+            self.atoms(&body.result)
+        })
+    }
+
+    /// A lambda that takes no accumulators with an operator.
+    fn lambda(&mut self, b: &mut Build<'_>, lambda: &mut Lambda<Soacs>) {
+        if has_operator(&lambda.body) {
+            let stms = std::mem::take(&mut lambda.body.stms);
+            let body = Body {
+                stms,
+                result: std::mem::take(&mut lambda.body.result),
+            };
+            lambda.body = self.body(b, body, true);
+        }
+    }
+
+    fn stms(&mut self, b: &mut Build<'_>, stms: Vec<Stm<Soacs>>, inside: bool) {
+        ir::walk::with_stack(|| {
+            for stm in stms {
+                self.stm(b, stm, inside);
+            }
+        });
+    }
+
+    fn stm(&mut self, b: &mut Build<'_>, stm: Stm<Soacs>, inside: bool) {
+        let Stm { pat, aux, exp } = stm;
+        let outer = (b.prov, b.certs.clone(), b.attrs.clone());
+        b.prov = aux.prov;
+        b.certs.clone_from(&aux.certs);
+        b.attrs.clone_from(&aux.attrs);
+        match exp {
+            Exp::Basic(BasicOp::Atom(Atom::Var(acc)) | BasicOp::Opaque(Atom::Var(acc)))
+                if self.arrays.contains_key(&acc) =>
+            {
+                let arrays = self.arrays[&acc].clone();
+                let under = |array: Name| b.let_basic("dest", BasicOp::Atom(array.into()));
+                let arrays = arrays.into_iter().map(under).collect();
+                self.arrays.insert(pat[0].name, arrays);
+            }
+            Exp::Basic(BasicOp::UpdateAcc { acc, index, values })
+                if self.arrays.contains_key(&acc) =>
+            {
+                self.update(b, pat[0].name, &pat[0].ty, acc, &index, &values);
+            }
+            exp @ (Exp::Basic(_) | Exp::Apply { .. }) => b.let_pat(pat, exp),
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                let then_body = self.body(b, then_body, inside);
+                let else_body = self.body(b, else_body, inside);
+                let pat = self.pattern(b, pat);
+                let exp = Exp::If {
+                    cond,
+                    then_body,
+                    else_body,
+                };
+                b.let_pat(pat, exp);
+            }
+            Exp::Loop { params, form, body } => {
+                let params = self.loop_params(b, params);
+                let body = self.body(b, body, inside);
+                let pat = self.pattern(b, pat);
+                b.let_pat(pat, Exp::Loop { params, form, body });
+            }
+            Exp::Op(soac) => self.soac(b, pat, &aux, soac, inside),
+        }
+        (b.prov, b.certs, b.attrs) = outer;
+    }
+
+    fn loop_params(
+        &mut self,
+        b: &mut Build<'_>,
+        params: Vec<LoopParam<Soacs>>,
+    ) -> Vec<LoopParam<Soacs>> {
+        let mut out = Vec::with_capacity(params.len());
+        for param in params {
+            let kind = self.kind(&param.param.ty);
+            let (Some(kind), Atom::Var(init)) = (kind, param.init) else {
+                out.push(param);
+                continue;
+            };
+            let inits = self.arrays.get(&init).cloned().unwrap_or_default();
+            let own = self.names(b, param.param.name, &kind);
+            out.extend(own.into_iter().zip(inits).map(|(param, init)| LoopParam {
+                param,
+                init: Atom::Var(init),
+                consumed: true,
+            }));
+        }
+        out
+    }
+
+    fn soac(
+        &mut self,
+        b: &mut Build<'_>,
+        pat: Vec<Param<Soacs>>,
+        aux: &Aux,
+        mut soac: Soac,
+        inside: bool,
+    ) {
+        match &mut soac {
+            Soac::Screma {
+                width,
+                inputs,
+                map,
+                scans,
+                reduces,
+                post,
+            } => {
+                if inputs.iter().any(|input| self.arrays.contains_key(input)) {
+                    if !scans.is_empty() || !reduces.is_empty() || post.is_some() {
+                        let what = "accumulators with an operator in scans and reductions";
+                        self.error.get_or_insert((what, aux.clone()));
+                        return;
+                    }
+                    let empty = Lambda {
+                        params: Vec::new(),
+                        body: Body {
+                            stms: Vec::new(),
+                            result: Vec::new(),
+                        },
+                        ret: Vec::new(),
+                    };
+                    let map = std::mem::replace(map, empty);
+                    let map = Map {
+                        width: *width,
+                        inputs,
+                        lambda: map,
+                    };
+                    self.map(b, pat, map, inside);
+                    return;
+                }
+                self.lambda(b, map);
+                for op in scans.iter_mut().chain(reduces) {
+                    self.lambda(b, &mut op.op);
+                }
+                if let Some(post) = post {
+                    self.lambda(b, post);
+                }
+            }
+            Soac::Hist {
+                width: _,
+                inputs: _,
+                map,
+                ops,
+            } => {
+                self.lambda(b, map);
+                for HistOp {
+                    shape: _,
+                    dests: _,
+                    op,
+                } in ops
+                {
+                    self.lambda(b, &mut op.op);
+                }
+            }
+            Soac::WithAcc { .. } => {
+                if let Soac::WithAcc { inputs, lambda } = soac {
+                    self.with_acc(b, pat, inputs, lambda, inside);
+                }
+                return;
+            }
+            Soac::Stream { lambda, .. }
+            | Soac::FlatMap { lambda, .. }
+            | Soac::Jvp { lambda, .. }
+            | Soac::Vjp { lambda, .. } => self.lambda(b, lambda),
+        }
+        b.let_pat(pat, Exp::Op(soac));
+    }
+
+    fn with_acc(
+        &mut self,
+        b: &mut Build<'_>,
+        pat: Vec<Param<Soacs>>,
+        inputs: Vec<AccInput<Soacs>>,
+        lambda: Lambda<Soacs>,
+        inside: bool,
+    ) {
+        let n = inputs.len();
+        let Lambda { params, body, ret } = lambda;
+        let (tokens, accs) = params.split_at(n);
+        let (mut kept, mut kept_tokens, mut kept_accs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut kept_pat, mut own_pat) = (Vec::new(), Vec::new());
+        let mut own: Vec<usize> = Vec::new();
+        let mut pat = pat.into_iter();
+        for (i, input) in inputs.into_iter().enumerate() {
+            let results = pat.by_ref().take(input.arrays.len());
+            let AccInput { shape, arrays, op } = input;
+            let Some(mut op) = op else {
+                kept_pat.extend(results);
+                kept.push(AccInput { shape, arrays, op });
+                kept_tokens.push(tokens[i].clone());
+                kept_accs.push(accs[i].clone());
+                continue;
+            };
+            own_pat.extend(results);
+            own.push(i);
+            self.lambda(b, &mut op.op);
+            let elems = op.op.ret.clone();
+            let kind = Kind { shape, elems, op };
+            self.kinds.insert(tokens[i].name, Rc::new(kind));
+            self.arrays.insert(accs[i].name, arrays);
+        }
+        let rest_pat: Vec<Param<Soacs>> = pat.collect();
+        let (acc_results, rest) = body.result.split_at(n);
+        let own_results: Vec<Atom> = own.iter().map(|i| acc_results[*i]).collect();
+        if kept.is_empty() {
+            self.stms(b, body.stms, inside);
+            let mut results = self.atoms(&own_results);
+            results.extend_from_slice(rest);
+            for (param, result) in own_pat.into_iter().chain(rest_pat).zip(results) {
+                b.let_pat(vec![param], Exp::Basic(BasicOp::Atom(result)));
+            }
+            return;
+        }
+        // The arrays come out beside what the accumulators without operator give.
+        let n_own = own_pat.len() as u32;
+        let kept_results = (0..n).filter(|i| !own.contains(i));
+        let mut results: Vec<Atom> = kept_results.map(|i| acc_results[i]).collect();
+        results.extend_from_slice(rest);
+        let body = b.body(|b| {
+            self.stms(b, body.stms, inside);
+            results.extend(self.atoms(&own_results));
+            results
+        });
+        let mut new_ret: Vec<Type> = kept_accs.iter().map(|param| param.ty.clone()).collect();
+        new_ret.extend(
+            ret[n..].iter().map(|ty| {
+                ir::typing::instantiate(ty, &|i| Some(Dim::Ext(i.saturating_sub(n_own))))
+            }),
+        );
+        new_ret.extend(own_pat.iter().map(|param| param.ty.clone()));
+        let lambda = Lambda {
+            params: kept_tokens.into_iter().chain(kept_accs).collect(),
+            body,
+            ret: new_ret,
+        };
+        let pat = kept_pat.into_iter().chain(rest_pat).chain(own_pat);
+        let exp = Exp::Op(Soac::WithAcc {
+            inputs: kept,
+            lambda,
+        });
+        b.let_pat(pat.collect(), exp);
+    }
+
+    /// `acc` becomes an array with one more value in it, if the index is in bounds.
+    fn update(
+        &mut self,
+        b: &mut Build<'_>,
+        result: Name,
+        ty: &Type,
+        acc: Name,
+        index: &[Atom],
+        values: &[Atom],
+    ) {
+        let Some(kind) = self.kind(ty) else { return };
+        let dests = self.arrays.get(&acc).cloned().unwrap_or_default();
+        let mut cond = Atom::Const(Scalar::Bool(true));
+        for (&at, size) in index.iter().zip(kind.shape.iter().filter_map(|d| d.atom())) {
+            // An unsigned comparison refuses negative indices too.
+            let below = b.compare(CmpOp::ULt, PrimType::I64, at, size);
+            cond = match cond {
+                Atom::Const(_) => below.into(),
+                cond @ Atom::Var(_) => b
+                    .binary(BinOp::And, PrimType::Bool, cond, below.into())
+                    .into(),
+            };
+        }
+        let new = b.if_(
+            "dest",
+            cond,
+            kind.types(),
+            |b| {
+                let mut args = Vec::with_capacity(2 * dests.len());
+                for &dest in &dests {
+                    let old = b.index("old", dest, index);
+                    args.push(if b.type_of(old.into()).is_array() {
+                        b.let_basic("old", BasicOp::Copy(old)).into()
+                    } else {
+                        Atom::Var(old)
+                    });
+                }
+                args.extend_from_slice(values);
+                let combined = inline(b, &kind.op.op, &args);
+                let updates = dests.iter().zip(combined);
+                updates
+                    .map(|(&dest, value)| b.update("dest", dest, index, value).into())
+                    .collect()
+            },
+            |_| dests.iter().map(|dest| Atom::Var(*dest)).collect(),
+        );
+        self.arrays.insert(result, new);
+    }
+}

@@ -1,0 +1,130 @@
+//! Accumulators: arrays that are written at indices while a function runs over
+//! another array.
+//!
+//! ```text
+//! scatter_stream dest f bs      withacc (dest) \(token, acc) ->
+//!                                 map (b <- bs, a <- acc) -> f a b
+//! ```
+//!
+//! Which accumulator a value is stands in its type ([`AccTy`]), by the token
+//! that the `withacc` binds; so functions that take accumulators are evaluated in
+//! place. `reduce_by_index_stream` is the same with an operator.
+
+use crate::size::Mismatch;
+use crate::types::{AccTy, LTy};
+use crate::value::Value;
+use crate::{Lower, Res};
+use ir::soac::{AccInput, Soac};
+use ir::{BasicOp, Body, Lambda, Type};
+use std::rc::Rc;
+
+impl Lower<'_> {
+    /// `f` over the elements of `bs`, writing to `dest` (with an operator and its
+    /// neutral element, combining).
+    pub(crate) fn stream(
+        &mut self,
+        dest: &Value,
+        op: Option<(&Value, &Value)>,
+        f: &Value,
+        bs: &Value,
+    ) -> Res<Value> {
+        let dest = self.as_array(dest)?;
+        let bs = self.as_array(bs)?;
+        if dest.leaves.is_empty() {
+            return Ok(Value::Array(dest));
+        }
+        let op = match op {
+            Some((op, ne)) => Some(self.operator(op, ne, &dest.elem, true)?),
+            None => None,
+        };
+        let arrays = dest
+            .leaves
+            .iter()
+            .map(|leaf| self.f.own(*leaf, dest.shared))
+            .collect();
+        let attrs = self.f.attrs();
+        self.f.enter(true);
+        let token = self.f.param("token", Type::Cert);
+        let ty = Rc::new(AccTy {
+            token: token.name,
+            dim: dest.dim,
+            elem: dest.elem.clone(),
+        });
+        let acc = self.f.param("acc", ty.core());
+        // The map over the elements.
+        self.f.enter(true);
+        let mut params = Vec::new();
+        let element = self.element(&bs.elem, &mut params)?;
+        let inner = self.f.param("acc", ty.core());
+        let given = Value::Acc(inner.name, Rc::clone(&ty));
+        params.push(inner);
+        let Value::Acc(written, _) = self.apply(f, vec![given, element])? else {
+            return self.bug("a function that gives no accumulator back");
+        };
+        let stms = self.f.leave();
+        let map = Lambda {
+            params,
+            body: Body {
+                stms,
+                result: vec![written.into()],
+            },
+            ret: vec![ty.core()],
+        };
+        let mut inputs = bs.leaves.to_vec();
+        inputs.push(acc.name);
+        self.f.set_attrs(attrs.clone());
+        let result = self.screma(bs.dim, inputs, map, Vec::new(), Vec::new());
+        let stms = self.f.leave();
+        self.f.set_attrs(attrs);
+        let lambda = Lambda {
+            params: vec![token, acc],
+            body: Body {
+                stms,
+                result: result.into_iter().map(ir::Atom::Var).collect(),
+            },
+            ret: vec![ty.core()],
+        };
+        let input = AccInput {
+            shape: std::iter::once(dest.dim).collect(),
+            arrays,
+            op,
+        };
+        let op = Soac::WithAcc {
+            inputs: vec![input],
+            lambda,
+        };
+        let leaves = self.f.soac("streamed", op);
+        Ok(dest.with_leaves(leaves))
+    }
+
+    /// One write to an accumulator.
+    pub(crate) fn acc_write(&mut self, acc: &Value, at: &Value, value: &Value) -> Res<Value> {
+        let Value::Acc(acc, ty) = acc else {
+            return self.bug("an accumulator was expected");
+        };
+        let at = self.as_scalar(at)?;
+        let value = self.coerce(value.clone(), &ty.elem, Mismatch::Type)?;
+        let op = BasicOp::UpdateAcc {
+            acc: *acc,
+            index: std::iter::once(at).collect(),
+            values: value.atoms(),
+        };
+        Ok(Value::Acc(self.f.basic("acc", op), Rc::clone(ty)))
+    }
+
+    /// Two values that become one have their accumulators at the same places.
+    pub(crate) fn same_accumulators(&mut self, x: &Value, y: &Value) -> Res<()> {
+        if !x.has_acc() && !y.has_acc() {
+            return Ok(());
+        }
+        let structure = |ty: LTy| {
+            let mut text = String::new();
+            ty.structure(&mut text);
+            text
+        };
+        if structure(x.ty()) == structure(y.ty()) {
+            return Ok(());
+        }
+        self.unsupported("accumulators in sum types whose constructor is not static")
+    }
+}
