@@ -22,6 +22,7 @@ impl Lower<'_> {
             FunKind::Lambda(lambda, _) => lambda.params.len(),
             FunKind::Def(def, ..) => def.params.len(),
             FunKind::Intrinsic(fun, ..) => fun.arity(),
+            FunKind::Hole(..) => 1,
             FunKind::Absent => {
                 return self.unsupported("functions in sum types whose constructor is not static");
             }
@@ -43,6 +44,13 @@ impl Lower<'_> {
                 self.in_place(&lambda.params, &[], &lambda.ret, &lambda.body, &env, all)?
             }
             FunKind::Def(def, env, inst) => self.call(def, env, inst, all)?,
+            FunKind::Hole(arrow, env) => {
+                let env = Env::inside(env);
+                if let (Some(var), Some(arg)) = (arrow.name, all.into_iter().next()) {
+                    env.bind(var, arg);
+                }
+                self.hole(&arrow.ret.ty, &env, &arrow.ret.ext)?
+            }
             FunKind::Intrinsic(Intrinsic::Array(fun), types, sizes) => {
                 self.array_intrinsic(*fun, types, sizes, all)?
             }

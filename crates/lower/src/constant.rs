@@ -1,7 +1,7 @@
 //! Definitions without parameters: core constants, or values in place.
 
 use crate::exp::attributes;
-use crate::function::{ext_size, has_arrow};
+use crate::signature::{ext_size, has_arrow};
 use crate::size::Mismatch;
 use crate::types::LTy;
 use crate::value::{Env, Inst, Value};

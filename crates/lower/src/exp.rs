@@ -215,11 +215,7 @@ impl Lower<'_> {
                 let no = Atom::Const(Scalar::Bool(false));
                 let msg = vec![text("Reached hole of type.")];
                 let cert = self.f.basic("cert", BasicOp::Assert { cond: no, msg });
-                let ty = self.resolve(&exp.ty, env, &exp.ext)?;
-                if ty.has_fun() {
-                    return self.unsupported("holes that stand for functions");
-                }
-                let value = self.blank(&ty)?;
+                let value = self.hole(&exp.ty, env, &exp.ext)?;
                 self.under(Some(cert), &value)
             }
         }
@@ -405,7 +401,16 @@ impl Lower<'_> {
                 })
             }
             Value::Tuple(parts) => Value::Tuple(self.all_under(cert, parts)?),
-            Value::Sum(parts, ty) => Value::Sum(self.all_under(cert, parts)?, ty.clone()),
+            Value::Sum(parts, ty) => {
+                let mut out = self.all_under(cert, parts)?.to_vec();
+                // Which function it is has to stay known.
+                if let (true, Some(tag @ Value::Scalar(Atom::Const(_), _))) =
+                    (value.has_fun(), parts.first())
+                {
+                    out[0] = tag.clone();
+                }
+                Value::Sum(out.into(), ty.clone())
+            }
             Value::Record(fields) => Value::Record(
                 fields
                     .iter()

@@ -5,14 +5,16 @@
 //! that the definition's parameters share are one core parameter. Its results
 //! are the sizes that only the body knows, then the leaves.
 
+use crate::closure::Captured;
 use crate::exp::attributes;
 use crate::pattern::consumed_leaves;
+use crate::signature::{ext_size, gives_function, uniqueness};
 use crate::size::Mismatch;
 use crate::state::Fun;
-use crate::types::{LTy, Size};
+use crate::types::LTy;
 use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
-use check::tast::{self, Def, Ty, Uniq};
+use check::tast::Def;
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use rustc_hash::FxHashMap;
@@ -24,15 +26,20 @@ const SMALL: usize = 120;
 /// Other functions up to this size are evaluated in place.
 const TINY: usize = 12;
 
+/// How many core functions may be in the making of one definition at a time.
+const MAX_MAKING: u32 = 50;
+
 /// A core function made of a definition.
 #[derive(Clone)]
 pub(crate) struct Instance {
     name: FunName,
     /// The sizes that come first, with their names in the instance.
     sizes: Vec<(Name, SizeFrom)>,
-    /// The types of the arguments; sizes are names in the instance.
+    /// The types of the arguments without functions; sizes are names in the
+    /// instance.
     params: Vec<LTy>,
-    /// The leaves' names in the instance.
+    /// The names in the instance of these arguments' leaves, then of what the
+    /// other arguments capture.
     leaves: Vec<Name>,
     /// For each leaf, whether it is consumed.
     consumed: Vec<bool>,
@@ -46,25 +53,28 @@ pub(crate) struct Instance {
 
 /// Where a call finds a size that no argument has.
 #[derive(Clone, Copy)]
-enum SizeFrom {
+pub(crate) enum SizeFrom {
     /// In an argument's shape.
     Args,
     /// It is a size argument of the call.
     SizeArg(usize),
     /// It is a size in a type argument of the call.
     TypeArg(usize, usize),
+    /// It is a size or number that functions among the arguments capture.
+    Captured(usize),
 }
 
 impl Lower<'_> {
     /// Whether calls are evaluated in place.
     pub(crate) fn is_inline(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> bool {
         let local = !self.defs.contains_key(&def.var);
-        if local
-            || args.iter().any(|arg| arg.has_fun() || arg.has_acc())
-            || inst.types.iter().any(|(_, ty)| ty.has_fun())
-            || has_arrow(&def.ret.ty)
-        {
+        if local || args.iter().any(Value::has_acc) || gives_function(&def.ret.ty, inst) {
             return true;
+        }
+        let takes_functions =
+            args.iter().any(Value::has_fun) || inst.types.iter().any(|(_, ty)| ty.has_fun());
+        if takes_functions {
+            return !self.weight(def).recursive;
         }
         let noinline = def.attrs.iter().any(|attr| &*attr.name == "noinline");
         if noinline || self.weight(def).recursive {
@@ -133,10 +143,23 @@ impl Lower<'_> {
             key.push('/');
             ty.structure(&mut key);
         }
+        let mut captured = Captured::default();
+        let (with_funs, plain): (Vec<&Value>, Vec<&Value>) =
+            args.iter().partition(|arg| arg.has_fun());
+        if !with_funs.is_empty() {
+            for arg in &plain {
+                captured.sizes_of(&arg.ty());
+            }
+            for arg in with_funs {
+                self.capture(arg, &mut captured)?;
+            }
+            key.push('/');
+            key.push_str(&captured.shape);
+        }
         let instance = if let Some(instance) = self.instances.get(&key) {
             Rc::clone(instance)
         } else {
-            let instance = Rc::new(self.instance(def, inst, &args, &key)?);
+            let instance = Rc::new(self.instance(def, inst, &args, &captured, &key)?);
             self.instances.insert(key, Rc::clone(&instance));
             instance
         };
@@ -144,7 +167,7 @@ impl Lower<'_> {
         // two values they are checked to be equal.
         let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
         let mut given = instance.leaves.iter();
-        for arg in &args {
+        for arg in &plain {
             for atom in arg.atoms() {
                 if let (Some(name), Some(dim)) = (given.next(), Dim::from_atom(atom)) {
                     sizes.insert(*name, dim);
@@ -152,15 +175,16 @@ impl Lower<'_> {
             }
         }
         let mut atoms = Vec::new();
-        for (arg, ty) in args.into_iter().zip(&instance.params) {
+        for (arg, ty) in plain.into_iter().zip(&instance.params) {
             let target = ty.zip_sizes(&arg.ty(), &mut |wanted, found| match (wanted, found) {
                 (Some(Dim::Var(name)), Some(found)) => Some(*sizes.entry(name).or_insert(found)),
                 (wanted, _) => wanted,
             });
             let shared = arg.shared();
-            let arg = self.coerce(arg, &target, Mismatch::Type)?;
+            let arg = self.coerce(arg.clone(), &target, Mismatch::Type)?;
             atoms.extend(arg.atoms().into_iter().zip(shared));
         }
+        atoms.extend(captured.leaves);
         let mut operands: Vec<Atom> = Vec::new();
         for (name, from) in &instance.sizes {
             let fallback = match from {
@@ -170,6 +194,7 @@ impl Lower<'_> {
                     .types
                     .get(*i)
                     .and_then(|(_, ty)| ty.sizes().get(*j).copied().flatten()),
+                SizeFrom::Captured(i) => captured.dims.get(*i).map(|(dim, _)| *dim),
             };
             let Some(dim) = sizes.get(name).copied().or(fallback) else {
                 return self.unsupported("sizes that neither arguments nor context give");
@@ -194,7 +219,8 @@ impl Lower<'_> {
             fun: instance.name.clone(),
             args: operands,
         };
-        let names = self.f.bind_all(&hint, types, call);
+        let certs = captured.certs;
+        let names = self.f.certified(certs, |f| f.bind_all(&hint, types, call));
         let (exts, leaves) = names.split_at(instance.n_exts);
         for (leaf, aliases) in leaves.iter().zip(&instance.aliases) {
             let of: Vec<Name> = aliases
@@ -211,12 +237,20 @@ impl Lower<'_> {
         def: &Arc<Def>,
         inst: &Inst,
         args: &[Value],
+        captured: &Captured,
         key: &str,
     ) -> Res<Instance> {
+        let making = self.making.entry(def.var).or_insert(0);
+        *making += 1;
+        if *making > MAX_MAKING {
+            return self.unsupported("recursive functions whose functions grow from call to call");
+        }
         let name = self.fun_name(self.program.name(def.var));
-        let arg_types: Vec<LTy> = args.iter().map(Value::ty).collect();
         let ((instance, result), f) =
-            self.in_function(|s| s.instance_body(name, def, inst, &arg_types, key))?;
+            self.in_function(|s| s.instance_body(name, def, inst, args, captured, key))?;
+        if let Some(making) = self.making.get_mut(&def.var) {
+            *making -= 1;
+        }
         self.finish(
             f,
             instance.name.clone(),
@@ -232,7 +266,8 @@ impl Lower<'_> {
         name: FunName,
         def: &Arc<Def>,
         inst: &Inst,
-        args: &[LTy],
+        args: &[Value],
+        captured: &Captured,
         key: &str,
     ) -> Res<(Instance, Vec<Atom>)> {
         let env = Env::inside(&self.root);
@@ -250,8 +285,17 @@ impl Lower<'_> {
         let mut params = Vec::new();
         let mut leaves = Vec::new();
         let mut consumed = Vec::new();
-        for (pat, arg) in def.params.iter().zip(args) {
-            let ty = self.abstract_sizes(&pat.ty, arg, &env, &mut sizes)?;
+        let pairs = def.params.iter().zip(args);
+        let (with_funs, plain): (Vec<_>, Vec<_>) = pairs.partition(|(_, arg)| arg.has_fun());
+        let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
+        for (pat, arg) in plain {
+            let arg = arg.ty();
+            let ty = self.abstract_sizes(&pat.ty, &arg, &env, &mut sizes)?;
+            for (own, given) in ty.sizes().into_iter().zip(arg.sizes()) {
+                if let (Some(own), Some(given)) = (own, given) {
+                    dims.entry(given).or_insert(own);
+                }
+            }
             let mut atoms: Vec<Atom> = Vec::new();
             for leaf in ty.leaves() {
                 atoms.push(self.f.fresh("x", leaf.core()).into());
@@ -271,6 +315,24 @@ impl Lower<'_> {
             params.push(ty);
             self.bind_pattern(pat, value, &env, 0)?;
         }
+        if !with_funs.is_empty() {
+            for (i, (dim, size)) in captured.dims.iter().enumerate() {
+                dims.entry(*dim).or_insert_with(|| {
+                    let name = if *size {
+                        self.f.fresh_size()
+                    } else {
+                        self.f.fresh("n", Type::I64)
+                    };
+                    sizes.push((name, SizeFrom::Captured(i)));
+                    Dim::Var(name)
+                });
+            }
+        }
+        for (pat, arg) in with_funs {
+            let value = self.given(arg, &dims, &mut leaves)?;
+            self.bind_pattern(pat, value, &env, usize::MAX)?;
+        }
+        consumed.resize(leaves.len(), false);
         for (i, (var, _)) in inst.sizes.iter().enumerate() {
             if env.get(*var).is_none() {
                 let name = self.f.fresh_size();
@@ -356,15 +418,18 @@ impl Lower<'_> {
             }
         });
         let unique = uniqueness(&def.ret.unique, &ty);
-        let params: Vec<LTy> = instance.params.clone();
-        let elems: Vec<_> = params.iter().flat_map(LTy::leaves).collect();
+        let elems: Vec<Type> = instance
+            .leaves
+            .iter()
+            .map(|leaf| self.f.type_of(*leaf).clone())
+            .collect();
         for (leaf, unique) in ty.leaves().iter().zip(unique) {
             let of = elems
                 .iter()
                 .enumerate()
                 .filter(|(i, param)| {
-                    !param.dims.is_empty()
-                        && param.elem.prim() == leaf.elem.prim()
+                    param.is_array()
+                        && param.elem() == Some(leaf.elem.prim())
                         && !instance.consumed.get(*i).copied().unwrap_or(false)
                 })
                 .map(|(i, _)| i);
@@ -403,75 +468,6 @@ impl Lower<'_> {
             .filter(|i| roots.contains(&leaves[*i]))
             .collect();
         (atom, of)
-    }
-
-    /// The type of a parameter of an instance: its sizes are core names.
-    fn abstract_sizes(
-        &mut self,
-        ty: &Ty,
-        arg: &LTy,
-        env: &Rc<Env>,
-        sizes: &mut Vec<(Name, SizeFrom)>,
-    ) -> Res<LTy> {
-        let mut fresh = |s: &mut Self| {
-            let name = s.f.fresh_size();
-            sizes.push((name, SizeFrom::Args));
-            Dim::Var(name)
-        };
-        Ok(match (ty, arg) {
-            (Ty::Array(array), LTy::Array(found)) => {
-                let size = match &array.dim {
-                    tast::Dim::Const(n) => Dim::Const(*n),
-                    tast::Dim::Var(var) => match env.get(*var) {
-                        Some(Value::Scalar(atom, _)) => {
-                            Dim::from_atom(atom).unwrap_or(Dim::Const(0))
-                        }
-                        _ => {
-                            let size = fresh(self);
-                            env.bind(*var, Value::size(size));
-                            size
-                        }
-                    },
-                    _ => fresh(self),
-                };
-                LTy::array(
-                    Some(size),
-                    self.abstract_sizes(&array.elem, &found.1, env, sizes)?,
-                )
-            }
-            (Ty::Tuple(parts), LTy::Tuple(found)) => LTy::Tuple(
-                parts
-                    .iter()
-                    .zip(found.iter())
-                    .map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes))
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Record(fields), LTy::Record(found)) => LTy::Record(
-                fields
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, ty), (_, found))| {
-                        Ok((l.clone(), self.abstract_sizes(ty, found, env, sizes)?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Sum(constrs), LTy::Sum(found)) => LTy::Sum(
-                constrs
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, tys), (_, found))| {
-                        let tys = tys.iter().zip(found.iter());
-                        let tys = tys.map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes));
-                        Ok((l.clone(), tys.collect::<Res<_>>()?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Var(var), _) => match env.get_type(*var) {
-                Some(ty) => ty,
-                None => return self.bug("a type variable without a type"),
-            },
-            _ => arg.clone(),
-        })
     }
 
     fn finish(
@@ -537,45 +533,5 @@ impl Lower<'_> {
             names,
             provs,
         });
-    }
-}
-
-/// A size in a result: a constant, a parameter, or a result of its own.
-pub(crate) fn ext_size(size: Size, is_param: &dyn Fn(&Name) -> bool, exts: &mut Vec<Atom>) -> Size {
-    match size {
-        Some(Dim::Var(name)) if !is_param(&name) => {
-            let atom = Atom::Var(name);
-            let i = exts.iter().position(|ext| *ext == atom).unwrap_or_else(|| {
-                exts.push(atom);
-                exts.len() - 1
-            });
-            Some(Dim::Ext(i as u32))
-        }
-        size => size,
-    }
-}
-
-/// For each leaf, whether it is declared to alias nothing.
-fn uniqueness(unique: &Uniq, ty: &LTy) -> Vec<bool> {
-    match (unique, ty.parts()) {
-        (Uniq::Parts(uniqs), Some(parts)) if uniqs.len() == parts.len() => uniqs
-            .iter()
-            .zip(parts)
-            .flat_map(|(unique, ty)| uniqueness(unique, ty))
-            .collect(),
-        (Uniq::All, _) => vec![true; ty.n_leaves()],
-        _ => vec![false; ty.n_leaves()],
-    }
-}
-
-/// Whether a function is in the type.
-pub(crate) fn has_arrow(ty: &Ty) -> bool {
-    match ty {
-        Ty::Arrow(_) => true,
-        Ty::Array(array) => has_arrow(&array.elem),
-        Ty::Tuple(parts) => parts.iter().any(has_arrow),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| has_arrow(ty)),
-        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(has_arrow)),
-        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => false,
     }
 }

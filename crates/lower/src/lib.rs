@@ -26,6 +26,7 @@ mod acc;
 mod apply;
 mod array;
 mod branch;
+mod closure;
 mod constant;
 mod entry;
 mod exp;
@@ -38,6 +39,7 @@ mod pattern;
 mod place;
 mod range;
 mod scalar;
+mod signature;
 mod size;
 mod soac;
 mod state;
@@ -92,6 +94,8 @@ struct Lower<'a> {
     weights: FxHashMap<VarId, Weight>,
     /// How often each definition is being evaluated in place.
     entered: FxHashMap<VarId, u32>,
+    /// How many core functions are being made of each definition that takes functions.
+    making: FxHashMap<VarId, u32>,
     /// The span of the expression that is being evaluated.
     span: Span,
     /// The calls around it, the outermost first.
@@ -125,6 +129,7 @@ pub fn lower(
         fun_names: FxHashMap::default(),
         weights: FxHashMap::default(),
         entered: FxHashMap::default(),
+        making: FxHashMap::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
     };

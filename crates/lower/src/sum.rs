@@ -1,13 +1,16 @@
 //! Sum types: a constructor's number and the payloads of all constructors, of
 //! which those of other constructors are blank.
 
+use crate::signature::has_arrow;
 use crate::size::Mismatch;
 use crate::types::LTy;
-use crate::value::{FunKind, FunVal, Value};
+use crate::value::{Env, FunKind, FunVal, Value};
 use crate::{Lower, Res};
+use check::tast::{Ty, VarId};
 use ir::{Atom, BasicOp, Body, Dim, Exp};
 use prim::Scalar;
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl Lower<'_> {
     /// `#label args` of a type. An error for more than 128 constructors.
@@ -137,6 +140,32 @@ impl Lower<'_> {
         }
         let atoms: Vec<Atom> = names.into_iter().map(Atom::Var).collect();
         self.value_of(target, &atoms)
+    }
+
+    /// What stands for a hole of this type: blank; a function gives what is blank.
+    pub(crate) fn hole(&mut self, ty: &Ty, env: &Rc<Env>, ext: &[VarId]) -> Res<Value> {
+        Ok(match ty {
+            Ty::Arrow(arrow) => Value::Fun(Rc::new(FunVal {
+                kind: FunKind::Hole(Arc::clone(arrow), Rc::clone(env)),
+                args: Vec::new(),
+            })),
+            Ty::Tuple(parts) if has_arrow(ty) => Value::Tuple(
+                parts
+                    .iter()
+                    .map(|ty| self.hole(ty, env, ext))
+                    .collect::<Res<_>>()?,
+            ),
+            Ty::Record(fields) if has_arrow(ty) => Value::Record(
+                fields
+                    .iter()
+                    .map(|(l, ty)| Ok((l.clone(), self.hole(ty, env, ext)?)))
+                    .collect::<Res<_>>()?,
+            ),
+            _ => {
+                let ty = self.resolve(ty, env, ext)?;
+                self.blank(&ty)?
+            }
+        })
     }
 
     /// A value of a type that nobody looks at: zeros. Sizes that are not known

@@ -68,6 +68,9 @@ pub(crate) enum FunKind {
     Intrinsic(Intrinsic, Rc<[LTy]>, Rc<[Size]>),
     /// The function in a payload of a constructor that the value does not have.
     Absent,
+    /// A function that is not there yet: its results are blank. Its type, in the
+    /// environment where it stands.
+    Hole(Arc<tast::ArrowTy>, Rc<Env>),
     /// A function whose results may be used only once the certificate holds.
     Checked(Rc<FunVal>, Name),
 }

@@ -201,6 +201,24 @@ fn failures_tell_the_calls_around_them() {
 }
 
 #[test]
+fn functions_of_one_shape_share_a_recursive_function() {
+    // The closures of the first two calls have the same code; the numbers that
+    // they capture differ from call to call.
+    let program = compiled(
+        "def f (n: i64) (g: i64 -> i64) (x: i64): i64 =
+           if n == 0 then x else f (n - 1) g (g x)
+         #[inline]
+         def add (k: i64) (n: i64) = f n (\\x -> x + k) 0
+         entry main (n: i64) = add 1 n + add n 2 + f n (\\x -> x * n) n",
+    );
+    let made = program
+        .functions
+        .iter()
+        .filter(|f| f.name.0.starts_with("f_"));
+    assert_eq!(made.count(), 2);
+}
+
+#[test]
 fn what_is_not_supported_has_a_name() {
     for (text, name) in [
         (
@@ -214,6 +232,14 @@ fn what_is_not_supported_has_a_name() {
         (
             "def f (g: i64 -> i64) (n: i64): i64 = if n == 0 then g n else f g (n - 1)
           entry main (n: i64) = f (+ 1) n",
+            "",
+        ),
+        (
+            "type~ acc 't = intrinsics.acc t
+             def f [k] (n: i64) (a: *acc ([k]i32)): *acc ([k]i32) =
+               if n == 0 then a else f (n - 1) (intrinsics.acc_write a n 1)
+             entry main (n: i64) =
+               intrinsics.scatter_stream (replicate n 0) (\\(a: *acc ([n]i32)) i -> f i a) (iota n)",
             "recursive functions",
         ),
     ] {
