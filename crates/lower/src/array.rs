@@ -150,9 +150,8 @@ impl Lower<'_> {
     /// The value, hidden from the optimiser.
     pub(crate) fn opaque(&mut self, value: &Value) -> Res<Value> {
         let shared = value.shared().contains(&true);
-        let value = self.each_leaf(value, |f, atom| match atom {
-            Atom::Var(name) if matches!(f.type_of(name), Type::Acc { .. }) => atom,
-            atom => f.basic("opaque", BasicOp::Opaque(atom)).into(),
+        let value = self.each_leaf(value, |f, atom| {
+            f.basic("opaque", BasicOp::Opaque(atom)).into()
         })?;
         Ok(if shared { value.mark_shared() } else { value })
     }
