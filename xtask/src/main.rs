@@ -3,6 +3,7 @@
 mod demo;
 mod determinism;
 mod modes;
+mod progen;
 mod programs;
 mod tidy;
 mod valgrind;
@@ -16,7 +17,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 6] = [
     (
         "tidy",
         "check the conventions that no compiler checks",
@@ -36,6 +37,11 @@ const TASKS: [Task; 5] = [
         "modes",
         "run every program for each processor, with and without lanes",
         modes::task,
+    ),
+    (
+        "progen",
+        "run random programs in the interpreter and compiled (--help)",
+        progen::task,
     ),
     (
         "valgrind",

@@ -331,8 +331,9 @@ impl Lexer<'_> {
     /// Passes a run of bytes that start no token.
     fn invalid(&mut self, start: usize) {
         let first = self.source[start..].chars().next().unwrap_or('\0');
+        self.pos += first.len_utf8();
         while let Some(&b) = self.bytes.get(self.pos) {
-            let starts_token = b < 0x80 && !matches!(b, b'$' | b';' | b'@' | b'#') && b > b' ';
+            let starts_token = b.is_ascii_graphic() && !matches!(b, b'$' | b';' | b'@' | b'#');
             if starts_token || is(b, SPACE) {
                 break;
             }

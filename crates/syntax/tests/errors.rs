@@ -225,3 +225,14 @@ fn files_that_are_not_text() {
         "`bad.fut` is not valid UTF-8: byte 0xff at offset 14, line 2",
     );
 }
+
+#[test]
+fn characters_that_start_nothing_are_passed() {
+    for code in (0..=0xffu8).map(char::from) {
+        // Ends, whatever the character is.
+        rendered(&format!("def a = 1 {code} 2"));
+    }
+    let text = rendered("def a = \u{7f}\u{0} 2");
+    assert!(text.contains("`U+007F` cannot start anything"), "{text}");
+    assert_eq!(text.matches("error").count(), 1, "{text}");
+}

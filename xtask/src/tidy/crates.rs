@@ -4,9 +4,9 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The pipeline: a crate uses only crates that stand above it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "prim", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten", "mem", "imp",
-    "llvm", "kernelc", "runtime", "driver", "harness", "tune", "bindrune",
+    "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
 ];
 
 /// Narrower than [`ORDER`]: all that these crates may use.

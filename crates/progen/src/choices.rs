@@ -1,0 +1,69 @@
+//! The choices that a program is made by: a sequence of small numbers, drawn from
+//! a seed or given. The same sequence makes the same program, so a program is
+//! shrunk by shrinking its sequence: 0 is always the simplest choice, and past
+//! the end of a given sequence all choices are 0.
+
+use harness::random::Random;
+
+/// Where choices come from, and which were made.
+pub struct Choices {
+    random: Option<Random>,
+    given: Vec<u64>,
+    made: Vec<u64>,
+}
+
+impl Choices {
+    /// Choices drawn from a seed.
+    pub fn random(seed: u64) -> Self {
+        Self {
+            random: Some(Random::new(seed)),
+            given: Vec::new(),
+            made: Vec::new(),
+        }
+    }
+
+    /// Choices made before.
+    pub fn replay(given: Vec<u64>) -> Self {
+        Self {
+            random: None,
+            given,
+            made: Vec::new(),
+        }
+    }
+
+    /// A number below `n`; 0 if there is none.
+    pub fn below(&mut self, n: usize) -> usize {
+        let n = n.max(1) as u64;
+        let choice = match (self.given.get(self.made.len()), &mut self.random) {
+            (Some(&choice), _) => choice.min(n - 1),
+            (None, Some(random)) => random.below(n),
+            (None, None) => 0,
+        };
+        self.made.push(choice);
+        choice as usize
+    }
+
+    /// True once in `n` times.
+    pub fn once_in(&mut self, n: usize) -> bool {
+        n > 0 && self.below(n) == n - 1
+    }
+
+    /// One of several things.
+    pub fn pick<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
+        if things.is_empty() {
+            return None;
+        }
+        let at = self.below(things.len());
+        things.get(at)
+    }
+
+    /// How many choices were made.
+    pub fn count(&self) -> usize {
+        self.made.len()
+    }
+
+    /// The choices made so far.
+    pub fn into_made(self) -> Vec<u64> {
+        self.made
+    }
+}

@@ -1,0 +1,200 @@
+//! Which operations of the IR came up in programs, at each level: read off the
+//! text forms, whose keywords name them.
+
+use driver::{Decision, Ir, Observer, PassInfo};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Operations of the first level, beside scalar operators.
+const SOACS: [&str; 25] = [
+    "map",
+    "reduce",
+    "scan",
+    "redomap",
+    "scanomap",
+    "screma",
+    "post",
+    "hist",
+    "withacc",
+    "loop",
+    "while",
+    "if",
+    "assert",
+    "concat",
+    "replicate",
+    "iota",
+    "scratch",
+    "rearrange",
+    "reshape",
+    "coerce",
+    "copy",
+    "manifest",
+    "with",
+    "constarray",
+    "updateacc",
+];
+
+/// Operations that flattening makes.
+const SEGS: [&str; 4] = ["segmap", "segred", "segscan", "seghist"];
+
+/// Statements and expressions of the imperative IR.
+const IMP: [&str; 23] = [
+    "tasks",
+    "independent",
+    "for",
+    "while",
+    "if",
+    "alloc",
+    "frame",
+    "share",
+    "borrow",
+    "release",
+    "copy",
+    "data",
+    "check",
+    "global",
+    "lanes",
+    "mask",
+    "strides",
+    "splat",
+    "any",
+    "all",
+    "extract",
+    "insert",
+    "shift",
+];
+
+/// Scalar operators as the text forms spell them.
+fn scalar_operators() -> Vec<&'static str> {
+    let binary = BinOp::ALL.iter().map(|op| op.name());
+    let unary = UnOp::ALL.iter().map(|op| op.name());
+    let compare = CmpOp::ALL.iter().map(|op| op.name());
+    let convert = ConvOp::ALL.iter().map(|op| op.name());
+    let math = MathFun::ALL.iter().map(|fun| fun.name());
+    binary
+        .chain(unary)
+        .chain(compare)
+        .chain(convert)
+        .chain(math)
+        .chain(["select", "fma"])
+        .collect()
+}
+
+/// In how many programs each operation came up.
+#[derive(Clone, Default, Debug)]
+pub struct Coverage {
+    counts: BTreeMap<String, u64>,
+}
+
+/// The operations of one program.
+#[derive(Default)]
+pub struct Seen {
+    words: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Takes note of the operations in a program's text form.
+    pub fn add(&mut self, ir: &Ir) {
+        let level = level(ir);
+        let text = ir.print();
+        // Messages and names with odd characters stand in quotes.
+        for unquoted in text.split('"').step_by(2) {
+            let words = unquoted.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
+            for word in words {
+                let word = word.split('.').next().unwrap_or_default();
+                if word.len() > 1 && word.starts_with(|c: char| c.is_ascii_lowercase()) {
+                    self.words.insert(format!("{level} {word}"));
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Seen {
+    fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
+        // The levels as they are when they are left, and what is fused.
+        if ["fuse", "simplify-3", "lanes"].contains(&pass.name.as_str()) {
+            self.add(ir);
+        }
+    }
+
+    fn lanes(&mut self, _: &[Decision]) {}
+}
+
+fn level(ir: &Ir) -> &'static str {
+    match ir {
+        Ir::Soacs(_) => "soacs",
+        Ir::Segs(_) => "segs",
+        Ir::Mems(_) => "mems",
+        Ir::Imp(_) => "imp",
+    }
+}
+
+impl Coverage {
+    /// Counts a program.
+    pub fn count(&mut self, seen: &Seen) {
+        for name in names() {
+            if seen.words.contains(&name) {
+                *self.counts.entry(name).or_default() += 1;
+            }
+        }
+    }
+
+    /// Adds so many programs to an operation.
+    pub fn add(&mut self, name: &str, programs: u64) {
+        *self.counts.entry(name.to_owned()).or_default() += programs;
+    }
+
+    /// The operations that came up, with numbers of programs.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.counts
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// A table: each level's operations, then those that did not come up.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        let mut missing = Vec::new();
+        let mut column = 0;
+        let mut last = "";
+        let names = names();
+        for name in &names {
+            let Some(count) = self.counts.get(name) else {
+                missing.push(name.as_str());
+                continue;
+            };
+            let (level, operation) = name.split_once(' ').unwrap_or((name, ""));
+            if level != last {
+                let gap = if last.is_empty() { "" } else { "\n\n" };
+                let _ = writeln!(text, "{gap}{level}:");
+                (last, column) = (level, 0);
+            }
+            if column == 5 {
+                text.push('\n');
+                column = 0;
+            }
+            let _ = write!(text, "  {operation:12}{count:8}");
+            column += 1;
+        }
+        let _ = write!(text, "\n\nnever: {}\n", missing.join(", "));
+        text
+    }
+}
+
+/// All operations, each with its level.
+fn names() -> Vec<String> {
+    let scalars = scalar_operators();
+    let levels = [
+        ("soacs", &SOACS[..]),
+        ("soacs", &scalars[..]),
+        ("segs", &SEGS),
+        ("imp", &IMP),
+    ];
+    let named = levels
+        .iter()
+        .flat_map(|(level, words)| words.iter().map(move |word| format!("{level} {word}")));
+    named.collect()
+}

@@ -1,0 +1,352 @@
+//! A program in the interpreter and as compiled code, in a mode that the seed
+//! draws: results are the same to the bit (floats of mathematical functions to
+//! some units in the last place), and failures have the same words.
+
+use crate::choices::Choices;
+use crate::coverage::Seen;
+use crate::generator::{Call, Program, generate};
+use check::Loader;
+use driver::{Failure, Mode, Options, Session};
+use harness::programs::{first_line, results};
+use interp::{Class, Interp};
+use prim::ScalarType;
+use runtime::{Config, Context, Error, Output};
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use syntax::render::render;
+use value::Value;
+
+/// The name that messages give the program.
+const NAME: &str = "program.fut";
+/// A call that takes the interpreter longer is passed over.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Its kind: shrinking keeps it.
+    pub kind: String,
+    /// All that is to be said.
+    pub what: String,
+}
+
+impl Problem {
+    fn new(kind: &str, what: impl Into<String>) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            what: what.into(),
+        }
+    }
+}
+
+/// How a program is compiled and run.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    options: Options,
+    threads: Vec<usize>,
+}
+
+impl Setting {
+    /// The setting that a seed draws.
+    pub fn draw(seed: u64) -> Self {
+        let mut c = Choices::random(!seed);
+        let lanes = [
+            Mode::Auto,
+            Mode::Auto,
+            Mode::Off,
+            Mode::Width(4),
+            Mode::Width(8),
+        ];
+        let cpus = harness::processors::runnable();
+        let cpu = c.pick(&cpus).copied().unwrap_or("native");
+        let threads = [vec![1, 2], vec![1], vec![3], vec![4, 1]];
+        Self {
+            options: Options {
+                cpu: cpu.to_owned(),
+                lanes: c.pick(&lanes).copied().unwrap_or(Mode::Auto),
+                strict_floats: c.once_in(2),
+                verify: true,
+                ..Options::default()
+            },
+            threads: c.pick(&threads).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// In a few words.
+    pub fn text(&self) -> String {
+        format!(
+            "cpu {}, lanes {:?}, strict floats {}, threads {:?}",
+            self.options.cpu, self.options.lanes, self.options.strict_floats, self.threads
+        )
+    }
+}
+
+/// What came of a program that is in order.
+#[derive(Default)]
+pub struct Report {
+    /// Calls that gave values.
+    pub values: u64,
+    /// Calls that failed, everywhere.
+    pub failures: u64,
+    /// Calls that took too long to tell.
+    pub slow: u64,
+    /// The operations that came up.
+    pub seen: Seen,
+}
+
+/// Makes the program of choices, runs it in all ways and says what differs.
+pub fn try_choices(choices: Choices, size: usize, setting: &Setting) -> Result<Report, Problem> {
+    let mut choices = choices;
+    try_program(&generate(&mut choices, size), setting)
+}
+
+/// Runs a program in all ways and says what differs.
+pub fn try_program(program: &Program, setting: &Setting) -> Result<Report, Problem> {
+    catch_unwind(AssertUnwindSafe(|| run(program, setting))).unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
+        let message = message.unwrap_or("no message");
+        Err(Problem::new(
+            &format!("panic: {}", first_line(message)),
+            message,
+        ))
+    })
+}
+
+struct OneFile(Vec<u8>);
+
+impl Loader for OneFile {
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            NAME => Ok(self.0.clone()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+}
+
+/// A compiler's failure as a problem; its first words tell its kind.
+fn refused(stage: &str, session: &Session, failure: &Failure) -> Problem {
+    let mut text = String::new();
+    for diagnostic in &failure.0 {
+        let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false));
+    }
+    let id = failure.0.first().map_or("none", |diagnostic| diagnostic.id);
+    let said = failure
+        .0
+        .first()
+        .map_or("", |diagnostic| &*diagnostic.message);
+    let said = words(&first_line(said));
+    Problem::new(&format!("{stage}: {id}: {said}"), text)
+}
+
+/// A message without names, numbers and places, which vary.
+fn words(message: &str) -> String {
+    let plain = |word: &&str| {
+        word.chars()
+            .all(|c| c.is_ascii_alphabetic() || ",.:;-".contains(c))
+    };
+    let words: Vec<&str> = message.split_whitespace().filter(plain).collect();
+    words.join(" ").chars().take(60).collect()
+}
+
+fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
+    let mut session = Session::new(NAME, setting.options.clone());
+    let mut loader = OneFile(program.text.clone().into_bytes());
+    let typed = session
+        .check(&mut loader)
+        .map_err(|failure| refused("check", &session, &failure))?;
+    let mut report = Report::default();
+    let ir = session
+        .lower(&typed)
+        .map_err(|failure| refused("lower", &session, &failure))?;
+    report.seen.add(&ir);
+    let image = session
+        .image(ir, &mut report.seen)
+        .map_err(|failure| refused("compile", &session, &failure))?;
+    let interp = Interp::new(Arc::new(typed));
+    let mut wanted = Vec::new();
+    for call in &program.calls {
+        wanted.push((call, interpret(&interp, call, &session)?));
+    }
+    for &threads in &setting.threads {
+        let config = Config {
+            num_threads: Some(threads),
+            ..Config::default()
+        };
+        let mut context = match Context::new(&config, image.clone()) {
+            Ok(context) => context,
+            Err(e) => return Err(Problem::new("context", e.to_string())),
+        };
+        for (call, wanted) in &wanted {
+            let found = context.call(&call.entry, arguments(call)?);
+            let place = format!("entry {}, {threads} threads", call.entry);
+            compare(call, wanted, found, &mut report).map_err(|problem| {
+                Problem::new(&problem.kind, format!("{place}: {}", problem.what))
+            })?;
+        }
+        let left = context.finish();
+        if left != 0 {
+            return Err(Problem::new("leak", format!("{left} bytes are left")));
+        }
+    }
+    Ok(report)
+}
+
+fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
+    results(call.args.as_bytes()).map_err(|e| Problem::new("arguments", e))
+}
+
+/// What the interpreter gives; nothing if it takes too long.
+enum Wanted {
+    Values(Vec<Value>),
+    Failure(String),
+    Unknown,
+}
+
+fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, Problem> {
+    let entry = interp
+        .entry(&call.entry)
+        .ok_or_else(|| Problem::new("entry", call.entry.clone()))?;
+    interp.set_deadline(Instant::now().checked_add(PATIENCE));
+    match interp.call_values(entry, &arguments(call)?) {
+        Ok(values) => Ok(Wanted::Values(values)),
+        Err(failure) => match failure.class {
+            Class::Timeout => Ok(Wanted::Unknown),
+            Class::Program if failure.is_out_of_memory() => Ok(Wanted::Unknown),
+            Class::Program if call.may_fail => Ok(Wanted::Failure(failure.message)),
+            Class::Program => Err(Problem::new(
+                &format!("generator: {}", words(&failure.message)),
+                format!("entry {}: {}", call.entry, failure.render(&session.sources)),
+            )),
+            Class::Usage | Class::Unsupported | Class::Bug | Class::Unbound => Err(Problem::new(
+                &format!("interpreter: {}", words(&failure.message)),
+                failure.render(&session.sources),
+            )),
+        },
+    }
+}
+
+fn compare(
+    call: &Call,
+    wanted: &Wanted,
+    found: Result<Vec<Output>, Error>,
+    report: &mut Report,
+) -> Result<(), Problem> {
+    match (wanted, found) {
+        (Wanted::Unknown, _) => report.slow += 1,
+        (Wanted::Values(values), Ok(outputs)) => {
+            let mut found = Vec::new();
+            for output in outputs {
+                match output {
+                    Output::Value(value) => found.push(value),
+                    other => return Err(Problem::new("results", format!("{other:?}"))),
+                }
+            }
+            same_values(values, &found, call.ulps).map_err(|what| Problem::new("values", what))?;
+            report.values += 1;
+        }
+        (Wanted::Values(_), Err(error)) => {
+            let text = error.to_string();
+            let said = words(&first_line(&text));
+            return Err(Problem::new(&format!("fails: {said}"), text));
+        }
+        (Wanted::Failure(message), Ok(_)) => {
+            let kind = format!("does not fail: {}", words(message));
+            return Err(Problem::new(&kind, format!("it should fail: {message}")));
+        }
+        (Wanted::Failure(message), Err(error)) => {
+            let text = match error {
+                Error::Program(text) => text,
+                Error::Usage(text) => return Err(Problem::new("usage", text)),
+            };
+            let said = first_line(&text);
+            let said = said.strip_prefix("Error: ").unwrap_or(&said);
+            // Which of several iterations fails is free, so numbers may differ.
+            if kind(said) != kind(&first_line(message)) {
+                return Err(Problem::new(
+                    "other failure",
+                    format!("it should fail so:\n{message}\nbut fails so:\n{text}"),
+                ));
+            }
+            report.failures += 1;
+        }
+    }
+    Ok(())
+}
+
+/// A failure's words without its numbers.
+fn kind(message: &str) -> String {
+    message
+        .chars()
+        .filter(|c| !c.is_ascii_digit() && *c != '-')
+        .collect()
+}
+
+/// Whether values are the same: shapes, and bits or all but some of the last.
+fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
+    if wanted.len() != found.len() {
+        return Err(format!("{} results and {}", wanted.len(), found.len()));
+    }
+    for (at, (x, y)) in wanted.iter().zip(found).enumerate() {
+        let (ty, size) = (x.scalar_type(), x.scalar_type().size() as usize);
+        let same = x.value_type() == y.value_type() && x.shape() == y.shape();
+        let elements = x
+            .bytes()
+            .chunks_exact(size)
+            .zip(y.bytes().chunks_exact(size));
+        if same && elements.clone().all(|(x, y)| same_bits(ty, x, y, ulps)) {
+            continue;
+        }
+        let differing = elements
+            .enumerate()
+            .find(|(_, (x, y))| !same_bits(ty, x, y, ulps))
+            .map_or(0, |(at, _)| at);
+        let cut = |value: &Value| value.to_string().chars().take(2000).collect::<String>();
+        return Err(format!(
+            "result {at} differs, element {differing}:\n{}\nshould be\n{}",
+            cut(y),
+            cut(x)
+        ));
+    }
+    Ok(())
+}
+
+fn same_bits(ty: ScalarType, x: &[u8], y: &[u8], ulps: u64) -> bool {
+    if x == y {
+        return true;
+    }
+    if !ty.is_float() {
+        return false;
+    }
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word.iter_mut()
+            .zip(bytes)
+            .for_each(|(to, from)| *to = *from);
+        u64::from_le_bytes(word)
+    };
+    let (sign, infinity) = match ty {
+        ScalarType::F16 => (1u64 << 15, 0x7c00),
+        ScalarType::F32 => (1 << 31, 0x7f80_0000),
+        _ => (1 << 63, 0x7ff0_0000_0000_0000),
+    };
+    let (x, y) = (word(x), word(y));
+    let is_nan = |bits: u64| bits & !sign > infinity;
+    if is_nan(x) || is_nan(y) {
+        return is_nan(x) && is_nan(y);
+    }
+    // Floats of one sign are ordered as their bits are.
+    let key = |bits: u64| {
+        let magnitude = (bits & !sign) as i64;
+        if bits & sign == 0 {
+            magnitude
+        } else {
+            -magnitude
+        }
+    };
+    ulps > 0 && key(x).abs_diff(key(y)) <= ulps
+}

@@ -1,0 +1,162 @@
+//! Expressions that may fail, in one place at most, and whose value depends on
+//! that place whatever the rest is: no optimisation may lose the failure. So all
+//! ways to run a program agree on whether it fails, and with which words.
+
+use super::Gen;
+use super::types::{BOOL, I64, Size, Ty};
+
+impl Gen<'_> {
+    /// A value of type `i64` that may not come to be.
+    fn fallible(&mut self, fuel: u32) -> String {
+        let (mut size, row) = (self.size(), I64);
+        if size == Size::Const(0) {
+            // What an array without elements was made of may be forgotten.
+            size = Size::Const(1);
+        }
+        let array = Ty::array(size, row.clone());
+        match self.c.below(12) {
+            0 | 1 => {
+                let xs = self.fallible_array(&array, fuel);
+                format!("{xs}[{}]", self.near(fuel))
+            }
+            2 | 3 => {
+                let ty = *self
+                    .c
+                    .pick(&super::scalars::INTS)
+                    .unwrap_or(&prim::ScalarType::I64);
+                let op = self.word(&["/", "%", "//", "%%"]);
+                let (x, y) = (
+                    self.expr(&Ty::Scalar(ty), fuel),
+                    self.expr(&Ty::Scalar(ty), fuel),
+                );
+                let name = ty.name();
+                format!("(i64.{name} ({x} {op} ({y} % 4{name})))")
+            }
+            4 => format!(
+                "(assert {} {})",
+                self.expr(&BOOL, fuel),
+                self.expr(&I64, fuel)
+            ),
+            5 => {
+                let xs = self.fallible_array(&array, fuel);
+                let (from, to) = (self.near(fuel), self.near(fuel));
+                let slice = match self.c.below(3) {
+                    0 => format!("{from}:{to}"),
+                    1 => format!("{from}:"),
+                    _ => format!(":{to}"),
+                };
+                format!("(i64.sum {xs}[{slice}])")
+            }
+            6 => {
+                let (xs, _) = self.varying(&row, fuel);
+                let n = self.size();
+                format!("(i64.sum ({xs} :> [{}]i64))", n.text())
+            }
+            7 => format!("(i64.sum (iota {}))", self.near(fuel)),
+            8 => {
+                let (xs, _) = self.varying(&row, fuel);
+                let fun = self.word(&["head", "last"]);
+                format!("({fun} {xs})")
+            }
+            9 => {
+                let (xs, x) = (self.fresh_array(&array, fuel), self.expr(&row, fuel));
+                format!("(i64.sum ({xs} with [{}] = {x}))", self.near(fuel))
+            }
+            10 => {
+                let ((xs, _), (ys, _)) = (self.varying(&row, fuel), self.varying(&row, fuel));
+                let (n, x) = (self.fresh("n"), self.fresh("x"));
+                format!(
+                    "(let [{n}] ({x}: [{n}]i64) = {xs} in i64.sum (map2 (+) {x} ({ys} :> [{n}]i64)))"
+                )
+            }
+            _ => {
+                let rows = Ty::array(Size::Const(3), array);
+                let xss = self.fallible_array(&rows, fuel);
+                format!("{xss}[{}, {}]", self.c.below(3), self.near(fuel))
+            }
+        }
+    }
+
+    /// An index that is not always right.
+    fn near(&mut self, fuel: u32) -> String {
+        let x = self.expr(&I64, fuel);
+        match self.c.below(3) {
+            0 => x,
+            1 => format!("({x} % 5)"),
+            _ => format!("({x} % 7 - 1)"),
+        }
+    }
+
+    /// An array that stands before an index.
+    fn fallible_array(&mut self, ty: &Ty, fuel: u32) -> String {
+        format!("({} : {})", self.expr(ty, fuel), ty.text())
+    }
+
+    /// A result that may fail: its type, and the expression.
+    pub(super) fn failing(&mut self, fuel: u32) -> String {
+        let deeper = fuel.saturating_sub(1);
+        match self.c.below(9) {
+            0 | 1 => self.fallible(deeper),
+            2 => {
+                let op = self.word(&["+", "-", "^"]);
+                format!(
+                    "({} {op} {})",
+                    self.expr(&I64, deeper),
+                    self.failing(deeper)
+                )
+            }
+            3 => {
+                let (c, x) = (self.expr(&BOOL, deeper), self.expr(&I64, deeper));
+                format!("(if {c} then {} else {x})", self.failing(deeper))
+            }
+            4 => {
+                let (acc, i) = (self.fresh("acc"), self.fresh("ix"));
+                let trips = 1 + self.c.below(4) as i64;
+                let mark = self.mark();
+                self.bind(&i, I64);
+                self.bind(&acc, I64);
+                let body = self.repeated(trips, |g| g.failing(deeper));
+                self.leave(mark);
+                format!("(loop {acc} = 0i64 for {i} < {trips}i64 do {acc} + {body})")
+            }
+            5 | 6 => {
+                let size = self.size();
+                let estimate = self.estimate(&size);
+                if !self.affordable(estimate) {
+                    return self.fallible(deeper);
+                }
+                let ty = self.ty(1);
+                let x = self.fresh("x");
+                let mark = self.mark();
+                self.bind(&x, ty.clone());
+                let body = self.repeated(estimate, |g| g.failing(deeper));
+                self.leave(mark);
+                let xs = self.expr(&Ty::array(size, ty.clone()), deeper);
+                let f = format!("(\\({x}: {}) -> {body})", ty.text());
+                match self.c.below(3) {
+                    0 => format!("(i64.sum (map {f} {xs}))"),
+                    1 => format!("(reduce (^) 0 (map {f} {xs}))"),
+                    _ => format!("(i64.sum (scan (+) 0 (map {f} {xs})))"),
+                }
+            }
+            7 => {
+                let x = self.fresh("x");
+                let mark = self.mark();
+                let ty = self.ty(1);
+                let bound = self.expr(&ty, deeper);
+                self.bind(&x, ty);
+                let body = self.failing(deeper);
+                self.leave(mark);
+                format!("(let {x} = {bound} in {body})")
+            }
+            _ => {
+                let x = self.fresh("x");
+                format!(
+                    "((\\({x}: i64) -> {x} + {}) {})",
+                    self.expr(&I64, deeper),
+                    self.failing(deeper)
+                )
+            }
+        }
+    }
+}

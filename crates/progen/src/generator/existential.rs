@@ -1,0 +1,91 @@
+//! Arrays whose size nobody knows before: filters, slices, concatenations,
+//! branches and loops whose results differ in size.
+
+use super::Gen;
+use super::types::{BOOL, Size, Ty};
+
+impl Gen<'_> {
+    /// An array of elements of this type, and about how many there are.
+    pub(super) fn varying(&mut self, row: &Ty, fuel: u32) -> (String, i64) {
+        let size = self.size();
+        let estimate = self.estimate(&size);
+        if !self.affordable_array(&size, row) {
+            return (self.leaf(&Ty::array(Size::Const(1), row.clone())), 1);
+        }
+        let array = Ty::array(size, row.clone());
+        let xs = self.expr(&array, fuel / 2);
+        if fuel == 0 {
+            return (xs, estimate);
+        }
+        match self.c.below(11) {
+            0 | 1 => {
+                let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
+                (format!("(filter {p} {xs})"), estimate)
+            }
+            2 => {
+                let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
+                let side = self.c.below(2);
+                (format!("(partition {p} {xs}).{side}"), estimate)
+            }
+            3 => {
+                let (ys, more) = self.varying(row, fuel - 1);
+                (format!("({xs} ++ {ys})"), estimate + more)
+            }
+            4 | 5 => {
+                let slice = self.word(&["1:", "::2", "::-1", "::-2", ":2", "2:", "1:3", "-1:"]);
+                let x = self.fresh("s");
+                // Slices are in bounds of what is long enough.
+                let whole = Ty::array(Size::Const(3), row.clone());
+                let more = self.leaf(&whole);
+                let bounded = match slice {
+                    "-1:" => format!("(let {x} = {xs} in {x}[length {x} / 2:])"),
+                    slice => format!("(let {x} = {xs} ++ {more} in {x}[{slice}])"),
+                };
+                (bounded, estimate + 3)
+            }
+            6 => {
+                let c = self.expr(&BOOL, fuel - 1);
+                let (ys, more) = self.varying(row, fuel - 1);
+                let text = format!("(if {c} then {xs} :> []{0} else {ys} :> []{0})", row.text());
+                (text, estimate.max(more))
+            }
+            7 => {
+                // A loop that grows and shrinks its array.
+                let (a, i) = (self.fresh("a"), self.fresh("ix"));
+                let mark = self.mark();
+                self.bind(&i, Ty::Scalar(prim::ScalarType::I32));
+                let more = self.leaf(row);
+                let c = self.repeated(4, |g| g.expr(&BOOL, fuel / 2));
+                self.leave(mark);
+                let trips = self.c.below(4);
+                let text = format!(
+                    "(loop ({a}: []{}) = {xs} for {i} < {trips}i32 do \
+                     if {c} then {a} ++ [{more}] else if length {a} > 0 then {a}[1:] else {a})",
+                    row.text()
+                );
+                (text, estimate + 3)
+            }
+            8 => match row {
+                Ty::Scalar(_) if self.affordable(estimate * 4) => {
+                    let rows = Ty::array(Size::Const(3), array);
+                    (
+                        format!("(flatten {})", self.expr(&rows, fuel - 1)),
+                        estimate * 3,
+                    )
+                }
+                _ => (format!("({} {xs})", self.helper("evens")), estimate),
+            },
+            9 => (format!("({} {xs})", self.helper("evens")), estimate),
+            _ => {
+                let trips = 1 + self.c.below(3);
+                let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
+                let (a, i) = (self.fresh("a"), self.fresh("ix"));
+                let text = format!(
+                    "(loop {a}: []{} = {xs} for {i} < {trips}i64 do filter {p} {a})",
+                    row.text()
+                );
+                (text, estimate)
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Random well-typed programs, and every way to run them held against the
+//! interpreter.
+//!
+//! [`generate`] makes a program and arguments from [`Choices`], [`try_program`]
+//! runs it in the interpreter and as compiled code, [`shrink`] makes a failing one
+//! small. A test runs a fixed number of programs; `cargo xtask progen` runs any
+//! number, in processes of their own, and prints which operations of the IR came
+//! up ([`Coverage`]).
+//!
+//! *Absent:* knowledge of what the compiler does with a program; programs are made
+//! of the language alone.
+
+mod choices;
+mod coverage;
+mod differ;
+mod generator;
+mod shrink;
+
+pub use choices::Choices;
+pub use coverage::{Coverage, Seen};
+pub use differ::{Problem, Report, Setting, try_choices, try_program};
+pub use generator::{Call, Program, generate};
+pub use shrink::shrink;

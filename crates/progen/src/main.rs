@@ -1,0 +1,350 @@
+//! The long run: many programs, in processes of their own, so that a crash is one
+//! more result. `cargo xtask progen` starts it; `--help` says how.
+
+use harness::process::{End, run_unlimited};
+use harness::programs::{by_workers, first_line};
+use progen::{Choices, Coverage, Problem, Setting, generate, shrink, try_choices};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: progen [OPTIONS]
+  --count N     programs (1000)
+  --seed N      the first program's seed (1)
+  --size N      bounds programs; 100 is ordinary
+  --jobs N      processes at a time (as many as there are processors)
+  --tries N     tries to make a failing program smaller (1500)
+  --out FOLDER  where failing programs go, as they are and small (build/progen)
+  --show SEED   print a program and its calls
+  --try SEED    run one program
+  --give FILE   run the program of the choices in a file; --seed draws the mode";
+
+/// Programs that one process runs.
+const BATCH: u64 = 50;
+/// A process that takes longer for its programs hangs.
+const LIMIT: Duration = Duration::from_mins(10);
+/// A single program that takes longer hangs.
+const LIMIT_OF_ONE: Duration = Duration::from_mins(1);
+/// How many failing programs of a kind are kept.
+const KEPT: usize = 3;
+
+struct Args {
+    count: u64,
+    seed: u64,
+    size: usize,
+    jobs: usize,
+    /// How many smaller programs are tried for one that fails.
+    tries: usize,
+    out: PathBuf,
+    action: Action,
+}
+
+enum Action {
+    Many,
+    Show(u64),
+    Try(u64),
+    Give(PathBuf),
+    /// What `Many` has its processes do.
+    Worker,
+}
+
+fn arguments() -> Result<Args, lexopt::Error> {
+    use lexopt::prelude::{Long, ValueExt};
+    let mut args = Args {
+        count: 1000,
+        seed: 1,
+        size: 100,
+        jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        tries: 1500,
+        out: "build/progen".into(),
+        action: Action::Many,
+    };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("count") => args.count = parser.value()?.parse()?,
+            Long("seed") => args.seed = parser.value()?.parse()?,
+            Long("size") => args.size = parser.value()?.parse()?,
+            Long("jobs") => args.jobs = parser.value()?.parse()?,
+            Long("tries") => args.tries = parser.value()?.parse()?,
+            Long("out") => args.out = parser.value()?.into(),
+            Long("show") => args.action = Action::Show(parser.value()?.parse()?),
+            Long("try") => args.action = Action::Try(parser.value()?.parse()?),
+            Long("give") => args.action = Action::Give(parser.value()?.into()),
+            Long("worker") => args.action = Action::Worker,
+            Long("help") => return Err(USAGE.into()),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(args)
+}
+
+fn main() -> ExitCode {
+    let args = match arguments() {
+        Ok(args) => args,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::from(2);
+        }
+    };
+    // Panics are results; what they say is kept with them.
+    std::panic::set_hook(Box::new(|_| {}));
+    // Debug code uses much stack for what recurses over programs.
+    let work = std::thread::Builder::new().stack_size(256 << 20);
+    let result = std::thread::scope(|scope| {
+        let work = work.spawn_scoped(scope, || act(&args));
+        work.map(std::thread::ScopedJoinHandle::join)
+    });
+    match result {
+        Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
+        Ok(Ok(Err(what))) => {
+            eprintln!("{what}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn act(args: &Args) -> Result<(), String> {
+    match &args.action {
+        Action::Many => many(args),
+        Action::Worker => worker(args),
+        Action::Show(seed) => {
+            println!("{}", listing(Choices::random(*seed), args.size));
+            Ok(())
+        }
+        Action::Try(seed) => {
+            println!("{}", Setting::draw(*seed).text());
+            single(Choices::random(*seed), *seed, args.size)
+        }
+        Action::Give(file) => {
+            let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+            let numbers = text.split_whitespace().map(str::parse);
+            let choices: Vec<u64> = numbers
+                .collect::<Result<_, std::num::ParseIntError>>()
+                .map_err(|e| e.to_string())?;
+            single(Choices::replay(choices), args.seed, args.size)
+        }
+    }
+}
+
+/// Runs one program; the error's first line is the problem's kind.
+fn single(choices: Choices, seed: u64, size: usize) -> Result<(), String> {
+    let tried = try_choices(choices, size, &Setting::draw(seed));
+    let report = tried.map_err(|problem| format!("{}\n{}", problem.kind, problem.what))?;
+    println!("{} values, {} failures", report.values, report.failures);
+    Ok(())
+}
+
+/// A program with its calls as comments.
+fn listing(choices: Choices, size: usize) -> String {
+    let mut choices = choices;
+    let program = generate(&mut choices, size);
+    let mut text = String::new();
+    for call in &program.calls {
+        let args = call.args.replace('\n', " ");
+        let _ = writeln!(text, "-- {}: {args}", call.entry);
+    }
+    text + "\n" + &program.text
+}
+
+/// Runs programs and says of each what came of it, for [`batch`] to read.
+fn worker(args: &Args) -> Result<(), String> {
+    let mut coverage = Coverage::default();
+    let mut out = std::io::stdout().lock();
+    let mut sums = [0; 3];
+    for seed in args.seed..args.seed + args.count {
+        let mut say = |text: &str| {
+            writeln!(out, "{text}")
+                .and_then(|()| out.flush())
+                .map_err(|e| e.to_string())
+        };
+        say(&format!("start {seed}"))?;
+        match try_choices(Choices::random(seed), args.size, &Setting::draw(seed)) {
+            Ok(report) => {
+                coverage.count(&report.seen);
+                let counts = [report.values, report.failures, report.slow];
+                sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+                if report.slow > 0 {
+                    say("slow")?;
+                }
+            }
+            Err(problem) => say(&format!("problem {}", problem.kind))?,
+        }
+    }
+    for (name, count) in coverage.counts() {
+        println!("cover {count} {name}");
+    }
+    println!("sums {} {} {}", sums[0], sums[1], sums[2]);
+    Ok(())
+}
+
+/// What many programs came to.
+#[derive(Default)]
+struct Sums {
+    programs: u64,
+    values: u64,
+    failures: u64,
+    slow: u64,
+    coverage: Coverage,
+    problems: BTreeMap<String, Vec<u64>>,
+}
+
+/// Runs one batch in a process; goes on behind a program that ends the process.
+fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let program = program.to_string_lossy();
+    let (mut next, end) = (first, first + count);
+    while next < end {
+        let numbers = [next, end - next, args.size as u64].map(|n| n.to_string());
+        let command = [
+            &program,
+            "--worker",
+            "--seed",
+            &numbers[0],
+            "--count",
+            &numbers[1],
+            "--size",
+            &numbers[2],
+        ];
+        let finished = run_unlimited(&command, b"", LIMIT)?;
+        let mut sums = sums.lock().map_err(|e| e.to_string())?;
+        let mut last = next;
+        for line in String::from_utf8_lossy(&finished.stdout).lines() {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match word {
+                "start" => {
+                    last = rest.parse().unwrap_or(last);
+                    sums.programs += 1;
+                }
+                "problem" => {
+                    println!("seed {last}: {rest}");
+                    sums.problems.entry(rest.to_owned()).or_default().push(last);
+                }
+                "slow" => println!("seed {last}: slow"),
+                "cover" => {
+                    let (count, name) = rest.split_once(' ').unwrap_or(("0", rest));
+                    sums.coverage.add(name, count.parse().unwrap_or(0));
+                }
+                "sums" => {
+                    let mut numbers = rest.split(' ').map(|n| n.parse().unwrap_or(0));
+                    sums.values += numbers.next().unwrap_or(0);
+                    sums.failures += numbers.next().unwrap_or(0);
+                    sums.slow += numbers.next().unwrap_or(0);
+                }
+                _ => {}
+            }
+        }
+        if finished.end == End::Code(0) {
+            return Ok(());
+        }
+        let kind = ending(&finished.end, &finished.stderr);
+        println!("seed {last}: {kind}");
+        sums.problems.entry(kind).or_default().push(last);
+        next = last + 1;
+    }
+    Ok(())
+}
+
+/// The kind of problem that an end of a process is.
+fn ending(end: &End, stderr: &str) -> String {
+    match end {
+        End::Code(_) => first_line(stderr),
+        End::Signal(signal) => format!("crash: signal {signal}"),
+        End::Timeout => "hangs".to_owned(),
+    }
+}
+
+fn many(args: &Args) -> Result<(), String> {
+    let start = Instant::now();
+    let sums = Mutex::new(Sums::default());
+    let batches: Vec<u64> = (0..args.count.div_ceil(BATCH)).collect();
+    let results = by_workers(args.jobs, &batches, |_, at| {
+        let first = args.seed + at * BATCH;
+        let count = BATCH.min(args.seed + args.count - first);
+        batch(args, first, count, &sums)
+    });
+    results.into_iter().collect::<Result<Vec<()>, String>>()?;
+    let sums = sums.into_inner().map_err(|e| e.to_string())?;
+    println!("{}", sums.coverage.table());
+    println!(
+        "{} programs, {} calls with values, {} that fail, {} slow, {} kinds of problems, {:.0} s",
+        sums.programs,
+        sums.values,
+        sums.failures,
+        sums.slow,
+        sums.problems.len(),
+        start.elapsed().as_secs_f64()
+    );
+    if sums.problems.is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&args.out).map_err(|e| e.to_string())?;
+    let cases: Vec<(&String, u64)> = sums
+        .problems
+        .iter()
+        .flat_map(|(kind, seeds)| seeds.iter().take(KEPT).map(move |seed| (kind, *seed)))
+        .collect();
+    for line in by_workers(args.jobs, &cases, |worker, (kind, seed)| {
+        keep(args, worker, kind, *seed).unwrap_or_else(|e| e)
+    }) {
+        println!("{line}");
+    }
+    let counts = sums.problems.iter();
+    let counts: Vec<String> = counts
+        .map(|(kind, seeds)| format!("{:6} {kind}", seeds.len()))
+        .collect();
+    Err(format!("problems:\n{}", counts.join("\n")))
+}
+
+/// Shrinks a failing program and writes it down.
+fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, String> {
+    let mut choices = Choices::random(seed);
+    generate(&mut choices, args.size);
+    let file = args.out.join(format!("try-{worker}"));
+    let mut said = String::new();
+    let small = shrink(choices.into_made(), args.tries, |choices| {
+        match give(args, &file, choices, seed) {
+            Ok(Some(problem)) if problem.kind == kind => {
+                said = problem.what;
+                true
+            }
+            _ => false,
+        }
+    });
+    let _ = std::fs::remove_file(&file);
+    let said: Vec<String> = said.lines().map(|line| format!("-- {line}")).collect();
+    let text = format!(
+        "-- seed {seed}: {kind}\n-- {}\n{}\n{}",
+        Setting::draw(seed).text(),
+        said.join("\n"),
+        listing(Choices::replay(small), args.size)
+    );
+    let path = args.out.join(format!("seed-{seed}.fut"));
+    std::fs::write(&path, text).map_err(|e| e.to_string())?;
+    Ok(format!("{}: {kind}", path.display()))
+}
+
+/// What comes of choices, in a process of its own.
+fn give(
+    args: &Args,
+    file: &std::path::Path,
+    choices: &[u64],
+    seed: u64,
+) -> Result<Option<Problem>, String> {
+    let text: Vec<String> = choices.iter().map(u64::to_string).collect();
+    std::fs::write(file, text.join(" ")).map_err(|e| e.to_string())?;
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let (program, file) = (program.to_string_lossy(), file.to_string_lossy());
+    let (seed, size) = (seed.to_string(), args.size.to_string());
+    let command = [&*program, "--give", &file, "--seed", &seed, "--size", &size];
+    let finished = run_unlimited(&command, b"", LIMIT_OF_ONE)?;
+    Ok((finished.end != End::Code(0)).then(|| Problem {
+        kind: ending(&finished.end, &finished.stderr),
+        what: finished.stderr.clone(),
+    }))
+}

@@ -1,0 +1,64 @@
+//! A fixed number of random programs, each in the interpreter and as compiled code
+//! in a mode of its own. `cargo xtask progen` runs more of them.
+
+use harness::programs::by_workers;
+use progen::{Choices, Setting, generate, try_choices};
+
+/// How many programs are run; their seeds are 1, 2, 3 and so on.
+const PROGRAMS: u64 = 120;
+/// Bounds the programs.
+const SIZE: usize = 60;
+
+#[test]
+fn compiled_programs_give_what_the_interpreter_gives() {
+    let seeds: Vec<u64> = (1..=PROGRAMS).collect();
+    let tried = by_workers(2, &seeds, |_, seed| {
+        let setting = Setting::draw(*seed);
+        let tried = stacked(|| try_choices(Choices::random(*seed), SIZE, &setting));
+        tried.map_err(|problem| {
+            let program = generate(&mut Choices::random(*seed), SIZE);
+            format!(
+                "seed {seed}: {}\n{}\n{}\n{}",
+                problem.kind,
+                setting.text(),
+                problem.what,
+                program.text
+            )
+        })
+    });
+    let mut values = 0;
+    let mut failures = 0;
+    let mut problems = Vec::new();
+    for report in tried {
+        match report {
+            Ok(report) => {
+                values += report.values;
+                failures += report.failures;
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    // Most programs give values, and some fail as they should.
+    assert!(values > PROGRAMS * 2, "{values} calls gave values");
+    assert!(failures > PROGRAMS / 10, "{failures} calls failed");
+}
+
+/// Runs `work` where there is stack enough for code that is not optimised.
+fn stacked<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(64 << 20);
+        let thread = thread.spawn_scoped(scope, work).expect("a thread starts");
+        thread.join().expect("problems are caught")
+    })
+}
+
+#[test]
+fn a_seed_makes_one_program_and_its_choices_make_it_again() {
+    for seed in 1..50 {
+        let mut choices = Choices::random(seed);
+        let program = generate(&mut choices, SIZE);
+        let mut again = Choices::replay(choices.into_made());
+        assert_eq!(program.text, generate(&mut again, SIZE).text);
+    }
+}

@@ -1,0 +1,34 @@
+//! The checker: any program gives a typed tree, or errors that can be shown, and
+//! not both.
+
+#![no_main]
+
+use check::{Loader, check_program};
+use libfuzzer_sys::fuzz_target;
+use syntax::render::render;
+use syntax::span::SourceMap;
+use syntax::symbol::Interner;
+
+/// The one file that there is.
+struct OneFile(Vec<u8>);
+
+impl Loader for OneFile {
+    fn load(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "fuzz.fut" => Ok(self.0.clone()),
+            _ => Err("no such file".to_owned()),
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut sources = SourceMap::new();
+    let interner = Interner::new();
+    let mut loader = OneFile(data.to_vec());
+    let checked = check_program(&mut sources, &interner, &mut loader, "fuzz.fut");
+    let errors = checked.diagnostics.iter().filter(|d| d.is_error()).count();
+    assert_eq!(checked.program.is_none(), errors > 0);
+    for diagnostic in checked.diagnostics.iter().take(4) {
+        assert!(!render(diagnostic, &sources, false).is_empty());
+    }
+});

@@ -1,0 +1,31 @@
+//! Random programs by the thousand: builds the crate `progen` and starts it with
+//! the task's arguments. It is a program of its own, so that the other tasks build
+//! without LLVM.
+
+use crate::Outcome;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs it; what it finds goes to `build/progen/`.
+pub fn task(root: &Path) -> Outcome {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = [
+        "run",
+        "--release",
+        "--quiet",
+        "--locked",
+        "--package",
+        "progen",
+        "--",
+    ];
+    let status = Command::new(cargo)
+        .args(build)
+        .args(std::env::args_os().skip(2))
+        .current_dir(root)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err("progen: there are problems, or it did not run".to_owned())
+}
