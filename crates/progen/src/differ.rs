@@ -263,10 +263,9 @@ fn compare(
                 Error::Program(text) => text,
                 Error::Usage(text) => return Err(Problem::new("usage", text)),
             };
-            let said = first_line(&text);
-            let said = said.strip_prefix("Error: ").unwrap_or(&said);
+            let said = text.strip_prefix("Error: ").unwrap_or(&text);
             // Which of several iterations fails is free, so numbers may differ.
-            if kind(said) != kind(&first_line(message)) {
+            if kind(&first_line(said)) != kind(&first_line(message)) {
                 return Err(Problem::new(
                     "other failure",
                     format!("it should fail so:\n{message}\nbut fails so:\n{text}"),

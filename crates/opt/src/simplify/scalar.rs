@@ -1,7 +1,7 @@
 //! Rules for scalar operations: exact ones only, so that no bit of any result
 //! changes (sums of floats stay in their order; `x + 0.0` stays).
 
-use super::{Certs, Folded, Simplifier};
+use super::{Certs, Def, Folded, Simplifier};
 use crate::level::OptLevel;
 use ir::syntax::{Atom, BasicOp};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp, eval};
@@ -96,15 +96,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
+    /// What defines an operand, if that relies on no check: what a rule makes of
+    /// the parts would not rely on it any more.
+    fn unchecked_def(&self, x: Atom) -> Option<&Def> {
+        let def = self.def_of(x)?;
+        def.certs.is_empty().then_some(&**def)
+    }
+
     fn unary_def(&self, wanted: UnOp, x: Atom) -> Option<Atom> {
-        match &self.def_of(x)?.op {
+        match &self.unchecked_def(x)?.op {
             BasicOp::Unary(op, _, arg) if *op == wanted => Some(*arg),
             _ => None,
         }
     }
 
     fn binary_def(&self, wanted: BinOp, x: Atom) -> Option<(Atom, Atom)> {
-        match &self.def_of(x)?.op {
+        match &self.unchecked_def(x)?.op {
             BasicOp::Binary(op, _, a, b) if *op == wanted => Some((*a, *b)),
             _ => None,
         }
@@ -120,7 +127,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if let Some(x) = self.unary_def(un, x) {
                     return atom(x);
                 }
-                match &self.def_of(x)?.op {
+                match &self.unchecked_def(x)?.op {
                     BasicOp::Compare(CmpOp::SLt, ty, a, b) => {
                         op(BasicOp::Compare(CmpOp::SLe, *ty, *b, *a))
                     }
@@ -408,7 +415,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             from: first,
             to: _,
             arg,
-        } = self.def_of(x)?.op
+        } = self.unchecked_def(x)?.op
         else {
             return None;
         };
@@ -483,7 +490,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `select (x < y) y x` is the greater of two integers, `select (x < y) x y`
     /// the lesser: one operator that later stages know to be exact.
     fn fold_extremum(&self, ty: PrimType, cond: Atom, yes: Atom, no: Atom) -> Option<Folded> {
-        let BasicOp::Compare(cmp, _, x, y) = self.def_of(cond)?.op else {
+        let BasicOp::Compare(cmp, _, x, y) = self.unchecked_def(cond)?.op else {
             return None;
         };
         let (least, greatest) = match cmp {

@@ -183,7 +183,14 @@ impl Gen<'_> {
     /// An array that nobody else has.
     pub(super) fn fresh_array(&mut self, ty: &Ty, fuel: u32) -> String {
         let text = self.expr(ty, fuel);
-        let fresh = ["(map", "(tabulate ", "(scan", "(replicate "];
+        let fresh = [
+            "(map ",
+            "(map2 ",
+            "(map3 ",
+            "(tabulate ",
+            "(scan ",
+            "(replicate ",
+        ];
         if fresh.iter().any(|start| text.starts_with(start)) {
             text
         } else {

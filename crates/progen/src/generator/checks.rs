@@ -5,16 +5,15 @@
 use super::Gen;
 use super::types::{BOOL, I64, Size, Ty};
 
+/// The parameter of type `i64` that entry points which may fail have.
+pub(super) const SOME: &str = "some";
+
 impl Gen<'_> {
     /// A value of type `i64` that may not come to be.
     fn fallible(&mut self, fuel: u32) -> String {
-        let (mut size, row) = (self.size(), I64);
-        if size == Size::Const(0) {
-            // What an array without elements was made of may be forgotten.
-            size = Size::Const(1);
-        }
+        let (size, row) = (self.size_of_some(), I64);
         let array = Ty::array(size, row.clone());
-        match self.c.below(12) {
+        match self.c.below(11) {
             0 | 1 => {
                 let xs = self.fallible_array(&array, fuel);
                 format!("{xs}[{}]", self.near(fuel))
@@ -49,24 +48,23 @@ impl Gen<'_> {
             }
             6 => {
                 let (xs, _) = self.varying(&row, fuel);
-                let n = self.size();
+                let n = self.size_of_some();
                 format!("(i64.sum ({xs} :> [{}]i64))", n.text())
             }
-            7 => format!("(i64.sum (iota {}))", self.near(fuel)),
-            8 => {
+            7 => {
                 let (xs, _) = self.varying(&row, fuel);
                 let fun = self.word(&["head", "last"]);
                 format!("({fun} {xs})")
             }
-            9 => {
+            8 => {
                 let (xs, x) = (self.fresh_array(&array, fuel), self.expr(&row, fuel));
                 format!("(i64.sum ({xs} with [{}] = {x}))", self.near(fuel))
             }
-            10 => {
+            9 => {
                 let ((xs, _), (ys, _)) = (self.varying(&row, fuel), self.varying(&row, fuel));
                 let (n, x) = (self.fresh("n"), self.fresh("x"));
                 format!(
-                    "(let [{n}] ({x}: [{n}]i64) = {xs} in i64.sum (map2 (+) {x} ({ys} :> [{n}]i64)))"
+                    "(let [{n}] ({x}: [{n}]i64) = {xs} ++ [3i64] in i64.sum (map2 (+) {x} ({ys} :> [{n}]i64)))"
                 )
             }
             _ => {
@@ -77,13 +75,23 @@ impl Gen<'_> {
         }
     }
 
-    /// An index that is not always right.
+    /// A size other than the number 0: what an array without elements was made
+    /// of may be forgotten.
+    fn size_of_some(&mut self) -> Size {
+        match self.size() {
+            Size::Const(0) => Size::Const(1),
+            size => size,
+        }
+    }
+
+    /// An index that is not always right, nor known before: of a slice that is
+    /// known to be empty nothing may be left.
     fn near(&mut self, fuel: u32) -> String {
         let x = self.expr(&I64, fuel);
         match self.c.below(3) {
-            0 => x,
-            1 => format!("({x} % 5)"),
-            _ => format!("({x} % 7 - 1)"),
+            0 => format!("({x} + {SOME})"),
+            1 => format!("(({x} + {SOME}) % 5)"),
+            _ => format!("(({x} + {SOME}) % 7 - 1)"),
         }
     }
 
@@ -98,9 +106,10 @@ impl Gen<'_> {
         match self.c.below(9) {
             0 | 1 => self.fallible(deeper),
             2 => {
+                // What it may be made of does not cancel it.
                 let op = self.word(&["+", "-", "^"]);
                 format!(
-                    "({} {op} {})",
+                    "({} {op} 3 * {})",
                     self.expr(&I64, deeper),
                     self.failing(deeper)
                 )
@@ -117,7 +126,7 @@ impl Gen<'_> {
                 self.bind(&acc, I64);
                 let body = self.repeated(trips, |g| g.failing(deeper));
                 self.leave(mark);
-                format!("(loop {acc} = 0i64 for {i} < {trips}i64 do {acc} + {body})")
+                format!("(loop {acc} = 0i64 for {i} < {trips}i64 do {acc} + 3 * {body})")
             }
             5 | 6 => {
                 let size = self.size();
@@ -152,7 +161,7 @@ impl Gen<'_> {
             _ => {
                 let x = self.fresh("x");
                 format!(
-                    "((\\({x}: i64) -> {x} + {}) {})",
+                    "((\\({x}: i64) -> 3 * {x} + {}) {})",
                     self.expr(&I64, deeper),
                     self.failing(deeper)
                 )

@@ -338,10 +338,16 @@ impl Gen<'_> {
     /// An entry point that may fail.
     fn check_entry(&mut self, fuel: u32, text: &mut String, calls: &mut Vec<Call>) {
         let mark = self.mark();
-        let (shown, parameters) = self.parameters();
+        let (shown, mut parameters) = self.parameters();
+        let some = super::checks::SOME;
+        parameters.push((some.into(), I64));
+        self.bind(&some.into(), I64);
         let body = self.failing(fuel);
         self.leave(mark);
-        let _ = write!(text, "entry check{shown} : i64 =\n  {body}\n\n");
+        let _ = write!(
+            text,
+            "entry check{shown} ({some}: i64) : i64 =\n  {body}\n\n"
+        );
         let call = Call {
             entry: "check".to_owned(),
             args: String::new(),

@@ -56,7 +56,8 @@ impl Gen<'_> {
         let ty = self.ty(2);
         let value = self.expr(&ty, 2);
         let name = self.fresh("g");
-        self.bind(&name, ty.clone());
+        // Results of functions share nothing with constants.
+        self.bind(&format!("(copy {name})").into(), ty.clone());
         format!("def {name} : {} = {value}\n\n", ty.text())
     }
 
