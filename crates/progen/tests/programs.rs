@@ -5,7 +5,7 @@ use harness::programs::by_workers;
 use progen::{Choices, Setting, generate, try_choices};
 
 /// How many programs are run; their seeds are 1, 2, 3 and so on.
-const PROGRAMS: u64 = 120;
+const PROGRAMS: u64 = 80;
 /// Bounds the programs.
 const SIZE: usize = 60;
 
