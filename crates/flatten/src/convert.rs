@@ -9,6 +9,8 @@ use ir::syntax::{
 };
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
+use prim::{CmpOp, PrimType};
+use rustc_hash::FxHashSet;
 
 /// A function being flattened.
 pub(crate) struct Ctx<'a> {
@@ -16,17 +18,137 @@ pub(crate) struct Ctx<'a> {
     types: Vec<Option<Type>>,
     provs: &'a ProvTable,
     parallel: &'a Parallel,
+    /// Whether what is bound now is bound inside a segop.
+    is_inside: bool,
+    /// Names that are bound inside a segop.
+    inside: FxHashSet<Name>,
+    /// Arrays whose elements do not lie next to each other in the innermost
+    /// dimension, as far as it shows here.
+    strided: FxHashSet<Name>,
+    /// Whether the segop that is being made reads arrays that lie across.
+    reads_across: bool,
+    /// Guards to stand before the segop that is being made.
+    guards: Vec<Guard>,
+    /// Whether there is such a segop.
+    guarded: bool,
+}
+
+/// A comparison that decides between versions: whether a size is no less than a
+/// constant.
+#[derive(Clone, Copy)]
+pub(crate) struct Guard {
+    pub(crate) cond: Name,
+    size: Name,
+    least: i64,
+}
+
+/// The parts of a segop at level 1, and what came up while they were made.
+pub(crate) struct InSeg<T> {
+    pub(crate) parts: T,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) reads_across: bool,
+}
+
+impl Guard {
+    /// Appends the comparison.
+    pub(crate) fn compare(self, ctx: &mut Ctx<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
+        let (least, size) = (Atom::i64(self.least), Atom::Var(self.size));
+        let pat = vec![ctx.param(Param {
+            name: self.cond,
+            ty: Type::BOOL,
+            ann: (),
+        })];
+        out.push(Stm {
+            pat,
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(BasicOp::Compare(CmpOp::SLe, PrimType::I64, least, size)),
+        });
+    }
 }
 
 impl<'a> Ctx<'a> {
-    pub(crate) fn new(names: NameTable, provs: &'a ProvTable, parallel: &'a Parallel) -> Self {
+    pub(crate) fn new(
+        names: NameTable,
+        provs: &'a ProvTable,
+        parallel: &'a Parallel,
+        place: Place,
+    ) -> Self {
         let types = vec![None; names.len()];
         Self {
             names,
             types,
             provs,
             parallel,
+            is_inside: place == Place::Inside,
+            inside: FxHashSet::default(),
+            strided: FxHashSet::default(),
+            reads_across: false,
+            guards: Vec::new(),
+            guarded: false,
         }
+    }
+
+    /// The table of names.
+    pub(crate) fn names(&mut self) -> &mut NameTable {
+        &mut self.names
+    }
+
+    /// Makes the parts of a segop at level 1, with the guards that have to stand
+    /// before it; also returns whether combinators in it read arrays that lie
+    /// across ([`Ctx::note_across`]).
+    pub(crate) fn in_seg<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, PassError>,
+    ) -> Result<InSeg<T>, PassError> {
+        let around = (self.is_inside, self.guarded);
+        (self.is_inside, self.guarded) = (true, true);
+        let parts = f(self)?;
+        (self.is_inside, self.guarded) = around;
+        Ok(InSeg {
+            parts,
+            guards: std::mem::take(&mut self.guards),
+            reads_across: std::mem::take(&mut self.reads_across),
+        })
+    }
+
+    /// Notes that a combinator inside a segop reads these arrays, whose elements
+    /// may lie apart: then those of points side by side are likely to lie together.
+    pub(crate) fn note_across(&mut self, inputs: &[Name]) {
+        self.reads_across |= inputs.iter().any(|&input| self.is_strided(input));
+    }
+
+    /// A condition that holds if a size is no less than a constant: before the
+    /// segop that is being made if the size is known there, else here.
+    pub(crate) fn guard(
+        &mut self,
+        size: Name,
+        least: i64,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Atom {
+        let outside = self.guarded && !self.is_inside(size);
+        let known = (self.guards.iter()).find(|guard| guard.size == size && guard.least == least);
+        if let (true, Some(known)) = (outside, known) {
+            return known.cond.into();
+        }
+        let cond = self.names.fresh("long");
+        let guard = Guard { cond, size, least };
+        if outside {
+            self.guards.push(guard);
+        } else {
+            guard.compare(self, aux, out);
+        }
+        cond.into()
+    }
+
+    /// Whether a name is bound inside a segop.
+    pub(crate) fn is_inside(&self, name: Name) -> bool {
+        self.inside.contains(&name)
+    }
+
+    /// Whether the elements of an array do not lie next to each other.
+    pub(crate) fn is_strided(&self, array: Name) -> bool {
+        self.strided.contains(&array)
     }
 
     pub(crate) fn into_names(self) -> NameTable {
@@ -50,9 +172,16 @@ impl<'a> Ctx<'a> {
     /// A fresh name with its type.
     pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Param<Segs> {
         let name = self.names.fresh(hint);
-        self.types.resize(self.names.len(), None);
-        self.types[name.index()] = Some(ty.clone());
+        self.note(name, ty.clone());
         Param { name, ty, ann: () }
+    }
+
+    fn note(&mut self, name: Name, ty: Type) {
+        self.types.resize(self.names.len(), None);
+        self.types[name.index()] = Some(ty);
+        if self.is_inside {
+            self.inside.insert(name);
+        }
     }
 
     /// A fresh name for a combinator's parameter or pattern element.
@@ -64,7 +193,7 @@ impl<'a> Ctx<'a> {
     /// A bound name at the level of segops, its type noted.
     pub(crate) fn param(&mut self, param: Param<Soacs>) -> Param<Segs> {
         let Param { name, ty, ann: () } = param;
-        self.types[name.index()] = Some(ty.clone());
+        self.note(name, ty.clone());
         Param { name, ty, ann: () }
     }
 
@@ -109,7 +238,12 @@ impl<'a> Ctx<'a> {
     ) -> Result<(), PassError> {
         let Stm { pat, aux, exp } = stm;
         let exp = match exp {
-            Exp::Basic(op) => Exp::Basic(op),
+            Exp::Basic(op) => {
+                if let [param] = pat.as_slice() {
+                    self.note_layout(param.name, &op);
+                }
+                Exp::Basic(op)
+            }
             Exp::If {
                 cond,
                 then_body,
@@ -129,7 +263,7 @@ impl<'a> Ctx<'a> {
                     })
                     .collect();
                 if let LoopForm::For { var, ty, bound: _ } = form {
-                    self.types[var.index()] = Some(Type::Prim(ty));
+                    self.note(var, Type::Prim(ty));
                 }
                 Exp::Loop {
                     params,
@@ -186,6 +320,7 @@ impl<'a> Ctx<'a> {
                     return Err(PassError::bug("a combinator's input is no array"));
                 }
             };
+            self.note_layout(param.name, &exp);
             out.push(Stm {
                 pat: vec![param],
                 aux: Aux::at(aux.prov),
@@ -193,6 +328,28 @@ impl<'a> Ctx<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Notes whether what an operation makes is a view whose elements lie apart.
+    fn note_layout(&mut self, name: Name, op: &BasicOp) {
+        let strided = match op {
+            BasicOp::Rearrange { array, perm } => {
+                perm.last() != perm.len().checked_sub(1).as_ref() || self.is_strided(*array)
+            }
+            BasicOp::Index { array, slice } => {
+                let apart = match slice.last() {
+                    Some(DimIndex::Slice { stride, .. }) => *stride != Atom::i64(1),
+                    Some(DimIndex::Fix(_)) | None => true,
+                };
+                apart || self.is_strided(*array)
+            }
+            BasicOp::Reshape { array, .. } => self.is_strided(*array),
+            BasicOp::Atom(Atom::Var(array)) => self.is_strided(*array),
+            _ => false,
+        };
+        if strided {
+            self.strided.insert(name);
+        }
     }
 
     /// Inlines a lambda: its parameters get the arguments, its statements are

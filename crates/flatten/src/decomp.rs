@@ -4,8 +4,8 @@
 use ir::exact::{is_exact, plain_operator};
 use ir::seg::{Decomp, SegKind, SegOp};
 use ir::soac::Operator;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm};
-use ir::types::Type;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
+use ir::types::{Dim, Type};
 use ir::{Segs, Soacs};
 use prim::{BinOp, PrimType};
 
@@ -73,26 +73,44 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
     }
 }
 
+/// The decomposition of a reduction inside a segop that the lanes of one worker
+/// share, if they can and LLVM does not make vectors of its loop without help.
+pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
+    if operators.is_empty() || plain(operators) || !in_step(operators) || !scalar(body) {
+        return None;
+    }
+    let (width, streams) = accumulators(operators, true);
+    let depth = if streams > 1 { block(operators) } else { 1 };
+    Some(Decomp {
+        grain: 1,
+        max_chunks: 1,
+        width,
+        streams,
+        depth,
+        cost: 1,
+    })
+}
+
 fn exact(operators: &[Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))
 }
 
 /// A single exact operator that the code generator knows becomes vector code
 /// without help.
-fn plain(operators: &[Operator<Segs>]) -> bool {
+fn plain<L: Level>(operators: &[Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
 }
 
 /// Whether operators work on scalars alone, by plain steps: then they can run for
 /// several points side by side.
-fn in_step(operators: &[Operator<Segs>]) -> bool {
+fn in_step<L: Level>(operators: &[Operator<L>]) -> bool {
     operators
         .iter()
         .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
 }
 
 /// Whether a body computes nothing but scalars, one after another.
-fn scalar(body: &Body<Segs>) -> bool {
+fn scalar<L: Level>(body: &Body<L>) -> bool {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         body.stms.iter().all(|stm| {
             let scalars = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
@@ -111,7 +129,7 @@ fn scalar(body: &Body<Segs>) -> bool {
 }
 
 /// Bytes of the widest scalar that operators work on.
-fn widest(operators: &[Operator<Segs>]) -> u64 {
+fn widest<L: Level>(operators: &[Operator<L>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
@@ -119,7 +137,7 @@ fn widest(operators: &[Operator<Segs>]) -> u64 {
 
 /// Accumulators that points go to in turn, and stretches that are folded in step:
 /// these cost transpositions, but keep the order.
-fn accumulators(operators: &[Operator<Segs>], in_step: bool) -> (u32, u32) {
+fn accumulators<L: Level>(operators: &[Operator<L>], in_step: bool) -> (u32, u32) {
     if plain(operators) {
         (1, 1)
     } else if operators.iter().all(|op| op.comm) {
@@ -132,13 +150,13 @@ fn accumulators(operators: &[Operator<Segs>], in_step: bool) -> (u32, u32) {
 }
 
 /// Points of a block: as many as a vector has of the widest scalars.
-fn block(operators: &[Operator<Segs>]) -> u32 {
+fn block<L: Level>(operators: &[Operator<L>]) -> u32 {
     (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
 }
 
 /// How many vectors of stretches are folded in step: two, so that one computes
 /// while the other waits, unless that takes too many registers.
-fn vectors(operators: &[Operator<Segs>]) -> u32 {
+fn vectors<L: Level>(operators: &[Operator<L>]) -> u32 {
     let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
     if scalars <= 2 { 2 } else { 1 }
 }
@@ -220,7 +238,14 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
                     )
                 }
                 Exp::Apply { .. } => (UNKNOWN_TRIPS * 16, true),
-                Exp::Op(SegOp::Seg { .. }) => (UNKNOWN_TRIPS * 16, true),
+                Exp::Op(SegOp::Seg { space, body, .. }) => {
+                    let trips = match space.dims.last() {
+                        Some((_, Dim::Const(n))) => *n,
+                        _ => UNKNOWN_TRIPS,
+                    };
+                    let lanes = body_cost(body).0.saturating_mul(trips) / LANES;
+                    (lanes.saturating_add(16), true)
+                }
                 Exp::Op(SegOp::WithAcc { inputs: _, lambda }) => body_cost(&lambda.body),
             };
             cost = cost.saturating_add(more);

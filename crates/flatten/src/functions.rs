@@ -118,7 +118,7 @@ fn flatten_function(
         names,
         provs,
     } = function;
-    let mut ctx = Ctx::new(names, &provs, parallel);
+    let mut ctx = Ctx::new(names, &provs, parallel, place);
     let params = params
         .into_iter()
         .map(|p| FunParam {

@@ -3,7 +3,8 @@
 //! Before: a program of second-order array combinators (level `soacs`), after:
 //! a program of segops (level `segs`). The outermost combinator of each nest
 //! becomes a segop at level 1 (tasks over all workers); combinators inside its
-//! body become sequential loops ([`sequential`]). A function that is called from
+//! body become sequential loops ([`sequential`]), or segops at level 0 where a
+//! worker's lanes may share a reduction ([`level0`]). A function that is called from
 //! inside a segop gets a sequential version of its own, named `f.seq`.
 //!
 //! What a segop cannot express directly is rewritten first: a reduction whose
@@ -20,6 +21,7 @@ mod accs;
 mod convert;
 mod decomp;
 mod functions;
+mod level0;
 mod parallel;
 mod reduce_arrays;
 mod sequential;

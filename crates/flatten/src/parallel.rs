@@ -11,9 +11,10 @@
 //! what is reduced, and a segred over that. One whose post lambda takes arrays
 //! becomes a segscan that maps them out, and a segmap over that.
 
-use crate::convert::Ctx;
+use crate::convert::{Ctx, InSeg};
 use crate::decomp;
 use crate::functions::Place;
+use crate::level0;
 use crate::reduce_arrays;
 use crate::sequential::{self, Screma, hist_loop, screma_loop};
 use ir::name::Name;
@@ -114,69 +115,118 @@ fn screma(
         reduces,
         post,
     } = s;
-    let (space, body, ret) = body(ctx, width, &inputs, map, &aux)?;
-    let mut convert = |operators: Vec<Operator<Soacs>>| {
-        operators
-            .into_iter()
-            .map(|Operator { op, neutral, comm }| {
-                let comm = comm || decomp::commutes(&op);
-                Ok(Operator {
-                    op: ctx.lambda_inside(op)?,
-                    neutral,
-                    comm,
-                })
-            })
-            .collect::<Result<Vec<Operator<Segs>>, PassError>>()
-    };
-    let (scans, reduces) = (convert(scans)?, convert(reduces)?);
-    let post = match post {
-        Some(post) => Some(ctx.lambda_inside(post)?),
-        None => None,
-    };
-    let kind = if !scans.is_empty() || post.is_some() {
-        SegKind::Scan(scans, post)
-    } else if !reduces.is_empty() {
-        SegKind::Red(reduces)
-    } else {
-        SegKind::Map
-    };
-    push_seg(ctx, pat, aux, space, kind, body, ret, out);
+    let seg = ctx.in_seg(|ctx| {
+        let (space, body, ret) = body(ctx, width, &inputs, map, &aux)?;
+        let (scans, reduces) = (operators(ctx, scans)?, operators(ctx, reduces)?);
+        let post = match post {
+            Some(post) => Some(ctx.lambda_inside(post)?),
+            None => None,
+        };
+        let kind = if !scans.is_empty() || post.is_some() {
+            SegKind::Scan(scans, post)
+        } else if !reduces.is_empty() {
+            SegKind::Red(reduces)
+        } else {
+            SegKind::Map
+        };
+        Ok(Seg {
+            space,
+            kind,
+            body,
+            ret,
+        })
+    })?;
+    push_seg(ctx, pat, aux, seg, out);
     Ok(())
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of one segop and where it goes"
-)]
-fn push_seg(
+/// Operators of a segop, noted as commutative where that shows.
+pub(crate) fn operators(
     ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
+    operators: Vec<Operator<Soacs>>,
+) -> Result<Vec<Operator<Segs>>, PassError> {
+    operators
+        .into_iter()
+        .map(|Operator { op, neutral, comm }| {
+            let comm = comm || decomp::commutes(&op);
+            Ok(Operator {
+                op: ctx.lambda_inside(op)?,
+                neutral,
+                comm,
+            })
+        })
+        .collect()
+}
+
+/// The parts of a segop at level 1.
+struct Seg {
     space: SegSpace,
     kind: SegKind<Segs>,
     body: Body<Segs>,
     ret: Vec<Type>,
+}
+
+impl Seg {
+    fn op(self) -> SegOp<Segs> {
+        let Self {
+            space,
+            kind,
+            body,
+            ret,
+        } = self;
+        let decomp = decomp::decompose(&body, &kind);
+        SegOp::Seg {
+            level: 1,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+        }
+    }
+}
+
+/// Appends a segop, in two versions if it has guarded reductions.
+fn push_seg(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    seg: InSeg<Seg>,
     out: &mut Vec<Stm<Segs>>,
 ) {
-    let decomp = decomp::decompose(&body, &kind);
-    let pat = ctx.params(pat);
-    let op = SegOp::Seg {
-        level: 1,
-        space,
-        kind,
-        body,
-        ret,
-        decomp,
+    let InSeg {
+        parts: mut seg,
+        guards,
+        reads_across,
+    } = seg;
+    seg.space.lane = reads_across.then_some(0);
+    let exp = if guards.is_empty() {
+        Exp::Op(seg.op())
+    } else {
+        let cond = level0::any_holds(ctx, &guards, &aux, out);
+        let own: Vec<_> = (pat.iter())
+            .map(|param| ctx.fresh("r", param.ty.clone()))
+            .collect();
+        let result = own.iter().map(|param| param.name.into()).collect();
+        let stm = Stm {
+            pat: own,
+            aux: aux.clone(),
+            exp: Exp::Op(seg.op()),
+        };
+        let stms = vec![stm];
+        let (then_body, else_body) = level0::versions(ctx, &guards, Body { stms, result });
+        Exp::If {
+            cond,
+            then_body,
+            else_body,
+        }
     };
-    out.push(Stm {
-        pat,
-        aux,
-        exp: Exp::Op(op),
-    });
+    let pat = ctx.params(pat);
+    out.push(Stm { pat, aux, exp });
 }
 
 /// The space and body of a segop over one dimension.
-fn body(
+pub(crate) fn body(
     ctx: &mut Ctx<'_>,
     width: Dim,
     inputs: &[Name],
@@ -215,30 +265,25 @@ fn hist(
     ops: Vec<HistOp<Soacs>>,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let (space, body, ret) = body(ctx, width, inputs, map, &aux)?;
-    let ops = ops
-        .into_iter()
-        .map(
-            |HistOp {
-                 shape,
-                 dests,
-                 op:
-                     Operator {
-                         op,
-                         neutral,
-                         comm: _,
-                     },
-             }| {
-                let op = Operator {
-                    op: ctx.lambda_inside(op)?,
-                    neutral,
-                    comm: true,
-                };
-                Ok(HistOp { shape, dests, op })
-            },
-        )
-        .collect::<Result<Vec<_>, PassError>>()?;
-    push_seg(ctx, pat, aux, space, SegKind::Hist(ops), body, ret, out);
+    let seg = ctx.in_seg(|ctx| {
+        let (space, body, ret) = body(ctx, width, inputs, map, &aux)?;
+        let mut converted = Vec::with_capacity(ops.len());
+        for HistOp { shape, dests, op } in ops {
+            let op = Operator {
+                op: ctx.lambda_inside(op.op)?,
+                neutral: op.neutral,
+                comm: true,
+            };
+            converted.push(HistOp { shape, dests, op });
+        }
+        Ok(Seg {
+            space,
+            kind: SegKind::Hist(converted),
+            body,
+            ret,
+        })
+    })?;
+    push_seg(ctx, pat, aux, seg, out);
     Ok(())
 }
 

@@ -17,6 +17,7 @@
 
 use crate::convert::{Ctx, row_slice};
 use crate::functions::Place;
+use crate::level0;
 use ir::name::Name;
 use ir::soac::{AccInput, HistOp, Operator, Soac};
 use ir::syntax::{
@@ -52,7 +53,7 @@ pub(crate) fn soac(
                 reduces,
                 post,
             };
-            screma_loop(ctx, pat, &aux, screma, place, out)
+            level0::screma(ctx, pat, aux, screma, out)
         }
         Soac::Hist {
             width,

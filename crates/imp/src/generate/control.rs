@@ -76,13 +76,16 @@ impl Gen<'_, '_> {
                 self.with_acc(&stm.pat, inputs, lambda)
             }
             Exp::Op(MemOp::Seg(SegOp::Seg {
-                level: _,
+                level,
                 space,
                 kind,
                 body,
                 ret: _,
                 decomp,
-            })) => self.seg(&stm.pat, stm.aux.prov, space, kind, body, *decomp),
+            })) => {
+                let place = (*level, stm.aux.prov);
+                self.seg(&stm.pat, place, space, kind, body, *decomp)
+            }
         }
     }
 

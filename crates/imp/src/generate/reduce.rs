@@ -72,6 +72,29 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
+    /// A reduction that is one worker's: a single chunk, here.
+    pub(crate) fn seg_red_here(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &[Operator<Mems>],
+    ) -> Result<(), PassError> {
+        let types = operator_types(operators)?;
+        let (reduced, mapped) = pat.split_at(types.len());
+        let fold = Fold {
+            mapped,
+            space,
+            operators,
+            types: &types,
+        };
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let accs = self.fold(&fold, Expr::i64(0), n)?;
+        for (param, acc) in reduced.iter().zip(accs) {
+            self.set_var(param.name, acc);
+        }
+        Ok(())
+    }
+
     /// Buffers with a value of each type for every chunk, in the frame if they
     /// are small.
     pub(crate) fn partials(

@@ -1,4 +1,5 @@
-//! Segops at level 1: tasks over chunks of points, a loop over the points inside.
+//! Segops: at level 1 tasks over chunks of points, a loop over the points inside;
+//! at level 0 that loop alone.
 //!
 //! ```text
 //! segmap (i < n) { .. }     chunks = clamp(n / max(grain, step), 1, max)
@@ -12,7 +13,7 @@ use super::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, SegKind, SegSpace};
+use ir::seg::{Decomp, SegKind, SegOp, SegSpace};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param};
 use ir::types::{Dim, Space as MemSpace, Type};
 use ir::{Mems, PassError, Prov};
@@ -21,9 +22,15 @@ use prim::PrimType;
 /// How often a loop of unknown length is taken to run.
 const UNKNOWN_TRIPS: i64 = 64;
 
+/// What lanes are taken to gain in a segop at level 0.
+const LANES: i64 = 8;
+
 /// Points of a chunk that fill vector lanes well. Chunks of dear points have
 /// fewer where there would be fewer chunks than this otherwise.
 const LANES_GRAIN: i64 = 64;
+/// Points of a chunk, dear or not, where points side by side read what lies side
+/// by side.
+const LANES_LEAST: i64 = 16;
 
 /// A segop's one dimension and what else its kinds share.
 pub(crate) struct Space<'s> {
@@ -36,6 +43,8 @@ pub(crate) struct Space<'s> {
     /// the body keeps nothing in memory of its own and scatters nothing, and no
     /// two points update the same place.
     pub(crate) independent: bool,
+    /// Whether points should run in lanes.
+    pub(crate) in_lanes: bool,
 }
 
 impl Gen<'_, '_> {
@@ -43,7 +52,7 @@ impl Gen<'_, '_> {
     pub(crate) fn seg(
         &mut self,
         pat: &[Param<Mems>],
-        prov: Prov,
+        (level, prov): (u8, Prov),
         space: &SegSpace,
         kind: &SegKind<Mems>,
         body: &Body<Mems>,
@@ -65,11 +74,14 @@ impl Gen<'_, '_> {
             decomp,
             prov,
             independent,
+            in_lanes: space.lane.is_some(),
         };
         for param in pat {
             self.note(param);
         }
         match kind {
+            SegKind::Red(operators) if level == 0 => self.seg_red_here(pat, &space, operators),
+            _ if level == 0 => Err(PassError::bug("lanes of one worker share reductions only")),
             SegKind::Map => self.seg_map(pat, &space),
             SegKind::Red(operators) => self.seg_red(pat, &space, operators),
             SegKind::Scan(operators, post) => self.seg_scan(pat, &space, operators, post.as_ref()),
@@ -82,7 +94,9 @@ impl Gen<'_, '_> {
         let cost = self.cost(space)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let step = if decomp.grain < LANES_GRAIN {
+        let step = if space.in_lanes {
+            Expr::i64(LANES_LEAST)
+        } else if decomp.grain < LANES_GRAIN {
             self.step(n.clone(), LANES_GRAIN, LANES_GRAIN)
         } else {
             Expr::i64(LANES_GRAIN)
@@ -244,6 +258,19 @@ impl Gen<'_, '_> {
                     (Some(a), Some(b)) => Some(max(a, b)),
                     (a, b) => a.or(b),
                 },
+                Exp::Op(MemOp::Seg(SegOp::Seg {
+                    level: 0,
+                    space,
+                    body,
+                    ..
+                })) => match space.dims.last() {
+                    Some((_, Dim::Var(name))) if self.is_bound(*name) => {
+                        let points = mul(Expr::Var(self.var(*name)?), Expr::i64(statements(body)));
+                        Some(div(points, Expr::i64(LANES)))
+                    }
+                    Some((_, Dim::Const(n))) => Some(Expr::i64(n * statements(body) / LANES)),
+                    _ => Some(Expr::i64(UNKNOWN_TRIPS * statements(body) / LANES)),
+                },
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
             };
             sum = match (sum, more) {
@@ -277,7 +304,8 @@ pub(crate) fn independent(body: &Body<Mems>) -> bool {
         Exp::Op(MemOp::Alloc { bytes: _, space }) => {
             matches!(space, MemSpace::Registers | MemSpace::Private)
         }
-        Exp::Op(MemOp::Seg(_)) => false,
+        Exp::Op(MemOp::Seg(SegOp::Seg { level, body, .. })) => *level == 0 && independent(body),
+        Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
     })
 }
 
@@ -294,8 +322,8 @@ fn statements(body: &Body<Mems>) -> i64 {
                 then_body,
                 else_body,
             } => statements(then_body).max(statements(else_body)),
+            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg { level: 0, .. })) => 8,
             Exp::Apply { .. } | Exp::Op(_) => 320,
-            Exp::Loop { .. } => 8,
         })
         .sum()
 }

@@ -1,0 +1,233 @@
+//! Reductions inside a segop, shared by the lanes of one worker.
+//!
+//! ```text
+//! segmap (i < n) {               if 128 <= m
+//!   let row = xss[i]             then segmap (i < n) { let row = xss[i]
+//!   in reduce op ne row     =>                         in segred level 0 (j < m) (op) { row[j] } }
+//! }                              else segmap (i < n) { .. a loop over row .. }
+//! ```
+//!
+//! A segred at level 0 keeps partial accumulators as its decomposition says, as
+//! one at level 1 does, but all of it is one worker's. That pays for long rows that
+//! lie in order in memory and belong to one point of the segop; other reductions
+//! stay loops, so that lanes may take a dimension around them: rows that all
+//! points share are then read once for all lanes, and rows that lie across come in
+//! vectors.
+//!
+//! How long a row is shows at run time, so both forms are made, guarded by the
+//! row's size: around the whole segop if the size is known there, else in place.
+
+use crate::convert::{Ctx, Guard};
+use crate::decomp;
+use crate::functions::Place;
+use crate::parallel;
+use crate::sequential::{Screma, screma_loop};
+use ir::seg::{Decomp, SegKind, SegOp};
+use ir::soac::Operator;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{Substitution, refresh_body, refresh_lambda};
+use ir::{PassError, Segs, Soacs};
+use prim::{BinOp, PrimType, Scalar};
+
+/// Appends a screma inside a segop: as a segred at level 0 where that may pay,
+/// else as a loop.
+pub(crate) fn screma(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    mut s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    for operator in &mut s.reduces {
+        operator.comm |= decomp::commutes(&operator.op);
+    }
+    ctx.note_across(&s.inputs);
+    let place = Place::Inside;
+    let least = match decomp::inside(&s.map.body, &s.reduces) {
+        Some(decomp) if reads_rows(ctx, &s) => least(decomp),
+        _ => return screma_loop(ctx, pat, &aux, s, place, out),
+    };
+    let size = match s.width {
+        Dim::Const(n) if n < least => return screma_loop(ctx, pat, &aux, s, place, out),
+        Dim::Const(_) => return segred(ctx, pat, aux, s, out),
+        Dim::Var(size) => size,
+        Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
+    };
+    let cond = ctx.guard(size, least, &aux, out);
+    let copy = copied(ctx, &s);
+    let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
+        pat.iter()
+            .map(|param| ctx.fresh_soac("acc", param.ty.clone()))
+            .collect()
+    };
+    let (long, short) = (arm(ctx), arm(ctx));
+    let body = |stms, pat: &[Param<Soacs>]| Body {
+        stms,
+        result: pat.iter().map(|param| param.name.into()).collect(),
+    };
+    let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
+    segred(ctx, long.clone(), aux.clone(), s, &mut then_stms)?;
+    screma_loop(ctx, short.clone(), &aux, copy, place, &mut else_stms)?;
+    let exp = Exp::If {
+        cond,
+        then_body: body(then_stms, &long),
+        else_body: body(else_stms, &short),
+    };
+    let pat = ctx.params(pat);
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// Whether a screma does nothing but reduce, and reads elements in order that
+/// belong to the point around it.
+fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
+    let reduced: usize = s.reduces.iter().map(|op| op.neutral.len()).sum();
+    s.scans.is_empty()
+        && s.post.is_none()
+        && s.map.ret.len() == reduced
+        && s.map.params.iter().all(|param| param.ty.is_prim())
+        && s.inputs.iter().all(|&input| !ctx.is_strided(input))
+        && s.inputs.iter().any(|&input| ctx.is_inside(input))
+}
+
+/// From how many points on partial accumulators pay for being set up and combined.
+fn least(decomp: Decomp) -> i64 {
+    let rounds = if decomp.width > 1 { 4 } else { 2 };
+    rounds * decomp.whole()
+}
+
+fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
+    let mut lambda = |lambda| refresh_lambda(lambda, ctx.names(), &mut Substitution::default());
+    Screma {
+        width: s.width,
+        inputs: s.inputs.clone(),
+        map: lambda(&s.map),
+        scans: Vec::new(),
+        reduces: (s.reduces.iter())
+            .map(|Operator { op, neutral, comm }| Operator {
+                op: lambda(op),
+                neutral: neutral.clone(),
+                comm: *comm,
+            })
+            .collect(),
+        post: None,
+    }
+}
+
+fn segred(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let decomp = decomp::inside(&s.map.body, &s.reduces)
+        .ok_or_else(|| PassError::bug("a reduction that lanes do not share"))?;
+    let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
+    let operators = parallel::operators(ctx, s.reduces)?;
+    let op = SegOp::Seg {
+        level: 0,
+        space,
+        kind: SegKind::Red(operators),
+        body,
+        ret,
+        decomp,
+    };
+    let pat = ctx.params(pat);
+    let exp = Exp::Op(op);
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// A segop that stands alone in a body, in two versions if it has guarded
+/// reductions, and what is between them: the second version has only loops. A
+/// guard that is the only one is settled in the first, too.
+pub(crate) fn versions(
+    ctx: &mut Ctx<'_>,
+    guards: &[Guard],
+    mut seg: Body<Segs>,
+) -> (Body<Segs>, Body<Segs>) {
+    let mut loops = refresh_body(&seg, ctx.names(), &mut Substitution::default());
+    for guard in guards {
+        settle(&mut loops, guard.cond.into(), false);
+    }
+    if let [guard] = guards {
+        settle(&mut seg, guard.cond.into(), true);
+    }
+    for body in [&mut seg, &mut loops] {
+        for stm in &mut body.stms {
+            if let Exp::Op(SegOp::Seg {
+                kind, body, decomp, ..
+            }) = &mut stm.exp
+            {
+                *decomp = decomp::decompose(body, kind);
+            }
+        }
+    }
+    (seg, loops)
+}
+
+/// Replaces conditionals over `cond` by the branch that is taken.
+fn settle(body: &mut Body<Segs>, cond: Atom, holds: bool) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            match &mut stm.exp {
+                Exp::If {
+                    cond: this,
+                    then_body,
+                    else_body,
+                } => {
+                    settle(then_body, cond, holds);
+                    settle(else_body, cond, holds);
+                    if *this == cond {
+                        let taken = if holds { then_body } else { else_body };
+                        stms.append(&mut taken.stms);
+                        let results = std::mem::take(&mut taken.result);
+                        stms.extend(stm.pat.into_iter().zip(results).map(|(param, result)| Stm {
+                            pat: vec![param],
+                            aux: Aux::at(stm.aux.prov),
+                            exp: Exp::Basic(BasicOp::Atom(result)),
+                        }));
+                        continue;
+                    }
+                }
+                Exp::Loop { body, .. } => settle(body, cond, holds),
+                Exp::Op(SegOp::Seg { body, .. }) => settle(body, cond, holds),
+                Exp::Op(SegOp::WithAcc { lambda, .. }) => settle(&mut lambda.body, cond, holds),
+                Exp::Basic(_) | Exp::Apply { .. } => {}
+            }
+            stms.push(stm);
+        }
+        body.stms = stms;
+    });
+}
+
+/// Appends what the guards compare, and whether any of them holds.
+pub(crate) fn any_holds(
+    ctx: &mut Ctx<'_>,
+    guards: &[Guard],
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Atom {
+    let mut any = Atom::Const(Scalar::Bool(false));
+    for guard in guards {
+        guard.compare(ctx, aux, out);
+        any = match any {
+            Atom::Const(_) => guard.cond.into(),
+            Atom::Var(_) => {
+                let both = BasicOp::Binary(BinOp::Or, PrimType::Bool, any, guard.cond.into());
+                let param = ctx.fresh("long", Type::BOOL);
+                let name = param.name;
+                out.push(Stm {
+                    pat: vec![param],
+                    aux: Aux::at(aux.prov),
+                    exp: Exp::Basic(both),
+                });
+                name.into()
+            }
+        };
+    }
+    any
+}
