@@ -5,8 +5,8 @@
     python3 bench/run.py mini --only mssp      one figure, one benchmark
     python3 bench/run.py mini --rounds 9
 
-Figures: mini, small, basis, lanes, functions, growth, check, build, startup, memory
-(README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
+memory (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -28,6 +28,7 @@ from pathlib import Path
 
 from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
+from rows import figure_rows
 from values import agree, parse, random_i32s, scalar
 
 MINI = HERE / "programs" / "mini.fut"
@@ -204,9 +205,9 @@ def figure_memory(options, notes):
 
 
 FIGURES = {
-    "mini": figure_mini, "small": figure_small, "basis": figure_basis, "lanes": figure_lanes,
-    "functions": figure_functions, "growth": figure_growth, "check": figure_check,
-    "build": figure_build, "startup": figure_startup, "memory": figure_memory,
+    "mini": figure_mini, "small": figure_small, "basis": figure_basis, "rows": figure_rows,
+    "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
+    "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
 }
 
 
@@ -276,6 +277,8 @@ def report(results):
         lines += time_table(results["small"], ["C"], title)
     if "basis" in results:
         lines += time_table(results["basis"], [], "Minimal basis, 1000000 elements")
+    if "rows" in results:
+        lines += time_table(results["rows"], ["futhark c", "futhark multicore"], "Rows and columns")
     lines += report_lanes(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),

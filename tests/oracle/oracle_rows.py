@@ -5,6 +5,7 @@ from registry import oracle
 
 ROWS = "tests/programs/features/rows.fut"
 FAILING = "tests/programs/failures/rows.fut"
+BENCH = "bench/programs/rows.fut"
 
 
 def small(i, j):
@@ -64,3 +65,23 @@ def mixed(n, m, k):
 def picked(n, m, bad):
     del bad
     return [float(sum(3 * ((i * m + j) % 100) for j in range(m))) for i in range(n)]
+
+
+@oracle(BENCH, "[]f64")
+def row_sums(xss):
+    return [sum(xs) for xs in xss]
+
+
+@oracle(BENCH, "[]f64")
+def row_maxima(xss):
+    return [max(xs) for xs in xss]
+
+
+@oracle(BENCH, "[]f64")
+def column_sums(xss):
+    return [sum(xs) for xs in zip(*xss)]
+
+
+@oracle(BENCH, "[]f64")
+def matrix_vector(xss, v):
+    return [sum(x * y for x, y in zip(xs, v)) for xs in xss]
