@@ -50,7 +50,7 @@ def iota (n: i64): *[n]i64 = intrinsics.iota n
 def indices [n] 't (_: [n]t): *[n]i64 = intrinsics.iota n
 
 -- | Rotation to the left: element `i` is element `i + r`, modulo the size.
-def rotate [n] 't (r: i64) (a: [n]t): [n]t =
+def rotate [n] 't (r: i64) (a: [n]t): *[n]t =
   let k = if n == 0 then 0 else #[unsafe] (r % n)
   in intrinsics.map (\i -> let j = i + k in #[unsafe] a[if j >= n then j - n else j]) (intrinsics.iota n)
 

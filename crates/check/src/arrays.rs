@@ -3,7 +3,7 @@
 use crate::checker::Checker;
 use crate::exps::node;
 use crate::infer::{Constraint, Scalars, TyState};
-use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty, VarId};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
 use crate::types::{record, sort_labels};
 use crate::unify::Sizes;
 use prim::{BinOp, Scalar, ScalarType};
@@ -275,7 +275,9 @@ impl<'a> Checker<'a> {
             }
             let value = self.exp(value);
             // The sizes of a field may change.
-            let result = self.unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&field, &value.ty));
+            let field = self.tables.resolve(&field);
+            let any_size = self.freshen(&field);
+            let result = self.unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
             if let Err(mismatch) = result {
                 let path = names.join(".");
                 let what =

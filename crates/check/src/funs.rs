@@ -25,6 +25,8 @@ pub(crate) struct FunSource<'a> {
     pub(crate) body: &'a ast::Exp,
     pub(crate) attrs: &'a [ast::Attr],
     pub(crate) top: bool,
+    /// Whether it is in scope of itself, if it has parameters.
+    pub(crate) recursive: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -216,6 +218,7 @@ impl<'a> Checker<'a> {
                         body: &fun.body,
                         attrs: &[],
                         top: false,
+                        recursive: false,
                     });
                     self.depth += 1;
                     let entry = ValueEntry {
@@ -370,11 +373,11 @@ impl<'a> Checker<'a> {
             let params = c.param_patterns(source.params, &mut bound);
             let declared = source.ret.map(|te| c.result_type(te, &params));
             let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
-            if source.top && !params.is_empty() && !shadowed {
+            if source.recursive && !params.is_empty() && !shadowed {
                 c.bind_self(source.name, var, &type_params, &params, declared.as_ref());
             }
             let body = c.exp(source.body);
-            if source.top
+            if source.recursive
                 && !params.is_empty()
                 && declared.is_none()
                 && let Some(Entry::Value(entry)) = c.env.term(source.name.name).cloned()
@@ -401,7 +404,7 @@ impl<'a> Checker<'a> {
         if params.is_empty() {
             ty = ret.ty.clone();
         }
-        self.check_size_params(&type_params, source, &params);
+        self.check_size_params(&type_params, source, &params, &ret.ty);
         self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
         let scheme = self.generalise(&type_params, &ty, source.top);
         let def = Def {
@@ -506,8 +509,12 @@ impl<'a> Checker<'a> {
         params: &[TypeParam],
         source: &FunSource<'a>,
         patterns: &[Pat],
+        ret: &Ty,
     ) {
         let mut found = Mentions::default();
+        if !patterns.is_empty() {
+            found = Mentions::of(&self.tables.resolve(ret));
+        }
         for pat in patterns {
             let ty = self.tables.resolve(&pat.ty);
             crate::subst::map_ty(&ty, &mut found);

@@ -2,7 +2,9 @@
 //!
 //! A loop is first checked as if every size of its initial values stayed the
 //! same. Where the body gives another size, that size is made a variable of the
-//! loop and the body is checked again, until the sizes agree.
+//! loop and the body is checked again, until the sizes agree. Where it then makes
+//! no sense, the body is looked at with these sizes open: those that it takes for
+//! the same become one variable.
 
 use crate::checker::{Checker, Known};
 use crate::dims::{self, Cmp};
@@ -10,8 +12,10 @@ use crate::exps::node;
 use crate::infer::{Mentions, Scalars, VarState};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use crate::unify::Sizes;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
+use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// What drives the loop, as far as it is checked outside of it.
@@ -21,6 +25,27 @@ enum Driver<'a> {
     While(&'a ast::Exp),
 }
 
+/// Where an attempt begins.
+struct Before {
+    deferred: usize,
+    wanted: usize,
+    mark: usize,
+}
+
+/// What stands for the size at a position of the loop parameter.
+#[derive(Clone)]
+enum Slot {
+    /// A variable of the loop, one for all positions with this number.
+    Variable(usize),
+    /// A size to be inferred, while the body is looked at.
+    Open,
+    /// A size from outside of the loop.
+    Known(Dim),
+}
+
+/// Slots of the positions whose sizes are not those of the initial values.
+type Slots = FxHashMap<usize, Slot>;
+
 /// One way of checking the loop.
 struct Attempt {
     pat: Pat,
@@ -28,6 +53,10 @@ struct Attempt {
     body: Exp,
     sizes: Vec<VarId>,
     param: Ty,
+    /// The size that was tried for each position that has a slot.
+    tried: Vec<(usize, Dim)>,
+    /// The size that the body gives at each position.
+    given: Vec<Dim>,
     /// Sizes, by position, that the body changes.
     varying: Vec<usize>,
 }
@@ -57,38 +86,107 @@ impl<'a> Checker<'a> {
             }
             ast::LoopForm::While(cond) => Driver::While(cond),
         };
-        let mut varying: Vec<usize> = Vec::new();
+        let mut slots = Slots::default();
+        let mut ungrouped: Option<(Slots, Vec<Diagnostic>)> = None;
         loop {
             let errors = self.diags.len();
-            let deferred = self.deferred.len();
-            let wanted = self.wanted.len();
-            let mark = self.tables.mark();
-            self.tables.speculating += 1;
-            let attempt = self.attempt_loop(source, &driver, &init, &varying);
-            self.tables.speculating -= 1;
-            let new: Vec<usize> = attempt
-                .varying
-                .iter()
-                .copied()
-                .filter(|i| !varying.contains(i))
-                .collect();
-            if new.is_empty() {
-                self.tables.commit();
-                return self.finish_loop(attempt, driver, init, span);
+            let before = self.before();
+            let attempt = self.attempt_loop(source, &driver, &init, &slots);
+            let varying = (attempt.varying.iter()).filter(|i| !slots.contains_key(i));
+            let mut next = slots.clone();
+            next.extend(varying.map(|i| (*i, Slot::Variable(*i))));
+            if next.len() == slots.len() {
+                let fits = self.is_sound_since(errors) && holds_together(&attempt, &slots);
+                if fits || slots.is_empty() {
+                    self.tables.commit();
+                    return self.finish_loop(attempt, driver, init, span);
+                }
+                let found = self.diags.split_off(errors);
+                self.back(&before);
+                let classes = match ungrouped {
+                    None => self.classes(source, &driver, &init, &slots),
+                    Some(_) => None,
+                };
+                let Some(classes) = classes else {
+                    // It is the body that is wrong, as it was found to be at first.
+                    let (slots, found) = ungrouped.unwrap_or((slots, found));
+                    let attempt = self.attempt_loop(source, &driver, &init, &slots);
+                    self.diags.truncate(errors);
+                    self.diags.extend(found);
+                    self.tables.commit();
+                    return self.finish_loop(attempt, driver, init, span);
+                };
+                ungrouped = Some((std::mem::replace(&mut next, classes), found));
             }
+            slots = next;
             // What was learnt of the types, without the sizes, is kept.
             let shape = self.tables.resolve(&attempt.param);
-            self.tables.rollback(mark);
             self.diags.truncate(errors);
-            self.deferred.truncate(deferred);
-            self.wanted.truncate(wanted);
+            self.back(&before);
             let learnt = self.freshen(&shape);
             let result = self.unifying(Sizes::Strict, span, |u| u.unify(&learnt, &init.ty));
             if let Err(mismatch) = result {
                 self.mismatch(&learnt, &init.ty, &mismatch, span, "bad initial values");
             }
-            varying.extend(new);
         }
+    }
+
+    /// Looks at the body with sizes to be inferred at all positions that have a
+    /// slot: which of them it takes for the same, or for a size from outside.
+    /// `None` if there are no such, or if it makes no sense either.
+    fn classes(
+        &mut self,
+        source: &'a ast::Loop,
+        driver: &Driver<'a>,
+        init: &Exp,
+        slots: &Slots,
+    ) -> Option<Slots> {
+        let errors = self.diags.len();
+        let before = self.before();
+        let open = slots.keys().map(|i| (*i, Slot::Open)).collect();
+        let attempt = self.attempt_loop(source, driver, init, &open);
+        let mut sound = self.is_sound_since(errors);
+        let mut found = Slots::default();
+        let mut first: Vec<(Dim, usize)> = Vec::new();
+        for (position, dim) in &attempt.tried {
+            let dim = self.tables.resolve_dim(dim);
+            let mut mentioned = Mentions::default();
+            crate::subst::map_dim(&dim, &mut mentioned);
+            let inner = |var: &VarId| self.tables.var(*var).depth > self.depth;
+            let open = matches!(&dim, Dim::Var(var) if self.tables.is_open(*var));
+            let slot = if open {
+                let known = first.iter().find(|(other, _)| *other == dim);
+                let class = known.map_or(*position, |(_, class)| *class);
+                first.push((dim, class));
+                Slot::Variable(class)
+            } else {
+                sound &= !mentioned.dims.iter().any(inner);
+                Slot::Known(dim)
+            };
+            found.insert(*position, slot);
+        }
+        self.diags.truncate(errors);
+        self.back(&before);
+        let new = found
+            .iter()
+            .any(|(i, slot)| !matches!(slot, Slot::Variable(class) if class == i));
+        (sound && new).then_some(found)
+    }
+
+    /// Where an attempt begins, to come back to it.
+    fn before(&mut self) -> Before {
+        Before {
+            deferred: self.deferred.len(),
+            wanted: self.wanted.len(),
+            mark: self.tables.mark(),
+        }
+    }
+
+    /// Undoes an attempt, but for what it reported.
+    fn back(&mut self, before: &Before) {
+        self.tables.rollback(before.mark);
+        self.deferred.truncate(before.deferred);
+        self.wanted.truncate(before.wanted);
     }
 
     fn attempt_loop(
@@ -96,26 +194,39 @@ impl<'a> Checker<'a> {
         source: &'a ast::Loop,
         driver: &Driver<'a>,
         init: &Exp,
-        varying: &[usize],
+        slots: &Slots,
     ) -> Attempt {
-        self.scoped(|c| {
+        self.tables.speculating += 1;
+        let attempt = self.scoped(|c| {
             let start = c.tables.resolve(&init.ty);
             let mut sizes = Vec::new();
+            let mut variables: FxHashMap<usize, VarId> = FxHashMap::default();
+            let mut tried = Vec::new();
             let mut position = 0;
             let param = replace_dims(&start, &mut |dim| {
                 let here = position;
                 position += 1;
-                if !varying.contains(&here) {
-                    return dim.clone();
-                }
-                let name = match dim {
-                    Dim::Var(var) => Arc::clone(&c.tables.var(*var).name),
-                    _ => Arc::from("k"),
+                let new = match slots.get(&here) {
+                    None => return dim.clone(),
+                    Some(Slot::Known(dim)) => dim.clone(),
+                    Some(Slot::Open) => c.fresh_dim("k"),
+                    Some(Slot::Variable(class)) => {
+                        let name = match dim {
+                            Dim::Var(var) => Arc::clone(&c.tables.var(*var).name),
+                            _ => Arc::from("k"),
+                        };
+                        let var = *variables.entry(*class).or_insert_with(|| {
+                            let var = c.tables.new_var(name, VarState::Value, c.depth);
+                            sizes.push(var);
+                            var
+                        });
+                        Dim::Var(var)
+                    }
                 };
-                let var = c.tables.new_var(name, VarState::Value, c.depth);
-                sizes.push(var);
-                Dim::Var(var)
+                tried.push((here, new.clone()));
+                new
             });
+            c.unify_initial(init, &start, slots);
             let mut bound = Vec::new();
             let pat = c.pat(&source.pat, &mut bound);
             c.unify_loop_pattern(&pat, &param);
@@ -153,6 +264,19 @@ impl<'a> Checker<'a> {
             };
             let body = c.exp(&source.body);
             let span = body.span;
+            let looking = slots.values().any(|slot| matches!(slot, Slot::Open));
+            if looking {
+                return Attempt {
+                    pat,
+                    form,
+                    body,
+                    sizes,
+                    param,
+                    tried,
+                    given: Vec::new(),
+                    varying: Vec::new(),
+                };
+            }
             let result = c.unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&param, &body.ty));
             if let Err(mismatch) = result {
                 let what = "Loop body does not have expected type, that of the loop parameter";
@@ -162,15 +286,52 @@ impl<'a> Checker<'a> {
             let found = c.tables.resolve(&body.ty);
             let mut varying = Vec::new();
             compare_sizes(&expected, &found, &mut 0, &mut varying);
+            let mut given = Vec::new();
+            replace_dims(&found, &mut |dim| {
+                given.push(dim.clone());
+                dim.clone()
+            });
             Attempt {
                 pat,
                 form,
                 body,
                 sizes,
                 param,
+                tried,
+                given,
                 varying,
             }
-        })
+        });
+        self.tables.speculating -= 1;
+        attempt
+    }
+
+    /// Initial sizes that share a slot are the same.
+    fn unify_initial(&mut self, init: &Exp, start: &Ty, slots: &Slots) {
+        let shared = |(i, slot): (&usize, &Slot)| match slot {
+            Slot::Variable(class) => class != i,
+            Slot::Known(_) => true,
+            Slot::Open => false,
+        };
+        if !slots.iter().any(shared) {
+            return;
+        }
+        let mut open: FxHashMap<usize, Dim> = FxHashMap::default();
+        let mut position = 0;
+        let expected = replace_dims(start, &mut |dim| {
+            let slot = slots.get(&position);
+            position += 1;
+            match slot {
+                None | Some(Slot::Open) => dim.clone(),
+                Some(Slot::Known(dim)) => dim.clone(),
+                Some(Slot::Variable(class)) => {
+                    let new = || self.fresh_dim("k");
+                    open.entry(*class).or_insert_with(new).clone()
+                }
+            }
+        });
+        let what = "Initial loop values do not have expected type";
+        self.unify(&expected, &init.ty, init.span, what);
     }
 
     /// The pattern's types against those of the parameters. A size in the
@@ -200,6 +361,8 @@ impl<'a> Checker<'a> {
             body,
             sizes,
             param,
+            tried: _,
+            given: _,
             varying: _,
         } = attempt;
         // Attempts have a placeholder where the bound or the array goes.
@@ -288,6 +451,23 @@ impl<'a> Checker<'a> {
     pub(crate) fn freshen(&mut self, ty: &Ty) -> Ty {
         replace_dims(ty, &mut |_| self.fresh_dim("d"))
     }
+}
+
+/// Whether the body keeps sizes from outside of the loop as they are, and gives
+/// the same size for all positions that share a variable.
+fn holds_together(attempt: &Attempt, slots: &Slots) -> bool {
+    let mut given: FxHashMap<usize, &Dim> = FxHashMap::default();
+    attempt
+        .given
+        .iter()
+        .enumerate()
+        .all(|(i, dim)| match slots.get(&i) {
+            None | Some(Slot::Open) => true,
+            Some(Slot::Known(_)) => !attempt.varying.contains(&i),
+            Some(Slot::Variable(class)) => {
+                dims::compare(given.entry(*class).or_insert(dim), dim) != Cmp::Different
+            }
+        })
 }
 
 /// The type with each size of its arrays, in order, replaced.

@@ -7,6 +7,7 @@
 use crate::checker::Checker;
 use crate::env::{Entry, Env, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
 use crate::funs::FunSource;
+use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -125,6 +126,9 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// A definition. Since release 0.27 of the language a function is in scope of
+    /// itself; before, its name meant what it meant outside. Where that alone makes
+    /// sense, a program may still rely on it.
     fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
         let text = self.name(bind.name.name);
         if matches!(&*text, "&&" | "||") {
@@ -134,32 +138,17 @@ impl<'a> Checker<'a> {
                 format!("the operator \"{text}\" cannot be defined"),
             );
         }
-        let source = FunSource {
-            name: &bind.name,
-            type_params: &bind.type_params,
-            params: &bind.params,
-            ret: bind.ret.as_ref(),
-            body: &bind.body,
-            attrs,
-            top: true,
-        };
         let errors = self.diags.len();
-        self.wanted.clear();
-        self.sections.clear();
-        let (mut def, scheme) = self.function(&source);
-        let keyword = bind.keyword == ast::ValKeyword::Entry || &*text == "main";
-        def.entry = self.in_root && keyword;
-        self.check_literals();
-        self.finish_def(&mut def);
-        self.report_too_large(bind.name.span);
-        if self.is_sound_since(errors) {
-            self.check_wanted(&def);
-            self.check_causality(&def);
-            self.check_matches(&def);
-            self.check_recursion(&def, bind);
-            self.check_equality(&def);
-            if !self.in_prelude {
-                self.check_consumption(&def);
+        let shadows = self.env.term(bind.name.name).is_some();
+        let (mut def, mut scheme) = self.definition(bind, attrs, true);
+        if shadows && !bind.params.is_empty() && !self.is_sound_since(errors) {
+            let found = self.diags.split_off(errors);
+            let other = self.definition(bind, attrs, false);
+            if self.is_sound_since(errors) {
+                (def, scheme) = other;
+            } else {
+                self.diags.truncate(errors);
+                self.diags.extend(found);
             }
         }
         let ty = self.settled_ty(&scheme.ty);
@@ -177,6 +166,47 @@ impl<'a> Checker<'a> {
         self.defs.push(def);
         self.tables.commit();
         entry
+    }
+
+    /// A definition and its type, by itself; `recursive`: in scope of itself if it
+    /// is a function.
+    fn definition(
+        &mut self,
+        bind: &'a ast::ValBind,
+        attrs: &'a [ast::Attr],
+        recursive: bool,
+    ) -> (Def, Scheme) {
+        let source = FunSource {
+            name: &bind.name,
+            type_params: &bind.type_params,
+            params: &bind.params,
+            ret: bind.ret.as_ref(),
+            body: &bind.body,
+            attrs,
+            top: true,
+            recursive,
+        };
+        let errors = self.diags.len();
+        self.wanted.clear();
+        self.sections.clear();
+        let (mut def, scheme) = self.function(&source);
+        let is_main = &*self.name(bind.name.name) == "main";
+        let keyword = bind.keyword == ast::ValKeyword::Entry || is_main;
+        def.entry = self.in_root && keyword;
+        self.check_literals();
+        self.finish_def(&mut def);
+        self.report_too_large(bind.name.span);
+        if self.is_sound_since(errors) {
+            self.check_wanted(&def);
+            self.check_causality(&def);
+            self.check_matches(&def);
+            self.check_recursion(&def, bind);
+            self.check_equality(&def);
+            if !self.in_prelude {
+                self.check_consumption(&def);
+            }
+        }
+        (def, scheme)
     }
 
     // ---------------------------------------------------------------- modules
