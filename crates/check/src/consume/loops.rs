@@ -1,7 +1,8 @@
 //! Loops: which parameters are consumed, and what comes out.
 //!
-//! A parameter is consumed if its type says so, unless each next value is new and
-//! the body consumes none; if the body consumes it; or if the body gives it as the
+//! A parameter is consumed if its type says so (unless it is one of several arrays,
+//! its next value is new, and the body does not consume it: the reference compiler
+//! takes such programs), if the body consumes it, or if the body gives it as the
 //! next value of one that is. Its initial value is then
 //! consumed before the loop, so neither the rest of the loop nor what follows may
 //! use it, and the body must give a value that shares with nothing else.
@@ -103,6 +104,7 @@ impl Consume<'_> {
         let (param, init, next) = (leaves(param), leaves(init), leaves(next));
         let own: FxHashSet<Root> =
             (param.iter().flat_map(|(roots, _)| roots.iter().copied())).collect();
+        let alone = param.iter().filter(|(roots, _)| !roots.is_empty()).count() < 2;
         let is_old = |root: &Root| root.0 < self.barrier || own.contains(root);
         param
             .into_iter()
@@ -110,7 +112,7 @@ impl Consume<'_> {
             .map(|((own, unique), ((init, _), (next, _)))| {
                 let own = own.first().copied();
                 let info = own.and_then(|root| self.roots.get(root.0 as usize));
-                let asked = unique && next.iter().any(is_old);
+                let asked = unique && (alone || next.iter().any(is_old));
                 let consumed = asked || info.is_some_and(|info| info.consumed.is_some());
                 Part {
                     own,
