@@ -78,3 +78,11 @@ listed(BEYOND, "identity", ["i32"], sum)
 listed(BEYOND, "descending", ["[]i32"], lambda xs, i, j: [xs[k] for k in range(i, j, -1)])
 listed(BEYOND, "rotated", ["[][]i32"], lambda xss, r: [
     xss[(i + r) % len(xss)] for i in range(len(xss))] or Empty(shape_of(xss, 2)))
+
+
+@oracle("tests/programs/failures/relied_on.fut", "i64")
+def known_element(xs):
+    acc, elements = 0, [15] * len(xs)
+    for _ in range(4):
+        acc += 16 + len(xs) + elements[acc % 5]
+    return acc

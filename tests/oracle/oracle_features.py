@@ -435,3 +435,8 @@ def smallest_rows(matrices):
 @oracle(UNIQUENESS, "[]i32", "[][]i32")
 def changed_copy(i, rows):
     return [-1] + rows[i][1:], rows
+
+
+@oracle(FUNCTIONS, "[]i64")
+def tabled(xs):
+    return [i * sum(3 * j for j in range(i % 100)) for i in xs]

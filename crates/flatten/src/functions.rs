@@ -42,7 +42,14 @@ pub fn flatten(program: Program<Soacs>) -> Result<Program<Segs>, PassError> {
         .iter()
         .map(|f| (f.name.clone(), summary(&f.body)))
         .collect();
-    let parallel = Parallel(parallel_functions(&calls));
+    let mut parallel = parallel_functions(&calls);
+    // A constant is computed once, outside, wherever it is named.
+    for function in &program.functions {
+        if function.kind == FunKind::Constant {
+            parallel.remove(&function.name);
+        }
+    }
+    let parallel = Parallel(parallel);
     let by_name: FxHashMap<FunName, usize> = program
         .functions
         .iter()

@@ -134,3 +134,15 @@ entry folds (xs: []i32) : (i32, i32, bool, bool) =
   , all (> 0) xs
   , any (> 3) xs
   )
+
+def table = map (* 3) (iota 100)
+
+#[noinline]
+def below (i: i64) = i64.sum (map (\j -> table[j] * i) (iota (i % 100)))
+
+-- A constant array, read by a function that parallel code calls.
+-- ==
+-- entry: tabled
+-- input { [0i64, 1i64, 2i64, 57i64, 250i64] }
+-- output { [0i64, 0i64, 6i64, 272916i64, 918750i64] }
+entry tabled (xs: []i64) : []i64 = map below xs

@@ -54,7 +54,7 @@ impl Tree {
     pub fn read(root: &Path) -> Result<Self, String> {
         let mut tree = Self { files: Vec::new() };
         tree.add_folder(root, "", |name, is_folder| {
-            !is_folder || FOLDERS.contains(&name)
+            name != ".git" && (!is_folder || FOLDERS.contains(&name))
         })?;
         tree.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(tree)
