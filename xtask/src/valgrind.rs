@@ -16,6 +16,9 @@ use harness::programs::{find, first_line, in_parallel, ours};
 use std::path::Path;
 use std::time::Duration;
 
+/// A thread of a context may hold so many bytes before it reports them, so that a
+/// limit below is noticed too late.
+const UNNOTICED: u64 = 64 << 10;
 /// A run under valgrind that takes longer hangs.
 const LIMIT: Duration = Duration::from_mins(3);
 /// The exit code with which valgrind says that it found something.
@@ -127,7 +130,7 @@ fn cases(spec: &Spec, folder: &Path, executable: &str) -> Result<usize, Vec<Stri
                 }
                 verdict(case, native, folder)
             }));
-            if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > 1) {
+            if let Some(peak) = peak(executable, entry, stdin).filter(|peak| *peak > UNNOTICED) {
                 let limit = format!("--memory-limit={}", peak / 2);
                 note(checked(executable, entry, &[&limit], stdin).and_then(in_vain));
             }
