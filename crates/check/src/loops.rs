@@ -97,7 +97,10 @@ impl<'a> Checker<'a> {
             next.extend(varying.map(|i| (*i, Slot::Variable(*i))));
             if next.len() == slots.len() {
                 let fits = self.is_sound_since(errors) && holds_together(&attempt, &slots);
-                if fits || slots.is_empty() {
+                let found = self.diags.get(errors..).unwrap_or_default();
+                // Other errors stay, whatever the sizes are.
+                let other = ungrouped.is_none() && !found.iter().all(is_about_sizes);
+                if fits || other || slots.is_empty() {
                     self.tables.commit();
                     return self.finish_loop(attempt, driver, init, span);
                 }
@@ -451,6 +454,17 @@ impl<'a> Checker<'a> {
     pub(crate) fn freshen(&mut self, ty: &Ty) -> Ty {
         replace_dims(ty, &mut |_| self.fresh_dim("d"))
     }
+}
+
+/// Whether other sizes of loop parameters might do away with an error.
+fn is_about_sizes(diag: &Diagnostic) -> bool {
+    let ids = [
+        "size-mismatch",
+        "ambiguous-size",
+        "size-out-of-scope",
+        "existential-size",
+    ];
+    ids.contains(&diag.id)
 }
 
 /// Whether the body keeps sizes from outside of the loop as they are, and gives

@@ -44,13 +44,14 @@ pub(crate) fn screma(
     }
     ctx.note_across(&s.inputs);
     let place = Place::Inside;
-    let least = match decomp::inside(&s.map.body, &s.reduces) {
-        Some(decomp) if reads_rows(ctx, &s) => least(decomp),
+    let decomp = match decomp::inside(&s.map.body, &s.reduces) {
+        Some(decomp) if reads_rows(ctx, &s) => decomp,
         _ => return screma_loop(ctx, pat, &aux, s, place, out),
     };
+    let least = least(decomp);
     let size = match s.width {
         Dim::Const(n) if n < least => return screma_loop(ctx, pat, &aux, s, place, out),
-        Dim::Const(_) => return segred(ctx, pat, aux, s, out),
+        Dim::Const(_) => return segred(ctx, pat, aux, s, decomp, out),
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
@@ -67,7 +68,7 @@ pub(crate) fn screma(
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    segred(ctx, long.clone(), aux.clone(), s, &mut then_stms)?;
+    segred(ctx, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
     screma_loop(ctx, short.clone(), &aux, copy, place, &mut else_stms)?;
     let exp = Exp::If {
         cond,
@@ -120,10 +121,9 @@ fn segred(
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     s: Screma,
+    decomp: Decomp,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let decomp = decomp::inside(&s.map.body, &s.reduces)
-        .ok_or_else(|| PassError::bug("a reduction that lanes do not share"))?;
     let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
     let operators = parallel::operators(ctx, s.reduces)?;
     let op = SegOp::Seg {

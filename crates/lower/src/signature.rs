@@ -17,6 +17,10 @@ impl Lower<'_> {
         env: &Rc<Env>,
         sizes: &mut Vec<(Name, SizeFrom)>,
     ) -> Res<LTy> {
+        let mut part = |ty: &Ty, found: &LTy| self.abstract_sizes(ty, found, env, sizes);
+        if let Some(new) = arg.with_parts(ty, &mut part) {
+            return new;
+        }
         let mut fresh = |s: &mut Self| {
             let name = s.f.fresh_size();
             sizes.push((name, SizeFrom::Args));
@@ -43,33 +47,6 @@ impl Lower<'_> {
                     self.abstract_sizes(&array.elem, &found.1, env, sizes)?,
                 )
             }
-            (Ty::Tuple(parts), LTy::Tuple(found)) => LTy::Tuple(
-                parts
-                    .iter()
-                    .zip(found.iter())
-                    .map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes))
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Record(fields), LTy::Record(found)) => LTy::Record(
-                fields
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, ty), (_, found))| {
-                        Ok((l.clone(), self.abstract_sizes(ty, found, env, sizes)?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Sum(constrs), LTy::Sum(found)) => LTy::Sum(
-                constrs
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, tys), (_, found))| {
-                        let tys = tys.iter().zip(found.iter());
-                        let tys = tys.map(|(ty, found)| self.abstract_sizes(ty, found, env, sizes));
-                        Ok((l.clone(), tys.collect::<Res<_>>()?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
             (Ty::Var(var), _) => match env.get_type(*var) {
                 Some(ty) => ty,
                 None => return self.bug("a type variable without a type"),

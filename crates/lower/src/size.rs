@@ -120,38 +120,15 @@ impl Lower<'_> {
         env: &Rc<Env>,
         strict: bool,
     ) -> Res<LTy> {
+        let mut part = |ty: &Ty, found: &LTy| self.target(ty, found, env, strict);
+        if let Some(new) = actual.with_parts(ty, &mut part) {
+            return new;
+        }
         Ok(match (ty, actual) {
             (Ty::Array(array), LTy::Array(found)) => {
                 let size = self.target_dim(&array.dim, found.0, env, strict)?;
                 LTy::array(size, self.target(&array.elem, &found.1, env, strict)?)
             }
-            (Ty::Tuple(parts), LTy::Tuple(found)) => LTy::Tuple(
-                parts
-                    .iter()
-                    .zip(found.iter())
-                    .map(|(ty, found)| self.target(ty, found, env, strict))
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Record(fields), LTy::Record(found)) => LTy::Record(
-                fields
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, ty), (_, found))| {
-                        Ok((l.clone(), self.target(ty, found, env, strict)?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
-            (Ty::Sum(constrs), LTy::Sum(found)) => LTy::Sum(
-                constrs
-                    .iter()
-                    .zip(found.iter())
-                    .map(|((l, tys), (_, found))| {
-                        let tys = tys.iter().zip(found.iter());
-                        let tys = tys.map(|(ty, found)| self.target(ty, found, env, strict));
-                        Ok((l.clone(), tys.collect::<Res<_>>()?))
-                    })
-                    .collect::<Res<_>>()?,
-            ),
             (Ty::Abstract(_, args), LTy::Acc(acc)) => {
                 // Binds the sizes that the array's type mentions.
                 if let [array] = args.types.as_slice() {

@@ -80,6 +80,42 @@ impl Leaf {
 }
 
 impl LTy {
+    /// This tuple, record or sum with what `f` makes of each part, which it gets with
+    /// the same part of a source type; `None` for other types.
+    pub(crate) fn with_parts<E>(
+        &self,
+        ty: &tast::Ty,
+        f: &mut dyn FnMut(&tast::Ty, &Self) -> Result<Self, E>,
+    ) -> Option<Result<Self, E>> {
+        Some(match (ty, self) {
+            (tast::Ty::Tuple(parts), Self::Tuple(found)) => {
+                let parts = parts.iter().zip(found.iter());
+                parts
+                    .map(|(ty, part)| f(ty, part))
+                    .collect::<Result<_, E>>()
+                    .map(Self::Tuple)
+            }
+            (tast::Ty::Record(fields), Self::Record(found)) => {
+                let fields = fields.iter().zip(found.iter());
+                let fields = fields.map(|((l, ty), (_, part))| Ok((l.clone(), f(ty, part)?)));
+                fields.collect::<Result<_, E>>().map(Self::Record)
+            }
+            (tast::Ty::Sum(constrs), Self::Sum(found)) => {
+                let constrs = constrs.iter().zip(found.iter());
+                let constrs = constrs.map(|((l, tys), (_, parts))| {
+                    let tys = tys.iter().zip(parts.iter());
+                    Ok((
+                        l.clone(),
+                        tys.map(|(ty, part)| f(ty, part))
+                            .collect::<Result<_, E>>()?,
+                    ))
+                });
+                constrs.collect::<Result<_, E>>().map(Self::Sum)
+            }
+            _ => return None,
+        })
+    }
+
     pub(crate) fn array(size: Size, elem: Self) -> Self {
         Self::Array(Rc::new((size, elem)))
     }
