@@ -63,6 +63,7 @@ listed(SIZES, "filters", ["[]i32"], lambda xs: [
 listed(SIZES, "range", ["[]i64"], lambda a, b, c: list(range(a, c + 1, b - a)))
 listed(SIZES, "irregular", ["[][]i64"], lambda sizes: [list(range(k)) for k in sizes])
 listed(SIZES, "taken", ["[]i32"], lambda xs, k: xs[:k])
+listed(SIZES, "negative_inside", ["[]i64"], lambda n: list(range(n)))
 
 listed(ASSERTIONS, "positive", ["i32"], lambda x: x)
 listed(ASSERTIONS, "each", ["[]i32"], lambda xs: [2 * x for x in xs])

@@ -38,6 +38,7 @@ impl Compiler {
             cpu: self.cpu.clone(),
             strict_floats: self.fp == "strict",
             fuel: self.fuel,
+            llvm_level: defaults.llvm_level,
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,

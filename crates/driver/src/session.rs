@@ -22,6 +22,8 @@ pub struct Options {
     pub fuel: Option<u64>,
     /// How many vector lanes loops get.
     pub lanes: Mode,
+    /// How much LLVM optimises: 0 to 3.
+    pub llvm_level: u8,
     /// Whether the invariants of the IR are checked after every pass.
     pub verify: bool,
     /// Whether objects get a `main`.
@@ -35,6 +37,7 @@ impl Default for Options {
             strict_floats: false,
             fuel: None,
             lanes: Mode::Auto,
+            llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
         }
@@ -215,8 +218,8 @@ impl Session {
         };
         let options = llvm::Options {
             cpu: self.options.cpu.clone(),
+            opt_level: self.options.llvm_level,
             executable: self.options.executable,
-            ..llvm::Options::default()
         };
         Ok(llvm::compile(&program, &options)?)
     }

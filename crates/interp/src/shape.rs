@@ -145,7 +145,7 @@ impl Machine<'_> {
     fn fit_type(&mut self, ty: &CTy, known: &RTy, mode: Mode) -> Res<bool> {
         match (ty, known) {
             (CTy::Array(dim, elem), RTy::Array(actual, inner)) => {
-                let fits = *actual < 0 || self.fit_dim(dim, *actual, mode)?;
+                let fits = *actual == UNKNOWN || self.fit_dim(dim, *actual, mode)?;
                 Ok(fits && self.fit_type(elem, inner, mode)?)
             }
             (CTy::Tuple(tys) | CTy::Record(_, tys), RTy::Tuple(parts) | RTy::Record(_, parts)) => {
@@ -223,7 +223,7 @@ fn static_fit(ty: &RTy, value: &Val) -> bool {
 fn fit_known(ty: &RTy, array: &Array, at: usize) -> bool {
     match (ty, array.shape.get(at)) {
         (RTy::Array(dim, elem), Some(actual)) => {
-            (*dim < 0 || dim == actual) && fit_known(elem, array, at + 1)
+            (*dim == UNKNOWN || dim == actual) && fit_known(elem, array, at + 1)
         }
         (_, Some(_)) => true,
         (ty, None) => match &array.data {
@@ -238,7 +238,9 @@ fn fit_known(ty: &RTy, array: &Array, at: usize) -> bool {
 
 fn types_fit(wanted: &RTy, found: &RTy) -> bool {
     match (wanted, found) {
-        (RTy::Array(x, a), RTy::Array(y, b)) => (*x < 0 || *y < 0 || x == y) && types_fit(a, b),
+        (RTy::Array(x, a), RTy::Array(y, b)) => {
+            (*x == UNKNOWN || *y == UNKNOWN || x == y) && types_fit(a, b)
+        }
         (RTy::Tuple(xs) | RTy::Record(_, xs), RTy::Tuple(ys) | RTy::Record(_, ys)) => {
             xs.iter().zip(ys).all(|(x, y)| types_fit(x, y))
         }
@@ -297,7 +299,7 @@ pub fn push_type(ty: &RTy, out: &mut String) {
     match ty {
         RTy::Scalar(ty) => out.push_str(ty.name()),
         RTy::Array(dim, elem) => {
-            if *dim < 0 {
+            if *dim == UNKNOWN {
                 out.push_str("[]");
             } else {
                 push_shape(&[*dim], out);

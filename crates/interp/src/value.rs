@@ -81,7 +81,7 @@ pub enum Data {
 pub enum RTy {
     /// A scalar type.
     Scalar(ScalarType),
-    /// An array; the dimension is negative where it is not known.
+    /// An array; the dimension is [`UNKNOWN`] where it is not known.
     Array(i64, Rc<RTy>),
     /// A tuple.
     Tuple(Vec<Rc<RTy>>),
@@ -96,7 +96,7 @@ pub enum RTy {
 }
 
 /// A size that is not known.
-pub const UNKNOWN: i64 = -1;
+pub const UNKNOWN: i64 = i64::MIN;
 
 /// A function value.
 #[derive(Debug)]

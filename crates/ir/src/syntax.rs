@@ -102,11 +102,22 @@ impl Dim {
     }
 
     /// The dimension that an `i64` operand stands for; `None` for other constants.
+    /// A negative constant stands for zero: a check has failed where it is used,
+    /// and nothing has that size.
     pub const fn from_atom(atom: Atom) -> Option<Self> {
         match atom {
             Atom::Var(name) => Some(Self::Var(name)),
-            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n)),
+            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n).not_negative()),
             Atom::Const(_) => None,
+        }
+    }
+
+    /// The dimension, zero for a negative constant.
+    #[must_use]
+    pub const fn not_negative(self) -> Self {
+        match self {
+            Self::Const(n) if n < 0 => Self::Const(0),
+            dim => dim,
         }
     }
 }

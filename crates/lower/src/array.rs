@@ -1,7 +1,7 @@
 //! Built-in functions on arrays that take no function, and array literals.
 
 use crate::size::{Mismatch, join, number, shape_text, text};
-use crate::types::{LTy, Size};
+use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::intrinsics::ArrayFun;
@@ -124,7 +124,7 @@ impl Lower<'_> {
         };
         let msg = vec![text(msg[0]), number(atom), text(msg[1])];
         let cert = self.f.assert(ok, msg);
-        match Dim::from_atom(atom) {
+        match size_of(atom) {
             Some(dim) => Ok((dim, cert)),
             None => self.bug("a size of another type"),
         }
@@ -187,7 +187,7 @@ impl Lower<'_> {
         let (Some(n), Some(m)) = (xs.dim.atom(), inner.0.and_then(Dim::atom)) else {
             return self.bug("an array without sizes");
         };
-        let Some(dim) = Dim::from_atom(self.f.mul(n, m)) else {
+        let Some(dim) = size_of(self.f.mul(n, m)) else {
             return self.bug("a size");
         };
         let leaves = self.reshape(&xs, 2, &[dim], None);
@@ -209,10 +209,10 @@ impl Lower<'_> {
         let mut msg = vec![text("Cannot unflatten array of shape ")];
         shape_text(&[Some(xs.dim)], &mut msg);
         msg.push(text(" to array of shape "));
-        shape_text(&[Dim::from_atom(n), Dim::from_atom(m)], &mut msg);
+        shape_text(&[size_of(n), size_of(m)], &mut msg);
         msg.push(text("."));
         let cert = self.f.assert(ok, join(msg));
-        let (Some(n), Some(m)) = (Dim::from_atom(n), Dim::from_atom(m)) else {
+        let (Some(n), Some(m)) = (size_of(n), size_of(m)) else {
             return self.bug("sizes of another type");
         };
         let leaves = self.reshape(&xs, 1, &[n, m], cert);
@@ -229,7 +229,7 @@ impl Lower<'_> {
             xs.dim.atom().unwrap_or(Atom::i64(0)),
             ys.dim.atom().unwrap_or(Atom::i64(0)),
         );
-        let Some(width) = Dim::from_atom(self.f.add(n, m)) else {
+        let Some(width) = size_of(self.f.add(n, m)) else {
             return self.bug("a size");
         };
         let mut leaves = Vec::new();

@@ -12,7 +12,7 @@
 //! part of the shape. Functions that grow from call to call have no end of
 //! shapes; they are refused.
 
-use crate::types::LTy;
+use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::{
@@ -139,7 +139,7 @@ impl Lower<'_> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match value {
             Value::Scalar(atom, ScalarType::I64) => {
                 parts.text("i");
-                let dim = Dim::from_atom(*atom).map(|dim| parts.dim(dim, false));
+                let dim = size_of(*atom).map(|dim| parts.dim(dim, false));
                 let atom = dim.and_then(Dim::atom).unwrap_or(*atom);
                 Ok(Value::Scalar(atom, ScalarType::I64))
             }

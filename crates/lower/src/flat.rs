@@ -4,7 +4,7 @@
 //! update it gets a copy. All of its rows are in bounds, or it is empty.
 
 use crate::size::{Mismatch, join, number, shape_text, text};
-use crate::types::LTy;
+use crate::types::{LTy, size_of};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
 use ir::{Atom, BasicOp, Dim, Name};
@@ -25,7 +25,7 @@ impl Lower<'_> {
         let cert = self.flat_bounds(xs.dim, offset, &pairs)?;
         let mut view = Vec::with_capacity(pairs.len());
         for (count, stride) in pairs {
-            let Some(count) = Dim::from_atom(count) else {
+            let Some(count) = size_of(count) else {
                 return self.bug("a size of another type");
             };
             view.push((count, stride));

@@ -11,7 +11,7 @@ use crate::pattern::consumed_leaves;
 use crate::signature::{ext_size, gives_function, uniqueness};
 use crate::size::Mismatch;
 use crate::state::Fun;
-use crate::types::LTy;
+use crate::types::{LTy, size_of};
 use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
@@ -169,7 +169,7 @@ impl Lower<'_> {
         let mut given = instance.leaves.iter();
         for arg in &plain {
             for atom in arg.atoms() {
-                if let (Some(name), Some(dim)) = (given.next(), Dim::from_atom(atom)) {
+                if let (Some(name), Some(dim)) = (given.next(), size_of(atom)) {
                     sizes.insert(*name, dim);
                 }
             }

@@ -1,7 +1,7 @@
 //! Indexing, slicing and in-place updates, with their bounds checks.
 
 use crate::size::{Mismatch, join, number, shape_text, text};
-use crate::types::{LTy, Size};
+use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{Bind, Exp, ExpKind, Index, PatKind};
@@ -339,7 +339,7 @@ impl Lower<'_> {
                 (start, step, count, self.f.and(moves, fits))
             }
         };
-        let Some(count) = Dim::from_atom(count) else {
+        let Some(count) = size_of(count) else {
             return self.bug("a slice's length");
         };
         Ok((

@@ -51,6 +51,7 @@ mod value;
 use check::tast::{Def, Program, VarId};
 use constant::Constant;
 use function::Instance;
+use ir::walk::VisitMut;
 use ir::{Function, Soacs};
 use place::Places;
 use rustc_hash::FxHashMap;
@@ -152,11 +153,24 @@ pub fn lower(
         .ids()
         .filter_map(|id| sources.get(id).map(|file| Arc::from(file.name())))
         .collect();
+    let mut functions = lower.functions;
+    for function in &mut functions {
+        VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
+    }
     Ok(ir::Program {
         files,
         entries,
-        functions: lower.functions,
+        functions,
     })
+}
+
+/// Makes constant sizes that are negative zero: their checks fail.
+struct NotNegative;
+
+impl VisitMut<Soacs> for NotNegative {
+    fn dim(&mut self, dim: &mut ir::Dim) {
+        *dim = dim.not_negative();
+    }
 }
 
 impl Lower<'_> {

@@ -6,7 +6,7 @@
 //! iteration. Copies are made where they are not.
 
 use crate::size::Mismatch;
-use crate::types::LTy;
+use crate::types::{LTy, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Exp, LoopForm, Pat, Ty, VarId};
@@ -163,7 +163,7 @@ impl Lower<'_> {
         joined = param_ty.zip_sizes(&joined, &mut |param, found| match param {
             Some(Dim::Var(name)) if size_params.iter().any(|p| p.name == name) => {
                 let atom = found.and_then(Dim::atom).unwrap_or(Atom::i64(0));
-                Dim::from_atom(*next_sizes.entry(name).or_insert(atom))
+                size_of(*next_sizes.entry(name).or_insert(atom))
             }
             param => param,
         });

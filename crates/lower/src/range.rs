@@ -1,12 +1,12 @@
 //! Ranges: `start..second...end` and its kin.
 
 use crate::size::{join, text};
-use crate::types::LTy;
+use crate::types::{LTy, size_of};
 use crate::value::Value;
 use crate::{Lower, Res};
 use check::tast::RangeKind;
 use ir::syntax::MsgPart;
-use ir::{Atom, BasicOp, Dim};
+use ir::{Atom, BasicOp};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, ScalarType};
 
 impl Lower<'_> {
@@ -94,7 +94,7 @@ impl Lower<'_> {
                 }
             }),
         };
-        let Some(count) = Dim::from_atom(count) else {
+        let Some(count) = size_of(count) else {
             return self.bug("a range's length");
         };
         let op = BasicOp::Iota {

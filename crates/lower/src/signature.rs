@@ -1,7 +1,7 @@
 //! Types of core functions' parameters and results.
 
 use crate::function::SizeFrom;
-use crate::types::{LTy, Size};
+use crate::types::{LTy, Size, size_of};
 use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Ty, Uniq};
@@ -31,9 +31,7 @@ impl Lower<'_> {
                 let size = match &array.dim {
                     tast::Dim::Const(n) => Dim::Const(*n),
                     tast::Dim::Var(var) => match env.get(*var) {
-                        Some(Value::Scalar(atom, _)) => {
-                            Dim::from_atom(atom).unwrap_or(Dim::Const(0))
-                        }
+                        Some(Value::Scalar(atom, _)) => size_of(atom).unwrap_or(Dim::Const(0)),
                         _ => {
                             let size = fresh(self);
                             env.bind(*var, Value::size(size));

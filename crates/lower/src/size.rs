@@ -5,7 +5,7 @@
 //! be another operand than it is, [`Lower::coerce`] emits a check that they are
 //! equal and a coercion under its certificate.
 
-use crate::types::{LTy, Size};
+use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Ty, VarId};
@@ -79,16 +79,14 @@ impl Lower<'_> {
                 let x = self.resolve_dim(&args.0, env, mask)?.and_then(Dim::atom);
                 let y = self.resolve_dim(&args.1, env, mask)?.and_then(Dim::atom);
                 match (x, y) {
-                    (Some(x), Some(y)) => {
-                        Dim::from_atom(self.checked_binary(*op, ScalarType::I64, x, y))
-                    }
+                    (Some(x), Some(y)) => size_of(self.checked_binary(*op, ScalarType::I64, x, y)),
                     _ => None,
                 }
             }
             // A size may mention what is not in scope here.
             tast::Dim::Exp(exp) if !self.in_scope(exp, env) => None,
             tast::Dim::Exp(exp) => match self.eval(exp, env)? {
-                Value::Scalar(atom, _) => Dim::from_atom(atom),
+                Value::Scalar(atom, _) => size_of(atom),
                 _ => None,
             },
         })
@@ -97,13 +95,13 @@ impl Lower<'_> {
     fn size_var(&mut self, var: VarId, env: &Rc<Env>) -> Res<Size> {
         if let Some(value) = env.get(var) {
             return Ok(match value {
-                Value::Scalar(atom, _) => Dim::from_atom(atom),
+                Value::Scalar(atom, _) => size_of(atom),
                 _ => None,
             });
         }
         match self.defs.get(&var).cloned() {
             Some(def) if def.params.is_empty() => match self.constant(&def, &Rc::default())? {
-                Value::Scalar(atom, _) => Ok(Dim::from_atom(atom)),
+                Value::Scalar(atom, _) => Ok(size_of(atom)),
                 _ => Ok(None),
             },
             _ => Ok(None),
@@ -212,7 +210,7 @@ impl Lower<'_> {
         // A size that the type only computes with is what it was inside.
         for (var, before) in ext.iter().zip(before) {
             if let (None, Some(Value::Scalar(atom, ty))) = (env.get(*var), before)
-                && Dim::from_atom(atom).is_some_and(|dim| self.f.is_outer_of(dim))
+                && size_of(atom).is_some_and(|dim| self.f.is_outer_of(dim))
             {
                 env.bind(*var, Value::Scalar(atom, ty));
             }

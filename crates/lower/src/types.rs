@@ -7,8 +7,8 @@
 //! (`i8`) and then the payloads of all constructors.
 
 use check::tast;
-use ir::{Dim, Name, Type};
-use prim::ScalarType;
+use ir::{Atom, Dim, Name, Type};
+use prim::{Scalar, ScalarType};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -17,6 +17,15 @@ pub(crate) type Label = tast::Name;
 
 /// A size: `None` if it is not known.
 pub(crate) type Size = Option<Dim>;
+
+/// The size that an operand is. Other than in the IR that comes out, a constant
+/// may be negative here: checks compare it and messages tell it.
+pub(crate) const fn size_of(atom: Atom) -> Size {
+    match atom {
+        Atom::Const(Scalar::I64(n)) => Some(Dim::Const(n)),
+        atom => Dim::from_atom(atom),
+    }
+}
 
 /// A concrete type.
 #[derive(Clone, PartialEq, Debug)]

@@ -61,6 +61,8 @@ impl Setting {
         ];
         let cpus = harness::processors::runnable();
         let cpu = c.pick(&cpus).copied().unwrap_or("native");
+        // Most of a program's time is LLVM's.
+        let levels = [0, 0, 0, 0, 0, 0, 0, 0, 1, 3];
         let threads = [vec![1, 2], vec![1], vec![3], vec![4, 1]];
         Self {
             options: Options {
@@ -68,6 +70,7 @@ impl Setting {
                 lanes: c.pick(&lanes).copied().unwrap_or(Mode::Auto),
                 strict_floats: c.once_in(2),
                 verify: true,
+                llvm_level: c.pick(&levels).copied().unwrap_or(3),
                 ..Options::default()
             },
             threads: c.pick(&threads).cloned().unwrap_or_default(),
@@ -77,8 +80,12 @@ impl Setting {
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, lanes {:?}, strict floats {}, threads {:?}",
-            self.options.cpu, self.options.lanes, self.options.strict_floats, self.threads
+            "cpu {}, lanes {:?}, strict floats {}, LLVM level {}, threads {:?}",
+            self.options.cpu,
+            self.options.lanes,
+            self.options.strict_floats,
+            self.options.llvm_level,
+            self.threads
         )
     }
 }

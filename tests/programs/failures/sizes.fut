@@ -93,3 +93,41 @@ entry unused (k: i64) (_: [k + 1]i32) : i64 = k
 -- input { [5] [1, 2, 3] [2, 3] }
 -- error: [Ii]nvalid size
 entry unused_pair [n] (xs: []i32) (_: [n]i32) (_: [n]i32) : []i32 = xs
+
+-- Constants that are no sizes.
+-- ==
+-- entry: negative_range
+-- input { 0i64 }
+-- error: Range 0..1..<-2 is invalid
+entry negative_range (i: i64) : i64 = (iota (-2))[i]
+
+-- ==
+-- entry: negative_copies
+-- input { 0i64 }
+-- error: -3
+entry negative_copies (i: i64) : i64 = (replicate (-3) i)[i]
+
+-- ==
+-- entry: negative_coercion
+-- input { [1i64] }
+-- error: shape \[1\]
+-- input { empty([0]i64) }
+-- error: shape \[0\]
+entry negative_coercion [n] (xs: [n]i64) : i64 =
+  let k = -1 in i64.sum (map (+ k) (xs :> [k]i64))
+
+-- ==
+-- entry: negative_inside
+-- input { 0i64 }
+-- output { empty([0]i64) }
+-- input { 3i64 }
+-- error: is invalid
+entry negative_inside (n: i64) : [n]i64 = map (\i -> (0...-5)[i]) (iota n)
+
+def total [n] (xs: [n]i64) = n + i64.sum xs
+
+-- ==
+-- entry: negative_argument
+-- input { 1i64 }
+-- error: -5
+entry negative_argument (x: i64) : i64 = total (replicate (-5) x)

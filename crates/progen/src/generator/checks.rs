@@ -13,7 +13,7 @@ impl Gen<'_> {
     fn fallible(&mut self, fuel: u32) -> String {
         let (size, row) = (self.size_of_some(), I64);
         let array = Ty::array(size, row.clone());
-        match self.c.below(11) {
+        match self.c.below(12) {
             0 | 1 => {
                 let xs = self.fallible_array(&array, fuel);
                 format!("{xs}[{}]", self.near(fuel))
@@ -66,6 +66,16 @@ impl Gen<'_> {
                 format!(
                     "(let [{n}] ({x}: [{n}]i64) = {xs} ++ [3i64] in i64.sum (map2 (+) {x} ({ys} :> [{n}]i64)))"
                 )
+            }
+            10 => {
+                // A constant size, negative half of the time.
+                let n = self.c.below(6) as i64 - 3;
+                let made = if self.c.once_in(2) {
+                    format!("iota ({n})")
+                } else {
+                    format!("replicate ({n}) {}", self.expr(&I64, fuel))
+                };
+                format!("(({made})[{}])", self.near(fuel))
             }
             _ => {
                 let rows = Ty::array(Size::Const(3), array);
