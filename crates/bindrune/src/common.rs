@@ -25,6 +25,9 @@ pub struct Compiler {
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
+    /// How much LLVM optimises, to tell its part in what code does from ours.
+    #[arg(long, default_value_t = 3, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub llvm_level: u8,
     /// Check the compiler's own invariants after every pass.
     #[arg(long)]
     pub verify: bool,
@@ -38,7 +41,7 @@ impl Compiler {
             cpu: self.cpu.clone(),
             strict_floats: self.fp == "strict",
             fuel: self.fuel,
-            llvm_level: defaults.llvm_level,
+            llvm_level: self.llvm_level,
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,

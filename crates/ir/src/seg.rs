@@ -150,7 +150,8 @@ pub enum SegKind<L: Level> {
     /// are elements of arrays over the whole space.
     Red(Vec<Operator<L>>),
     /// The first results are scanned along the innermost dimension; with a
-    /// post lambda, it maps scanned and remaining results to the elements.
+    /// post lambda, it maps scanned and remaining results to the elements. (It
+    /// sees the indices: at the level of memory, places of results mention them.)
     Scan(Vec<Operator<L>>, Option<Lambda<L>>),
     /// Results are, for each histogram, its indices, then for each its values.
     Hist(Vec<HistOp<L>>),

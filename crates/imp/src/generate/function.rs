@@ -157,6 +157,31 @@ impl Gen<'_, '_> {
         self.var_of[name.index()] = Some(var);
     }
 
+    /// What is generated while names stand for other variables: names from
+    /// outside of what is being generated among them, which stay as they were.
+    pub(crate) fn with_vars<R>(
+        &mut self,
+        atoms: &[Atom],
+        vars: &[Var],
+        generate: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let names = atoms.iter().map(|atom| match atom {
+            Atom::Var(name) => Some(name.index()),
+            Atom::Const(_) => None,
+        });
+        let pairs = names
+            .zip(vars)
+            .filter_map(|(name, var)| Some((name?, *var)));
+        let before: Vec<(usize, Option<Var>)> = pairs
+            .map(|(name, var)| (name, self.var_of[name].replace(var)))
+            .collect();
+        let result = generate(self);
+        for (name, var) in before.into_iter().rev() {
+            self.var_of[name] = var;
+        }
+        result
+    }
+
     /// Notes where an array lies.
     pub(crate) fn note(&mut self, param: &Param<Mems>) {
         if let MemAnn::In {

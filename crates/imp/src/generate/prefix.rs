@@ -17,7 +17,6 @@ use super::function::Gen;
 use super::scan::Scan;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
 use ir::soac::Operator;
-use ir::syntax::Atom;
 use ir::{Mems, PassError};
 use prim::PrimType;
 
@@ -73,12 +72,7 @@ impl Gen<'_, '_> {
                 g.at_point(scan, add(first, Expr::Var(w)));
                 let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
                 let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
-                for (atom, var) in mapped.iter().zip(others) {
-                    if let Atom::Var(name) = atom {
-                        g.set_var(*name, var);
-                    }
-                }
-                g.scan_point(scan, &values, &mapped)
+                g.with_vars(&mapped, &others, |g| g.scan_point(scan, &values, &mapped))
             })
         })?;
         let carried = self.load_all(&carried, types, Expr::i64(0), "acc");

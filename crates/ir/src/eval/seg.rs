@@ -40,6 +40,13 @@ impl<'p, L: Level> Segments<'p, L> {
         digits(segment, &self.sizes[..self.sizes.len().saturating_sub(1)])
     }
 
+    fn at_point(&self, frame: &mut Frame<'p>, outer: &[i64], i: i64) {
+        let indices = outer.iter().copied().chain([i]);
+        for ((name, _), index) in self.space.dims.iter().zip(indices) {
+            frame.set(*name, Value::Scalar(Scalar::I64(index)));
+        }
+    }
+
     /// The body's results at a point.
     fn point(
         &self,
@@ -49,10 +56,7 @@ impl<'p, L: Level> Segments<'p, L> {
         i: i64,
     ) -> Result<Vec<Value>> {
         m.charge(1)?;
-        let indices = outer.iter().copied().chain([i]);
-        for ((name, _), index) in self.space.dims.iter().zip(indices) {
-            frame.set(*name, Value::Scalar(Scalar::I64(index)));
-        }
+        self.at_point(frame, outer, i);
         let mut values = Vec::with_capacity(self.body.result.len());
         m.run(frame, self.body, &mut values)?;
         Ok(values)
@@ -135,7 +139,7 @@ impl<'p, L: Level> Segments<'p, L> {
         let depth = self.decomp.depth.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
             let (mut points, mut others) = (Vec::new(), Vec::new());
-            for point in chunk {
+            for point in chunk.clone() {
                 let mut values = self.point(m, frame, outer, point)?.into_iter();
                 points.push(values.by_ref().take(scalars).collect::<Vec<_>>());
                 others.push(values);
@@ -164,9 +168,10 @@ impl<'p, L: Level> Segments<'p, L> {
                 m.combine(frame, ops, &mut running, &mut element.drain(..))?;
                 element.clone_from(&running);
             }
-            for (scanned, others) in points.into_iter().zip(others) {
+            for ((scanned, others), point) in points.into_iter().zip(others).zip(chunk) {
                 let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
                 if let Some(post) = post {
+                    self.at_point(frame, outer, point);
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
                 }

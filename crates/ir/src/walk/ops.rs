@@ -162,12 +162,9 @@ macro_rules! walk_seg {
                             walk_operator!($v, op);
                         }
                     }
-                    SegKind::Scan(ops, post) => {
+                    SegKind::Scan(ops, _) => {
                         for op in ops {
                             walk_operator!($v, op);
-                        }
-                        if let Some(post) = post {
-                            $v.lambda(post);
                         }
                     }
                     SegKind::Hist(ops) => {
@@ -180,6 +177,9 @@ macro_rules! walk_seg {
                 for (index, size) in dims {
                     $v.dim(size);
                     $v.binder(index);
+                }
+                if let SegKind::Scan(_, Some(post)) = kind {
+                    $v.lambda(post);
                 }
                 for ty in ret {
                     $v.ty(ty);

@@ -147,11 +147,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return Some(Folded::Atom(*value, certs));
                 }
                 let inner = slice[shape.len()..].to_vec();
-                // The row is a view of what is repeated: not where it is consumed.
-                let source = value.var()?;
-                if self.aliases.consumed(param.name) || self.aliases.consumed(source) {
+                // The row becomes a view of what is repeated: not where it is
+                // consumed, nor where it is a result, which shares with nothing.
+                let (row, source) = (param.name, value.var()?);
+                let aliases = &mut self.aliases;
+                if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
                     return None;
                 }
+                aliases.union(row, source);
                 Some(Folded::Op(index(source, inner), certs))
             }
             BasicOp::Copy(source)

@@ -1,0 +1,30 @@
+"""What is mapped over scanned elements, and rows of copies."""
+
+from itertools import accumulate
+
+from futdata import Empty, wrap
+from registry import oracle
+
+HERE = "tests/programs/features/after_scans.fut"
+
+
+@oracle(HERE, "[][]i64")
+def rows(xs, ys):
+    m = len(ys)
+    sums = list(accumulate(xs))
+    return [[9 if ys[x % m] else x] * m for x in sums] or Empty([0, m])
+
+
+@oracle(HERE, "[]u8")
+def all_or_none(xs, k):
+    return [wrap(x + k, "u8") for x in xs] if k > 1 else []
+
+
+@oracle(HERE, "[]u8", "u8")
+def twice(xs, k):
+    return (list(xs), wrap(len(xs) + 1, "u8")) if k > 1 else ([], 7)
+
+
+@oracle(HERE, "[]i64")
+def row(xs, _):
+    return list(xs)
