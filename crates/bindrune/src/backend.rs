@@ -74,6 +74,7 @@ impl Executable {
         match finished.end {
             End::Code(0) => Ok(Self { path, backend }),
             End::Timeout => Err("compiling does not end in time".to_owned()),
+            End::Flood => Err("compiling says more than 2 GiB".to_owned()),
             End::Signal(signal) => Err(format!(
                 "the compiler crashes: signal {signal}: {}",
                 first_line(&finished.stderr)

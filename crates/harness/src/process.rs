@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 /// Address space that a child may use, in KiB.
 const MEMORY: u64 = 16 << 20;
-/// Output beyond this many bytes is dropped.
-const MOST_OUTPUT: u64 = 256 << 20;
+/// More bytes of output than these are too many.
+const MOST_OUTPUT: u64 = 2 << 30;
 
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub enum End {
     Signal(i32),
     /// It had to be ended.
     Timeout,
+    /// By itself, but after more output than is kept.
+    Flood,
 }
 
 /// What a process left.
@@ -57,9 +59,14 @@ fn start(command: &mut Command, stdin: &[u8], limit: Duration) -> Result<Finishe
     let end = std::thread::scope(|scope| {
         // A process that does not read its input closes the pipe.
         scope.spawn(move || to.map(|mut to| drop(to.write_all(stdin))));
-        scope.spawn(|| from.map(|from| drain(from, &mut stdout)));
-        scope.spawn(|| errors.map(|errors| drain(errors, &mut stderr)));
-        wait(&mut child, limit)
+        let out = scope.spawn(|| from.is_none_or(|from| drain(from, &mut stdout)));
+        let err = scope.spawn(|| errors.is_none_or(|errors| drain(errors, &mut stderr)));
+        let end = wait(&mut child, limit)?;
+        let whole = [out, err].map(|reader| reader.join().unwrap_or(false));
+        Ok::<End, String>(match end {
+            End::Code(_) if whole != [true, true] => End::Flood,
+            end => end,
+        })
     })?;
     let stderr = String::from_utf8_lossy(&stderr).into_owned();
     Ok(Finished {
@@ -69,13 +76,10 @@ fn start(command: &mut Command, stdin: &[u8], limit: Duration) -> Result<Finishe
     })
 }
 
-/// Reads to the end, keeps what is not too much.
-fn drain(mut from: impl Read, to: &mut Vec<u8>) {
+/// Reads to the end, keeps what is not too much; whether that is all.
+fn drain(mut from: impl Read, to: &mut Vec<u8>) -> bool {
     let kept = from.by_ref().take(MOST_OUTPUT).read_to_end(to);
-    if kept.is_ok() {
-        // What cannot be read is not wanted either.
-        let _ = std::io::copy(&mut from, &mut std::io::sink());
-    }
+    kept.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Result<End, String> {

@@ -105,6 +105,7 @@ impl Outcome {
             End::Code(code) => Self::Broken(format!("it ends with exit code {code}")),
             End::Signal(signal) => Self::Broken(format!("it crashes: signal {signal}")),
             End::Timeout => Self::Broken("it does not end in time".to_owned()),
+            End::Flood => Self::Broken("it writes more than 2 GiB".to_owned()),
         }
     }
 }

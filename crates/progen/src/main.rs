@@ -256,6 +256,7 @@ fn ending(end: &End, stderr: &str) -> String {
         End::Code(_) => first_line(stderr),
         End::Signal(signal) => format!("crash: signal {signal}"),
         End::Timeout => "hangs".to_owned(),
+        End::Flood => "endless output".to_owned(),
     }
 }
 

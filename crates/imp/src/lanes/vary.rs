@@ -131,9 +131,11 @@ impl Walk<'_, '_> {
                 self.assign(*v, shape, region);
             }
             Stmt::Load(v, access) => {
+                // Lanes read private arrays of their own, wherever that is.
+                let private = self.shapes.private.contains_key(&access.buffer);
                 let shape = match self.shapes.position(access) {
-                    Val::Uniform(_) => Shape::Uniform,
-                    Val::Affine(..) | Val::Vector(_) => Shape::Varying,
+                    Val::Uniform(_) if !private => Shape::Uniform,
+                    _ => Shape::Varying,
                 };
                 self.assign(*v, shape, region);
             }
