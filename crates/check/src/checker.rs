@@ -481,6 +481,9 @@ impl<'a> Checker<'a> {
                 size_args: args.dims.into_iter().map(|(_, dim)| dim).collect(),
             },
         };
+        if matches!(entry.target, Target::Var(_)) && crate::consume::is_abstract(&ty) {
+            self.functions.seen.insert(span, ty.clone());
+        }
         Exp {
             kind,
             ty,

@@ -227,11 +227,20 @@ impl<'a> Checker<'a> {
 
     /// One type for two that differ in sizes at most; `seen` has pairs of sizes
     /// that differ with the unknown size for both.
-    fn merge(&mut self, a: &Ty, b: &Ty, span: Span, seen: &mut Vec<(Dim, Dim, Dim)>) -> Ty {
+    pub(crate) fn merge(
+        &mut self,
+        a: &Ty,
+        b: &Ty,
+        span: Span,
+        seen: &mut Vec<(Dim, Dim, Dim)>,
+    ) -> Ty {
         match (a, b) {
             (Ty::Array(x), Ty::Array(y)) => {
                 let equal = crate::dims::compare(&x.dim, &y.dim) == crate::dims::Cmp::Equal;
+                // Sizes that only the values tell may all be different.
+                let told = x.dim == Dim::Any || y.dim == Dim::Any;
                 let known = seen.iter().find(|(p, q, _)| *p == x.dim && *q == y.dim);
+                let known = known.filter(|_| !told);
                 let dim = match known {
                     _ if equal => x.dim.clone(),
                     Some((_, _, dim)) => dim.clone(),

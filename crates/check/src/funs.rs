@@ -113,7 +113,17 @@ impl<'a> Checker<'a> {
                 "Function body does not have expected type, which is declared",
             );
             self.name_unknown(&ret.ty, &body.ty, body.span);
-            ret.ty = self.tables.resolve(&ret.ty);
+            // An existential size that the body knows is that size.
+            let mut known = Subst::default();
+            for (ext, dim) in open.dims {
+                let dim = self.tables.resolve_dim(&dim);
+                if self.is_known(&dim) {
+                    known.dims.push((ext, dim));
+                }
+            }
+            ret.ext
+                .retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
+            ret.ty = self.tables.resolve(&known.ty(&ret.ty));
             let unknown = self.unknowns_since(&ret.ty, mark);
             ret.ext.extend(unknown);
             ret
@@ -126,6 +136,14 @@ impl<'a> Checker<'a> {
                 unique: Uniq::None,
             }
         }
+    }
+
+    /// Whether a size is made of nothing but values that have names.
+    fn is_known(&self, dim: &Dim) -> bool {
+        let mut mentions = Mentions::default();
+        crate::subst::map_dim(dim, &mut mentions);
+        let is_value = |var: &VarId| matches!(self.tables.var(*var).state, VarState::Value);
+        *dim != Dim::Any && mentions.dims.iter().all(is_value)
     }
 
     /// Anonymous sizes of a declared result that the body does not know either are

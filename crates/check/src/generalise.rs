@@ -96,6 +96,7 @@ impl Checker<'_> {
                 let depth = self.depth;
                 let data = self.tables.ty_var_mut(var);
                 data.depth = depth;
+                data.local = true;
                 let parts: Vec<Ty> = match &data.constraint {
                     Constraint::None | Constraint::Scalars(_) => Vec::new(),
                     Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),

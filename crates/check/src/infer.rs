@@ -142,6 +142,9 @@ pub(crate) struct TyVarData {
     pub(crate) span: Option<Span>,
     /// Bounds the length of chains of variables that stand for each other.
     pub(crate) rank: u8,
+    /// Whether it is found out by uses of a local function, each of which may give
+    /// it other sizes.
+    pub(crate) local: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -222,6 +225,7 @@ impl Tables {
             constraint,
             span: None,
             rank: 0,
+            local: false,
         });
         id
     }

@@ -234,6 +234,7 @@ impl<'a> Checker<'a> {
         if !pending.is_empty() {
             ty = self.separate(&ty, &pending, span);
         }
+        let ty = self.own_sizes(ty, span);
         let ext = self.unknowns_since(&ty, mark);
         self.check_function_result(&ty, &ext, &fun, &args, span);
         Exp {
@@ -283,6 +284,26 @@ impl<'a> Checker<'a> {
                     .hint("apply to all arguments, or use a pipeline `x |> f |> g`"),
             );
         }
+    }
+
+    /// The type of a result in which what a local function leaves to its uses has
+    /// sizes of this use.
+    fn own_sizes(&mut self, ty: Ty, span: Span) -> Ty {
+        struct Own<'c, 'a>(&'c mut Checker<'a>, Span);
+        impl TyMap for Own<'_, '_> {
+            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+                if !self.0.tables.ty_var(var).local {
+                    return None;
+                }
+                let ty = self.0.tables.resolve(&Ty::Var(var));
+                Some(self.0.merge(&ty, &ty, self.1, &mut Vec::new()))
+            }
+
+            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
+                None
+            }
+        }
+        map_ty(&ty, &mut Own(self, span)).unwrap_or(ty)
     }
 
     /// The type of a result in which every use of a type variable whose values

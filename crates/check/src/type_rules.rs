@@ -1,9 +1,11 @@
 //! Rules that types as written must keep beside being well formed.
 
 use crate::checker::Checker;
-use crate::tast::{Exp, ExpKind, Ty};
+use crate::env::Module;
+use crate::tast::{Exp, ExpKind, Ty, TyVarId};
 use crate::types::strip;
-use syntax::ast::{self, Liftedness, TypeExp, TypeExpKind};
+use crate::unify::lower;
+use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
@@ -60,6 +62,61 @@ impl<'a> Checker<'a> {
         true
     }
 
+    /// How lifted a type is by the declarations of the names in it. Elements of
+    /// arrays are held to be unlifted on their own.
+    pub(crate) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &te.kind {
+            TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => {
+                self.lifted_as_written(inner)
+            }
+            TypeExpKind::Var(name) => self.declared_lifted(name),
+            TypeExpKind::Apply(head, args) => {
+                let args = args.iter().map(|arg| match arg {
+                    TypeArg::Type(te) => self.lifted_as_written(te),
+                    TypeArg::Size(_) => Liftedness::Unlifted,
+                });
+                args.fold(self.lifted_as_written(head), higher)
+            }
+            TypeExpKind::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.lifted_as_written(part));
+                parts.fold(Liftedness::Unlifted, higher)
+            }
+            TypeExpKind::Record(fields) => {
+                let parts = fields.iter().map(|(_, te)| self.lifted_as_written(te));
+                parts.fold(Liftedness::Unlifted, higher)
+            }
+            TypeExpKind::Sum(constrs) => {
+                let parts = constrs.iter().flat_map(|constr| &constr.payload);
+                let parts = parts.map(|te| self.lifted_as_written(te));
+                parts.fold(Liftedness::Unlifted, higher)
+            }
+            TypeExpKind::Array(..) => Liftedness::Unlifted,
+            TypeExpKind::Exists(_, inner) => {
+                higher(Liftedness::SizeLifted, self.lifted_as_written(inner))
+            }
+            TypeExpKind::Arrow(..) => Liftedness::Lifted,
+        })
+    }
+
+    /// What the named type was declared as.
+    fn declared_lifted(&self, name: &QualName) -> Liftedness {
+        let abbr = if name.quals.is_empty() {
+            self.env.ty(name.name.name).cloned()
+        } else {
+            match self.module_at(&name.quals) {
+                Some(Module::Struct(module)) => module.types.get(&name.name.name).cloned(),
+                Some(Module::Intrinsics) => return Liftedness::Unlifted,
+                Some(Module::Functor(_)) | None => None,
+            }
+        };
+        abbr.map_or(Liftedness::Lifted, |abbr| abbr.lifted)
+    }
+
+    /// Whether values of a type parameter are elements of arrays in the type.
+    pub(crate) fn is_in_array(&self, ty: &Ty, var: TyVarId) -> bool {
+        in_array(&self.finish_ty(ty), var, false)
+    }
+
     /// A size may be computed any number of times, so it consumes nothing.
     pub(crate) fn check_size_exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
@@ -82,6 +139,30 @@ impl<'a> Checker<'a> {
             }
             crate::visit::children(exp, &mut |child| self.check_size_exp(child));
         });
+    }
+}
+
+/// The less strict of the two.
+fn higher(a: Liftedness, b: Liftedness) -> Liftedness {
+    if lower(a, b) == a { b } else { a }
+}
+
+/// Whether the variable stands below an array, or anywhere if `inside` one.
+fn in_array(ty: &Ty, var: TyVarId, inside: bool) -> bool {
+    match ty {
+        Ty::Var(own) => inside && *own == var,
+        Ty::Scalar(_) => false,
+        Ty::Array(array) => in_array(&array.elem, var, true),
+        Ty::Tuple(parts) => parts.iter().any(|ty| in_array(ty, var, inside)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| in_array(ty, var, inside)),
+        Ty::Sum(constrs) => {
+            let mut parts = constrs.iter().flat_map(|(_, parts)| parts.iter());
+            parts.any(|ty| in_array(ty, var, inside))
+        }
+        Ty::Arrow(arrow) => {
+            in_array(&arrow.param, var, inside) || in_array(&arrow.ret.ty, var, inside)
+        }
+        Ty::Abstract(_, args) => args.types.iter().any(|ty| in_array(ty, var, inside)),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::infer::{Mentions, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
 use crate::type_rules::not_carried;
+use crate::unify::lower;
 use crate::witness::Witness;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -288,11 +289,12 @@ impl<'a> Checker<'a> {
                 }
                 (TypeParam::Type(var, lifted), TypeArg::Type(te)) => {
                     let (ty, _) = self.type_exp(te, anon);
-                    // The arguments of a lifted abbreviation may be as lifted as it is.
-                    let limit = match (abbr.lifted, *lifted) {
-                        (Liftedness::Unlifted, lifted) => lifted,
-                        (Liftedness::Lifted, _) | (_, Liftedness::Lifted) => Liftedness::Lifted,
-                        (Liftedness::SizeLifted, _) => Liftedness::SizeLifted,
+                    // Elsewhere than in arrays, an argument makes the type as
+                    // lifted as it is itself.
+                    let limit = if self.is_in_array(&abbr.ty, *var) {
+                        *lifted
+                    } else {
+                        Liftedness::Lifted
                     };
                     self.require_lifted(&ty, limit, te.span, "the type argument is lifted: the type may not contain size-lifted types or functions");
                     subst.types.push((*var, ty));
@@ -386,6 +388,22 @@ impl<'a> Checker<'a> {
         Some(module)
     }
 
+    /// The module at a path, if there is one.
+    pub(crate) fn module_at(&self, path: &[ast::Ident]) -> Option<Module<'a>> {
+        let (first, rest) = path.split_first()?;
+        let mut entry = self.env.term(first.name)?;
+        for ident in rest {
+            entry = match entry {
+                Entry::Module(Module::Struct(outer)) => outer.terms.get(&ident.name)?,
+                _ => return None,
+            };
+        }
+        match entry {
+            Entry::Module(module) => Some(module.clone()),
+            _ => None,
+        }
+    }
+
     /// Makes size and type parameters, visible from here on.
     pub(crate) fn type_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
         let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
@@ -432,6 +450,17 @@ impl<'a> Checker<'a> {
                 Anonymous::Collect(ext) => ext,
                 Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
             };
+            // What a name was declared as holds, even where more is known by now of
+            // what it stands for.
+            let written = c.lifted_as_written(&bind.body);
+            if lower(written, bind.lifted) != written {
+                let what = if written == Liftedness::SizeLifted {
+                    "Non-lifted type abbreviations may not contain size-lifted types"
+                } else {
+                    "Non-lifted type abbreviations may not contain functions"
+                };
+                c.require_lifted(&ty, bind.lifted, bind.body.span, what);
+            }
             TypeAbbr {
                 params,
                 ext,
@@ -465,13 +494,6 @@ impl<'a> Checker<'a> {
             );
             self.report(not_carried(message, bind.body.span, "n"));
         }
-        let limit = bind.lifted;
-        self.require_lifted(
-            &abbr.ty,
-            limit,
-            bind.body.span,
-            "Non-lifted type abbreviations may not contain functions",
-        );
         let mentioned = Mentions::of(&abbr.ty);
         for (param, source) in abbr.params.iter().zip(&bind.params) {
             if let TypeParam::Size(var) = param

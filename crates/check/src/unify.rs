@@ -230,6 +230,7 @@ impl Unifier<'_> {
         data.constraint = constraint;
         data.lifted = lower(a.lifted, b.lifted);
         data.depth = a.depth.min(b.depth);
+        data.local = a.local || b.local;
         data.rank = a.rank.max(b.rank) + u8::from(a.rank == b.rank);
         self.tables.ty_var_mut(gone).state = TyState::Solved(Ty::Var(keep));
         Ok(())
@@ -319,9 +320,30 @@ impl Unifier<'_> {
                 }
             }
         }
-        self.adjust(var, ty, depth, lifted, &mut Vec::new())?;
-        self.tables.ty_var_mut(var).state = TyState::Solved(ty.clone());
+        let mut ty = ty.clone();
+        match self.adjust(var, &ty, depth, lifted, &mut Vec::new()) {
+            Err(Mismatch::Escapes(_)) if self.tables.ty_var(var).local => {
+                ty = self.without_inner(&ty, depth);
+                self.adjust(var, &ty, depth, lifted, &mut Vec::new())?;
+            }
+            result => result?,
+        }
+        self.tables.ty_var_mut(var).state = TyState::Solved(ty);
         Ok(())
+    }
+
+    /// The type with sizes that a scope cannot see left for the values to tell.
+    fn without_inner(&self, ty: &Ty, depth: u32) -> Ty {
+        let ty = self.tables.resolve(ty);
+        let mut subst = Subst::default();
+        for var in Mentions::of(&ty).dims {
+            let data = self.tables.var(var);
+            let rigid = matches!(data.state, VarState::Value | VarState::Unknown);
+            if rigid && data.depth > depth && data.depth != BOUND_DEPTH {
+                subst.dims.push((var, Dim::Any));
+            }
+        }
+        subst.ty(&ty)
     }
 
     /// Checks that `ty` may solve `var`, and makes what is open in it belong to

@@ -167,6 +167,18 @@ pub(super) fn holds_array(ty: &Ty) -> bool {
     }
 }
 
+/// Whether parts of the values are of abstract types.
+pub(crate) fn is_abstract(ty: &Ty) -> bool {
+    match ty {
+        Ty::Scalar(_) | Ty::Arrow(_) | Ty::Var(_) => false,
+        Ty::Abstract(..) => true,
+        Ty::Array(array) => is_abstract(&array.elem),
+        Ty::Tuple(parts) => parts.iter().any(is_abstract),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| is_abstract(ty)),
+        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(is_abstract)),
+    }
+}
+
 /// The place of a component in a type.
 pub(super) fn position(ty: &Ty, label: &str) -> usize {
     let found = match ty {

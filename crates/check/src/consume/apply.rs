@@ -27,7 +27,10 @@ impl Functions {
         };
         match self.inferred.get(&var) {
             Some((n, unique)) => *n != arity || covers(unique, &wanted.unique, &wanted.ty),
-            None if self.declared.contains(&var) => covers(&own.unique, &wanted.unique, &wanted.ty),
+            None if self.declared.contains(&var) => {
+                let given = self.given.get(&var).unwrap_or(&own.unique);
+                covers(given, &wanted.unique, &wanted.ty)
+            }
             None => true,
         }
     }

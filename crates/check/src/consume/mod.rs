@@ -21,6 +21,8 @@ mod loops;
 mod patterns;
 mod report;
 
+pub(crate) use alias::is_abstract;
+
 use crate::checker::Checker;
 use crate::infer::Tables;
 use crate::tast::{Bind, Def, Exp, ExpKind, Index, Name, Pat, PatKind, Ty, Uniq, VarId};
@@ -39,6 +41,11 @@ pub(crate) struct Functions {
     pub(crate) lent: FxHashSet<VarId>,
     /// Of others how many parameters they have and what is unique in the result.
     inferred: FxHashMap<VarId, (usize, Uniq)>,
+    /// What is unique in what the bodies of the declared ones give.
+    given: FxHashMap<VarId, Uniq>,
+    /// Of uses of constants whose type is abstract in part: the type as it is seen
+    /// there.
+    pub(crate) seen: FxHashMap<Span, Ty>,
 }
 
 impl Checker<'_> {
@@ -153,6 +160,8 @@ impl Consume<'_> {
         if declared.is_none() {
             let known = (def.params.len(), unique);
             self.functions.inferred.insert(def.var, known);
+        } else if def.ret.unique.any() {
+            self.functions.given.insert(def.var, unique);
         }
         captured
     }
@@ -212,10 +221,8 @@ impl Consume<'_> {
                 }
             }
         }
-        match declared {
-            Some(unique) => unique.clone(),
-            None => self.infer(result, &count),
-        }
+        let inferred = self.infer(result, &count);
+        declared.map_or_else(|| inferred.clone(), |unique| unique.or(&inferred))
     }
 
     fn infer(&self, result: &Aliases, count: &FxHashMap<Root, u32>) -> Uniq {
@@ -236,11 +243,6 @@ impl Consume<'_> {
                 }
             }
         }
-    }
-
-    fn owner(&self, root: Root) -> Owner {
-        let info = self.roots.get(root.0 as usize);
-        info.map_or(Owner::Mine, |info| info.owner)
     }
 
     // ------------------------------------------------------------ consumption
@@ -552,7 +554,8 @@ impl Consume<'_> {
             ExpKind::Var { size_args, .. } => !size_args.is_empty(),
             _ => false,
         };
-        let ty = &exp.ty;
+        let seen = self.functions.seen.get(&exp.span).cloned();
+        let ty = &seen.unwrap_or_else(|| exp.ty.clone());
         if parameters || !holds_array(ty) {
             return Aliases::none();
         }

@@ -8,6 +8,12 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 impl Consume<'_> {
+    /// Who may consume a root.
+    pub(super) fn owner(&self, root: Root) -> Owner {
+        let info = self.roots.get(root.0 as usize);
+        info.map_or(Owner::Mine, |info| info.owner)
+    }
+
     /// What a root is called.
     pub(super) fn root_name(&self, root: Root) -> String {
         match self.roots.get(root.0 as usize).map(|info| &info.origin) {
