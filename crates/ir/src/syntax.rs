@@ -111,15 +111,6 @@ impl Dim {
             Atom::Const(_) => None,
         }
     }
-
-    /// The dimension, zero for a negative constant.
-    #[must_use]
-    pub const fn not_negative(self) -> Self {
-        match self {
-            Self::Const(n) if n < 0 => Self::Const(0),
-            dim => dim,
-        }
-    }
 }
 
 /// A bound name with its type and the level's annotation: lambda and function

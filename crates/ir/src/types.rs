@@ -16,6 +16,17 @@ pub enum Dim {
     Ext(u32),
 }
 
+impl Dim {
+    /// The dimension, zero for a negative constant.
+    #[must_use]
+    pub const fn not_negative(self) -> Self {
+        match self {
+            Self::Const(n) if n < 0 => Self::Const(0),
+            dim => dim,
+        }
+    }
+}
+
 /// The dimensions of an array, outermost first.
 pub type Shape = SmallVec<[Dim; 3]>;
 
