@@ -222,7 +222,10 @@ impl Consume<'_> {
             }
         }
         let inferred = self.infer(result, &count);
-        declared.map_or_else(|| inferred.clone(), |unique| unique.or(&inferred))
+        match declared {
+            Some(unique) => unique.or(&inferred),
+            None => inferred,
+        }
     }
 
     fn infer(&self, result: &Aliases, count: &FxHashMap<Root, u32>) -> Uniq {
@@ -555,7 +558,7 @@ impl Consume<'_> {
             _ => false,
         };
         let seen = self.functions.seen.get(&exp.span).cloned();
-        let ty = &seen.unwrap_or_else(|| exp.ty.clone());
+        let ty = seen.as_ref().unwrap_or(&exp.ty);
         if parameters || !holds_array(ty) {
             return Aliases::none();
         }

@@ -157,12 +157,7 @@ macro_rules! walk_seg {
                 let SegSpace { dims, lane: _ } = space;
                 match kind {
                     SegKind::Map => {}
-                    SegKind::Red(ops) => {
-                        for op in ops {
-                            walk_operator!($v, op);
-                        }
-                    }
-                    SegKind::Scan(ops, _) => {
+                    SegKind::Red(ops) | SegKind::Scan(ops, _) => {
                         for op in ops {
                             walk_operator!($v, op);
                         }
