@@ -131,3 +131,13 @@ def total [n] (xs: [n]i64) = n + i64.sum xs
 -- input { 1i64 }
 -- error: -5
 entry negative_argument (x: i64) : i64 = total (replicate (-5) x)
+
+-- A slice without elements still has bounds to check.
+-- ==
+-- entry: negative_slice
+-- input { [1i64, 2i64] -7i64 }
+-- error: -2:-7
+-- input { [1i64, 2i64] 0i64 }
+-- error: 5:0
+entry negative_slice [n] (xs: [n]i64) (k: i64) : i64 =
+  i64.sum (map (\x -> x + i64.sum (replicate n 12)[5 + k:k]) xs)

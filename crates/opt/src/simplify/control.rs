@@ -1,13 +1,13 @@
 //! Conditionals and loops: on constants, with equal branches, as selections;
 //! loops without iterations, with one, with parameters that never change.
 
-use super::{ScopeKind, Simplifier, add_certs};
+use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::Visit;
+use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 
 /// How many scalar operations both branches of a conditional may have together
@@ -69,7 +69,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let here = self.current();
         for name in natural {
             self.ranges_at(here, |ranges| {
-                ranges.at_least(name, 0, &super::Certs::new());
+                ranges.at_least(name, 0, &Certs::new());
             });
         }
     }
@@ -79,11 +79,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn branch(&mut self, cond: Atom, truth: bool, body: Body<L>) -> (Body<L>, Vec<bool>) {
         self.enter(ScopeKind::Branch);
         let depth = self.current();
-        self.assume(cond, truth, &super::Certs::new(), depth);
+        self.assume(cond, truth, &Certs::new(), depth);
         let before = cond.var().map(|name| {
             let known = super::Sub {
                 atom: Atom::Const(Scalar::Bool(truth)),
-                certs: super::Certs::new(),
+                certs: Certs::new(),
             };
             self.subs[name.index()].replace(known)
         });
@@ -209,6 +209,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         match self.trips(&form, &params) {
             Some(0) if self.rewrite() => {
+                add_certs(&mut aux.certs, &self.checks_before(&body));
                 let inits: Vec<Atom> = params.iter().map(|p| p.init).collect();
                 self.bind_all(pat, &aux, &inits);
                 return;
@@ -274,10 +275,30 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.enter_param(&param.param);
         }
         if let LoopForm::While { cond } = form {
-            self.assume(Atom::Var(cond), true, &super::Certs::new(), depth);
+            self.assume(Atom::Var(cond), true, &Certs::new(), depth);
         }
         let body = self.body_inside(body);
         self.push(pat, aux, Exp::Loop { params, form, body });
+    }
+
+    /// The checks that what the body reads from outside has passed: a result
+    /// depends on them even where the body never runs.
+    fn checks_before(&self, body: &Body<L>) -> Certs {
+        let mut certs = Certs::new();
+        for mut name in free_names(body) {
+            if let Some(subs) = self.cert_subs.get(&name) {
+                add_certs(&mut certs, subs);
+                continue;
+            }
+            self.rewrite_name(&mut name, &mut certs);
+            if let Some(def) = self.def(name) {
+                add_certs(&mut certs, &def.certs);
+                if matches!(def.op, BasicOp::Assert { .. }) {
+                    add_certs(&mut certs, &[name]);
+                }
+            }
+        }
+        certs
     }
 
     /// How many iterations there are, if known.
