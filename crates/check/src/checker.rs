@@ -24,7 +24,10 @@ pub(crate) struct Checker<'a> {
     pub(crate) env: Env<'a>,
     /// How many scopes enclose what is being checked.
     pub(crate) depth: u32,
+    /// The errors.
     pub(crate) diags: Vec<Diagnostic>,
+    /// The warnings, which stop nothing.
+    pub(crate) warnings: Vec<Diagnostic>,
     /// What is to be said of a type that is too large, in the declaration that is
     /// being checked.
     pub(crate) too_large: Option<Diagnostic>,
@@ -105,6 +108,7 @@ impl<'a> Checker<'a> {
             env: Env::default(),
             depth: 0,
             diags: Vec::new(),
+            warnings: Vec::new(),
             too_large: None,
             deferred: Vec::new(),
             defs: Vec::new(),

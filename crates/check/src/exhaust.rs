@@ -1,15 +1,18 @@
-//! Whether the cases of every `match` fit every value, and whether the patterns
-//! of bindings and parameters always fit.
+//! Whether the cases of every `match` fit every value, and each of them one that
+//! no case before it fits; whether the patterns of bindings and parameters always
+//! fit.
 //!
 //! By matrices of patterns (Maranget, "Warnings for pattern matching", 2007):
 //! of the first column, either every constructor of the type occurs, and the
 //! rows that fit each are looked at further, or some value fits the rows with a
-//! wildcard only, so that these alone decide. What no row fits is shown.
+//! wildcard only, so that these alone decide. What no row fits is shown. With one
+//! more row, which the value must fit, the same search tells whether a case is
+//! ever reached.
 //!
-//! Needs a finished definition. Guarantees nothing but the errors.
+//! Needs a finished definition. Guarantees nothing but the errors and warnings.
 
 use crate::checker::Checker;
-use crate::tast::{Bind, Def, Exp, ExpKind, LoopForm, Name, Pat, PatKind, Ty};
+use crate::tast::{Bind, Case, Def, Exp, ExpKind, LoopForm, Name, Pat, PatKind, Ty};
 use crate::visit::children;
 use prim::{Scalar, ScalarType};
 use rustc_hash::FxHashSet;
@@ -62,11 +65,32 @@ impl Checker<'_> {
                                 .hint("add a case, or `case _` for all that is left"),
                         );
                     }
+                    if !self.in_prelude {
+                        self.unreachable(&scrutinee.ty, cases);
+                    }
                 }
                 _ => {}
             }
             children(exp, &mut |child| self.matches_in(child));
         });
+    }
+
+    /// Warns of cases that no value reaches.
+    fn unreachable(&mut self, ty: &Ty, cases: &[Case]) {
+        let mut search = Search { fuel: MAX_ROWS };
+        let mut before: Vec<Row<'_>> = Vec::new();
+        for case in cases {
+            let row = vec![Some(bare(&case.pat))];
+            let found = search.missing(&before, &row, &[ty]);
+            if found.is_none() && search.fuel > 0 {
+                self.warn(
+                    Diagnostic::warning("unreachable-case", "This case is never reached")
+                        .at(case.pat.span, "")
+                        .note("the cases before it fit every value that it fits"),
+                );
+            }
+            before.push(row);
+        }
     }
 
     fn irrefutable(&mut self, pat: &Pat) {
@@ -85,7 +109,7 @@ impl Checker<'_> {
 fn unmatched<'p>(ty: &Ty, pats: impl Iterator<Item = &'p Pat>) -> Option<String> {
     let rows: Vec<Row<'_>> = pats.map(|pat| vec![Some(bare(pat))]).collect();
     let mut search = Search { fuel: MAX_ROWS };
-    let found = search.missing(&rows, &[ty])?;
+    let found = search.missing(&rows, &vec![None], &[ty])?;
     let mut out = String::new();
     for witness in &found {
         witness.show(false, &mut out);
@@ -115,7 +139,7 @@ enum Head {
     Constr(Name),
     Bool(bool),
     /// One of very many.
-    Literal,
+    Literal(Scalar),
 }
 
 fn head(cell: Option<&Pat>) -> Head {
@@ -124,7 +148,7 @@ fn head(cell: Option<&Pat>) -> Head {
         Some(PatKind::Tuple(_) | PatKind::Record(_)) => Head::Only,
         Some(PatKind::Constr(label, _)) => Head::Constr(Arc::clone(label)),
         Some(PatKind::Lit(Scalar::Bool(value), _)) => Head::Bool(*value),
-        Some(PatKind::Lit(..)) => Head::Literal,
+        Some(PatKind::Lit(value, _)) => Head::Literal(*value),
     }
 }
 
@@ -149,57 +173,89 @@ fn components<'p>(cell: Option<&'p Pat>, ty: &Ty, n: usize) -> Row<'p> {
     }
 }
 
+/// Rows to look at by their first cells.
+struct Column<'c, 'p> {
+    rows: &'c [Row<'p>],
+    heads: Vec<Head>,
+    /// What the value must fit.
+    must: &'c Row<'p>,
+    /// The type of the first cells.
+    ty: &'c Ty,
+    /// The types of the others.
+    rest: &'c [&'c Ty],
+}
+
 struct Search {
     fuel: usize,
 }
 
 impl Search {
-    /// Values of the types that no row fits.
-    fn missing(&mut self, rows: &[Row<'_>], types: &[&Ty]) -> Option<Vec<Witness>> {
+    /// Values of the types that `must` fits and no row does. None too once too
+    /// much was looked at: then no fuel is left.
+    fn missing(&mut self, rows: &[Row<'_>], must: &Row<'_>, types: &[&Ty]) -> Option<Vec<Witness>> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.missing_inner(rows, types)
+            self.missing_inner(rows, must, types)
         })
     }
 
-    fn missing_inner(&mut self, rows: &[Row<'_>], types: &[&Ty]) -> Option<Vec<Witness>> {
+    fn missing_inner(
+        &mut self,
+        rows: &[Row<'_>],
+        must: &Row<'_>,
+        types: &[&Ty],
+    ) -> Option<Vec<Witness>> {
         let Some((ty, rest)) = types.split_first() else {
             return rows.is_empty().then(Vec::new);
         };
-        self.fuel = self.fuel.checked_sub(rows.len() + 1)?;
-        let heads: Vec<Head> = rows.iter().map(|row| head(first(row))).collect();
+        self.fuel = self.fuel.saturating_sub(rows.len() + 1);
+        if self.fuel == 0 {
+            return None;
+        }
+        let column = Column {
+            rows,
+            heads: rows.iter().map(|row| head(first(row))).collect(),
+            must,
+            ty,
+            rest,
+        };
+        let wanted = head(first(must));
         match ty {
-            _ if heads.iter().all(|head| *head == Head::Any) => {}
+            _ if wanted == Head::Any && column.heads.iter().all(|head| *head == Head::Any) => {}
             Ty::Tuple(parts) => {
                 let parts: Vec<&Ty> = parts.iter().collect();
-                let found = self.inside(rows, &heads, &Head::Only, ty, &parts, rest)?;
+                let found = self.inside(&column, &Head::Only, &parts)?;
                 return Some(folded(found, parts.len(), Witness::Tuple));
             }
             Ty::Record(fields) => {
                 let parts: Vec<&Ty> = fields.iter().map(|(_, ty)| ty).collect();
-                let found = self.inside(rows, &heads, &Head::Only, ty, &parts, rest)?;
+                let found = self.inside(&column, &Head::Only, &parts)?;
                 return Some(folded(found, parts.len(), |parts| {
                     let labels = fields.iter().map(|(label, _)| Arc::clone(label));
                     Witness::Record(labels.zip(parts).collect())
                 }));
             }
             Ty::Sum(constrs) => {
-                let used: FxHashSet<&Name> = heads
+                let used: FxHashSet<&Name> = column
+                    .heads
                     .iter()
+                    .chain([&wanted])
                     .filter_map(|head| match head {
                         Head::Constr(label) => Some(label),
-                        Head::Any | Head::Only | Head::Bool(_) | Head::Literal => None,
+                        Head::Any | Head::Only | Head::Bool(_) | Head::Literal(_) => None,
                     })
                     .collect();
-                if let Some((label, payload)) = constrs.iter().find(|(l, _)| !used.contains(l)) {
-                    let mut found = self.others(rows, &heads, rest)?;
+                if wanted == Head::Any
+                    && let Some((label, payload)) = constrs.iter().find(|(l, _)| !used.contains(l))
+                {
+                    let mut found = self.others(&column)?;
                     let any = vec![Witness::Any; payload.len()];
                     found.insert(0, Witness::Constr(Arc::clone(label), any));
                     return Some(found);
                 }
                 return constrs.iter().find_map(|(label, payload)| {
                     let parts: Vec<&Ty> = payload.iter().collect();
-                    let wanted = Head::Constr(Arc::clone(label));
-                    let found = self.inside(rows, &heads, &wanted, ty, &parts, rest)?;
+                    let constr = Head::Constr(Arc::clone(label));
+                    let found = self.inside(&column, &constr, &parts)?;
                     Some(folded(found, parts.len(), |parts| {
                         Witness::Constr(Arc::clone(label), parts)
                     }))
@@ -207,53 +263,52 @@ impl Search {
             }
             Ty::Scalar(ScalarType::Bool) => {
                 return [false, true].into_iter().find_map(|value| {
-                    let wanted = Head::Bool(value);
-                    let mut found = self.inside(rows, &heads, &wanted, ty, &[], rest)?;
+                    let mut found = self.inside(&column, &Head::Bool(value), &[])?;
                     found.insert(0, Witness::Bool(value));
                     Some(found)
                 });
             }
             Ty::Scalar(_) | Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => {}
         }
-        let mut found = self.others(rows, &heads, rest)?;
+        let mut found = match wanted {
+            Head::Literal(_) => self.inside(&column, &wanted, &[])?,
+            _ => self.others(&column)?,
+        };
         found.insert(0, Witness::Any);
         Some(found)
     }
 
-    /// Values that no row fits, with the first of this form: its components, of
-    /// types `parts`, then the rest.
-    fn inside(
+    /// Values with the first of this form: its components, of types `parts`, then
+    /// the rest.
+    fn inside<'p>(
         &mut self,
-        rows: &[Row<'_>],
-        heads: &[Head],
+        column: &Column<'_, 'p>,
         wanted: &Head,
-        ty: &Ty,
         parts: &[&Ty],
-        rest: &[&Ty],
     ) -> Option<Vec<Witness>> {
-        let mut inner = Vec::new();
-        for (row, head) in rows.iter().zip(heads) {
-            if head == wanted || *head == Head::Any {
-                let mut cells = components(first(row), ty, parts.len());
+        let inner = |row: &Row<'p>, head: &Head| {
+            (head == wanted || *head == Head::Any).then(|| {
+                let mut cells = components(first(row), column.ty, parts.len());
                 // Of another length only where an error was reported.
                 cells.resize(parts.len(), None);
                 cells.extend(row.iter().skip(1));
-                inner.push(cells);
-            }
-        }
-        let types: Vec<&Ty> = parts.iter().chain(rest).copied().collect();
-        self.missing(&inner, &types)
+                cells
+            })
+        };
+        let must = inner(column.must, &head(first(column.must)))?;
+        let rows = column.rows.iter().zip(&column.heads);
+        let rows: Vec<Row<'_>> = rows.filter_map(|(row, head)| inner(row, head)).collect();
+        let types: Vec<&Ty> = parts.iter().chain(column.rest).copied().collect();
+        self.missing(&rows, &must, &types)
     }
 
-    /// Values that no row fits, with the first one that no pattern but `_` fits:
-    /// the rest.
-    fn others(&mut self, rows: &[Row<'_>], heads: &[Head], rest: &[&Ty]) -> Option<Vec<Witness>> {
-        let rows = rows.iter().zip(heads);
+    /// Values with a first that no pattern but `_` fits: the rest.
+    fn others<'p>(&mut self, column: &Column<'_, 'p>) -> Option<Vec<Witness>> {
+        let rest = |row: &Row<'p>| -> Row<'p> { row.iter().skip(1).copied().collect() };
+        let rows = column.rows.iter().zip(&column.heads);
         let rows = rows.filter(|(_, head)| **head == Head::Any);
-        let rows: Vec<Row<'_>> = rows
-            .map(|(row, _)| row.iter().skip(1).copied().collect())
-            .collect();
-        self.missing(&rows, rest)
+        let rows: Vec<Row<'_>> = rows.map(|(row, _)| rest(row)).collect();
+        self.missing(&rows, &rest(column.must), column.rest)
     }
 }
 

@@ -408,7 +408,12 @@ impl<'a> Checker<'a> {
             (type_params, params, ret, body)
         });
         if source.top {
-            self.default_types(ty_mark, errors);
+            let mut public = Mentions::default();
+            let types = params.iter().map(|pat| &pat.ty).chain([&ret.ty]);
+            for ty in types {
+                crate::subst::map_ty(&self.tables.resolve(ty), &mut public);
+            }
+            self.default_types(ty_mark, errors, &public.types);
         }
         if params.is_empty() {
             // The unknown sizes of a constant are constants too.

@@ -11,8 +11,9 @@ use syntax::diag::Diagnostic;
 
 impl Checker<'_> {
     /// Scalar types that nothing determines get their defaults; other open types
-    /// that a whole definition leaves open are reported.
-    pub(crate) fn default_types(&mut self, from: usize, errors: usize) {
+    /// that a whole definition leaves open are reported. Defaults of `public` ones,
+    /// which the definition's type mentions, are warned of.
+    pub(crate) fn default_types(&mut self, from: usize, errors: usize, public: &[TyVarId]) {
         for i in from..self.tables.ty_vars.len() {
             let id = TyVarId(i as u32);
             let data = self.tables.ty_var(id);
@@ -24,6 +25,16 @@ impl Checker<'_> {
                 Constraint::None => {}
                 Constraint::Scalars(set) => {
                     if let Some(ty) = set.default_type() {
+                        if let (Some(span), true) = (span, public.contains(&id)) {
+                            self.warn(
+                                Diagnostic::warning(
+                                    "defaulted-type",
+                                    format!("Defaulting ambiguous type to {ty}"),
+                                )
+                                .at(span, "")
+                                .hint("say which type is meant in the definition's parameters or result"),
+                            );
+                        }
                         self.tables.ty_var_mut(id).state = TyState::Solved(Ty::Scalar(ty));
                     }
                 }

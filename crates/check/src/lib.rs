@@ -45,6 +45,7 @@ mod types;
 mod unify;
 mod uniq;
 mod visit;
+mod warnings;
 mod witness;
 mod zonk;
 

@@ -158,6 +158,15 @@ impl<'a> Checker<'a> {
             }
             SpecKind::Include(mte) => match self.sig_exp(mte) {
                 Sig::Struct(inner) => {
+                    for hole in inner.body.types.keys() {
+                        if self.env.ty(*hole).is_some() {
+                            let name = self.name(*hole);
+                            let message = format!("Inclusion shadows type \"{name}\"");
+                            self.warn(
+                                Diagnostic::warning("shadowed-type", message).at(mte.span, ""),
+                            );
+                        }
+                    }
                     self.env.open(&inner.body);
                     sig.holes.extend(inner.holes.iter().cloned());
                     let body = &inner.body;

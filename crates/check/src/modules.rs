@@ -200,6 +200,7 @@ impl<'a> Checker<'a> {
             self.check_wanted(&def);
             self.check_causality(&def);
             self.check_matches(&def);
+            self.warn_of(&def);
             self.check_recursion(&def, bind);
             self.check_equality(&def);
             if !self.in_prelude {

@@ -64,8 +64,8 @@ pub trait Loader {
 pub struct Checked {
     /// The program, if there were no errors.
     pub program: Option<Program>,
-    /// Errors and warnings of parser and checker, in the order of files and then
-    /// as found.
+    /// Errors of parser and checker, in the order of files and then as found; or
+    /// warnings, if there are no errors.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -161,7 +161,12 @@ fn check_files(
             base = checker.fork_env();
         }
     }
-    let diagnostics = crate::report::sift(std::mem::take(&mut checker.diags));
+    let mut found = std::mem::take(&mut checker.diags);
+    if found.is_empty() {
+        // Beside errors, warnings are noise, and may follow from them.
+        found.append(&mut checker.warnings);
+    }
+    let diagnostics = crate::report::sift(found);
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
         defs: std::mem::take(&mut checker.defs),

@@ -28,6 +28,14 @@ impl Checker<'_> {
         }
     }
 
+    /// Records a warning: nothing is wrong, and something is odd. The standard
+    /// library is past warning.
+    pub(crate) fn warn(&mut self, diag: Diagnostic) {
+        if !self.in_prelude && self.warnings.len() < MAX_COLLECTED {
+            self.warnings.push(diag);
+        }
+    }
+
     /// Whether nothing was reported since there were this many problems.
     pub(crate) const fn is_sound_since(&self, problems: usize) -> bool {
         self.diags.len() == problems && problems < MAX_COLLECTED

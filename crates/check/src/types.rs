@@ -44,7 +44,21 @@ impl<'a> Checker<'a> {
     fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
         match &te.kind {
             TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
-            TypeExpKind::Unique(inner) => (self.type_exp(inner, anon).0, Uniq::All),
+            TypeExpKind::Unique(inner) => {
+                let (ty, _) = self.type_exp(inner, anon);
+                if !crate::warnings::may_hold_array(&ty) {
+                    let message = format!(
+                        "Declaring \"{}\" as unique has no effect",
+                        self.tables.show(&ty)
+                    );
+                    self.warn(
+                        Diagnostic::warning("useless-unique", message)
+                            .at(te.span, "")
+                            .note("only arrays are consumed"),
+                    );
+                }
+                (ty, Uniq::All)
+            }
             TypeExpKind::Var(name) => (self.apply_type(name, &[], te.span, anon), Uniq::None),
             TypeExpKind::Apply(head, args) => {
                 if let TypeExpKind::Var(name) = &strip(head).kind {

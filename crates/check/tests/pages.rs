@@ -1,5 +1,5 @@
-//! The pages about errors: each error has one, and its examples are what it says.
-//! The first program of a page has the error of its title, the second has none.
+//! The pages about errors and warnings: each has one, and its examples are what it says.
+//! The first program of a page has the error or warning of its title, the second has none.
 
 use check::{Loader, check_program};
 use std::collections::BTreeSet;
@@ -101,10 +101,16 @@ fn examples() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// The ids that a source file gives to errors: the first literal in the calls that
+/// The ids that a source file gives to errors and warnings: the first literal in the calls that
 /// report, and in the list of reasons for a mismatch.
 fn ids(source: &str) -> Vec<&str> {
-    const CALLS: [&str; 4] = ["Diagnostic::error(", ".error(", ".complain(", "Mismatch::"];
+    const CALLS: [&str; 5] = [
+        "Diagnostic::error(",
+        "Diagnostic::warning(",
+        ".error(",
+        ".complain(",
+        "Mismatch::",
+    ];
     let mut out = Vec::new();
     for call in CALLS {
         for (at, _) in source.match_indices(call) {

@@ -24,7 +24,7 @@ impl Lower<'_> {
             FunKind::Intrinsic(fun, ..) => fun.arity(),
             FunKind::Hole(..) => 1,
             FunKind::Absent => {
-                return self.unsupported("functions in sum types whose constructor is not static");
+                return self.bug("functions in sum types whose constructor is not static");
             }
             FunKind::Checked(inner, cert) => {
                 let result = self.apply(&Value::Fun(Rc::clone(inner)), args)?;

@@ -270,7 +270,7 @@ impl Lower<'_> {
     fn replicate(&mut self, n: &Value, x: &Value) -> Res<Value> {
         let (dim, cert) = self.as_size(n, ["Negative size ", " in replicate."])?;
         if x.has_fun() {
-            return self.unsupported("arrays of functions");
+            return self.bug("arrays of functions");
         }
         let mut leaves = Vec::new();
         for value in x.atoms() {
@@ -340,7 +340,7 @@ impl Lower<'_> {
             return self.blank(&LTy::array(Some(Dim::Const(0)), array.1.clone()));
         };
         if first.has_fun() {
-            return self.unsupported("arrays of functions");
+            return self.bug("arrays of functions");
         }
         let elem = first.ty();
         let dim = Dim::Const(values.len() as i64);

@@ -40,7 +40,7 @@ impl Lower<'_> {
         let no = otherwise(self)?;
         let no_scope = self.f.suspend();
         if yes.has_fun() || no.has_fun() {
-            return self.unsupported("functions as results of conditionals");
+            return self.bug("functions as results of conditionals");
         }
         self.same_accumulators(&yes, &no)?;
         // Sizes: those that both agree on, those that the type says, and for

@@ -156,8 +156,7 @@ impl Lower<'_> {
             Value::Sum(_, _) if !value.has_fun() => self.leaves_anew(value, parts),
             Value::Sum(fields, ty) => {
                 let Some(tag @ Value::Scalar(Atom::Const(number), _)) = fields.first() else {
-                    return self
-                        .unsupported("functions in sum types whose constructor is not static");
+                    return self.bug("functions in sum types whose constructor is not static");
                 };
                 parts.text(&format!("<{}", number.as_i64().unwrap_or(0)));
                 let mut out = vec![tag.clone()];

@@ -78,7 +78,7 @@ impl Lower<'_> {
         for param in &entry.params {
             let ty = self.resolve(&param.ty.ty, &env, &def.size_params)?;
             if ty.has_fun() {
-                return self.unsupported("functions as parameters of entry points");
+                return self.bug("functions as parameters of entry points");
             }
             values.push(EntryValue {
                 name: Arc::clone(&param.name),
@@ -125,7 +125,7 @@ impl Lower<'_> {
         let mut outs = Vec::new();
         for (result, value) in results {
             if value.has_fun() {
-                return self.unsupported("functions as results of entry points");
+                return self.bug("functions as results of entry points");
             }
             let ty = value.ty();
             outs.push(EntryValue {

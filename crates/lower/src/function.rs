@@ -197,7 +197,7 @@ impl Lower<'_> {
                 SizeFrom::Captured(i) => captured.dims.get(*i).map(|(dim, _)| *dim),
             };
             let Some(dim) = sizes.get(name).copied().or(fallback) else {
-                return self.unsupported("sizes that neither arguments nor context give");
+                return self.bug("sizes that neither arguments nor context give");
             };
             sizes.insert(*name, dim);
             operands.extend(dim.atom());
@@ -364,7 +364,7 @@ impl Lower<'_> {
         }
         let mut value = self.conform(&def.ret.ty, value, &env, false, Mismatch::Type)?;
         if value.has_fun() {
-            return self.unsupported("functions that return functions in this place");
+            return self.bug("functions that return functions where they are called");
         }
         let mut exts: Vec<Atom> = Vec::new();
         if recursive {

@@ -40,7 +40,7 @@ impl Lower<'_> {
     ) -> Res<Value> {
         let init = self.eval(init, env)?;
         if init.has_fun() {
-            return self.unsupported("functions as loop parameters");
+            return self.bug("functions as loop parameters");
         }
         let driver = match form {
             LoopForm::For(var, bound) => {

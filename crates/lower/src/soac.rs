@@ -102,7 +102,7 @@ impl Lower<'_> {
         let map = self.lambda(&[&xs.elem], |s, args| {
             let result = s.apply(f, args.to_vec())?;
             if result.has_fun() {
-                return s.unsupported("arrays of functions");
+                return s.bug("arrays of functions");
             }
             elem = s.regular(&result.ty(), claim)?;
             let result = s.coerce(result, &elem, Mismatch::Type)?;

@@ -127,13 +127,16 @@ impl Session {
         };
         let (checked, described) =
             check::describe_module(&mut sources, &interner, &mut files, &root, module);
+        // Nobody depends on the type of an expression at the prompt.
+        let expression = new.starts_with(&format!("def {RESULT} ="));
         let is_new = |d: &&Diagnostic| {
             d.is_error()
-                || d.primary.as_ref().is_some_and(|label| {
-                    let file = sources.get(label.span.file);
-                    file.is_some_and(|file| *file.name() == *root)
-                        && label.span.start as usize >= start
-                })
+                || (d.id != "defaulted-type" || !expression)
+                    && d.primary.as_ref().is_some_and(|label| {
+                        let file = sources.get(label.span.file);
+                        file.is_some_and(|file| *file.name() == *root)
+                            && label.span.start as usize >= start
+                    })
         };
         let mut messages = String::new();
         for diagnostic in checked.diagnostics.iter().filter(is_new) {

@@ -114,7 +114,7 @@ impl Parser<'_> {
                 return self.fail(Some(
                     Diagnostic::error("string-pattern", "a pattern cannot be a string")
                         .at(start, "")
-                        .hint("compare the bytes with `==`"),
+                        .hint("compare the bytes: `and (map2 (==) xs \"text\")`"),
                 ));
             }
             _ => return self.expected("a pattern"),
