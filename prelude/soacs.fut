@@ -94,15 +94,15 @@ def filter [n] 'a (p: a -> bool) (as: [n]a): *[]a =
 
 -- | The elements that satisfy the predicate, and those that do not, both in order.
 def partition [n] 'a (p: a -> bool) (as: [n]a): ?[k].([k]a, [n - k]a) =
-  -- The others are written from the back, so that their places do not depend
-  -- on how many elements come first.
   let keep = intrinsics.map p as
   let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
-  let is = map3 (\i b o -> if b then o - 1 else n - 1 - (i - o)) (intrinsics.iota n) keep places
+  -- Where it goes, or below 0 where it goes among the others: -1 is the first place.
+  let is = map3 (\i b o -> if b then o - 1 else o - i - 1) (intrinsics.iota n) keep places
   let end = if n == 0 then 0 else #[unsafe] is[n - 1]
-  let k = if n == 0 then 0 else #[unsafe] (if keep[n - 1] then end + 1 else end)
-  let res = intrinsics.scatter (intrinsics.scratch as) is as
-  in #[unsafe] (res[0:k], (res[k:n])[::-1])
+  let k = if n == 0 then 0 else if end < 0 then n + end else end + 1
+  let yes = intrinsics.scatter (intrinsics.scratch as) is as
+  let no = intrinsics.scatter (intrinsics.scratch as) (intrinsics.map (\i -> -1 - i) is) as
+  in #[unsafe] (yes[0:k], no[0:n - k])
 
 -- The last element of a running count, 0 of none.
 local def total [n] (counts: [n]i64): i64 = if n == 0 then 0 else #[unsafe] counts[n - 1]

@@ -106,6 +106,11 @@ pub enum Expr {
     /// Number of the first lane that is set in a mask (`i64`), the number of
     /// lanes if there is none.
     FirstLane(Box<Expr>),
+    /// How many lanes are set in a mask (`i64`).
+    Count(Box<Expr>),
+    /// A vector's values in the lanes that a mask sets, in their order from the
+    /// first lane on; 0 in the lanes that are left.
+    Pack(Box<Expr>, Box<Expr>),
     /// A vector's value in a lane (`i64`, within bounds).
     Extract(Box<Expr>, Box<Expr>),
     /// A vector with the lane (`i64`, within bounds) set to a scalar.

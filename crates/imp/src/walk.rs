@@ -170,10 +170,12 @@ pub fn each_part<'s>(expr: &'s Expr, f: &mut dyn FnMut(&'s Expr)) {
         | Expr::Splat(_, x)
         | Expr::Any(x)
         | Expr::All(x)
-        | Expr::FirstLane(x) => f(x),
+        | Expr::FirstLane(x)
+        | Expr::Count(x) => f(x),
         Expr::Binary(_, _, x, y)
         | Expr::Compare(_, _, x, y)
         | Expr::Extract(x, y)
+        | Expr::Pack(x, y)
         | Expr::Shift(x, _, y) => {
             f(x);
             f(y);
@@ -201,7 +203,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
         Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
-        Expr::FirstLane(_) => PrimType::I64,
+        Expr::FirstLane(_) | Expr::Count(_) => PrimType::I64,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
@@ -209,7 +211,11 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         | Expr::Fma(ty, _, _, _)
         | Expr::Math(_, ty, _)
         | Expr::Lanes(ty, _) => *ty,
-        Expr::Splat(_, x) | Expr::Extract(x, _) | Expr::Insert(x, _, _) | Expr::Shift(x, _, _) => {
+        Expr::Splat(_, x)
+        | Expr::Pack(x, _)
+        | Expr::Extract(x, _)
+        | Expr::Insert(x, _, _)
+        | Expr::Shift(x, _, _) => {
             return type_of(vars, x);
         }
     })

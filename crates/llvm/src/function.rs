@@ -392,6 +392,14 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 let mask = self.expr(mask)?;
                 self.ops().first_lane(mask)
             }
+            Expr::Count(mask) => {
+                let mask = self.expr(mask)?;
+                self.ops().count(mask)
+            }
+            Expr::Pack(x, mask) => {
+                let (x, mask) = (self.expr(x)?, self.expr(mask)?);
+                self.ops().pack(x, mask)
+            }
             Expr::Extract(x, lane) => {
                 let (x, lane) = (self.expr(x)?, self.int_expr(lane)?);
                 self.ops().extract(x, lane)

@@ -127,13 +127,23 @@ impl<'s> Values<'s> {
                 let first = self.first_lane(mask)?.unwrap_or(lanes);
                 Ok(Scalar::I64(first as i64))
             }
+            Expr::Count(mask) => {
+                let mask = self.vector(mask)?;
+                let mut count = 0;
+                for lane in mask.iter() {
+                    count += i64::from(is_on(*lane)?);
+                }
+                Ok(Scalar::I64(count))
+            }
             Expr::Extract(x, lane) => {
                 let x = self.vector(x)?;
                 known(x[self.lane(lane, x.len())?], "the lane")
             }
-            Expr::Splat(..) | Expr::Lanes(..) | Expr::Insert(..) | Expr::Shift(..) => {
-                bug("a scalar is needed")
-            }
+            Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Pack(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => bug("a scalar is needed"),
         }
     }
 
@@ -181,6 +191,19 @@ impl<'s> Values<'s> {
                 x[lane] = Some(self.scalar(value)?);
                 Ok(x)
             }
+            Expr::Pack(x, mask) => {
+                let (x, mask) = (self.vector(x)?, self.vector(mask)?);
+                let zero = |ty| Some(Scalar::from_bits(ty, 0));
+                let ty = x.iter().flatten().next().map(|lane| lane.ty());
+                let mut packed = Vec::with_capacity(x.len());
+                for (value, lane) in x.iter().zip(mask.iter()) {
+                    if is_on(*lane)? {
+                        packed.push(*value);
+                    }
+                }
+                packed.resize(x.len(), ty.and_then(zero));
+                Ok(packed)
+            }
             Expr::Shift(x, by, value) => {
                 let mut x = self.vector(x)?.into_owned();
                 let by = (*by as usize).min(x.len());
@@ -227,6 +250,7 @@ impl<'s> Values<'s> {
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
+            | Expr::Count(_)
             | Expr::Extract(..) => bug("a vector is needed"),
         }
     }

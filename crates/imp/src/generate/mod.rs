@@ -23,6 +23,7 @@ mod liveness;
 mod prefix;
 mod reduce;
 mod scan;
+mod scatter;
 mod segops;
 mod skip;
 mod streams;

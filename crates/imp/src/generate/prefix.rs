@@ -15,6 +15,7 @@
 use super::expr::{add, div, mul, sub};
 use super::function::Gen;
 use super::scan::Scan;
+use super::segops::Space;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
@@ -45,7 +46,7 @@ impl Gen<'_, '_> {
             let first = add(lo.clone(), mul(Expr::Var(block), count.clone()));
             let first = g.name_value(first, PrimType::I64, "first");
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.at_point(scan, add(first.clone(), Expr::Var(w)));
+                g.at_point(scan.space, add(first.clone(), Expr::Var(w)));
                 g.point(scan.space, |g, results| {
                     let (values, others) = results.split_at(types.len());
                     let values = g.values(values, types)?;
@@ -69,7 +70,7 @@ impl Gen<'_, '_> {
                 Ok(())
             })?;
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
-                g.at_point(scan, add(first, Expr::Var(w)));
+                g.at_point(scan.space, add(first, Expr::Var(w)));
                 let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
                 let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
                 g.with_vars(&mapped, &others, |g| g.scan_point(scan, &values, &mapped))
@@ -126,8 +127,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    fn at_point(&mut self, scan: &Scan<'_>, index: Expr) {
-        let var = self.bind_index(scan.space.index);
+    /// The point at an index is next.
+    pub(crate) fn at_point(&mut self, space: &Space<'_>, index: Expr) {
+        let var = self.bind_index(space.index);
         self.emit(Stmt::Set(var, index));
     }
 

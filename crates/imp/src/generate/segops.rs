@@ -112,6 +112,9 @@ impl Gen<'_, '_> {
             distinct,
             |g, c| {
                 let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
+                if let Some(scatter) = g.scatter(space) {
+                    return g.scatter_points(&scatter, space, lo, hi);
+                }
                 g.points(space, lo, hi, |g, results| {
                     g.write_point(pat, space, &results)
                 })
@@ -310,7 +313,7 @@ pub(crate) fn independent(body: &Body<Mems>) -> bool {
 }
 
 /// The cost of a body's own statements in sixteenths of a nanosecond.
-fn statements(body: &Body<Mems>) -> i64 {
+pub(crate) fn statements(body: &Body<Mems>) -> i64 {
     body.stms
         .iter()
         .map(|stm| match &stm.exp {

@@ -238,6 +238,8 @@ impl<'s, 'a> Costs<'s, 'a> {
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
             | Expr::Shift(..) => (1.0, Kind::Varying),

@@ -143,6 +143,8 @@ impl Shapes<'_> {
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
             | Expr::Extract(..)
             | Expr::Insert(..)
             | Expr::Shift(..) => Val::Vector(expr.clone()),

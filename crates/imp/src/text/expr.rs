@@ -54,14 +54,20 @@ impl FunctionParser<'_, '_> {
             return self.p.expected("an operator");
         }
         match (name, first, second) {
-            ("any" | "all" | "first", None, None) => {
+            ("any" | "all" | "first" | "count", None, None) => {
                 self.p.ident()?;
                 let [x] = self.operands()?;
                 Ok(match name {
                     "any" => Expr::Any(x),
                     "all" => Expr::All(x),
-                    _ => Expr::FirstLane(x),
+                    "first" => Expr::FirstLane(x),
+                    _ => Expr::Count(x),
                 })
+            }
+            ("pack", None, None) => {
+                self.p.ident()?;
+                let [x, mask] = self.operands()?;
+                Ok(Expr::Pack(x, mask))
             }
             ("extract", None, None) => {
                 self.p.ident()?;

@@ -282,6 +282,8 @@ impl<'a> Printer<'a> {
             Expr::Any(mask) => format!("any({})", self.expr(mask)),
             Expr::All(mask) => format!("all({})", self.expr(mask)),
             Expr::FirstLane(mask) => format!("first({})", self.expr(mask)),
+            Expr::Count(mask) => format!("count({})", self.expr(mask)),
+            Expr::Pack(x, mask) => format!("pack({}, {})", self.expr(x), self.expr(mask)),
             Expr::Extract(x, lane) => format!("extract({}, {})", self.expr(x), self.expr(lane)),
             Expr::Insert(x, lane, value) => {
                 format!(

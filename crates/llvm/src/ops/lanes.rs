@@ -7,7 +7,7 @@ use crate::emit::call_value;
 use crate::error::{Error, Res};
 use crate::types::{Value, int, vector};
 use inkwell::IntPredicate;
-use inkwell::types::{IntType, VectorType};
+use inkwell::types::{BasicTypeEnum, IntType, VectorType};
 use inkwell::values::{IntValue, VectorValue};
 use prim::{MathFun, PrimType};
 use std::num::NonZeroU32;
@@ -99,6 +99,38 @@ impl<'c> Ops<'_, '_, 'c> {
         let bits = self.mask_bits(mask)?;
         let first = self.intrinsic("llvm.cttz", &[bits.into(), no.into()])?;
         self.resize(first, self.emit.types.i64, false)
+    }
+
+    /// Number of lanes that are set.
+    pub fn count(&self, mask: Value<'c>) -> Res<Value<'c>> {
+        let bits = self.mask_bits(mask)?;
+        let count = self.intrinsic("llvm.ctpop", &[bits.into()])?;
+        self.resize(count, self.emit.types.i64, false)
+    }
+
+    /// The values in the lanes that are set, in front of zeros.
+    pub fn pack(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
+        let lanes = lanes_of(x).ok_or_else(|| Error::bug("what is packed is no vector"))?;
+        let scalar = vector(x)?.get_type().get_element_type();
+        let types = &self.emit.types;
+        let own = match scalar {
+            BasicTypeEnum::FloatType(ty) if ty == types.float(PrimType::F64) => types.i64,
+            BasicTypeEnum::FloatType(_) => types.i32,
+            BasicTypeEnum::IntType(ty) => ty,
+            _ => return Err(Error::bug("what is packed is no vector of numbers")),
+        };
+        // There is no instruction for what is narrower.
+        let wide = if own == types.i64 { own } else { types.i32 };
+        let numbers = self.bits_as(x, own)?;
+        let numbers = self.resize(numbers, wide, false)?;
+        let zero = wide.vec_type(lanes).const_zero().into();
+        let fits = matches!(lanes * wide.get_bit_width(), 128 | 256 | 512);
+        let packed = if self.emit.processor.vector_bytes == 64 && fits {
+            self.intrinsic("llvm.x86.avx512.mask.compress", &[numbers, zero, mask])?
+        } else {
+            self.intrinsic("llvm.experimental.vector.compress", &[numbers, mask, zero])?
+        };
+        self.bits_as(self.resize(packed, own, false)?, scalar)
     }
 
     /// The value in a lane.

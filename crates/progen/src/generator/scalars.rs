@@ -190,7 +190,12 @@ impl Gen<'_> {
         let text = match form {
             4 if op.commutes => format!("(reduce_comm {} {} {array})", op.fun, op.neutral),
             5 if is_number => {
-                let fun = self.word(&["sum", "maximum", "minimum"]);
+                // Sums of many halves would not be exact.
+                let fun = if ty.scalar() == Some(ScalarType::F16) {
+                    self.word(&["maximum", "minimum"])
+                } else {
+                    self.word(&["sum", "maximum", "minimum"])
+                };
                 format!("({name}.{fun} {array})")
             }
             6 => format!("(foldl {} {} {array})", op.fun, op.neutral),

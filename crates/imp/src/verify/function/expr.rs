@@ -93,9 +93,18 @@ impl FunctionCheck<'_, '_> {
                 self.mask(mask);
                 Some(VarType::Scalar(PrimType::Bool))
             }
-            Expr::FirstLane(mask) => {
+            Expr::FirstLane(mask) | Expr::Count(mask) => {
                 self.mask(mask);
                 Some(VarType::Scalar(PrimType::I64))
+            }
+            Expr::Pack(x, mask) => {
+                self.mask(mask);
+                let (ty, lanes) = self.vector(x)?;
+                let others = self.vector(mask).map(|(_, lanes)| lanes);
+                if others.is_some_and(|others| others != lanes) {
+                    self.error(format!("a mask of other than {lanes} lanes"));
+                }
+                Some(VarType::Vector(ty, lanes))
             }
             Expr::Extract(x, lane) => {
                 self.typed(lane, PrimType::I64);

@@ -1,0 +1,244 @@
+//! Chunks of scatters, a vector of points at a time: what goes to places one after
+//! another, as where elements are filtered, is packed and stored as a vector.
+//!
+//! ```text
+//! points lo..hi        i = lo
+//!                      while i + 8 <= hi
+//!                        for w < 8: <body of i + w>; place[w], value[w] = its results
+//!                        inside = place < n
+//!                        packed = pack place inside;  first = packed[0];  i = i + 8
+//!                        if packed = first, first + 1, ..  (as many as are inside)
+//!                          out[first ..] = pack value inside
+//!                        else
+//!                          for w < 8: if place[w] < n: out[place[w]] = value[w]
+//!                          512 points one by one;  i = i + 512
+//!                      the points left over one by one
+//! ```
+//!
+//! All writes have the order of the points, so that of several to one place the
+//! same one wins.
+
+use super::expr::{add, and, compare, min, sub};
+use super::function::Gen;
+use super::segops::{Space, independent, statements};
+use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use ir::mem::Lmad;
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, Exp};
+use ir::types::Dim;
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType, UnOp};
+
+/// Points of a block: as many as the widest vectors have places.
+const BLOCK: u32 = 8;
+/// So many points go one by one after a block whose places are apart.
+const PATIENCE: i64 = 512;
+/// Bodies cost at most this, as they are written three times.
+const MOST_COST: i64 = 256;
+/// As many arrays as have their vectors in registers.
+const MOST_ARRAYS: usize = 8;
+
+/// A scatter whose points can go in blocks.
+pub(crate) struct Scatter {
+    /// The body without its update, which gives the place and the values.
+    body: Body<Mems>,
+    /// The size of the arrays.
+    size: Dim,
+    /// The types of place and values.
+    types: Vec<PrimType>,
+    /// Where the arrays lie.
+    places: Vec<(Name, Lmad)>,
+}
+
+impl Scatter {
+    /// Where each array lies, and the type of its elements.
+    fn arrays(&self) -> impl Iterator<Item = (&(Name, Lmad), &PrimType)> {
+        self.places.iter().zip(&self.types[1..])
+    }
+}
+
+impl Gen<'_, '_> {
+    /// The scatter that a map is, if it is one into vectors whose elements lie side
+    /// by side, of one scalar per point each.
+    pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
+        let mut body = space.body.clone();
+        let last = body.stms.pop()?;
+        let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = last.exp else {
+            return None;
+        };
+        let ([param], [result]) = (last.pat.as_slice(), space.body.result.as_slice()) else {
+            return None;
+        };
+        let [place] = index.as_slice() else {
+            return None;
+        };
+        let mut scatter = Scatter {
+            body,
+            size: Dim::Const(0),
+            types: vec![PrimType::I64],
+            places: Vec::new(),
+        };
+        for (ty, block, lmad) in self.accs.get(&acc)?.iter() {
+            let ([size], Some(elem), [dim]) = (ty.shape(), ty.elem(), lmad.dims.as_slice()) else {
+                return None;
+            };
+            if elem == PrimType::Bool || dim.stride.as_constant() != Some(1) {
+                return None;
+            }
+            scatter.size = *size;
+            scatter.types.push(elem);
+            scatter.places.push((*block, lmad.clone()));
+        }
+        let fits = *result == Atom::Var(param.name)
+            && scatter.places.len() == values.len()
+            && values.len() <= MOST_ARRAYS
+            && independent(&scatter.body)
+            && statements(&scatter.body) <= MOST_COST;
+        scatter.body.result = std::iter::once(*place).chain(values).collect();
+        fits.then_some(scatter)
+    }
+
+    /// The points `lo..hi` of a scatter.
+    pub(crate) fn scatter_points(
+        &mut self,
+        scatter: &Scatter,
+        space: &Space<'_>,
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<(), PassError> {
+        let types = &scatter.types;
+        let count = Expr::i64(i64::from(BLOCK));
+        let arrays = self.lane_arrays("scattered", types, i64::from(BLOCK));
+        let apart = Space {
+            index: space.index,
+            width: space.width.clone(),
+            body: &scatter.body,
+            decomp: space.decomp,
+            prov: space.prov,
+            independent: true,
+            in_lanes: false,
+        };
+        let next = self.scalar(PrimType::I64, "next");
+        self.emit(Stmt::Set(next, lo));
+        let more = self.scalar(PrimType::Bool, "more");
+        let go_on = |g: &mut Self| {
+            let left = sub(hi.clone(), Expr::Var(next));
+            g.emit(Stmt::Set(more, compare(CmpOp::SLe, count.clone(), left)));
+        };
+        go_on(self);
+        let blocks = self.collect(|g| {
+            let first = g.scalar(PrimType::I64, "first");
+            g.emit(Stmt::Set(first, Expr::Var(next)));
+            g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
+                g.at_point(space, add(Expr::Var(first), Expr::Var(w)));
+                g.point(&apart, |g, results| {
+                    let values = g.values(&results, types)?;
+                    g.store_all(&arrays, types, Expr::Var(w), &values);
+                    Ok(())
+                })
+            })?;
+            g.emit(Stmt::Set(next, add(Expr::Var(next), count.clone())));
+            let single = g.collect(|g| {
+                let start =
+                    g.name_value(add(Expr::Var(first), count.clone()), PrimType::I64, "start");
+                let end = min(hi.clone(), add(start.clone(), Expr::i64(PATIENCE)));
+                let end = g.name_value(end, PrimType::I64, "end");
+                g.emit(Stmt::Set(next, end.clone()));
+                g.points(space, start, end, |_, _| Ok(()))
+            })?;
+            g.packed_block(scatter, &arrays, single)?;
+            go_on(g);
+            Ok(())
+        })?;
+        self.emit(Stmt::While(more, blocks));
+        self.points(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
+    }
+
+    /// Writes a block whose places and values lie in the frame: at once, if the
+    /// places inside of the array follow one another; else one by one, and runs
+    /// `otherwise`.
+    fn packed_block(
+        &mut self,
+        scatter: &Scatter,
+        arrays: &[Var],
+        otherwise: Vec<Stmt>,
+    ) -> Result<(), PassError> {
+        let size = self.dim(scatter.size)?;
+        let places = self.whole(arrays[0], PrimType::I64, "places");
+        let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
+        let inside = compare(CmpOp::ULt, places.clone(), every(size.clone()));
+        let inside = self.vector(PrimType::Bool, "inside", inside);
+        let pack = |x: Expr| Expr::Pack(Box::new(x), Box::new(inside.clone()));
+        let packed = self.vector(PrimType::I64, "packed", pack(places));
+        let first = Expr::Extract(Box::new(packed.clone()), Box::new(Expr::i64(0)));
+        let first = self.name_value(first, PrimType::I64, "first");
+        let numbers = Expr::Lanes(PrimType::I64, BLOCK);
+        let kept = Expr::Count(Box::new(inside.clone()));
+        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let there = compare(CmpOp::SLt, numbers.clone(), every(kept));
+        let there = self.vector(PrimType::Bool, "there", there);
+        let expected = add(every(first.clone()), numbers);
+        let follows = compare(CmpOp::Eq, packed, expected);
+        let follows = Expr::Unary(UnOp::Not, PrimType::Bool, Box::new(follows));
+        let apart = and(there.clone(), follows);
+        let apart = self.name_value(Expr::Any(Box::new(apart)), PrimType::Bool, "apart");
+        let mut one_by_one = self.collect(|g| {
+            let all = Expr::i64(i64::from(BLOCK));
+            g.for_seq("w", Expr::i64(0), all, false, |g, w| {
+                let loaded = g.load_all(arrays, &scatter.types, Expr::Var(w), "x");
+                let place = Expr::Var(loaded[0]);
+                let inside = compare(CmpOp::ULt, place.clone(), size);
+                let mut stores = Vec::with_capacity(scatter.places.len());
+                for (((block, lmad), &elem), &value) in scatter.arrays().zip(&loaded[1..]) {
+                    let to = g.element(elem, *block, lmad, vec![place.clone()])?;
+                    stores.push(Stmt::Store(to, Expr::Var(value)));
+                }
+                g.emit(Stmt::If(inside, stores, Vec::new()));
+                Ok(())
+            })
+        })?;
+        one_by_one.extend(otherwise);
+        let together = self.collect(|g| {
+            for (((block, lmad), &elem), &array) in scatter.arrays().zip(&arrays[1..]) {
+                let to = g.element(elem, *block, lmad, Vec::new())?;
+                let values = g.whole(array, elem, "values");
+                g.emit(Stmt::StoreLanes {
+                    to: LaneAccess {
+                        buffer: to.buffer,
+                        elem,
+                        lanes: BLOCK,
+                        at: LanePositions::Unit(add(to.offset, first.clone())),
+                    },
+                    value: pack(values),
+                    mask: Some(there.clone()),
+                });
+            }
+            Ok(())
+        })?;
+        self.emit(Stmt::If(apart, one_by_one, together));
+        Ok(())
+    }
+
+    /// A block's values, from the frame.
+    fn whole(&mut self, array: Var, elem: PrimType, hint: &str) -> Expr {
+        let var = self.value(VarType::Vector(elem, BLOCK), hint);
+        self.emit(Stmt::LoadLanes {
+            var,
+            from: LaneAccess {
+                buffer: array,
+                elem,
+                lanes: BLOCK,
+                at: LanePositions::Unit(Expr::i64(0)),
+            },
+            mask: None,
+        });
+        Expr::Var(var)
+    }
+
+    /// A vector under a name.
+    fn vector(&mut self, elem: PrimType, hint: &str, value: Expr) -> Expr {
+        let var = self.value(VarType::Vector(elem, BLOCK), hint);
+        self.emit(Stmt::Set(var, value));
+        Expr::Var(var)
+    }
+}

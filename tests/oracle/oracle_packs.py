@@ -1,0 +1,62 @@
+"""Filters, partitions and scatters whose places follow one another, or not."""
+
+from registry import oracle
+
+HERE = "tests/programs/features/packs.fut"
+
+
+def weighed(xs):
+    return sum((j + 1) * x for j, x in enumerate(xs))
+
+
+def chosen(k, i):
+    """Whether an element stays."""
+    if k == 0:
+        return False
+    return i % 512 < 300 if k > 4 else i * i % 7 % 5 < k
+
+
+def kept(value):
+    def oracle_(n, k):
+        xs = [value(i) for i in range(n) if chosen(k, i)]
+        return len(xs), weighed(xs)
+
+    return oracle_
+
+
+def parted(n, k):
+    xs = [i % 100 for i in range(n)]
+    yes = [x for x in xs if chosen(k, x)]
+    no = [x for x in xs if not chosen(k, x)]
+    return len(yes), weighed(yes), weighed(no)
+
+
+def register(entry, function, results):
+    def oracle_(*args):
+        return function(*args)
+
+    oracle_.__name__ = entry
+    oracle(HERE, *["i64"] * results)(oracle_)
+
+
+for elem in ["i8", "u16", "i32", "i64", "f16", "f32", "f64"]:
+    register(f"kept_{elem}", kept(lambda i: i % 100), 2)
+register("kept_bool", kept(lambda i: int(i % 3 == 1)), 2)
+for elem in ["u8", "i32", "f64"]:
+    register(f"parted_{elem}", parted, 3)
+
+
+@oracle(HERE, "i64", "i64", "i64")
+def kept_pairs(n, k):
+    xs = [i for i in range(n) if chosen(k, i)]
+    return weighed(xs), weighed(i % 100 for i in xs), weighed(xs)
+
+
+@oracle(HERE, "i64")
+def placed(n, k):
+    out = [1] * n
+    for i in range(n):
+        at = [i, n - 1 - i, i + 700 * (i // 700), i - 5, i * 7 % n][k]
+        if 0 <= at < n:
+            out[at] = i + 3
+    return weighed(out)

@@ -1,0 +1,238 @@
+-- Elements that are packed: filters, partitions and scatters to places one after
+-- another, apart, and in between. Sums weigh each element with its place.
+
+def weighed [n] (xs: [n]i64) : i64 = i64.sum (map2 (*) (map (+ 1) (indices xs)) xs)
+
+def of (k: i64) (i: i64) : bool = if k == 0 then false else if k > 4 then i % 512 < 300 else i * i % 7 % 5 < k
+
+-- ==
+-- entry: kept_i8
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_i8 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> i8.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.i8 x) xs))
+
+-- ==
+-- entry: kept_u16
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_u16 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> u16.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.u16 x) xs))
+
+-- ==
+-- entry: kept_i32
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_i32 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> i32.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.i32 x) xs))
+
+-- ==
+-- entry: kept_i64
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_i64 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> i64.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.i64 x) xs))
+
+-- ==
+-- entry: kept_f16
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_f16 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> f16.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.f16 x) xs))
+
+-- ==
+-- entry: kept_f32
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_f32 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> f32.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.f32 x) xs))
+
+-- ==
+-- entry: kept_f64
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 20i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 4695704i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 318030134i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 223140000i64 }
+entry kept_f64 (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> f64.i64 (i % 100)) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.f64 x) xs))
+
+-- ==
+-- entry: kept_bool
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 }
+-- input { 7i64 2i64 }
+-- output { 3i64 2i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 1000i64 2i64 }
+-- output { 428i64 30603i64 }
+-- input { 5000i64 3i64 }
+-- output { 3572i64 2125937i64 }
+-- input { 5000i64 5i64 }
+-- output { 3000i64 1500500i64 }
+entry kept_bool (n: i64) (k: i64) : (i64, i64) =
+  let xs = filter (\(i, _) -> of k i) (zip (iota n) (map (\i -> i % 3 == 1) (iota n)))
+  in (length xs, weighed (map (\(_, x) -> i64.bool x) xs))
+
+-- ==
+-- entry: parted_u8
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 0i64 }
+-- input { 9i64 1i64 }
+-- output { 2i64 14i64 147i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 25608000i64 }
+-- input { 4999i64 2i64 }
+-- output { 2199i64 121994600i64 193426100i64 }
+-- input { 5000i64 3i64 }
+-- output { 3600i64 324286300i64 48373850i64 }
+-- input { 5000i64 5i64 }
+-- output { 5000i64 623040000i64 0i64 }
+entry parted_u8 (n: i64) (k: i64) : (i64, i64, i64) =
+  let (xs, ys) = partition (\x -> of k (i64.u8 x)) (map (\i -> u8.i64 (i % 100)) (iota n))
+  in (length xs, weighed (map i64.u8 xs), weighed (map i64.u8 ys))
+
+-- ==
+-- entry: parted_i32
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 0i64 }
+-- input { 9i64 1i64 }
+-- output { 2i64 14i64 147i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 25608000i64 }
+-- input { 4999i64 2i64 }
+-- output { 2199i64 121994600i64 193426100i64 }
+-- input { 5000i64 3i64 }
+-- output { 3600i64 324286300i64 48373850i64 }
+-- input { 5000i64 5i64 }
+-- output { 5000i64 623040000i64 0i64 }
+entry parted_i32 (n: i64) (k: i64) : (i64, i64, i64) =
+  let (xs, ys) = partition (\x -> of k (i64.i32 x)) (map (\i -> i32.i64 (i % 100)) (iota n))
+  in (length xs, weighed (map i64.i32 xs), weighed (map i64.i32 ys))
+
+-- ==
+-- entry: parted_f64
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 0i64 }
+-- input { 9i64 1i64 }
+-- output { 2i64 14i64 147i64 }
+-- input { 1000i64 0i64 }
+-- output { 0i64 0i64 25608000i64 }
+-- input { 4999i64 2i64 }
+-- output { 2199i64 121994600i64 193426100i64 }
+-- input { 5000i64 3i64 }
+-- output { 3600i64 324286300i64 48373850i64 }
+-- input { 5000i64 5i64 }
+-- output { 5000i64 623040000i64 0i64 }
+entry parted_f64 (n: i64) (k: i64) : (i64, i64, i64) =
+  let (xs, ys) = partition (\x -> of k (i64.f64 x)) (map (\i -> f64.i64 (i % 100)) (iota n))
+  in (length xs, weighed (map i64.f64 xs), weighed (map i64.f64 ys))
+
+-- Several arrays, packed alike.
+-- ==
+-- entry: kept_pairs
+-- input { 0i64 2i64 }
+-- output { 0i64 0i64 0i64 }
+-- input { 3000i64 2i64 }
+-- output { 1654161366i64 41476666i64 1654161366i64 }
+-- input { 3000i64 5i64 }
+-- output { 3136976400i64 80222400i64 3136976400i64 }
+entry kept_pairs (n: i64) (k: i64) : (i64, i64, i64) =
+  let (xs, ys, zs) = unzip3 (filter (\(i, _, _) -> of k i) (map (\i -> (i, u8.i64 (i % 100), f32.i64 i)) (iota n)))
+  in (weighed xs, weighed (map i64.u8 ys), weighed (map i64.f32 zs))
+
+-- Places that fall, that jump after runs, that lie outside on both sides.
+-- ==
+-- entry: placed
+-- input { 0i64 0i64 }
+-- output { 0i64 }
+-- input { 20i64 0i64 }
+-- output { 3290i64 }
+-- input { 3000i64 0i64 }
+-- output { 9013503500i64 }
+-- input { 3000i64 1i64 }
+-- output { 4513504000i64 }
+-- input { 3000i64 2i64 }
+-- output { 2308050900i64 }
+-- input { 3000i64 3i64 }
+-- output { 8990981030i64 }
+-- input { 3000i64 4i64 }
+-- output { 7084290500i64 }
+entry placed (n: i64) (k: i64) : i64 =
+  let place i = if k == 0 then i else if k == 1 then n - 1 - i else if k == 2 then i + 700 * (i / 700) else if k == 3 then i - 5 else i * 7 % n
+  in weighed (scatter (replicate n 1i64) (map place (iota n)) (map (+ 3) (iota n)))
