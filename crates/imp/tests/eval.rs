@@ -92,6 +92,17 @@ fn vectors() {
         3,
         4,
     );
+    gives(
+        "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) r_1: i64 = count(m_6)",
+        1,
+        2,
+    );
+    gives(
+        "m_6: 4 x bool = slt.i64(splat.4(n_0), lanes.i64.4) \
+         w_7: 4 x i64 = pack(lanes.i64.4, m_6) r_1: i64 = ((extract(w_7, 1) * 10) + extract(w_7, 3))",
+        1,
+        30,
+    );
     let masked = "a_2 = alloc 16
         a_2[4 x i64: 0 ..] mask slt.i64(lanes.i64.4, splat.4(2)) = mul.i64(lanes.i64.4, splat.4(n_0))
         v_6: 4 x i64 = a_2[4 x i64: 1 .. by -1] mask slt.i64(lanes.i64.4, splat.4(2))

@@ -125,7 +125,11 @@ impl<'c> Ops<'_, '_, 'c> {
         let numbers = self.resize(numbers, wide, false)?;
         let zero = wide.vec_type(lanes).const_zero().into();
         let fits = matches!(lanes * wide.get_bit_width(), 128 | 256 | 512);
-        let packed = if self.emit.processor.vector_bytes == 64 && fits {
+        let packed = if lanes == 1 {
+            // LLVM does not know how to make a scalar of it.
+            self.builder
+                .build_select(vector(mask)?, numbers, zero, "")?
+        } else if self.emit.processor.vector_bytes == 64 && fits {
             self.intrinsic("llvm.x86.avx512.mask.compress", &[numbers, zero, mask])?
         } else {
             self.intrinsic("llvm.experimental.vector.compress", &[numbers, mask, zero])?
