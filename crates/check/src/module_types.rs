@@ -158,9 +158,12 @@ impl<'a> Checker<'a> {
             }
             SpecKind::Include(mte) => match self.sig_exp(mte) {
                 Sig::Struct(inner) => {
-                    for hole in inner.body.types.keys() {
-                        if self.env.ty(*hole).is_some() {
-                            let name = self.name(*hole);
+                    // Types that `with` has made one with those outside hide nothing.
+                    for hole in &inner.holes {
+                        if let [name] = hole.path.as_slice()
+                            && self.env.ty(*name).is_some()
+                        {
+                            let name = self.name(*name);
                             let message = format!("Inclusion shadows type \"{name}\"");
                             self.warn(
                                 Diagnostic::warning("shadowed-type", message).at(mte.span, ""),
