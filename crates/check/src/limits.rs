@@ -5,7 +5,7 @@ use crate::checker::Checker;
 use crate::infer::Mentions;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
-use crate::visit::children;
+use crate::visit::{children, each};
 use prim::ScalarType;
 use syntax::ast::{self, Lit};
 use syntax::diag::Diagnostic;
@@ -146,7 +146,7 @@ impl Literal {
 
 /// The uses of `==` and `!=` on values that hold one of the type parameters.
 fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+    each(exp, &mut |exp| {
         if let ExpKind::Intrinsic {
             fun: Intrinsic::Equal { .. },
             ty_args,
@@ -158,14 +158,6 @@ fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
                 out.push(exp.span);
             }
         }
-        if let ExpKind::Let { binds, .. } = &exp.kind {
-            for bind in binds {
-                if let Bind::Fun(def) = bind {
-                    equality(&def.body, params, out);
-                }
-            }
-        }
-        children(exp, &mut |child| equality(child, params, out));
     });
 }
 

@@ -4,7 +4,7 @@
 //! [`patterns_mut`] on every pattern that the node itself has. Whoever recurses
 //! through them grows the stack.
 
-use crate::tast::{Bind, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind};
+use crate::tast::{Bind, Exp, ExpKind, Index, Lambda, LoopForm, Pat, PatKind, Ty};
 use std::sync::Arc;
 
 /// Defines a walk over direct subexpressions, to look or (with `mut`) to change.
@@ -180,6 +180,35 @@ pub(crate) fn pattern_mut(pat: &mut Pat, f: &mut dyn FnMut(&mut Pat)) {
         }
         PatKind::Attr(_, inner) => pattern_mut(inner, f),
     }
+}
+
+/// Whether any part of a type does, parts of tuples, records and sums.
+pub(crate) fn any_part(ty: &Ty, does: &dyn Fn(&Ty) -> bool) -> bool {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match ty {
+        Ty::Tuple(parts) => parts.iter().any(|ty| any_part(ty, does)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| any_part(ty, does)),
+        Ty::Sum(constrs) => {
+            let mut parts = constrs.iter().flat_map(|(_, payload)| payload.iter());
+            parts.any(|ty| any_part(ty, does))
+        }
+        Ty::Scalar(_) | Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => does(ty),
+    })
+}
+
+/// Calls `f` on an expression and on all within it, the bodies of local functions
+/// included, from the outside in.
+pub(crate) fn each(exp: &Exp, f: &mut dyn FnMut(&Exp)) {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        f(exp);
+        if let ExpKind::Let { binds, body: _ } = &exp.kind {
+            for bind in binds {
+                if let Bind::Fun(def) = bind {
+                    each(&def.body, f);
+                }
+            }
+        }
+        children(exp, &mut |child| each(child, f));
+    });
 }
 
 /// Every variable that a pattern binds, from left to right.

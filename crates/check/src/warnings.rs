@@ -13,31 +13,20 @@
 use crate::checker::Checker;
 use crate::infer::Mentions;
 use crate::intrinsics::Intrinsic;
-use crate::tast::{Bind, Def, Exp, ExpKind, Index, RangeKind, Ty};
-use crate::visit::children;
+use crate::tast::{Def, Exp, ExpKind, Index, RangeKind, Ty};
+use crate::visit::{any_part, children, each};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
+
+/// So many parts of a size are looked at: sizes in sizes make no long walks.
+const MAX_PARTS: u32 = 1000;
 
 impl Checker<'_> {
     /// Warns of what is odd in a definition.
     pub(crate) fn warn_of(&mut self, def: &Def) {
         if !self.in_prelude {
-            self.warn_within(&def.body);
+            each(&def.body, &mut |exp| self.warn_about(exp));
         }
-    }
-
-    fn warn_within(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            self.warn_about(exp);
-            if let ExpKind::Let { binds, body: _ } = &exp.kind {
-                for bind in binds {
-                    if let Bind::Fun(def) = bind {
-                        self.warn_within(&def.body);
-                    }
-                }
-            }
-            children(exp, &mut |child| self.warn_within(child));
-        });
     }
 
     /// Warns of what is odd in one node.
@@ -105,7 +94,8 @@ impl Checker<'_> {
 
     /// Warns if a size is an expression that binds names.
     fn warn_of_binding(&mut self, size: &Exp) {
-        if let Some(span) = binding(size) {
+        let mut fuel = MAX_PARTS;
+        if let Some(span) = binding(size, &mut fuel) {
             self.warn(
                 Diagnostic::warning(
                     "size-binding",
@@ -128,8 +118,9 @@ fn same(a: &Exp, b: &Exp) -> bool {
     }
 }
 
-/// Where an expression binds names, if it does.
-fn binding(exp: &Exp) -> Option<Span> {
+/// Where one of the first `fuel` parts of an expression binds names.
+fn binding(exp: &Exp, fuel: &mut u32) -> Option<Span> {
+    *fuel = fuel.checked_sub(1)?;
     stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &exp.kind {
         ExpKind::Let { .. } | ExpKind::Lambda(_) | ExpKind::Loop { .. } | ExpKind::Match { .. } => {
             Some(exp.span)
@@ -138,7 +129,7 @@ fn binding(exp: &Exp) -> Option<Span> {
             let mut found = None;
             children(exp, &mut |child| {
                 if found.is_none() {
-                    found = binding(child);
+                    found = binding(child, fuel);
                 }
             });
             found
@@ -148,13 +139,5 @@ fn binding(exp: &Exp) -> Option<Span> {
 
 /// Whether a value of this type may be or contain an array.
 pub(crate) fn may_hold_array(ty: &Ty) -> bool {
-    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match ty {
-        Ty::Scalar(_) | Ty::Arrow(_) => false,
-        Ty::Array(_) | Ty::Var(_) | Ty::Abstract(..) => true,
-        Ty::Tuple(parts) => parts.iter().any(may_hold_array),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| may_hold_array(ty)),
-        Ty::Sum(constrs) => constrs
-            .iter()
-            .any(|(_, payload)| payload.iter().any(may_hold_array)),
-    })
+    any_part(ty, &|part| !matches!(part, Ty::Scalar(_) | Ty::Arrow(_)))
 }

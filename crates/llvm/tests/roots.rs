@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::vectors::{Random, array, export, unit};
+use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, entry_fn, jit, mul, v};
 use imp::{Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType, UnOp};
@@ -120,14 +120,7 @@ fn shared_roots_are_rounded_right() {
     let n = xs.len() as u64;
     let words = [out.as_mut_ptr() as u64, n, xs.as_ptr() as u64, n];
     // SAFETY: the code does not look at its context; the words are as described.
-    let status = unsafe {
-        code(
-            std::ptr::dangling_mut(),
-            words.as_ptr(),
-            std::ptr::null_mut(),
-        )
-    };
-    assert_eq!(status, 0);
+    unsafe { run(code, &words) };
     for (x, got) in xs.iter().zip(&out) {
         let wanted = x.sqrt();
         let same = got.to_bits() == wanted.to_bits() || got.is_nan() && wanted.is_nan();

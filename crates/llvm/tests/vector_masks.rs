@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::vectors::{Random, array, export, unit};
+use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, at, bin, entry_fn, jit, machines, v};
 use imp::{EntryType, Expr, Program, Stmt, VarType};
 use llvm::Options;
@@ -105,14 +105,7 @@ fn masks_and_lanes() {
                     k as u64,
                 ];
                 // SAFETY: as above.
-                let status = unsafe {
-                    code(
-                        std::ptr::dangling_mut(),
-                        words.as_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                };
-                assert_eq!(status, 0);
+                unsafe { run(code, &words) };
                 let first = flags.iter().position(|x| *x == 1).unwrap_or(n);
                 let mut wanted = vec![
                     i64::from(flags.contains(&1)),
@@ -259,14 +252,7 @@ fn masks_through_blocks() {
                     0,
                 ];
                 // SAFETY: the code does not look at its context; the words are as described.
-                let status = unsafe {
-                    code(
-                        std::ptr::dangling_mut(),
-                        words.as_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                };
-                assert_eq!(status, 0);
+                unsafe { run(code, &words) };
                 let low: Vec<bool> = xs.iter().map(|x| *x < 5).collect();
                 let mut set: Vec<bool> = (0..n).map(|i| xs[i] > 0 && flags[i] == 1).collect();
                 let mut wanted = vec![0; n];

@@ -5,7 +5,7 @@
 mod common;
 
 use common::memory::{Edge, Guarded};
-use common::vectors::{Random, array, export, unit};
+use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, add, at, entry_fn, jit, machines, mul, v};
 use imp::{EntryType, Expr, LaneAccess, LanePositions, Program, Stmt, Var, VarType};
 use prim::{PrimType, Scalar, ScalarType};
@@ -219,14 +219,7 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
         stride as u64,
     ];
     // SAFETY: the code does not look at its context; the words are as described.
-    let status = unsafe {
-        code(
-            std::ptr::dangling_mut(),
-            words.as_ptr(),
-            std::ptr::null_mut(),
-        )
-    };
-    assert_eq!(status, 0);
+    unsafe { run(code, &words) };
     let bits = |elems: &[Scalar]| -> Vec<u64> { elems.iter().map(|x| x.bits()).collect() };
     let (mut new_block, mut new_row) = (bits(&block), bits(&row));
     for (lane, set) in set.iter().enumerate() {

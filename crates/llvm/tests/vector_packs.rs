@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::vectors::{Random, array, export, unit};
+use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, at, entry_fn, jit, machines, v};
 use imp::{Expr, Program, Stmt, VarType};
 use prim::PrimType;
@@ -100,14 +100,7 @@ fn packed_lanes() {
                     0,
                 ];
                 // SAFETY: the arrays have as many elements as the code has lanes.
-                let status = unsafe {
-                    code(
-                        std::ptr::dangling_mut(),
-                        words.as_ptr(),
-                        std::ptr::null_mut(),
-                    )
-                };
-                assert_eq!(status, 0);
+                unsafe { run(code, &words) };
                 let kept = xs.chunks(size).zip(&flags).filter(|(_, flag)| **flag == 1);
                 let mut wanted: Vec<u8> = kept.flat_map(|(x, _)| x.iter().copied()).collect();
                 let n_kept = (wanted.len() / size) as i64;

@@ -99,11 +99,18 @@ impl Session {
 
     /// Checks what there is with something new behind it.
     fn check(&self, new: &str) -> Checked {
-        self.check_module(new, "").0
+        self.check_as(new, "", None).0
     }
 
-    /// The same, with the type of a module.
-    fn check_module(&self, new: &str, module: &str) -> (Checked, Option<String>) {
+    /// Checks an expression. Nobody depends on its type, so that defaults are not
+    /// worth a word.
+    fn check_expression(&self, input: &str) -> Checked {
+        let new = format!("def {RESULT} =\n{input}");
+        self.check_as(&new, "", Some("defaulted-type")).0
+    }
+
+    /// As `check`, with the type of a module and without one kind of warning.
+    fn check_as(&self, new: &str, module: &str, silent: Option<&str>) -> (Checked, Option<String>) {
         let mut text = String::new();
         let mut root = PathBuf::from(NAME);
         if let Some(file) = &self.file {
@@ -127,11 +134,9 @@ impl Session {
         };
         let (checked, described) =
             check::describe_module(&mut sources, &interner, &mut files, &root, module);
-        // Nobody depends on the type of an expression at the prompt.
-        let expression = new.starts_with(&format!("def {RESULT} ="));
         let is_new = |d: &&Diagnostic| {
             d.is_error()
-                || (d.id != "defaulted-type" || !expression)
+                || Some(d.id) != silent
                     && d.primary.as_ref().is_some_and(|label| {
                         let file = sources.get(label.span.file);
                         file.is_some_and(|file| *file.name() == *root)
@@ -165,7 +170,7 @@ impl Session {
     }
 
     fn evaluate(&self, input: &str) -> Result<String, String> {
-        let checked = self.check(&format!("def {RESULT} =\n{input}"));
+        let checked = self.check_expression(input);
         let Some(program) = checked.program else {
             return Err(checked.messages);
         };
@@ -196,7 +201,7 @@ impl Session {
 
     /// The type of an expression.
     pub fn type_of(&self, input: &str) -> Result<String, String> {
-        let checked = self.check(&format!("def {RESULT} =\n{input}"));
+        let checked = self.check_expression(input);
         let Some(program) = checked.program else {
             return Err(checked.messages);
         };
@@ -209,7 +214,7 @@ impl Session {
     /// The type of a module.
     pub fn module_type(&self, input: &str) -> Result<String, String> {
         let new = format!("module {RESULT} =\n{input}");
-        match self.check_module(&new, RESULT) {
+        match self.check_as(&new, RESULT, None) {
             (_, Some(text)) => Ok(format!("{input} : {text}\n")),
             (checked, None) => Err(checked.messages),
         }

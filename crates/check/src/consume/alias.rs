@@ -7,6 +7,7 @@
 //! consumes its roots.
 
 use crate::tast::{Ty, Uniq};
+use crate::visit::any_part;
 use std::rc::Rc;
 
 /// A piece of memory.
@@ -147,36 +148,20 @@ pub(super) fn set(mut roots: Vec<Root>) -> Rc<[Root]> {
 
 /// Whether values of the type can share memory.
 pub(super) fn holds_memory(ty: &Ty) -> bool {
-    match ty {
-        Ty::Scalar(_) => false,
-        Ty::Array(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => true,
-        Ty::Tuple(parts) => parts.iter().any(holds_memory),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_memory(ty)),
-        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(holds_memory)),
-    }
+    any_part(ty, &|part| !matches!(part, Ty::Scalar(_)))
 }
 
 /// Whether values of the type are sure to share memory if they share anything.
 pub(super) fn holds_array(ty: &Ty) -> bool {
-    match ty {
-        Ty::Scalar(_) | Ty::Arrow(_) | Ty::Var(_) | Ty::Abstract(..) => false,
-        Ty::Array(_) => true,
-        Ty::Tuple(parts) => parts.iter().any(holds_array),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_array(ty)),
-        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(holds_array)),
-    }
+    any_part(ty, &|part| matches!(part, Ty::Array(_)))
 }
 
 /// Whether parts of the values are of abstract types.
 pub(crate) fn is_abstract(ty: &Ty) -> bool {
-    match ty {
-        Ty::Scalar(_) | Ty::Arrow(_) | Ty::Var(_) => false,
-        Ty::Abstract(..) => true,
+    any_part(ty, &|part| match part {
         Ty::Array(array) => is_abstract(&array.elem),
-        Ty::Tuple(parts) => parts.iter().any(is_abstract),
-        Ty::Record(fields) => fields.iter().any(|(_, ty)| is_abstract(ty)),
-        Ty::Sum(constrs) => constrs.iter().any(|(_, tys)| tys.iter().any(is_abstract)),
-    }
+        part => matches!(part, Ty::Abstract(..)),
+    })
 }
 
 /// The place of a component in a type.

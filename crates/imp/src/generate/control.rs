@@ -408,7 +408,7 @@ fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> 
             .iter()
             .zip(&body.result)
             .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
-    let plain = segops::independent(body)
+    let plain = segops::independent(&body.stms)
         && body.stms.iter().all(|stm| match &stm.exp {
             Exp::Basic(BasicOp::Update { array, .. }) => {
                 params.iter().any(|p| p.param.name == *array)

@@ -131,7 +131,7 @@ impl Gen<'_, '_> {
         let (operators, types) = (fold.operators, fold.types);
         let index = self.bind_index(fold.space.index);
         self.emit(Stmt::Set(index, at_index));
-        self.point(fold.space, |g, results| {
+        self.point(fold.space.body, |g, results| {
             let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
             let (reduced, mapped) = results.split_at(types.len());
             let values = g.values(reduced, types)?;

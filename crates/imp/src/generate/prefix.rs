@@ -47,7 +47,7 @@ impl Gen<'_, '_> {
             let first = g.name_value(first, PrimType::I64, "first");
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.at_point(scan.space, add(first.clone(), Expr::Var(w)));
-                g.point(scan.space, |g, results| {
+                g.point(scan.space.body, |g, results| {
                     let (values, others) = results.split_at(types.len());
                     let values = g.values(values, types)?;
                     g.store_all(&scanned, types, Expr::Var(w), &values);
@@ -153,23 +153,38 @@ impl Gen<'_, '_> {
         (lanes, by): (u32, u32),
         fill: Var,
     ) {
-        let vector = |buffer| LaneAccess {
-            buffer,
-            elem,
-            lanes,
-            at: LanePositions::Unit(Expr::i64(0)),
-        };
-        let var = self.value(VarType::Vector(elem, lanes), "v");
-        self.emit(Stmt::LoadLanes {
-            var,
-            from: vector(from),
-            mask: None,
-        });
+        let value = self.frame_vector(from, elem, lanes, "v");
         let fill = Box::new(Expr::Var(fill));
         self.emit(Stmt::StoreLanes {
-            to: vector(to),
-            value: Expr::Shift(Box::new(Expr::Var(var)), by, fill),
+            to: whole(to, elem, lanes),
+            value: Expr::Shift(Box::new(value), by, fill),
             mask: None,
         });
+    }
+
+    /// All of an array in the frame, one vector long.
+    pub(crate) fn frame_vector(
+        &mut self,
+        array: Var,
+        elem: PrimType,
+        lanes: u32,
+        hint: &str,
+    ) -> Expr {
+        let var = self.value(VarType::Vector(elem, lanes), hint);
+        self.emit(Stmt::LoadLanes {
+            var,
+            from: whole(array, elem, lanes),
+            mask: None,
+        });
+        Expr::Var(var)
+    }
+}
+
+fn whole(buffer: Var, elem: PrimType, lanes: u32) -> LaneAccess {
+    LaneAccess {
+        buffer,
+        elem,
+        lanes,
+        at: LanePositions::Unit(Expr::i64(0)),
     }
 }

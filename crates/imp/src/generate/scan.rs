@@ -54,7 +54,7 @@ impl Scan<'_> {
             Some(post) => post.params[scanned..].iter().map(|p| &p.ty).collect(),
             None => self.pat[scanned..].iter().map(|p| &p.ty).collect(),
         };
-        let apart = self.post.is_none_or(|post| independent(&post.body));
+        let apart = self.post.is_none_or(|post| independent(&post.body.stms));
         let elements = mapped.iter().map(|ty| match (self.post, ty) {
             (Some(_), Type::Prim(elem)) => Some(*elem),
             (None, Type::Array { .. }) if ty.rank() == 1 => ty.elem(),

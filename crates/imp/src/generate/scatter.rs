@@ -61,9 +61,8 @@ impl Gen<'_, '_> {
     /// The scatter that a map is, if it is one into vectors whose elements lie side
     /// by side, of one scalar per point each.
     pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
-        let mut body = space.body.clone();
-        let last = body.stms.pop()?;
-        let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = last.exp else {
+        let (last, before) = space.body.stms.split_last()?;
+        let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &last.exp else {
             return None;
         };
         let ([param], [result]) = (last.pat.as_slice(), space.body.result.as_slice()) else {
@@ -72,13 +71,25 @@ impl Gen<'_, '_> {
         let [place] = index.as_slice() else {
             return None;
         };
+        if *result != Atom::Var(param.name)
+            || values.len() > MOST_ARRAYS
+            || !independent(before)
+            || statements(before) > MOST_COST
+        {
+            return None;
+        }
         let mut scatter = Scatter {
-            body,
+            body: Body {
+                stms: before.to_vec(),
+                result: std::iter::once(*place)
+                    .chain(values.iter().copied())
+                    .collect(),
+            },
             size: Dim::Const(0),
             types: vec![PrimType::I64],
             places: Vec::new(),
         };
-        for (ty, block, lmad) in self.accs.get(&acc)?.iter() {
+        for (ty, block, lmad) in self.accs.get(acc)?.iter() {
             let ([size], Some(elem), [dim]) = (ty.shape(), ty.elem(), lmad.dims.as_slice()) else {
                 return None;
             };
@@ -89,13 +100,7 @@ impl Gen<'_, '_> {
             scatter.types.push(elem);
             scatter.places.push((*block, lmad.clone()));
         }
-        let fits = *result == Atom::Var(param.name)
-            && scatter.places.len() == values.len()
-            && values.len() <= MOST_ARRAYS
-            && independent(&scatter.body)
-            && statements(&scatter.body) <= MOST_COST;
-        scatter.body.result = std::iter::once(*place).chain(values).collect();
-        fits.then_some(scatter)
+        (scatter.places.len() == values.len()).then_some(scatter)
     }
 
     /// The points `lo..hi` of a scatter.
@@ -109,15 +114,6 @@ impl Gen<'_, '_> {
         let types = &scatter.types;
         let count = Expr::i64(i64::from(BLOCK));
         let arrays = self.lane_arrays("scattered", types, i64::from(BLOCK));
-        let apart = Space {
-            index: space.index,
-            width: space.width.clone(),
-            body: &scatter.body,
-            decomp: space.decomp,
-            prov: space.prov,
-            independent: true,
-            in_lanes: false,
-        };
         let next = self.scalar(PrimType::I64, "next");
         self.emit(Stmt::Set(next, lo));
         let more = self.scalar(PrimType::Bool, "more");
@@ -131,7 +127,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::Set(first, Expr::Var(next)));
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.at_point(space, add(Expr::Var(first), Expr::Var(w)));
-                g.point(&apart, |g, results| {
+                g.point(&scatter.body, |g, results| {
                     let values = g.values(&results, types)?;
                     g.store_all(&arrays, types, Expr::Var(w), &values);
                     Ok(())
@@ -164,7 +160,7 @@ impl Gen<'_, '_> {
         otherwise: Vec<Stmt>,
     ) -> Result<(), PassError> {
         let size = self.dim(scatter.size)?;
-        let places = self.whole(arrays[0], PrimType::I64, "places");
+        let places = self.frame_vector(arrays[0], PrimType::I64, BLOCK, "places");
         let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
         let inside = compare(CmpOp::ULt, places.clone(), every(size.clone()));
         let inside = self.vector(PrimType::Bool, "inside", inside);
@@ -201,7 +197,7 @@ impl Gen<'_, '_> {
         let together = self.collect(|g| {
             for (((block, lmad), &elem), &array) in scatter.arrays().zip(&arrays[1..]) {
                 let to = g.element(elem, *block, lmad, Vec::new())?;
-                let values = g.whole(array, elem, "values");
+                let values = g.frame_vector(array, elem, BLOCK, "values");
                 g.emit(Stmt::StoreLanes {
                     to: LaneAccess {
                         buffer: to.buffer,
@@ -217,22 +213,6 @@ impl Gen<'_, '_> {
         })?;
         self.emit(Stmt::If(apart, one_by_one, together));
         Ok(())
-    }
-
-    /// A block's values, from the frame.
-    fn whole(&mut self, array: Var, elem: PrimType, hint: &str) -> Expr {
-        let var = self.value(VarType::Vector(elem, BLOCK), hint);
-        self.emit(Stmt::LoadLanes {
-            var,
-            from: LaneAccess {
-                buffer: array,
-                elem,
-                lanes: BLOCK,
-                at: LanePositions::Unit(Expr::i64(0)),
-            },
-            mask: None,
-        });
-        Expr::Var(var)
     }
 
     /// A vector under a name.

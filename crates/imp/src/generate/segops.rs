@@ -14,7 +14,7 @@ use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, SegKind, SegOp, SegSpace};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param, Stm};
 use ir::types::{Dim, Space as MemSpace, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
@@ -66,7 +66,7 @@ impl Gen<'_, '_> {
         };
         let width = self.dim(*width)?;
         // Points of a histogram meet in their bins.
-        let independent = !matches!(kind, SegKind::Hist(..)) && independent(body);
+        let independent = !matches!(kind, SegKind::Hist(..)) && independent(&body.stms);
         let space = Space {
             index: *index,
             width,
@@ -137,7 +137,7 @@ impl Gen<'_, '_> {
         f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let var = self.bind_index(space.index);
-        let body = self.collect(|g| g.point(space, f))?;
+        let body = self.collect(|g| g.point(space.body, f))?;
         let how = How::Seq {
             independent: space.independent,
         };
@@ -154,12 +154,12 @@ impl Gen<'_, '_> {
     /// One point, its index bound before: the body, then `f`.
     pub(crate) fn point(
         &mut self,
-        space: &Space<'_>,
+        body: &Body<Mems>,
         f: impl FnOnce(&mut Self, Vec<Atom>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let results = self.body(space.body)?;
+        let results = self.body(body)?;
         f(self, results)?;
-        self.release_bound(space.body)
+        self.release_bound(body)
     }
 
     /// Writes a point's results into the arrays of the pattern.
@@ -217,7 +217,7 @@ impl Gen<'_, '_> {
     /// The estimated cost of a segop in nanoseconds.
     pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
         let point = match self.loop_cost(space.body)? {
-            Some(loops) => add(Expr::i64(statements(space.body)), loops),
+            Some(loops) => add(Expr::i64(statements(&space.body.stms)), loops),
             None => Expr::i64(space.decomp.cost),
         };
         let cost = div(mul(space.width.clone(), point), Expr::i64(16));
@@ -236,8 +236,8 @@ impl Gen<'_, '_> {
                     body,
                 } => {
                     let inner = match self.loop_cost(body)? {
-                        Some(inner) => add(Expr::i64(statements(body)), inner),
-                        None => Expr::i64(statements(body)),
+                        Some(inner) => add(Expr::i64(statements(&body.stms)), inner),
+                        None => Expr::i64(statements(&body.stms)),
                     };
                     let trips = match form {
                         LoopForm::For {
@@ -268,11 +268,14 @@ impl Gen<'_, '_> {
                     ..
                 })) => match space.dims.last() {
                     Some((_, Dim::Var(name))) if self.is_bound(*name) => {
-                        let points = mul(Expr::Var(self.var(*name)?), Expr::i64(statements(body)));
+                        let points = mul(
+                            Expr::Var(self.var(*name)?),
+                            Expr::i64(statements(&body.stms)),
+                        );
                         Some(div(points, Expr::i64(LANES)))
                     }
-                    Some((_, Dim::Const(n))) => Some(Expr::i64(n * statements(body) / LANES)),
-                    _ => Some(Expr::i64(UNKNOWN_TRIPS * statements(body) / LANES)),
+                    Some((_, Dim::Const(n))) => Some(Expr::i64(n * statements(&body.stms) / LANES)),
+                    _ => Some(Expr::i64(UNKNOWN_TRIPS * statements(&body.stms) / LANES)),
                 },
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
             };
@@ -285,37 +288,38 @@ impl Gen<'_, '_> {
     }
 }
 
-/// Whether iterations of a body may run in any order: whatever it updates in
+/// Whether iterations of a body of these statements may run in any order: whatever it updates in
 /// place belongs to the iteration (a row of the result, or the frame), since a
 /// body cannot consume what is bound outside of it; and it has no blocks that
 /// iterations might be given one after another.
-pub(crate) fn independent(body: &Body<Mems>) -> bool {
-    body.stms.iter().all(|stm| match &stm.exp {
+pub(crate) fn independent(stms: &[Stm<Mems>]) -> bool {
+    stms.iter().all(|stm| match &stm.exp {
         Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
         Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
         Exp::If {
             cond: _,
             then_body,
             else_body,
-        } => independent(then_body) && independent(else_body),
+        } => independent(&then_body.stms) && independent(&else_body.stms),
         Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
         Exp::Loop {
             params: _,
             form: _,
             body,
-        } => independent(body),
+        } => independent(&body.stms),
         Exp::Op(MemOp::Alloc { bytes: _, space }) => {
             matches!(space, MemSpace::Registers | MemSpace::Private)
         }
-        Exp::Op(MemOp::Seg(SegOp::Seg { level, body, .. })) => *level == 0 && independent(body),
+        Exp::Op(MemOp::Seg(SegOp::Seg { level, body, .. })) => {
+            *level == 0 && independent(&body.stms)
+        }
         Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
     })
 }
 
-/// The cost of a body's own statements in sixteenths of a nanosecond.
-pub(crate) fn statements(body: &Body<Mems>) -> i64 {
-    body.stms
-        .iter()
+/// The cost of statements, without loops in them, in sixteenths of a nanosecond.
+pub(crate) fn statements(stms: &[Stm<Mems>]) -> i64 {
+    stms.iter()
         .map(|stm| match &stm.exp {
             Exp::Basic(BasicOp::Math(..)) => 320,
             Exp::Basic(BasicOp::Atom(_)) => 0,
@@ -324,7 +328,7 @@ pub(crate) fn statements(body: &Body<Mems>) -> i64 {
                 cond: _,
                 then_body,
                 else_body,
-            } => statements(then_body).max(statements(else_body)),
+            } => statements(&then_body.stms).max(statements(&else_body.stms)),
             Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg { level: 0, .. })) => 8,
             Exp::Apply { .. } | Exp::Op(_) => 320,
         })

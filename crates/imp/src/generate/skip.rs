@@ -158,7 +158,7 @@ impl Gen<'_, '_> {
         self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
             let index = g.bind_index(space.index);
             g.emit(Stmt::Set(index, add(first.clone(), Expr::Var(w))));
-            g.point(space, |g, results| {
+            g.point(space.body, |g, results| {
                 let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
                 let values = g.values(&results[..types.len()], types)?;
                 g.combine(fold.operators, &accs, &values)?;

@@ -3,6 +3,7 @@
 use super::{array_of, entry_type, entry_value};
 use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Program, Var};
 use prim::{PrimType, Scalar};
+use runtime::abi::EntryFn;
 
 /// A generator of bits (xorshift).
 pub struct Random(pub u64);
@@ -51,4 +52,22 @@ pub fn export(program: &mut Program, function: Function, params: &[EntryType]) {
         results: vec![],
     });
     program.functions.push(function);
+}
+
+/// Runs code that does not look at its context and cannot fail.
+///
+/// # Safety
+///
+/// The words are what the code takes: addresses of arrays as long as it expects,
+/// sizes, numbers.
+pub unsafe fn run(code: EntryFn, words: &[u64]) {
+    // SAFETY: the caller answers for the words.
+    let status = unsafe {
+        code(
+            std::ptr::dangling_mut(),
+            words.as_ptr(),
+            std::ptr::null_mut(),
+        )
+    };
+    assert_eq!(status, 0);
 }
