@@ -26,7 +26,7 @@ pub fn run(args: Args) -> ExitCode {
     if output == args.file {
         return common::fail("the executable would overwrite the program; name it with -o");
     }
-    let (session, ir) = common::open(&args.file, args.compiler.options(true));
+    let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
     let object = ir
         .and_then(|ir| session.compile(ir, &mut ()))
         .and_then(|m| Ok(m.to_object()?));

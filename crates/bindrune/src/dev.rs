@@ -74,7 +74,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         let text = common::read_text(&args.file)?;
         session
             .read_ir(&text)
-            .and_then(|ir| finish(&session, ir, stage, &mut times))
+            .and_then(|ir| finish(&mut session, ir, stage, &mut times))
     };
     let output = common::report(&session, result)?;
     if args.times {
@@ -130,7 +130,12 @@ fn from_source(session: &mut Session, stage: Stage, times: &mut Notes) -> Result
     finish(session, ir, stage, times)
 }
 
-fn finish(session: &Session, ir: Ir, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
+fn finish(
+    session: &mut Session,
+    ir: Ir,
+    stage: Stage,
+    times: &mut Notes,
+) -> Result<Output, Failure> {
     match stage {
         Stage::Llvm => Ok(Output::Text(session.compile(ir, times)?.to_ir_text())),
         Stage::Asm => Ok(Output::Text(session.compile(ir, times)?.to_assembly()?)),

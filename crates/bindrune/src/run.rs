@@ -31,7 +31,7 @@ pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
         return interpret::run(&args.file, args.options);
     }
-    let (session, ir) = common::open(&args.file, args.compiler.options(false));
+    let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
     let image = ir.and_then(|ir| session.image(ir, &mut ()));
     let image = match common::report(&session, image) {
         Ok(image) => image,

@@ -21,6 +21,9 @@ const WITHOUT_EXAMPLES: [&str; 9] = [
     "README",
 ];
 
+/// Warnings of the optimiser, whose pages are `driver`'s to test.
+const LATER: [&str; 2] = ["safety-check", "unroll"];
+
 struct Text<'t>(&'t str);
 
 impl Loader for Text<'_> {
@@ -37,8 +40,11 @@ fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The files below a folder, in order.
+/// The files below a folder, in order; a file itself.
 fn files(folder: &Path) -> Vec<PathBuf> {
+    if folder.is_file() {
+        return vec![folder.to_owned()];
+    }
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("the folder can be read").path();
@@ -90,7 +96,9 @@ fn examples() {
             panic!("{name}: two programs are needed");
         };
         let found = errors(wrong);
-        if found.is_empty() || found.iter().any(|id| *id != name) {
+        if LATER.contains(&&*name) {
+            assert!(found.is_empty(), "{name}: {found:?}");
+        } else if found.is_empty() || found.iter().any(|id| *id != name) {
             let _ = writeln!(failures, "{name}: the first program has {found:?}");
         }
         let found = errors(mended);
@@ -132,7 +140,7 @@ fn ids(source: &str) -> Vec<&str> {
 #[test]
 fn every_error_has_a_page() {
     let mut found = BTreeSet::new();
-    for source in ["src", "../syntax/src"] {
+    for source in ["src", "../syntax/src", "../driver/src/warnings.rs"] {
         for path in files(&folder(source)) {
             found.extend(ids(&read(&path)).into_iter().map(str::to_owned));
         }

@@ -61,7 +61,7 @@ impl From<llvm::Error> for Failure {
 }
 
 /// The span of a place of the core IR, if its file is a source of this session.
-fn span_of(loc: SrcLoc, files: &[Arc<str>], sources: &SourceMap) -> Option<Span> {
+pub(crate) fn span_of(loc: SrcLoc, files: &[Arc<str>], sources: &SourceMap) -> Option<Span> {
     let name = files.get(loc.file as usize)?;
     let id = sources
         .ids()

@@ -10,6 +10,7 @@
 mod error;
 mod pipeline;
 mod session;
+mod warnings;
 
 pub use error::Failure;
 pub use imp::lanes::{Decision, Mode};

@@ -1,7 +1,8 @@
 //! One compilation: sources, options, and the way from one stage to the next.
 
 use crate::error::Failure;
-use crate::pipeline::{Ir, PassInfo, Stage, Target, passes};
+use crate::pipeline::{Ir, PassInfo, Run, Stage, Target, passes};
+use crate::warnings;
 use check::{Checked, Loader};
 use imp::lanes::Mode;
 use ir::{Mems, Segs, Soacs};
@@ -164,9 +165,10 @@ impl Session {
     }
 
     /// Runs the passes from where the program stands up to the stage (all of
-    /// them for the stages after the last).
+    /// them for the stages after the last). What optimisation could not do is
+    /// added to the warnings where the program asks for that.
     pub fn advance(
-        &self,
+        &mut self,
         mut ir: Ir,
         until: Stage,
         observer: &mut dyn Observer,
@@ -177,8 +179,9 @@ impl Session {
             Stage::Llvm | Stage::Asm => None,
         };
         let mut context = opt::Context::new(self.options.fuel, self.options.strict_floats);
+        let source_name = self.source_name.clone();
         let mut target = Target {
-            source_name: &self.source_name,
+            source_name: &source_name,
             lanes: imp::lanes::Options {
                 mode: self.options.lanes,
                 bytes: match self.options.lanes {
@@ -188,7 +191,8 @@ impl Session {
             },
             decisions: Vec::new(),
         };
-        for (at, pass) in passes().iter().enumerate() {
+        let list = passes();
+        for (at, pass) in list.iter().enumerate() {
             if last.is_some_and(|last| at > last) {
                 break;
             }
@@ -204,6 +208,9 @@ impl Session {
             let time = start.elapsed();
             self.verify(&pass.name, &ir)?;
             observer.pass(pass, time, &ir);
+            if let (Ir::Segs(program), Some(Run::Mem)) = (&ir, list.get(at + 1).map(|p| p.run)) {
+                self.warnings.extend(warnings::of(program, &self.sources));
+            }
             if !target.decisions.is_empty() {
                 observer.lanes(&std::mem::take(&mut target.decisions));
             }
@@ -212,7 +219,11 @@ impl Session {
     }
 
     /// Machine code of a program.
-    pub fn compile(&self, ir: Ir, observer: &mut dyn Observer) -> Result<llvm::Module, Failure> {
+    pub fn compile(
+        &mut self,
+        ir: Ir,
+        observer: &mut dyn Observer,
+    ) -> Result<llvm::Module, Failure> {
         let Ir::Imp(program) = self.advance(ir, Stage::Llvm, observer)? else {
             return Err(Failure::bug("the passes do not lead to the imperative IR"));
         };
@@ -225,7 +236,11 @@ impl Session {
     }
 
     /// A program's code in this process.
-    pub fn image(&self, ir: Ir, observer: &mut dyn Observer) -> Result<runtime::Image, Failure> {
+    pub fn image(
+        &mut self,
+        ir: Ir,
+        observer: &mut dyn Observer,
+    ) -> Result<runtime::Image, Failure> {
         let module = self.compile(ir, observer)?;
         // SAFETY: the symbols are the runtime's own, statics of this process.
         let jit = unsafe { llvm::Jit::new(&module, &runtime::symbols()) }?;

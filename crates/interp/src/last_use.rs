@@ -120,6 +120,7 @@ impl Marker {
             | Node::Convert(_, _, inner)
             | Node::Coerce(inner, ..)
             | Node::Trace(_, inner, ..)
+            | Node::Blank(inner, ..)
             | Node::Ext(inner, ..) => self.node(inner),
             Node::WithField(pair, _)
             | Node::Binary(_, _, pair, _)
@@ -223,6 +224,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Convert(_, _, inner)
         | Node::Coerce(inner, ..)
         | Node::Trace(_, inner, ..)
+        | Node::Blank(inner, ..)
         | Node::Ext(inner, ..) => mentions(inner, f),
         Node::Parts(parts) => parts.iter().for_each(|(_, node)| mentions(node, f)),
         Node::WithField(pair, _)

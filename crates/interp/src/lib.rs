@@ -18,6 +18,7 @@
 )]
 
 mod array;
+mod blank;
 mod build;
 mod call;
 mod failure;

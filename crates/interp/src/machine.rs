@@ -405,6 +405,7 @@ impl<'a> Machine<'a> {
                 self.interp.trace(tag.as_deref(), &value, &ty, *span);
                 Ok(value)
             }
+            Node::Blank(inner, ty, span) => self.blank(inner, ty, *span),
             Node::Ext(inner, slots, ty) => {
                 let value = self.eval(inner)?;
                 self.bind_sizes(slots, ty, &value)?;

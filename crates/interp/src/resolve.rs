@@ -402,14 +402,19 @@ impl Resolver<'_> {
 
     fn attributed(&mut self, attrs: &[Attr], inner: &Exp, span: Span) -> Node {
         let node = self.exp(inner);
-        match attrs.iter().find(|attr| &*attr.name == "trace") {
-            Some(attr) => {
-                let tag = attr.args.first().map(|arg| Arc::clone(&arg.name));
-                let ty = Box::new(self.ty(&inner.ty));
-                Node::Trace(tag, Box::new(node), ty, span)
+        attrs.iter().rev().fold(node, |node, attr| {
+            let mut ty = || Box::new(self.ty(&inner.ty));
+            match &*attr.name {
+                "trace" => {
+                    let tag = attr.args.first().map(|arg| Arc::clone(&arg.name));
+                    Node::Trace(tag, Box::new(node), ty(), span)
+                }
+                // Scalars are left alone by `#[scratch]`.
+                "scratch" if !matches!(inner.ty, Ty::Array(..)) => node,
+                "blank" | "scratch" => Node::Blank(Box::new(node), ty(), span),
+                _ => node,
             }
-            None => node,
-        }
+        })
     }
 
     fn index(&mut self, index: &tast::Index) -> Index {

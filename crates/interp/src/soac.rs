@@ -359,7 +359,8 @@ fn transpose(xs: &Array) -> Res<Val> {
     Ok(Val::array(shape, pick(&xs.data, &starts, block)))
 }
 
-fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
+/// So many copies.
+pub fn replicate(n: i64, x: Val, span: Span) -> Res<Val> {
     if n < 0 {
         let text = format!("Negative size {n} in replicate.");
         return Err(Failure::at(span, text));

@@ -179,6 +179,8 @@ pub enum Node {
     Assert(Box<(Node, Node)>, Arc<str>, Span),
     /// The value, which is printed, perhaps after a tag.
     Trace(Option<Arc<str>>, Box<Node>, Box<CTy>, Span),
+    /// A value that does not matter.
+    Blank(Box<Node>, Box<CTy>, Span),
     /// The value, whose shape determines sizes.
     Ext(Box<Node>, Vec<Slot>, Box<CTy>),
     /// `???`

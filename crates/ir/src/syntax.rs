@@ -152,6 +152,25 @@ impl Aux {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Attrs(pub SmallVec<[Arc<str>; 1]>);
 
+impl Attrs {
+    /// Asks for a full copy of a loop's body for each iteration.
+    pub const UNROLL: &str = "unroll";
+    /// Asks for a warning where a check remains.
+    pub const WARN_CHECKS: &str = "warn(safety_checks)";
+
+    /// Whether an attribute is there, in its written form.
+    pub fn has(&self, attr: &str) -> bool {
+        self.0.iter().any(|own| &**own == attr)
+    }
+
+    /// Adds an attribute unless it is there.
+    pub fn add(&mut self, attr: &str) {
+        if !self.has(attr) {
+            self.0.push(Arc::from(attr));
+        }
+    }
+}
+
 /// A statement: `let pat = exp`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stm<L: Level> {

@@ -33,7 +33,7 @@ pub mod rename;
 pub use rename::{
     Import, Substitution, binders, free_names, free_names_exp, free_names_lambda, import_body,
     refresh_body, refresh_lambda, substitute_body, substitute_exp, substitute_lambda,
-    substitute_type,
+    substitute_param, substitute_stm, substitute_type,
 };
 
 use crate::name::{Name, Prov};

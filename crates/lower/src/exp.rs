@@ -425,21 +425,26 @@ impl Lower<'_> {
     }
 
     fn attributed(&mut self, attrs: &[Attr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
-        let unchecked = self.f.unchecked;
+        let (unchecked, warned) = (self.f.unchecked, self.f.warned);
         let mut all = self.f.attrs();
         for attr in attrs {
-            match &*attr.name {
+            match &*attr_text(attr) {
                 "unsafe" => self.f.unchecked = true,
-                _ => all.0.push(attr_text(attr)),
+                Attrs::WARN_CHECKS => self.f.warned = true,
+                text => all.add(text),
             }
         }
         let before = self.f.set_attrs(all);
         let value = self.eval(exp, env)?;
         self.f.set_attrs(before);
-        self.f.unchecked = unchecked;
-        Ok(match attrs {
-            [attr] if &*attr.name == "opaque" => self.opaque(&value)?,
-            _ => value,
+        (self.f.unchecked, self.f.warned) = (unchecked, warned);
+        attrs.iter().rev().try_fold(value, |value, attr| {
+            Ok(match &*attr.name {
+                "opaque" => self.opaque(&value)?,
+                "blank" => self.blanked(&value, true)?,
+                "scratch" => self.blanked(&value, false)?,
+                _ => value,
+            })
         })
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct Fun {
     prologue: Vec<Stm<Soacs>>,
     /// Whether checks are left out.
     pub(crate) unchecked: bool,
+    /// Whether checks that remain shall be warned of.
+    pub(crate) warned: bool,
     /// Names whose memory has been given away.
     pub(crate) consumed: FxHashSet<Name>,
 }
@@ -87,6 +89,7 @@ impl Fun {
             scopes: vec![Scope::default()],
             prologue: Vec::new(),
             unchecked: false,
+            warned: false,
             consumed: FxHashSet::default(),
         }
     }
@@ -485,7 +488,10 @@ impl Fun {
 
     /// `let pat = exp` for a finished pattern.
     pub(crate) fn bind_pat(&mut self, pat: Vec<Param<Soacs>>, exp: Exp<Soacs>) {
-        let aux = self.aux(!matches!(exp, Exp::Basic(_)));
+        let mut aux = self.aux(!matches!(exp, Exp::Basic(_)));
+        if self.warned && matches!(exp, Exp::Basic(BasicOp::Assert { .. }) | Exp::Apply { .. }) {
+            aux.attrs.add(Attrs::WARN_CHECKS);
+        }
         self.push(Stm { pat, aux, exp });
     }
 

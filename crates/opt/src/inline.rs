@@ -12,8 +12,8 @@
 //! provenance below each of theirs.
 
 use crate::passes::Context;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
-use ir::types::Type;
+use crate::splice;
+use ir::syntax::{Atom, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Fuel, FunName, NameTable, PassError, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -99,7 +99,6 @@ struct Callee {
 
 impl Callee {
     fn of<L: Level>(function: &Function<L>, recursive: bool, calls: usize) -> Self {
-        let has = |name: &str| function.attrs.0.iter().any(|attr| &**attr == name);
         let size = size_of(&function.body);
         let params = function.params.iter().map(|p| &p.param.ty);
         let results = function.ret.iter().map(|r| &r.ty);
@@ -109,8 +108,8 @@ impl Callee {
             function.kind == FunKind::Constant && !(size <= 2 && results_are_scalars(function));
         Self {
             size,
-            wanted: has("inline"),
-            forbidden: has("noinline") || recursive || computed,
+            wanted: function.attrs.has("inline"),
+            forbidden: function.attrs.has("noinline") || recursive || computed,
             calls,
             arrays: arrays || has_operations(&function.body),
         }
@@ -177,27 +176,9 @@ impl<'a, L: Level> Inliner<'a, L> {
             outer: aux.prov,
         };
         let Body { stms, result } = import_body(&callee.body, &mut import, &mut map);
-        for mut stm in stms {
-            for cert in &aux.certs {
-                if !stm.aux.certs.contains(cert) {
-                    stm.aux.certs.push(*cert);
-                }
-            }
+        splice::statements(stms, &aux, out);
+        for stm in splice::results(pat, &aux, &result, &mut self.map) {
             out.push(stm);
-        }
-        for (mut param, value) in pat.into_iter().zip(result) {
-            let name = param.name;
-            if aux.certs.is_empty() || param.ty == Type::I64 {
-                self.map.insert(name, value);
-                continue;
-            }
-            // The value alone would not tell what was checked. (A size must
-            // stand in types by itself; what made it was checked.)
-            self.param(&mut param);
-            let aux = aux.clone();
-            let exp = Exp::Basic(BasicOp::Atom(value));
-            let pat = vec![param];
-            out.push(Stm { pat, aux, exp });
         }
     }
 }
@@ -286,7 +267,8 @@ fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>)
     calls.calls
 }
 
-fn size_of<L: Level>(body: &Body<L>) -> usize {
+/// How many statements there are, at any depth.
+pub(crate) fn size_of<L: Level>(body: &Body<L>) -> usize {
     struct Size(usize);
     impl<L: Level> Visit<L> for Size {
         fn stm(&mut self, stm: &Stm<L>) {

@@ -22,6 +22,8 @@ mod inline;
 mod level;
 pub mod passes;
 mod simplify;
+mod splice;
+mod unroll;
 
 pub use level::OptLevel;
 pub use passes::{Context, Pass, SEGS, SOACS, Signatures, run};

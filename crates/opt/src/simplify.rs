@@ -34,6 +34,7 @@ use crate::alias::Aliases;
 use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::{Context, Signatures};
+use crate::unroll::unroll;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
@@ -59,7 +60,8 @@ pub(crate) fn simplify<L: OptLevel>(
     for _ in 0..MAX_ROUNDS {
         let changed = walk(&mut function, signatures, &mut context.fuel);
         dce::remove(&mut function);
-        if !changed {
+        let unrolled = unroll(&mut function, &mut context.fuel);
+        if !changed && !unrolled {
             break;
         }
     }

@@ -40,7 +40,7 @@ const SOACS: [&str; 25] = [
 const SEGS: [&str; 4] = ["segmap", "segred", "segscan", "seghist"];
 
 /// Statements and expressions of the imperative IR.
-const IMP: [&str; 23] = [
+const IMP: [&str; 25] = [
     "tasks",
     "independent",
     "for",
@@ -64,6 +64,8 @@ const IMP: [&str; 23] = [
     "extract",
     "insert",
     "shift",
+    "pack",
+    "count",
 ];
 
 /// Scalar operators as the text forms spell them.

@@ -4,7 +4,7 @@ use super::{Depth, Options};
 use crate::backend::{Backend, Call, Executable};
 use crate::common;
 use check::tast::Program;
-use driver::Failure;
+use driver::{Failure, Session, Stage};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
 use harness::{Case, Data, Expected, Pattern, Spec, property};
@@ -95,24 +95,18 @@ pub fn test(file: &Path, executable: PathBuf, options: &Options) -> Report {
 
 fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, report: &mut Report) {
     report.to_reject = spec.rejected.is_some();
-    let (session, program) = common::check(file);
-    let show = |diagnostics: &[Diagnostic]| {
-        let shown = diagnostics
-            .iter()
-            .map(|d| render(d, &session.sources, false));
-        shown.collect::<Vec<_>>().join("\n")
-    };
+    let (mut session, program) = common::check(file);
     let program = match (program, &spec.rejected) {
         (Err(Failure(errors)), Some(pattern)) => {
             report.rejected = true;
-            match matches(pattern, &errors, &show(&errors)) {
+            match matches(pattern, &errors, &show(&session, &errors)) {
                 Ok(true) => {}
                 Ok(false) => report.fail(
                     "",
                     format!(
                         "rejected with another message than `{}`: {}",
                         pattern.regex,
-                        first_line(&show(&errors))
+                        first_line(&show(&session, &errors))
                     ),
                 ),
                 Err(why) => report.fail("", why),
@@ -120,7 +114,10 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
             return;
         }
         (Err(Failure(errors)), None) => {
-            report.fail("", format!("not accepted: {}", first_line(&show(&errors))));
+            report.fail(
+                "",
+                format!("not accepted: {}", first_line(&show(&session, &errors))),
+            );
             return;
         }
         (Ok(_), Some(pattern)) => {
@@ -131,12 +128,8 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         (Ok(program), None) => program,
     };
     report.checked = true;
-    for pattern in &spec.warnings {
-        match matches(pattern, &session.warnings, &show(&session.warnings)) {
-            Ok(true) => {}
-            Ok(false) => report.fail("", format!("no warning matches `{}`", pattern.regex)),
-            Err(why) => report.fail("", why),
-        }
+    if let Err(why) = warned(&spec.warnings, &mut session, &program) {
+        report.fail("", why);
     }
     if options.depth == Depth::Check {
         return;
@@ -196,11 +189,44 @@ fn matches(pattern: &Pattern, diagnostics: &[Diagnostic], shown: &str) -> Result
     Ok(false)
 }
 
+/// Whether each pattern matches a warning, of the checker or of the optimiser,
+/// which runs where the checker's do not do.
+fn warned(patterns: &[Pattern], session: &mut Session, program: &Program) -> Result<(), String> {
+    let first_missing = |session: &Session| -> Result<Option<String>, String> {
+        for pattern in patterns {
+            if !matches(
+                pattern,
+                &session.warnings,
+                &show(session, &session.warnings),
+            )? {
+                return Ok(Some(format!("no warning matches `{}`", pattern.regex)));
+            }
+        }
+        Ok(None)
+    };
+    if first_missing(session)?.is_none() {
+        return Ok(());
+    }
+    // What goes wrong here is told where the program is compiled.
+    if let (Ok(ir), Some(stage)) = (session.lower(program), Stage::from_name("segs")) {
+        let _ = session.advance(ir, stage, &mut ());
+    }
+    first_missing(session)?.map_or(Ok(()), Err)
+}
+
+/// Diagnostics as text.
+fn show(session: &Session, diagnostics: &[Diagnostic]) -> String {
+    let shown = diagnostics
+        .iter()
+        .map(|d| render(d, &session.sources, false));
+    shown.collect::<Vec<_>>().join("\n")
+}
+
 fn run_cases(
     file: &Path,
     spec: &Spec,
     program: Program,
-    session: &driver::Session,
+    session: &Session,
     executable: Option<&Executable>,
     options: &Options,
     report: &mut Report,

@@ -82,8 +82,8 @@ pub(crate) fn generate(
     }
     let frame = g.frames.pop().unwrap_or_default();
     let body = g.lists.pop().unwrap_or_default();
-    let named = |name: &str| function.attrs.0.iter().any(|attr| &**attr == name);
-    let inline = !recursive && !named("noinline") && (named("inline") || small(&body));
+    let has = |name| function.attrs.has(name);
+    let inline = !recursive && !has("noinline") && (has("inline") || small(&body));
     Ok(ImpFunction {
         name: function.name.0.clone(),
         params,

@@ -7,7 +7,7 @@
 use super::{Visit, VisitMut};
 use crate::name::{Name, NameTable, Prov, ProvTable};
 use crate::poly::Poly;
-use crate::syntax::{Atom, Body, Exp, Lambda, Level};
+use crate::syntax::{Atom, Body, Exp, Lambda, Level, Param, Stm};
 use crate::types::{Dim, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -56,6 +56,20 @@ impl<L: Level> VisitMut<L> for Substitute<'_> {
 pub fn substitute_body<L: Level>(body: &mut Body<L>, map: &Substitution) {
     if !map.is_empty() {
         VisitMut::<L>::body(&mut Substitute(map), body);
+    }
+}
+
+/// As [`substitute_body`], in the type and annotation of a binder.
+pub fn substitute_param<L: Level>(param: &mut Param<L>, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<L>::param(&mut Substitute(map), param);
+    }
+}
+
+/// As [`substitute_body`], in a statement.
+pub fn substitute_stm<L: Level>(stm: &mut Stm<L>, map: &Substitution) {
+    if !map.is_empty() {
+        VisitMut::<L>::stm(&mut Substitute(map), stm);
     }
 }
 

@@ -247,9 +247,7 @@ fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
         }
     }
     for attr in &producer.attrs.0 {
-        if !aux.attrs.0.contains(attr) {
-            aux.attrs.0.push(attr.clone());
-        }
+        aux.attrs.add(attr);
     }
     aux
 }

@@ -4,12 +4,13 @@ use super::rewrite::Rewriter;
 use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
 use prim::{BinOp, PrimType, UnOp};
 use smallvec::SmallVec;
 use std::rc::Rc;
+use std::sync::Arc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// A basic operation: operands, rules, then emission.
@@ -247,7 +248,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// lambdas as long as its operands are known there and it may run there.
     fn place(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
         let current = self.current();
-        if current == 0 || !aux.attrs.0.is_empty() {
+        let bound = |attr: &Arc<str>| &**attr != Attrs::WARN_CHECKS;
+        if current == 0 || aux.attrs.0.iter().any(bound) {
             return current;
         }
         let mobility = cse::mobility(op);

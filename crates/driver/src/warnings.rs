@@ -1,0 +1,90 @@
+//! Warnings about what optimisation could not do, which the program's attributes
+//! ask for: checks that remain under `#[warn(safety_checks)]`, loops that remain
+//! under `#[unroll]`.
+//!
+//! Needs the program as the optimiser leaves it, before memory.
+
+use crate::error::span_of;
+use ir::syntax::{Attrs, BasicOp, Exp, LoopForm, MsgPart, Stm};
+use ir::walk::Visit;
+use ir::{Program, Prov, Segs};
+use std::collections::BTreeSet;
+use syntax::diag::Diagnostic;
+use syntax::span::SourceMap;
+
+/// The warnings, each place once.
+pub(crate) fn of(program: &Program<Segs>, sources: &SourceMap) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    let mut told = BTreeSet::new();
+    for function in &program.functions {
+        let mut remaining = Remaining::default();
+        Visit::<Segs>::body(&mut remaining, &function.body);
+        for (diagnostic, prov) in remaining.found {
+            let stack = function.provs.stack(prov);
+            let mut spans = stack
+                .iter()
+                .filter_map(|&loc| span_of(loc, &program.files, sources));
+            let mut diagnostic = match spans.next() {
+                Some(span) => diagnostic.at(span, ""),
+                None => diagnostic,
+            };
+            if !told.insert((diagnostic.id, stack.clone())) {
+                continue;
+            }
+            for span in spans {
+                diagnostic = diagnostic.also(span, "from here");
+            }
+            out.push(diagnostic);
+        }
+    }
+    out
+}
+
+#[derive(Default)]
+struct Remaining {
+    found: Vec<(Diagnostic, Prov)>,
+}
+
+impl Visit<Segs> for Remaining {
+    fn stm(&mut self, stm: &Stm<Segs>) {
+        let attrs = &stm.aux.attrs;
+        match &stm.exp {
+            Exp::Basic(BasicOp::Assert { msg, .. }) if attrs.has(Attrs::WARN_CHECKS) => {
+                self.found.push((check(msg), stm.aux.prov));
+            }
+            Exp::Loop { form, .. } if attrs.has(Attrs::UNROLL) => {
+                self.found.push((unrolled(form), stm.aux.prov));
+            }
+            _ => {}
+        }
+        self.walk_stm(stm);
+    }
+}
+
+fn check(msg: &[MsgPart]) -> Diagnostic {
+    let parts: String = msg
+        .iter()
+        .map(|part| match part {
+            MsgPart::Text(text) => text,
+            MsgPart::Value(..) => "..",
+        })
+        .collect();
+    Diagnostic::warning("safety-check", "Safety check required at run time")
+        .note(format!("it fails with: {parts}"))
+        .hint("a condition around it that implies the check, or sizes in types, may make it unnecessary")
+}
+
+fn unrolled(form: &LoopForm) -> Diagnostic {
+    let why = match form {
+        LoopForm::For { bound, .. } if bound.constant().is_some() => {
+            "too many statements would come out"
+        }
+        LoopForm::For { .. } | LoopForm::While { .. } => {
+            "the number of its iterations is not known to the compiler"
+        }
+    };
+    Diagnostic::warning(
+        "unroll",
+        format!("This loop remains one in spite of `#[unroll]`: {why}"),
+    )
+}

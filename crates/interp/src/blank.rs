@@ -1,0 +1,49 @@
+//! Values that do not matter: expressions under `#[blank]` and `#[scratch]`.
+//!
+//! Such an expression may be replaced with any other of its type. Its own value
+//! is taken where there is one; where its evaluation fails, zeros of its type are,
+//! as far as the type's sizes are known.
+
+use crate::failure::{Class, Res};
+use crate::machine::Machine;
+use crate::soac::replicate;
+use crate::tree::{CTy, Node};
+use crate::value::{RTy, Val};
+use prim::Scalar;
+use std::rc::Rc;
+use syntax::span::Span;
+
+impl Machine<'_> {
+    /// The value of an expression of this type that does not matter.
+    pub fn blank(&mut self, inner: &Node, ty: &CTy, span: Span) -> Res<Val> {
+        match self.eval(inner) {
+            Err(failure) if failure.class == Class::Program => {
+                let ty = self.rty(ty)?;
+                zero(&ty, span)?.ok_or(failure)
+            }
+            result => result,
+        }
+    }
+}
+
+/// Zeros of this type; `None` where it has sizes that are not known, or functions.
+fn zero(ty: &RTy, span: Span) -> Res<Option<Val>> {
+    Ok(match ty {
+        RTy::Scalar(ty) => Some(Val::Scalar(Scalar::zero(ty.prim()))),
+        RTy::Array(0, row) => Some(Val::no_rows(row)),
+        RTy::Array(dim @ 1.., row) => match zero(row, span)? {
+            Some(row) => Some(replicate(*dim, row, span)?),
+            None => None,
+        },
+        RTy::Tuple(parts) | RTy::Record(_, parts) => zeros(parts, span)?.map(Val::tuple),
+        RTy::Sum(_, constrs) => match constrs.first() {
+            Some(parts) => zeros(parts, span)?.map(|parts| Val::constructed(0, parts)),
+            None => None,
+        },
+        RTy::Array(..) | RTy::Fun | RTy::Unknown => None,
+    })
+}
+
+fn zeros(parts: &[Rc<RTy>], span: Span) -> Res<Option<Vec<Val>>> {
+    parts.iter().map(|ty| zero(ty, span)).collect()
+}

@@ -1,0 +1,111 @@
+//! Loops under `#[unroll]` whose number of iterations is known become these
+//! iterations, one after the other.
+//!
+//! Before: simplification, which finds out the number. After: simplification
+//! again, for which counters and sizes are constants now; loops inside may have
+//! got a known number by that. A loop that would become more than
+//! [`MAX_STATEMENTS`] stays. Loops with one iteration or none are simplified anyway.
+//!
+//! Needs and guarantees: a well-scoped function.
+
+use crate::inline::size_of;
+use crate::splice;
+use ir::syntax::{Atom, Attrs, Body, Exp, Function, Level, LoopForm, Stm};
+use ir::walk::{Substitution, refresh_body, sub_bodies_mut, substitute_stm, with_stack};
+use ir::{Fuel, NameTable};
+use prim::Scalar;
+
+/// So many statements one loop may become.
+pub const MAX_STATEMENTS: usize = 1 << 13;
+
+/// Unrolls what can be; whether there was something.
+pub(crate) fn unroll<L: Level>(function: &mut Function<L>, fuel: &mut Fuel) -> bool {
+    let mut unroller = Unroller {
+        names: &mut function.names,
+        fuel,
+        changed: false,
+    };
+    unroller.body(&mut function.body);
+    unroller.changed
+}
+
+struct Unroller<'a> {
+    names: &'a mut NameTable,
+    fuel: &'a mut Fuel,
+    changed: bool,
+}
+
+impl Unroller<'_> {
+    fn body<L: Level>(&mut self, body: &mut Body<L>) {
+        let mut map = Substitution::default();
+        let mut out = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            substitute_stm(&mut stm, &map);
+            if !matches!(stm.exp, Exp::Basic(_)) {
+                with_stack(|| sub_bodies_mut(&mut stm.exp, |body| self.body(body)));
+            }
+            match self.iterations(&stm) {
+                Some(n) => self.expand(stm, n, &mut map, &mut out),
+                None => out.push(stm),
+            }
+        }
+        body.stms = out;
+        for atom in &mut body.result {
+            if let Atom::Var(name) = atom
+                && let Some(value) = map.get(name)
+            {
+                *atom = *value;
+            }
+        }
+    }
+
+    /// How many iterations the loop has that is to be unrolled here.
+    fn iterations<L: Level>(&mut self, stm: &Stm<L>) -> Option<i64> {
+        if !stm.aux.attrs.has(Attrs::UNROLL) {
+            return None;
+        }
+        let Exp::Loop {
+            form: LoopForm::For { bound, .. },
+            body,
+            ..
+        } = &stm.exp
+        else {
+            return None;
+        };
+        let n = bound.constant()?.as_i64().filter(|n| *n >= 2)?;
+        let statements = usize::try_from(n).ok()?.checked_mul(size_of(body).max(1))?;
+        (statements <= MAX_STATEMENTS && self.fuel.take()).then_some(n)
+    }
+
+    fn expand<L: Level>(
+        &mut self,
+        stm: Stm<L>,
+        n: i64,
+        map: &mut Substitution,
+        out: &mut Vec<Stm<L>>,
+    ) {
+        let Stm { pat, aux, exp } = stm;
+        let Exp::Loop {
+            params,
+            form: LoopForm::For { var, ty, .. },
+            body,
+        } = exp
+        else {
+            return;
+        };
+        self.changed = true;
+        let mut values: Vec<Atom> = params.iter().map(|param| param.init).collect();
+        for i in 0..n {
+            let mut inside: Substitution = params
+                .iter()
+                .zip(&values)
+                .map(|(param, value)| (param.param.name, *value))
+                .collect();
+            inside.insert(var, Atom::Const(Scalar::int(ty, i)));
+            let copy = refresh_body(&body, self.names, &mut inside);
+            splice::statements(copy.stms, &aux, out);
+            values = copy.result;
+        }
+        out.extend(splice::results(pat, &aux, &values, map));
+    }
+}

@@ -1,0 +1,68 @@
+-- Attributes that change what is computed, or how: values that do not matter,
+-- loops without a loop.
+
+-- Nothing fails that is not needed.
+-- ==
+-- entry: padded
+-- input { empty([0]i64) 2i64 }
+-- output { [0i64, 0i64] }
+-- input { [3i64, 5i64] 3i64 }
+-- output { [3i64, 5i64, 3i64] }
+entry padded [n] (xs: [n]i64) (m: i64) : []i64 =
+  let filler = #[blank] xs[0]
+  in tabulate m (\i -> if i < n then xs[i] else if n == 0 then filler * 0 else xs[0])
+
+def sorted_by_place 'a [n] (xs: [n]a) (is: [n]i64) : [n]a =
+  scatter (#[scratch] replicate n xs[n - 1]) is xs
+
+-- ==
+-- entry: reordered
+-- input { empty([0]i32) }
+-- output { empty([0]i32) empty([0]f32) }
+-- input { [1, 2, 3] }
+-- output { [3i32, 2i32, 1i32] [1.5f32, 1f32, 0.5f32] }
+entry reordered [n] (xs: [n]i32) : ([n]i32, [n]f32) =
+  let is = tabulate n (\i -> n - 1 - i)
+  in unzip (sorted_by_place (zip xs (map (\x -> f32.i32 x / 2) xs)) is)
+
+-- Rows that nobody wrote to are written before they are read.
+-- ==
+-- entry: rows
+-- input { 2i64 3i64 }
+-- output { [[0i64, 1i64, 2i64], [10i64, 11i64, 12i64]] }
+entry rows (n: i64) (m: i64) : [n][m]i64 =
+  loop out = #[scratch] replicate n (replicate m 0i64) for i < n do
+    out with [i] = tabulate m (\j -> 10 * i + j)
+
+-- ==
+-- entry: horner
+-- input { [1, 2, 3, 4] 10 }
+-- output { 1234i32 }
+-- input { [0, 1, 0, 7] 2 }
+-- output { 11i32 }
+entry horner (xs: [4]i32) (x: i32) : i32 =
+  #[unroll]
+  loop y = 0 for c in xs do y * x + c
+
+-- Sizes that grow are known in each copy; the counter of the outer loop is the
+-- inner one's bound.
+-- ==
+-- entry: grown
+-- input { 2i64 }
+-- output { [0i64, 1i64, 0i64, 1i64, 1i64, 2i64, 1i64, 2i64] 16i64 }
+-- input { 0i64 }
+-- output { empty([0]i64) 14i64 }
+entry grown (n: i64) : ([]i64, i64) =
+  let xs = #[unroll] loop xs = iota n for i < 2 do xs ++ map (+ i) xs
+  let sum = #[unroll] loop a = n for i < 4 do #[unroll] loop b = a for j < i do b + i * j + (if j == 0 then 1 else 0)
+  in (xs, sum)
+
+-- An index out of bounds is found in its iteration.
+-- ==
+-- entry: checked
+-- input { [1, 2, 3] }
+-- output { 6i32 }
+-- input { [1, 2] }
+-- error: Index \[2\] out of bounds for array of shape \[2\]
+entry checked (xs: []i32) : i32 =
+  #[unroll] loop y = 0 for i < 3 do y + xs[i]
