@@ -15,6 +15,7 @@
 //! unique and dense within a function, so that facts live in side tables.
 //! See `syntax` for the telescope rule that lets results name earlier results.
 
+mod attrs;
 pub mod build;
 pub mod error;
 pub mod eval;

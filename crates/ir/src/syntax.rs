@@ -15,6 +15,7 @@
 //! parameters start from, `withacc` its arrays, a histogram its destinations.
 //! After consumption neither the array nor any alias of it may be used.
 
+pub use crate::attrs::Attrs;
 use crate::eval::Evaluate;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
@@ -143,30 +144,6 @@ impl Aux {
             certs: SmallVec::new(),
             attrs: Attrs::default(),
             prov,
-        }
-    }
-}
-
-/// Source attributes: names such as `inline` or `sequential`, with arguments
-/// kept in their written form.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Attrs(pub SmallVec<[Arc<str>; 1]>);
-
-impl Attrs {
-    /// Asks for a full copy of a loop's body for each iteration.
-    pub const UNROLL: &str = "unroll";
-    /// Asks for a warning where a check remains.
-    pub const WARN_CHECKS: &str = "warn(safety_checks)";
-
-    /// Whether an attribute is there, in its written form.
-    pub fn has(&self, attr: &str) -> bool {
-        self.0.iter().any(|own| &**own == attr)
-    }
-
-    /// Adds an attribute unless it is there.
-    pub fn add(&mut self, attr: &str) {
-        if !self.has(attr) {
-            self.0.push(Arc::from(attr));
         }
     }
 }

@@ -131,7 +131,7 @@ impl Lower<'_> {
     }
 
     /// The value with each leaf replaced.
-    fn each_leaf(
+    pub(crate) fn each_leaf(
         &mut self,
         value: &Value,
         mut op: impl FnMut(&mut crate::state::Fun, Atom) -> Atom,
@@ -154,32 +154,6 @@ impl Lower<'_> {
             f.basic("opaque", BasicOp::Opaque(atom)).into()
         })?;
         Ok(if shared { value.mark_shared() } else { value })
-    }
-
-    /// What stands for a value that does not matter. Either its arrays and
-    /// scalars are zeros, or its arrays are memory that nobody wrote to and its
-    /// scalars remain, on which sizes may depend. Nothing needs the checks of
-    /// the value itself any more.
-    pub(crate) fn blanked(&mut self, value: &Value, zeros: bool) -> Res<Value> {
-        self.each_leaf(value, |f, atom| {
-            let ty = match atom {
-                Atom::Var(name) => f.type_of(name).clone(),
-                Atom::Const(x) => Type::Prim(x.ty()),
-            };
-            match ty {
-                Type::Prim(elem) if zeros => Atom::Const(Scalar::zero(elem)),
-                Type::Array { elem, shape } => {
-                    let op = if zeros {
-                        let value = Atom::Const(Scalar::zero(elem));
-                        BasicOp::Replicate { shape, value }
-                    } else {
-                        BasicOp::Scratch { elem, shape }
-                    };
-                    f.basic("blank", op).into()
-                }
-                _ => atom,
-            }
-        })
     }
 
     /// The array with another shape for its first `outer` dimensions.

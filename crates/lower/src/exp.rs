@@ -1,6 +1,7 @@
 //! Expressions: the evaluator's centre. Each form has its method; the larger
 //! ones stand in modules of their own.
 
+use crate::blank::Filler;
 use crate::size::{Mismatch, text};
 use crate::types::LTy;
 use crate::value::{ArrayVal, Env, FunKind, FunVal, Inst, Value};
@@ -435,17 +436,21 @@ impl Lower<'_> {
             }
         }
         let before = self.f.set_attrs(all);
-        let value = self.eval(exp, env)?;
+        let filler = attrs.iter().find_map(|attr| match &*attr.name {
+            "blank" => Some(Filler::Zeros),
+            "scratch" => Some(Filler::Scratch),
+            _ => None,
+        });
+        let value = match filler {
+            Some(filler) => self.blank_of(exp, env, filler)?,
+            None => self.eval(exp, env)?,
+        };
         self.f.set_attrs(before);
         (self.f.unchecked, self.f.warned) = (unchecked, warned);
-        attrs.iter().rev().try_fold(value, |value, attr| {
-            Ok(match &*attr.name {
-                "opaque" => self.opaque(&value)?,
-                "blank" => self.blanked(&value, true)?,
-                "scratch" => self.blanked(&value, false)?,
-                _ => value,
-            })
-        })
+        if attrs.iter().any(|attr| &*attr.name == "opaque") {
+            return self.opaque(&value);
+        }
+        Ok(value)
     }
 }
 

@@ -25,6 +25,7 @@
 mod acc;
 mod apply;
 mod array;
+mod blank;
 mod branch;
 mod closure;
 mod constant;

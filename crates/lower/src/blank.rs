@@ -1,0 +1,83 @@
+//! Values that do not matter: expressions under `#[blank]` and `#[scratch]`.
+//!
+//! Such an expression may be replaced with any other of its type. It is
+//! evaluated aside, for its type; of its statements those stay that the sizes
+//! of this type need, with their checks.
+
+use crate::value::{Env, Value};
+use crate::{Lower, Res};
+use check::tast::Exp;
+use ir::walk::Visit;
+use ir::{Atom, BasicOp, Name, Soacs, Stm, Type};
+use prim::Scalar;
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+
+/// What stands for the value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filler {
+    /// Zeros.
+    Zeros,
+    /// For arrays memory that nobody wrote to. Scalars are what they are: sizes
+    /// may depend on them.
+    Scratch,
+}
+
+impl Lower<'_> {
+    /// A value of the expression's type.
+    pub(crate) fn blank_of(&mut self, exp: &Exp, env: &Rc<Env>, filler: Filler) -> Res<Value> {
+        let attrs = self.f.attrs();
+        self.f.enter(false);
+        self.f.set_attrs(attrs);
+        let value = self.eval(exp, env).and_then(|v| self.filled(&v, filler));
+        let stms = self.f.leave();
+        let value = value?;
+        // What functions capture is not told by what they are.
+        self.f.splice(if value.has_fun() {
+            stms
+        } else {
+            needed(stms, &value.atoms())
+        });
+        Ok(value)
+    }
+
+    fn filled(&mut self, value: &Value, filler: Filler) -> Res<Value> {
+        self.each_leaf(value, |f, atom| {
+            let ty = match atom {
+                Atom::Var(name) => f.type_of(name).clone(),
+                Atom::Const(x) => Type::Prim(x.ty()),
+            };
+            match (ty, filler) {
+                (Type::Prim(elem), Filler::Zeros) => Atom::Const(Scalar::zero(elem)),
+                (Type::Array { elem, shape }, Filler::Zeros) => {
+                    let value = Atom::Const(Scalar::zero(elem));
+                    f.basic("blank", BasicOp::Replicate { shape, value }).into()
+                }
+                (Type::Array { elem, shape }, Filler::Scratch) => {
+                    f.basic("scratch", BasicOp::Scratch { elem, shape }).into()
+                }
+                _ => atom,
+            }
+        })
+    }
+}
+
+/// The statements that results need, in order.
+fn needed(stms: Vec<Stm<Soacs>>, results: &[Atom]) -> Vec<Stm<Soacs>> {
+    struct Names(FxHashSet<Name>);
+    impl Visit<Soacs> for Names {
+        fn name(&mut self, name: &Name) {
+            self.0.insert(*name);
+        }
+    }
+    let mut wanted = Names(results.iter().filter_map(|atom| atom.var()).collect());
+    let mut kept = Vec::new();
+    for stm in stms.into_iter().rev() {
+        if stm.pat.iter().any(|param| wanted.0.contains(&param.name)) {
+            wanted.stm(&stm);
+            kept.push(stm);
+        }
+    }
+    kept.reverse();
+    kept
+}
