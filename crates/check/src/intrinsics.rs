@@ -397,6 +397,7 @@ pub fn unary(op: &str, ty: ScalarType) -> Option<UnOp> {
         "ceil" => UnOp::FCeil,
         "round" => UnOp::FRound,
         "trunc" => UnOp::FTrunc,
+        "exp2_eighths" => UnOp::FExp2Eighths,
         _ => return None,
     };
     found.domain().contains(ty.prim()).then_some(found)

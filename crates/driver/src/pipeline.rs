@@ -138,6 +138,8 @@ pub(crate) enum Run {
     Imp,
     /// Loops of the imperative IR to vector code.
     Lanes,
+    /// Long loops whose iterations overlap.
+    Pipeline,
 }
 
 /// What passes below the level of segops are told, and what they tell.
@@ -201,6 +203,11 @@ pub fn passes() -> Vec<PassInfo> {
         "loops run several iterations at once, in vector lanes",
         Run::Lanes,
     );
+    add(
+        "pipeline",
+        "parts of the next iteration run beside this one in long loops",
+        Run::Pipeline,
+    );
     list
 }
 
@@ -214,7 +221,7 @@ impl Run {
                 Ir::Soacs(_)
             ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
-                | (Self::Lanes, Ir::Imp(_))
+                | (Self::Lanes | Self::Pipeline, Ir::Imp(_))
         )
     }
 
@@ -238,6 +245,9 @@ impl Run {
                 let (program, decisions) = imp::lanes::vectorise(program, target.lanes);
                 target.decisions = decisions;
                 Ir::Imp(program)
+            }
+            (Self::Pipeline, Ir::Imp(program)) => {
+                Ir::Imp(imp::pipeline::pipeline(program, target.lanes.bytes))
             }
             (_, ir) => ir,
         })

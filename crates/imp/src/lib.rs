@@ -23,6 +23,8 @@ pub mod divider;
 pub mod eval;
 pub mod generate;
 pub mod lanes;
+pub mod pipeline;
+mod places;
 mod syntax;
 pub mod text;
 mod verify;

@@ -185,6 +185,10 @@ pub enum How {
         /// different iterations do not meet: they may run in any order.
         independent: bool,
     },
+    /// One after another; the statements of the body stand in the order in which
+    /// the processor should see them. The pass [`pipeline`](crate::pipeline)
+    /// makes such loops.
+    Scheduled,
     /// As tasks over the workers of the context. Iterations share no scalar
     /// variables (what the body sets is local to the iteration) and write
     /// disjoint memory.

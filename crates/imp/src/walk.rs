@@ -189,6 +189,34 @@ pub fn each_part<'s>(expr: &'s Expr, f: &mut dyn FnMut(&'s Expr)) {
     }
 }
 
+/// As [`each_part`], to change them.
+pub fn each_part_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
+    match expr {
+        Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Splat(_, x)
+        | Expr::Any(x)
+        | Expr::All(x)
+        | Expr::FirstLane(x)
+        | Expr::Count(x) => f(x),
+        Expr::Binary(_, _, x, y)
+        | Expr::Compare(_, _, x, y)
+        | Expr::Extract(x, y)
+        | Expr::Pack(x, y)
+        | Expr::Shift(x, _, y) => {
+            f(x);
+            f(y);
+        }
+        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
+            f(x);
+            f(y);
+            f(z);
+        }
+        Expr::Math(_, _, args) => args.iter_mut().for_each(f),
+    }
+}
+
 /// The scalar type of a variable; buffers have none.
 pub fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
     match vars.get(var.index())?.ty {

@@ -12,6 +12,10 @@ use imp::{For, How, Stmt, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 
+/// Of a schedule, statements that LLVM may still reorder: some freedom helps it
+/// with the registers.
+const KEPT_TOGETHER: usize = 16;
+
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// A counting loop of any kind.
     pub fn for_loop(&mut self, f: &'p For) -> Res<()> {
@@ -21,6 +25,13 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 self.counted(from, to, *independent, |frame, i| {
                     frame.set(f.var, i)?;
                     frame.loop_body(&f.body)
+                })
+            }
+            How::Scheduled => {
+                let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
+                self.counted(from, to, false, |frame, i| {
+                    frame.set(f.var, i)?;
+                    frame.scheduled(&f.body)
                 })
             }
             How::Tasks(launch) => self.task_loop(f, launch),
@@ -74,6 +85,20 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         }
         counter.add_incoming(&[(&from, before), (&next, last)]);
         self.builder.position_at_end(after);
+        Ok(())
+    }
+
+    /// Statements in an order that is to be kept. LLVM's own scheduler would
+    /// bring what belongs together close together again; it moves nothing across
+    /// labels, and an annotation is a label without code.
+    fn scheduled(&mut self, body: &'p [Stmt]) -> Res<()> {
+        let annotation = self.emit.intrinsic("llvm.codeview.annotation", &[])?;
+        let text = self.emit.context.metadata_string("scheduled");
+        let node = self.emit.context.metadata_node(&[text.into()]);
+        for part in body.chunks(KEPT_TOGETHER) {
+            self.block(part)?;
+            self.builder.build_call(annotation, &[node.into()], "")?;
+        }
         Ok(())
     }
 

@@ -77,7 +77,7 @@ fn independent_loops(stmts: &[Stmt]) -> usize {
             Stmt::If(_, yes, no) => independent_loops(yes) + independent_loops(no),
             Stmt::While(_, body) => independent_loops(body),
             Stmt::For(For { how, body, .. }) => {
-                let ordered = matches!(how, How::Seq { independent: false });
+                let ordered = matches!(how, How::Seq { independent: false } | How::Scheduled);
                 usize::from(!ordered) + independent_loops(body)
             }
             _ => 0,

@@ -9,6 +9,7 @@ mod build;
 mod float;
 mod int;
 mod lanes;
+mod powers;
 mod roots;
 
 use crate::emit::{Emit, call_value};

@@ -183,6 +183,18 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
     }
 }
 
+/// 2 to the powers of 0 to 7 eighths, nearest.
+pub const EXP2_EIGHTHS: [f64; 8] = [
+    1.0,
+    1.0905077326652577,
+    1.189207115002721,
+    1.2968395546510096,
+    std::f64::consts::SQRT_2,
+    1.5422108254079407,
+    1.681792830507429,
+    1.8340080864093424,
+];
+
 fn float_unary(op: UnOp, a: f64) -> Option<f64> {
     Some(match op {
         UnOp::FNeg => -a,
@@ -192,6 +204,7 @@ fn float_unary(op: UnOp, a: f64) -> Option<f64> {
         UnOp::FCeil => a.ceil(),
         UnOp::FRound => a.round_ties_even(),
         UnOp::FTrunc => a.trunc(),
+        UnOp::FExp2Eighths => EXP2_EIGHTHS[(a.to_bits() & 7) as usize],
         UnOp::FSignum if a == 0.0 => 0.0,
         UnOp::FSignum => a.signum(),
         _ => return None,

@@ -12,6 +12,8 @@ pub enum Domain {
     Int,
     /// Floats of any width.
     Float,
+    /// Floats of 64 bits.
+    Double,
     /// Truth values.
     Bool,
     /// Integers and truth values (bitwise operators).
@@ -26,6 +28,7 @@ impl Domain {
         match self {
             Self::Int => ty.is_int(),
             Self::Float => ty.is_float(),
+            Self::Double => matches!(ty, PrimType::F64),
             Self::Bool => matches!(ty, PrimType::Bool),
             Self::Bits => ty.is_int() || matches!(ty, PrimType::Bool),
             Self::Any => true,
@@ -156,6 +159,9 @@ operators! {
         FRound = "fround", Float;
         /// Integer part, towards zero.
         FTrunc = "ftrunc", Float;
+        /// 2 to the power of j / 8, nearest, where j is the number in the last
+        /// three bits of the operand: what `exp` looks up.
+        FExp2Eighths = "fexp2eighths", Double;
     }
 }
 

@@ -31,6 +31,7 @@ def text(x, bits):
 LN2 = log(2)
 pi = +mp.pi
 HALF_LN2 = LN2 / 2 * mpf("1.0005")
+SIXTEENTH_LN2 = HALF_LN2 / 8
 
 
 def tail(f, known, power):
@@ -59,8 +60,8 @@ def poly(f, count, a, b, weight, bits, **more):
     return lambda: fit(f, range(count), a, b, weight, bits, **more)
 
 
-def exp_tail(bits, count):
-    return poly(tail(exp, [1, 1], 2), count, -HALF_LN2, HALF_LN2, lambda x: x * x / exp(x), bits)
+def exp_tail(bits, count, most=HALF_LN2):
+    return poly(tail(exp, [1, 1], 2), count, -most, most, lambda x: x * x / exp(x), bits)
 
 
 def log_tail(bits, count):
@@ -162,6 +163,7 @@ POLYNOMIALS = {
     # exp r = 1 + r + r^2 p(r)
     "exp32": (24, exp_tail(24, 5)),
     "exp64": (53, exp_tail(53, 10)),
+    "exp64 eighths": (53, exp_tail(53, 6, SIXTEENTH_LN2)),
     # log (1 + f) = f - f^2 / 2 + f^3 p(f)
     "log32": (24, log_tail(24, 8)),
     # atanh s = s + s^3 p(s^2)
@@ -212,6 +214,8 @@ POLYNOMIALS = {
 SPLITS = {
     "ln2 32": (LN2, 24, 2),
     "ln2 64": (LN2, 53, 2),
+    "ln2/8 64": (LN2 / 8, 53, 2),
+    "8 log2e 64": (8 / LN2, 53, 1),
     "log2e 32": (1 / LN2, 24, 2),
     "log2e 64": (1 / LN2, 53, 2),
     "log10e 32": (1 / log(10), 24, 2),

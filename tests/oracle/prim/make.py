@@ -25,6 +25,18 @@ def emit(kind, name, args, result):
     lines.append(f"{kind} {name} {words} " + ("-" if result is None else f"{result:x}"))
 
 
+def eighths(j):
+    """2 to the power of j / 8, the nearest f64: 2^j lies between the eighth
+    powers of the two middles around it."""
+    near = np.float64(2 ** (j / 8))
+    for x in (near, np.nextafter(near, np.float64(0)), np.nextafter(near, np.float64(3))):
+        below = Fraction(float(np.nextafter(x, np.float64(0)))) + Fraction(float(x))
+        above = Fraction(float(np.nextafter(x, np.float64(3)))) + Fraction(float(x))
+        if (below / 2) ** 8 <= 2**j <= (above / 2) ** 8:
+            return x
+    raise ValueError(j)
+
+
 def signed(x, w):
     return x - (1 << w) if x >> (w - 1) else x
 
@@ -152,6 +164,9 @@ def exact(name, x, y, f):
 
 
 def floats():
+    for j in range(8):
+        for high in (0, 0x4338000000000800, 0xC0590000000000A8, 0x7FF8000000000000):
+            emit("unary", "fexp2eighths.f64", [high + j], bits_of(eighths(j)))
     for name, t in FLOATS.items():
         xs = special(name)
         for x in xs:

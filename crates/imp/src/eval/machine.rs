@@ -390,7 +390,9 @@ impl<'p> Machine<'p> {
             self.charge(1)?;
             frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
             match &f.how {
-                How::Seq { independent: _ } | How::Lanes(_) => self.block(frame, &f.body)?,
+                How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
+                    self.block(frame, &f.body)?
+                }
                 How::Tasks(launch) => self.task(frame, launch, &f.body)?,
             }
         }

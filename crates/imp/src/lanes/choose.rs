@@ -8,11 +8,11 @@
 
 use super::cost::{Costs, Machine, trips, widest};
 use super::legal::examine;
-use super::places::Places;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use super::{Decision, Mode, Options};
 use crate::divider::shares_roots;
+use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
 use crate::walk::{each_part, each_stmt};
 use prim::{BinOp, PrimType, Scalar};

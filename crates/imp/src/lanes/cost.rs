@@ -88,6 +88,7 @@ fn unary_price(op: UnOp, ty: PrimType) -> Price {
         UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, 1.6),
         UnOp::FSqrt => by_lane(4.0, 0.8),
         UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
+        UnOp::FExp2Eighths => price(2.0, 2.0),
         UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
         UnOp::Neg
         | UnOp::Not

@@ -12,10 +12,10 @@
 //! there. So what is uniform may be computed, loaded, checked and stored by
 //! scalar code there, too.
 
-use super::places::Places;
 use super::value::{Shape, Shapes, Val};
 use super::vary::Region;
 use crate::generate::expr::{add, compare, div, max, mul, sub};
+use crate::places::Places;
 use crate::syntax::{Expr, For, How, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;

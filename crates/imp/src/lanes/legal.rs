@@ -1,7 +1,7 @@
 //! Which loops can run in lanes at all, and why others cannot.
 
-use super::places::Places;
 use super::value::{Private, Shapes};
+use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
 use prim::PrimType;

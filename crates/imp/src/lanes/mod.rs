@@ -25,7 +25,6 @@
 //! |---|---|
 //! | [`expand`], [`sink`] | before: copies of small arrays become loops, stores move behind conditionals |
 //! | [`rewrite`] | how both walk and replace statements |
-//! | [`places`] | where variables are named |
 //! | [`legal`] | which loops can run in lanes |
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
@@ -40,14 +39,13 @@ mod cost;
 mod emit;
 mod expand;
 mod legal;
-mod places;
 mod rewrite;
 mod sink;
 mod value;
 mod vary;
 
+use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
-use places::Places;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;

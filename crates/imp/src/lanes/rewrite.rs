@@ -68,7 +68,7 @@ fn inside(fresh: &mut Fresh, stmt: &mut Stmt, independent: bool, rule: &mut dyn 
             let before = fresh.fresh.len();
             let independent = match how {
                 How::Seq { independent: true } | How::Lanes(_) => true,
-                How::Seq { independent: false } => independent,
+                How::Seq { independent: false } | How::Scheduled => independent,
                 How::Tasks(_) => false,
             };
             block(fresh, body, independent, rule);

@@ -6,8 +6,8 @@
 //! leave at different times) and a lane that was not there may read it later.
 //! Exactly then setting it has to keep the values of the other lanes.
 
-use super::places::Places;
 use super::value::{Shape, Shapes, Stride, Val};
+use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var, VarType};
 
 /// A piece of the body that only some lanes run.

@@ -476,6 +476,7 @@ impl<'a> Printer<'a> {
         match how {
             How::Seq { independent: false } => String::new(),
             How::Seq { independent: true } => " independent".to_owned(),
+            How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
                 " tasks#{} {} at {} cost {} owned ({}) locals ({}) distinct ({})",

@@ -262,6 +262,10 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 How::Seq { independent: true }
             }
+            Some("scheduled") => {
+                self.p.ident()?;
+                How::Scheduled
+            }
             Some("lanes") => {
                 self.p.ident()?;
                 self.p.punct("(")?;

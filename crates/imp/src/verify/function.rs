@@ -387,7 +387,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         let home = self.home[var.index()];
         let mut moved = Vec::new();
         match how {
-            How::Seq { independent: _ } | How::Lanes(_) => {}
+            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
             How::Tasks(launch) => {
                 self.open_frame();
                 self.launch(launch, &mut moved);

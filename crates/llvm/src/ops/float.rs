@@ -102,6 +102,7 @@ impl<'c> Ops<'_, '_, 'c> {
         let intrinsic = match op {
             UnOp::FNeg => return self.float_neg(x),
             UnOp::FSignum => return self.float_signum(x),
+            UnOp::FExp2Eighths => return self.exp2_eighths(x),
             UnOp::FAbs => "llvm.fabs",
             UnOp::FSqrt => "llvm.sqrt",
             UnOp::FFloor => "llvm.floor",

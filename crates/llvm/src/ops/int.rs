@@ -166,7 +166,8 @@ impl<'c> Ops<'_, '_, 'c> {
             | UnOp::FFloor
             | UnOp::FCeil
             | UnOp::FRound
-            | UnOp::FTrunc => Err(no_operator(op.name(), ty)),
+            | UnOp::FTrunc
+            | UnOp::FExp2Eighths => Err(no_operator(op.name(), ty)),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::syntax::{For, Function, Stmt, Var};
 use crate::walk::{Use, names};
 
 /// The numbers of one function.
-pub(super) struct Places {
+pub(crate) struct Places {
     ends: Vec<u32>,
     others: Vec<u32>,
     vars: Vec<Named>,
@@ -27,7 +27,7 @@ struct Named {
 
 impl Places {
     /// Numbers a function.
-    pub(super) fn new(function: &Function) -> Self {
+    pub(crate) fn new(function: &Function) -> Self {
         let unnamed = Named {
             first: u32::MAX,
             last: 0,
@@ -54,7 +54,7 @@ impl Places {
     }
 
     /// The number of a function's first statement.
-    pub(super) const FIRST: u32 = 1;
+    pub(crate) const FIRST: u32 = 1;
 
     fn name(&mut self, var: Var, at: u32) {
         if let Some(named) = self.vars.get_mut(var.index()) {
@@ -105,30 +105,30 @@ impl Places {
     }
 
     /// The number of the statement after this one and all that is nested in it.
-    pub(super) fn end(&self, stmt: u32) -> u32 {
+    pub(crate) fn end(&self, stmt: u32) -> u32 {
         self.ends[stmt as usize]
     }
 
     /// The number of the first statement of a conditional's second arm.
-    pub(super) fn other(&self, stmt: u32) -> u32 {
+    pub(crate) fn other(&self, stmt: u32) -> u32 {
         self.others[stmt as usize]
     }
 
     /// Whether a variable is named by statements from `from` to before `to` only.
-    pub(super) fn local(&self, var: Var, from: u32, to: u32) -> bool {
+    pub(crate) fn local(&self, var: Var, from: u32, to: u32) -> bool {
         let named = self.vars[var.index()];
         named.first >= from && named.last < to
     }
 
     /// Whether a variable is named after the statement with this number.
-    pub(super) fn named_from(&self, var: Var, from: u32) -> bool {
+    pub(crate) fn named_from(&self, var: Var, from: u32) -> bool {
         self.vars[var.index()].last >= from
     }
 
     /// The first statement that names a variable, if it sets it and all others
     /// follow in the same list or are nested there: then every reading sees a
     /// value of the same run of that list.
-    pub(super) fn leader(&self, var: Var) -> Option<u32> {
+    pub(crate) fn leader(&self, var: Var) -> Option<u32> {
         let named = self.vars[var.index()];
         (named.block_end > named.last).then_some(named.first)
     }

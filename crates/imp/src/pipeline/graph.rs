@@ -1,0 +1,185 @@
+//! What must come before what in straight code, within one run of it.
+
+use super::cost::{self, Cost};
+use crate::syntax::{Expr, Stmt, Var, VarInfo};
+use crate::walk::{Use, each_part, names};
+use prim::BinOp;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// What a statement does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Memory {
+    /// Nothing.
+    None,
+    /// It reads a buffer.
+    Load(Var),
+    /// It writes to a buffer.
+    Store(Var),
+}
+
+/// One statement.
+pub(super) struct Node {
+    /// The variable that it sets.
+    pub(super) sets: Option<Var>,
+    /// Registers of that variable.
+    pub(super) registers: f64,
+    /// Memory.
+    pub(super) memory: Memory,
+    /// What it costs.
+    pub(super) cost: Cost,
+    /// The statements before it that it needs: their results, or to be over.
+    pub(super) before: Vec<usize>,
+    /// Those of them whose results it reads.
+    pub(super) operands: Vec<usize>,
+    /// Whether it reads what a later statement sets: the value of the run before.
+    pub(super) carried: bool,
+    /// Whether it could fail for operands that no iteration has.
+    pub(super) traps: bool,
+}
+
+/// Statements and their order.
+pub(super) struct Graph {
+    /// In the order of the code.
+    pub(super) nodes: Vec<Node>,
+    apart: Rc<FxHashSet<Var>>,
+}
+
+impl Graph {
+    /// The graph of statements without control flow; `None` if a variable is
+    /// set twice. `apart` are buffers whose block no other buffer denotes.
+    pub(super) fn new(
+        vars: &[VarInfo],
+        stmts: &[Stmt],
+        bytes: u32,
+        apart: &Rc<FxHashSet<Var>>,
+    ) -> Option<Self> {
+        let mut graph = Self {
+            nodes: Vec::with_capacity(stmts.len()),
+            apart: Rc::clone(apart),
+        };
+        let mut setters: FxHashMap<Var, usize> = FxHashMap::default();
+        for (at, stmt) in stmts.iter().enumerate() {
+            let mut twice = false;
+            names(stmt, &mut |var, used| {
+                if used == Use::Sets {
+                    twice |= setters.insert(var, at).is_some();
+                }
+            });
+            if twice {
+                return None;
+            }
+        }
+        let mut readers: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
+        for (at, stmt) in stmts.iter().enumerate() {
+            let mut node = plain(vars, stmt, bytes);
+            names(stmt, &mut |var, used| match used {
+                Use::Reads => {
+                    match setters.get(&var) {
+                        Some(setter) if *setter < at => node.operands.push(*setter),
+                        Some(_) => node.carried = true,
+                        None => {}
+                    }
+                    readers.entry(var).or_default().push(at);
+                }
+                // Who reads the old value goes first.
+                Use::Sets => node
+                    .before
+                    .extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
+            });
+            node.before.extend(&node.operands);
+            for (earlier, other) in graph.nodes.iter().enumerate() {
+                if graph.meet(other.memory, node.memory) {
+                    node.before.push(earlier);
+                }
+            }
+            node.before.sort_unstable();
+            node.before.dedup();
+            graph.nodes.push(node);
+        }
+        Some(graph)
+    }
+
+    /// Whether the order of two accesses to memory matters.
+    pub(super) fn meet(&self, x: Memory, y: Memory) -> bool {
+        match (x, y) {
+            (Memory::Store(a), Memory::Store(b) | Memory::Load(b))
+            | (Memory::Load(a), Memory::Store(b)) => {
+                a == b || !(self.apart.contains(&a) || self.apart.contains(&b))
+            }
+            _ => false,
+        }
+    }
+
+    /// When each statement's result is there at the earliest, if nothing has to
+    /// wait for units; only statements for which `counts` holds take time.
+    pub(super) fn finished(&self, counts: impl Fn(usize) -> bool) -> Vec<f64> {
+        let mut finished: Vec<f64> = Vec::with_capacity(self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate() {
+            let ready = node.before.iter().map(|b| finished[*b]);
+            let ready = ready.fold(0.0, f64::max);
+            let latency = if counts(at) { node.cost.latency } else { 0.0 };
+            finished.push(ready + latency);
+        }
+        finished
+    }
+}
+
+/// The statement by itself.
+fn plain(vars: &[VarInfo], stmt: &Stmt, bytes: u32) -> Node {
+    let mut cost = Cost::default();
+    let mut traps = false;
+    let mut add = |e: &Expr| {
+        let more = cost::of(vars, e, bytes);
+        cost.latency = cost.latency.max(more.latency);
+        cost.busy += more.busy;
+        cost.operations += more.operations;
+        traps |= divides(e);
+    };
+    let (sets, memory, access) = match stmt {
+        Stmt::Set(v, e) => {
+            add(e);
+            (Some(*v), Memory::None, (0.0, 0.0))
+        }
+        Stmt::Load(v, from) => (Some(*v), Memory::Load(from.buffer), cost::LOAD),
+        Stmt::LoadLanes { var, from, mask: _ } => {
+            (Some(*var), Memory::Load(from.buffer), cost::LOAD)
+        }
+        Stmt::Store(to, e) => {
+            add(e);
+            (None, Memory::Store(to.buffer), cost::STORE)
+        }
+        Stmt::StoreLanes { to, value, mask: _ } => {
+            add(value);
+            (None, Memory::Store(to.buffer), cost::STORE)
+        }
+        _ => (None, Memory::None, (0.0, 0.0)),
+    };
+    cost.latency += access.0;
+    cost.busy += access.1;
+    Node {
+        sets,
+        registers: sets.map_or(0.0, |var| cost::registers_of(vars, var, bytes)),
+        memory,
+        cost,
+        before: Vec::new(),
+        operands: Vec::new(),
+        carried: false,
+        traps,
+    }
+}
+
+/// Whether an expression divides integers.
+fn divides(e: &Expr) -> bool {
+    let mut found = matches!(
+        e,
+        Expr::Binary(
+            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem,
+            ..
+        )
+    );
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        each_part(e, &mut |part| found |= divides(part));
+    });
+    found
+}

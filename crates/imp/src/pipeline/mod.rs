@@ -1,0 +1,267 @@
+//! Software pipelining: long loops whose iterations overlap.
+//!
+//! A processor works on some 150 vector operations at a time, in the order of the
+//! code. Where an iteration has more than that and most of them wait for one
+//! another, its units are idle: the next iteration, which could go on meanwhile,
+//! is too far away. Here the first part A of the next iteration comes to stand
+//! among the second part B of this one, in an order in which operands are ready
+//! when they are wanted (Lam 1988, with two stages):
+//!
+//! ```text
+//! for i in lo .. hi {        if lo < hi {
+//!   A(i)                =>     A(lo)
+//!   B(i)                       for i in lo .. hi scheduled {
+//! }                              A'(min(i + 1, hi - 1)) among B(i)
+//!                                what B needs of A := the same of A'
+//!                              }
+//!                            }
+//! ```
+//!
+//! The last iteration computes its own A once more, for nobody. Every operation
+//! gets the operands that it had: results have the same bits.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`cost`] | how long operations take and what they keep busy |
+//! | [`graph`] | what must come before what in a straight piece of code |
+//! | [`cut`] | which part is A |
+//! | [`order`] | the order of statements |
+//!
+//! Needs: a verified program, after [`lanes`](crate::lanes). Guarantees: a
+//! verified program with the same results.
+
+mod copy;
+mod cost;
+mod cut;
+mod graph;
+mod order;
+
+use crate::places::Places;
+use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
+
+use copy::Renamed;
+use graph::Graph;
+use prim::{BinOp, CmpOp, Scalar};
+use rustc_hash::FxHashSet;
+use std::rc::Rc;
+
+/// Shorter bodies are not looked at.
+const LEAST_STATEMENTS: usize = 32;
+/// Statements of a body at most: the order takes quadratic time.
+const MAX_STATEMENTS: usize = 1000;
+
+/// Pipelines the loops of a program where that promises something, for vector
+/// registers of so many bytes.
+pub fn pipeline(mut program: Program, bytes: u32) -> Program {
+    if bytes > 0 {
+        for function in &mut program.functions {
+            let places = Places::new(function);
+            let body = std::mem::take(&mut function.body);
+            let mut pass = Pipeline {
+                vars: &mut function.vars,
+                places: &places,
+                bytes,
+                apart: Rc::default(),
+                fresh: Vec::new(),
+            };
+            function.body = pass.block(body, Places::FIRST);
+        }
+    }
+    program
+}
+
+struct Pipeline<'f> {
+    vars: &'f mut Vec<VarInfo>,
+    places: &'f Places,
+    bytes: u32,
+    /// Buffers in scope whose block no other buffer denotes.
+    apart: Rc<FxHashSet<Var>>,
+    /// New variables of the innermost task or of the function.
+    fresh: Vec<Var>,
+}
+
+impl Pipeline<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut out = Vec::with_capacity(stmts.len());
+            for stmt in stmts {
+                out.push(self.stmt(stmt, at));
+                at = self.places.end(at);
+            }
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32) -> Stmt {
+        match stmt {
+            Stmt::If(cond, yes, no) => {
+                let yes = self.block(yes, at + 1);
+                let no = self.block(no, self.places.other(at));
+                Stmt::If(cond, yes, no)
+            }
+            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) => match self.overlapped(&f, at) {
+                Some(stmt) => stmt,
+                None => Stmt::For(self.for_loop(f, at)),
+            },
+            Stmt::Frame { buffer, .. } => {
+                Rc::make_mut(&mut self.apart).insert(buffer);
+                stmt
+            }
+            stmt => stmt,
+        }
+    }
+
+    fn for_loop(&mut self, mut f: For, at: u32) -> For {
+        let before = self.fresh.len();
+        let added: Vec<Var> = match &f.how {
+            How::Tasks(launch) => launch.distinct.clone(),
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) => Vec::new(),
+        };
+        let added: Vec<Var> = added
+            .into_iter()
+            .filter(|var| Rc::make_mut(&mut self.apart).insert(*var))
+            .collect();
+        f.body = self.block(f.body, at + 1);
+        for var in added {
+            Rc::make_mut(&mut self.apart).remove(&var);
+        }
+        if let How::Tasks(launch) = &mut f.how {
+            launch.locals.extend(self.fresh.drain(before..));
+        }
+        f
+    }
+
+    /// The loop with overlapping iterations, if that is possible and promises
+    /// something.
+    fn overlapped(&mut self, f: &For, at: u32) -> Option<Stmt> {
+        let (vars, fresh) = (self.vars.len(), self.fresh.len());
+        let stmt = self.try_overlap(f, at);
+        if stmt.is_none() {
+            self.vars.truncate(vars);
+            self.fresh.truncate(fresh);
+        }
+        stmt
+    }
+
+    fn try_overlap(&mut self, f: &For, at: u32) -> Option<Stmt> {
+        let VarType::Scalar(counter_type) = self.vars.get(f.var.index())?.ty else {
+            return None;
+        };
+        if !matches!(f.how, How::Seq { .. }) {
+            return None;
+        }
+        let mut body = Vec::new();
+        flatten(&f.body, &mut body)?;
+        if !(LEAST_STATEMENTS..=MAX_STATEMENTS).contains(&body.len()) {
+            return None;
+        }
+        let known = self.vars.len();
+        let body = copy::set_once(&body, |var| {
+            let info = self.vars[var.index()].clone();
+            self.fresh_var(info)
+        });
+        let graph = Graph::new(self.vars, &body, self.bytes, &self.apart)?;
+        // What was named anew is known here alone.
+        let places = self.places;
+        let cut = cut::choose(&graph, |var| {
+            var.index() >= known || places.local(var, at, places.end(at))
+        })?;
+
+        let fresh_counter = |pass: &mut Self| {
+            let info = pass.vars[f.var.index()].clone();
+            pass.fresh_var(info)
+        };
+        let (last, next) = (fresh_counter(self), fresh_counter(self));
+        let one = Expr::Const(Scalar::int(counter_type, 1));
+        let binary = |op, x, y| Expr::Binary(op, counter_type, Box::new(x), Box::new(y));
+
+        // A for the first iteration, under its own names.
+        let early = || body.iter().zip(&cut.early).filter(|(_, early)| **early);
+        let mut first = Renamed::default();
+        first.insert(f.var, next);
+        let mut start = vec![
+            Stmt::Set(last, binary(BinOp::Sub, f.to.clone(), one.clone())),
+            Stmt::Set(next, f.from.clone()),
+        ];
+        start.extend(early().map(|(stmt, _)| copy::renamed(stmt, &first, &first)));
+
+        // A for the next iteration, under new names.
+        let mut renamed = Renamed::default();
+        renamed.insert(f.var, next);
+        for (node, _) in graph
+            .nodes
+            .iter()
+            .zip(&cut.early)
+            .filter(|(_, early)| **early)
+        {
+            if let Some(var) = node.sets {
+                let info = self.vars[var.index()].clone();
+                let new = self.fresh_var(info);
+                renamed.insert(var, new);
+            }
+        }
+        let after = binary(BinOp::Add, Expr::Var(f.var), one);
+        let mut merged = vec![Stmt::Set(next, binary(BinOp::SMin, after, Expr::Var(last)))];
+        merged.extend(early().map(|(stmt, _)| copy::renamed(stmt, &renamed, &renamed)));
+        let late = body.iter().zip(&cut.early).filter(|(_, early)| !**early);
+        merged.extend(late.map(|(stmt, _)| stmt.clone()));
+        let order = order::schedule(&Graph::new(self.vars, &merged, self.bytes, &self.apart)?);
+        let mut merged: Vec<Option<Stmt>> = merged.into_iter().map(Some).collect();
+        let mut inside: Vec<Stmt> = order
+            .into_iter()
+            .filter_map(|at| merged.get_mut(at)?.take())
+            .collect();
+        for var in &cut.crossing {
+            let new = renamed.get(var).copied().unwrap_or(*var);
+            inside.push(Stmt::Set(*var, Expr::Var(new)));
+        }
+        start.push(Stmt::For(For {
+            how: How::Scheduled,
+            var: f.var,
+            from: f.from.clone(),
+            to: f.to.clone(),
+            body: inside,
+        }));
+        let runs = Expr::Compare(
+            CmpOp::SLt,
+            counter_type,
+            Box::new(f.from.clone()),
+            Box::new(f.to.clone()),
+        );
+        Some(Stmt::If(runs, start, Vec::new()))
+    }
+
+    fn fresh_var(&mut self, info: VarInfo) -> Var {
+        let var = Var(self.vars.len() as u32);
+        self.vars.push(info);
+        self.fresh.push(var);
+        var
+    }
+}
+
+/// The statements of a body without control flow, loops of one iteration opened
+/// up; `None` for other bodies.
+fn flatten(stmts: &[Stmt], out: &mut Vec<Stmt>) -> Option<()> {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. } => out.push(stmt.clone()),
+            Stmt::For(For {
+                how: How::Seq { .. },
+                var,
+                from: Expr::Const(from),
+                to: Expr::Const(to),
+                body,
+            }) if from.as_i64()?.checked_add(1) == to.as_i64() => {
+                out.push(Stmt::Set(*var, Expr::Const(*from)));
+                flatten(body, out)?;
+            }
+            _ => return None,
+        }
+    }
+    Some(())
+}
