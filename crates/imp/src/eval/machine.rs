@@ -391,7 +391,7 @@ impl<'p> Machine<'p> {
             frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
             match &f.how {
                 How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
-                    self.block(frame, &f.body)?
+                    self.block(frame, &f.body)?;
                 }
                 How::Tasks(launch) => self.task(frame, launch, &f.body)?,
             }
