@@ -3,6 +3,7 @@
 
 use crate::dests::Dest;
 use crate::functions::Signatures;
+use crate::orders::Order;
 use crate::roots::Roots;
 use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov, ProvTable};
@@ -25,6 +26,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) signatures: &'a Signatures,
     pub(crate) roots: Roots,
     pub(crate) dests: FxHashMap<Name, Dest>,
+    /// The orders that arrays had better lie in.
+    pub(crate) orders: FxHashMap<Name, Order>,
     /// Whether the code stands in a segop's body.
     pub(crate) inside: bool,
     types: Vec<Option<Type>>,
@@ -45,6 +48,7 @@ impl<'a> Ctx<'a> {
             signatures,
             roots,
             dests: FxHashMap::default(),
+            orders: FxHashMap::default(),
             inside: false,
             types: vec![None; n],
             anns: vec![MemAnn::None; n],

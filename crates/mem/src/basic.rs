@@ -198,7 +198,7 @@ fn reshape(lmad: &Lmad, ty: &Type) -> Option<Lmad> {
 }
 
 /// Dimensions laid out in the order `perm`, slowest first.
-fn permuted(perm: &[usize], ty: &Type) -> Lmad {
+pub(crate) fn permuted(perm: &[usize], ty: &Type) -> Lmad {
     let shape: Vec<_> = perm.iter().map(|&at| ty.shape()[at]).collect();
     let laid_out = Lmad::row_major(&shape);
     let mut dims: Vec<LmadDim> = laid_out.dims.to_vec();

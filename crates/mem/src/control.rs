@@ -9,7 +9,7 @@
 
 use crate::alloc::{Ctx, row_major_in, with_extents};
 use crate::dests::{self, Dest};
-use crate::order;
+use crate::{order, orders};
 use ir::mem::{Block, MemAnn};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
@@ -38,6 +38,7 @@ impl Ctx<'_> {
             let body = order::checks_first(body);
             let found = dests::propagate(self, &body, results);
             self.dests.extend(found);
+            self.orders.extend(orders::wishes(&body, results));
             let mut stms = Vec::with_capacity(body.stms.len());
             for stm in body.stms {
                 self.stm(stm, &mut stms)?;

@@ -11,6 +11,8 @@
 //! - A result is built where it will live ([`dests`]): the row that a segop's
 //!   body or a loop's iteration yields lies in the result array from the start,
 //!   so nothing is copied.
+//! - A result that will be transposed lies in the order that makes this free
+//!   ([`orders`]), where its elements are computed side by side in that order.
 //! - Functions, and branches and loops whose arrays do not stay in place, take
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
@@ -25,6 +27,7 @@ mod control;
 mod dests;
 mod functions;
 mod order;
+mod orders;
 mod roots;
 mod segops;
 

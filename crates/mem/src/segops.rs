@@ -42,7 +42,17 @@ impl Ctx<'_> {
             SegKind::Map | SegKind::Red(_) | SegKind::Scan(..) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for param in pat {
-                    let ann = self.place(&param, aux.prov, out);
+                    let ann = match self.granted(&param, &space, &body) {
+                        Some(lmad) if matches!(kind, SegKind::Map) => {
+                            let hint = self.names.hint(param.name).clone();
+                            let block = self.alloc(&hint, &param.ty, aux.prov, out);
+                            MemAnn::In {
+                                block: Block::Var(block),
+                                lmad,
+                            }
+                        }
+                        _ => self.place(&param, aux.prov, out),
+                    };
                     bound.push(self.bind(param.name, param.ty, ann));
                 }
                 bound

@@ -1,0 +1,45 @@
+//! Where arrays lie: what is computed column by column and transposed after that
+//! is not copied.
+
+use driver::{Ir, Options, Session, Stage};
+
+struct Text<'t>(&'t str);
+
+impl check::Loader for Text<'_> {
+    fn load(&mut self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+}
+
+/// How many copies a program has with memory.
+fn copies(body: &str) -> usize {
+    let text = format!("entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = {body}");
+    let mut session = Session::new("main.fut", Options::default());
+    let program = session.check(&mut Text(&text)).expect("it is accepted");
+    let ir = session.lower(&program).expect("it can be lowered");
+    let stage = Stage::from_name("mem").expect("the stage is there");
+    let ir: Ir = session.advance(ir, stage, &mut ()).expect("it compiles");
+    ir.print().matches("= copy ").count()
+}
+
+#[test]
+fn columns_need_no_copy() {
+    assert_eq!(copies("transpose (map (scan (+) 0) (transpose xs))"), 0);
+    let sums = "transpose (map (\\c -> let s = f32.sum c in map (/ s) c) (transpose xs))";
+    assert_eq!(copies(sums), 0);
+    let twice = "loop ys = xs for _i < 3i32 do transpose (map (scan (+) 0) (transpose ys))";
+    assert_eq!(copies(twice), 0);
+}
+
+#[test]
+fn rows_that_are_transposed_are_copied() {
+    // Read row by row, so that columns would be written far apart.
+    let rows = "transpose (map (scan (+) 0) xs) :> [n][m]f32";
+    assert_eq!(copies(rows), 1);
+    // The array as it is computed is used too.
+    let used = "let ys = map (scan (+) 0) (transpose xs) in map (map (+ ys[0, 0])) (transpose ys)";
+    assert_eq!(copies(used), 0);
+    let both = "let ys = map (scan (+) 0) (transpose xs) in \
+                if ys[0, 0] > 1 then transpose ys else xs";
+    assert_eq!(copies(both), 1);
+}
