@@ -9,15 +9,16 @@ use std::fmt::Write;
 fn program(body: &str) -> Program {
     let text = format!(
         "imp file \"a.fut\"
-        data#0: f64 = \"{data}\"
         entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
         fun main(n_0: i64) -> (r_1: i64) {{
           owned heap_4
-          vars i_2: i64, t_3: f64, k_6: i64
+          vars i_2: i64, k_6: i64
           acc_5: 16 x f64 = splat.16(0.0f64)
           frame_7 = frame [16]f64
           heap_4 = alloc 4096
-          data_8 = data#0
+          other_3 = frame [16]f64
+          lent_9 = borrow other_3
+          other_3[16 x f64: 0 ..] = splat.16(1.0f64)
           for k_6: i64 in 0 .. 512 {{ heap_4[f64: k_6] = sitofp.i64.f64(k_6) }}
           for i_2: i64 in 0 .. n_0 {{
             {body}
@@ -26,8 +27,7 @@ fn program(body: &str) -> Program {
           for k_6: i64 in 0 .. 16 {{
             r_1: i64 = ((r_1 * 31) + tobits.f64.i64(extract(acc_5, k_6)))
           }}
-        }}",
-        data = "0000000000000040".repeat(64)
+        }}"
     );
     let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify(&program), Ok(()), "{text}");
@@ -129,6 +129,14 @@ fn what_depends_on_the_iteration_before_stays() {
         &long("fmul.f64(acc_5, splat.16(0.5f64))", 80, carried),
         false,
     );
+}
+
+#[test]
+fn blocks_with_two_names_are_not_apart() {
+    // What is read is the frame that is written to.
+    let read = "lent_9[16 x f64: 0 ..]";
+    let written = "other_3[16 x f64: 0 ..] = @\nacc_5: 16 x f64 = fadd.f64(acc_5, @)";
+    overlaps(&long(read, 80, written), false);
 }
 
 #[test]

@@ -39,7 +39,9 @@ mod order;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
 
+use crate::walk::each_stmt;
 use copy::Renamed;
+use cut::Cut;
 use graph::Graph;
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
@@ -56,11 +58,13 @@ pub fn pipeline(mut program: Program, bytes: u32) -> Program {
     if bytes > 0 {
         for function in &mut program.functions {
             let places = Places::new(function);
+            let shared = shared(&function.body);
             let body = std::mem::take(&mut function.body);
             let mut pass = Pipeline {
                 vars: &mut function.vars,
                 places: &places,
                 bytes,
+                shared: &shared,
                 apart: Rc::default(),
                 fresh: Vec::new(),
             };
@@ -74,6 +78,8 @@ struct Pipeline<'f> {
     vars: &'f mut Vec<VarInfo>,
     places: &'f Places,
     bytes: u32,
+    /// Buffers whose blocks others may denote too.
+    shared: &'f FxHashSet<Var>,
     /// Buffers in scope whose block no other buffer denotes.
     apart: Rc<FxHashSet<Var>>,
     /// New variables of the innermost task or of the function.
@@ -105,7 +111,9 @@ impl Pipeline<'_> {
                 None => Stmt::For(self.for_loop(f, at)),
             },
             Stmt::Frame { buffer, .. } => {
-                Rc::make_mut(&mut self.apart).insert(buffer);
+                if !self.shared.contains(&buffer) {
+                    Rc::make_mut(&mut self.apart).insert(buffer);
+                }
                 stmt
             }
             stmt => stmt,
@@ -145,9 +153,6 @@ impl Pipeline<'_> {
     }
 
     fn try_overlap(&mut self, f: &For, at: u32) -> Option<Stmt> {
-        let VarType::Scalar(counter_type) = self.vars.get(f.var.index())?.ty else {
-            return None;
-        };
         if !matches!(f.how, How::Seq { .. }) {
             return None;
         }
@@ -162,12 +167,20 @@ impl Pipeline<'_> {
             self.fresh_var(info)
         });
         let graph = Graph::new(self.vars, &body, self.bytes, &self.apart)?;
-        // What was named anew is known here alone.
+        // What was named anew is known here alone; the bounds are the loop's own.
         let places = self.places;
+        let inside = (at + 1, places.end(at));
         let cut = cut::choose(&graph, |var| {
-            var.index() >= known || places.local(var, at, places.end(at))
+            var.index() >= known || places.local(var, inside.0, inside.1)
         })?;
+        self.rotated(f, &body, &graph, &cut)
+    }
 
+    /// The loop whose body are these statements, cut in two.
+    fn rotated(&mut self, f: &For, body: &[Stmt], graph: &Graph, cut: &Cut) -> Option<Stmt> {
+        let VarType::Scalar(counter_type) = self.vars.get(f.var.index())?.ty else {
+            return None;
+        };
         let fresh_counter = |pass: &mut Self| {
             let info = pass.vars[f.var.index()].clone();
             pass.fresh_var(info)
@@ -238,6 +251,17 @@ impl Pipeline<'_> {
         self.fresh.push(var);
         var
     }
+}
+
+/// The buffers of which others are made that denote the same block.
+fn shared(body: &[Stmt]) -> FxHashSet<Var> {
+    let mut shared = FxHashSet::default();
+    each_stmt(body, &mut |stmt| {
+        if let Stmt::Borrow(_, of) | Stmt::Share(_, of) = stmt {
+            shared.insert(*of);
+        }
+    });
+    shared
 }
 
 /// The statements of a body without control flow, loops of one iteration opened
