@@ -161,60 +161,50 @@ fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     });
 }
 
-/// Calls `f` on the operands of an expression, in order.
-pub fn each_part<'s>(expr: &'s Expr, f: &mut dyn FnMut(&'s Expr)) {
-    match expr {
-        Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Splat(_, x)
-        | Expr::Any(x)
-        | Expr::All(x)
-        | Expr::FirstLane(x)
-        | Expr::Count(x) => f(x),
-        Expr::Binary(_, _, x, y)
-        | Expr::Compare(_, _, x, y)
-        | Expr::Extract(x, y)
-        | Expr::Pack(x, y)
-        | Expr::Shift(x, _, y) => {
-            f(x);
-            f(y);
+/// Writes a function that calls another on the operands of an expression.
+macro_rules! operands {
+    ($(#[$meta:meta])* $name:ident<$($life:lifetime)?>, $each:ident, $($m:tt)?) => {
+        $(#[$meta])*
+        pub fn $name$(<$life>)?(
+            expr: &$($life)? $($m)? Expr,
+            f: &mut dyn FnMut(&$($life)? $($m)? Expr),
+        ) {
+            match expr {
+                Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
+                Expr::Unary(_, _, x)
+                | Expr::Convert(_, _, _, x)
+                | Expr::Splat(_, x)
+                | Expr::Any(x)
+                | Expr::All(x)
+                | Expr::FirstLane(x)
+                | Expr::Count(x) => f(x),
+                Expr::Binary(_, _, x, y)
+                | Expr::Compare(_, _, x, y)
+                | Expr::Extract(x, y)
+                | Expr::Pack(x, y)
+                | Expr::Shift(x, _, y) => {
+                    f(x);
+                    f(y);
+                }
+                Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
+                    f(x);
+                    f(y);
+                    f(z);
+                }
+                Expr::Math(_, _, args) => args.$each().for_each(f),
+            }
         }
-        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
-            f(x);
-            f(y);
-            f(z);
-        }
-        Expr::Math(_, _, args) => args.iter().for_each(f),
-    }
+    };
 }
 
-/// As [`each_part`], to change them.
-pub fn each_part_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    match expr {
-        Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Splat(_, x)
-        | Expr::Any(x)
-        | Expr::All(x)
-        | Expr::FirstLane(x)
-        | Expr::Count(x) => f(x),
-        Expr::Binary(_, _, x, y)
-        | Expr::Compare(_, _, x, y)
-        | Expr::Extract(x, y)
-        | Expr::Pack(x, y)
-        | Expr::Shift(x, _, y) => {
-            f(x);
-            f(y);
-        }
-        Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) | Expr::Insert(x, y, z) => {
-            f(x);
-            f(y);
-            f(z);
-        }
-        Expr::Math(_, _, args) => args.iter_mut().for_each(f),
-    }
+operands! {
+    /// Calls `f` on the operands of an expression, in order.
+    each_part<'s>, iter,
+}
+
+operands! {
+    /// As [`each_part`], to change them.
+    each_part_mut<>, iter_mut, mut
 }
 
 /// The scalar type of a variable; buffers have none.
