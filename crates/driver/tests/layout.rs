@@ -1,24 +1,12 @@
 //! Where arrays lie: what is computed column by column and transposed after that
 //! is not copied.
 
-use driver::{Ir, Options, Session, Stage};
-
-struct Text<'t>(&'t str);
-
-impl check::Loader for Text<'_> {
-    fn load(&mut self, _: &str) -> Result<Vec<u8>, String> {
-        Ok(self.0.as_bytes().to_vec())
-    }
-}
+mod text;
 
 /// How many copies a program has with memory.
 fn copies(body: &str) -> usize {
-    let text = format!("entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = {body}");
-    let mut session = Session::new("main.fut", Options::default());
-    let program = session.check(&mut Text(&text)).expect("it is accepted");
-    let ir = session.lower(&program).expect("it can be lowered");
-    let stage = Stage::from_name("mem").expect("the stage is there");
-    let ir: Ir = session.advance(ir, stage, &mut ()).expect("it compiles");
+    let program = format!("entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = {body}");
+    let (_, ir) = text::advanced(&program, "mem");
     ir.print().matches("= copy ").count()
 }
 

@@ -1,24 +1,13 @@
 //! The pages about the optimiser's warnings: the first program of a page has the
 //! warning of its title, the second has none.
 
-use driver::{Options, Session, Stage};
+mod text;
+
 use std::path::Path;
-
-struct Text<'t>(&'t str);
-
-impl check::Loader for Text<'_> {
-    fn load(&mut self, _: &str) -> Result<Vec<u8>, String> {
-        Ok(self.0.as_bytes().to_vec())
-    }
-}
 
 /// The ids of the warnings of a program.
 fn warnings(program: &str) -> Vec<&'static str> {
-    let mut session = Session::new("main.fut", Options::default());
-    let program = session.check(&mut Text(program)).expect("it is accepted");
-    let ir = session.lower(&program).expect("it can be lowered");
-    let stage = Stage::from_name("segs").expect("the stage is there");
-    session.advance(ir, stage, &mut ()).expect("it compiles");
+    let (session, _) = text::advanced(program, "segs");
     session.warnings.iter().map(|warning| warning.id).collect()
 }
 

@@ -4,7 +4,7 @@
 use crate::syntax::{
     Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo, VarType,
 };
-use prim::PrimType;
+use prim::{BinOp, PrimType};
 
 /// Calls `f` on every statement, outer ones first.
 pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
@@ -237,4 +237,26 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
             return type_of(vars, x);
         }
     })
+}
+
+/// Whether an operator divides integers.
+pub(crate) fn is_division(op: BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
+    )
+}
+
+/// Whether an expression has a scalar division, which must not run unless a
+/// check before it did.
+pub(crate) fn divides(e: &Expr) -> bool {
+    let mut found = match e {
+        Expr::Binary(op, _, _, y) if is_division(*op) => {
+            !matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0))
+        }
+        Expr::Math(..) => true,
+        _ => false,
+    };
+    each_part(e, &mut |part| found |= divides(part));
+    found
 }

@@ -17,10 +17,10 @@ impl Machine<'_> {
     /// The value of an expression of this type that does not matter.
     pub fn blank(&mut self, inner: &Node, ty: &CTy, span: Span) -> Res<Val> {
         match self.eval(inner) {
-            Err(failure) if failure.class == Class::Program => {
-                let ty = self.rty(ty)?;
-                zero(&ty, span)?.ok_or(failure)
-            }
+            Err(failure) if failure.class == Class::Program => match self.rty(ty) {
+                Ok(ty) => zero(&ty, span)?.ok_or(failure),
+                Err(_) => Err(failure),
+            },
             result => result,
         }
     }

@@ -177,9 +177,7 @@ impl<'a, L: Level> Inliner<'a, L> {
         };
         let Body { stms, result } = import_body(&callee.body, &mut import, &mut map);
         splice::statements(stms, &aux, out);
-        for stm in splice::results(pat, &aux, &result, &mut self.map) {
-            out.push(stm);
-        }
+        out.extend(splice::results(pat, &aux, &result, &mut self.map));
     }
 }
 

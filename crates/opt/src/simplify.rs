@@ -58,18 +58,26 @@ pub(crate) fn simplify<L: OptLevel>(
 ) -> Result<Function<L>, PassError> {
     dce::remove(&mut function);
     for _ in 0..MAX_ROUNDS {
-        let changed = walk(&mut function, signatures, &mut context.fuel);
+        let seen = walk(&mut function, signatures, &mut context.fuel);
         dce::remove(&mut function);
-        let unrolled = unroll(&mut function, &mut context.fuel);
-        if !changed && !unrolled {
+        let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
+        if !seen.changed && !unrolled {
             break;
         }
     }
     Ok(function)
 }
 
-/// One walk; whether something was rewritten.
-fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: &mut Fuel) -> bool {
+/// What a walk leaves to do.
+struct Seen {
+    /// Whether something was rewritten.
+    changed: bool,
+    /// Whether there are loops to unroll.
+    to_unroll: bool,
+}
+
+/// One walk.
+fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: &mut Fuel) -> Seen {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
@@ -92,6 +100,7 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         fuel,
         prov: Prov::NONE,
         changed: false,
+        to_unroll: false,
     };
     for param in &function.params {
         s.enter_param(&param.param);
@@ -109,7 +118,10 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     let result = s.results(body.result);
     let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
     function.body = Body { stms, result };
-    s.changed
+    Seen {
+        changed: s.changed,
+        to_unroll: s.to_unroll,
+    }
 }
 
 /// What may stand for a name, and the checks that this rests on.
@@ -181,6 +193,7 @@ pub struct Simplifier<'a, L: Level> {
     /// Provenance of the statement at hand.
     prov: Prov,
     changed: bool,
+    to_unroll: bool,
 }
 
 /// What a rule makes of a basic operation.

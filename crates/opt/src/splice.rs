@@ -4,6 +4,7 @@
 //! The statement's certificates go to all of them, and its wish to be warned of
 //! checks to all checks.
 
+use crate::simplify::add_certs;
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, substitute_param};
@@ -15,11 +16,7 @@ pub(crate) fn statements<L: Level>(stms: Vec<Stm<L>>, aux: &Aux, out: &mut Vec<S
         if warned {
             VisitMut::<L>::stm(&mut Warned, &mut stm);
         }
-        for cert in &aux.certs {
-            if !stm.aux.certs.contains(cert) {
-                stm.aux.certs.push(*cert);
-            }
-        }
+        add_certs(&mut stm.aux.certs, &aux.certs);
         out.push(stm);
     }
 }

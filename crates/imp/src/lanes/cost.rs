@@ -4,7 +4,7 @@
 
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
-use crate::walk::{each_part, type_of};
+use crate::walk::{divides, is_division, type_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
 
 /// How often a loop of unknown length is taken to run.
@@ -439,27 +439,6 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             _ => false,
         })
     })
-}
-
-fn is_division(op: BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
-    )
-}
-
-/// Whether an expression has a scalar division, which must not run unless a
-/// check before it did.
-fn divides(e: &Expr) -> bool {
-    let mut found = match e {
-        Expr::Binary(op, _, _, y) if is_division(*op) => {
-            !matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0))
-        }
-        Expr::Math(..) => true,
-        _ => false,
-    };
-    each_part(e, &mut |part| found |= divides(part));
-    found
 }
 
 /// The size of the widest element that code loads, stores or computes with.

@@ -3,7 +3,7 @@
 //! one size. Rough: what counts is what is long and what is short.
 
 use crate::syntax::{Expr, Var, VarInfo, VarType};
-use crate::walk::{each_part, type_of};
+use crate::walk::{each_part, is_division, type_of};
 use prim::{BinOp, ConvOp, PrimType, UnOp};
 
 /// The costs of one statement or of several.
@@ -134,9 +134,7 @@ fn binary(op: BinOp, ty: PrimType) -> (f64, f64) {
         BinOp::FDiv => (12.0, 3.0),
         BinOp::FMin | BinOp::FMax => (6.0, 2.0),
         BinOp::Mul => (6.0, 2.0),
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-            (30.0, 30.0)
-        }
+        op if is_division(op) => (30.0, 30.0),
         BinOp::Pow | BinOp::FMod => (100.0, 100.0),
         _ => (1.0, 0.25),
     }

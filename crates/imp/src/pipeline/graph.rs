@@ -2,8 +2,7 @@
 
 use super::cost::{self, Cost};
 use crate::syntax::{Expr, Stmt, Var, VarInfo};
-use crate::walk::{Use, each_part, names};
-use prim::BinOp;
+use crate::walk::{Use, divides, names};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
@@ -71,6 +70,7 @@ impl Graph {
             }
         }
         let mut readers: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
+        let mut accesses: Vec<usize> = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
             let mut node = plain(vars, stmt, bytes);
             names(stmt, &mut |var, used| match used {
@@ -88,10 +88,10 @@ impl Graph {
                     .extend(readers.get(&var).into_iter().flatten().filter(|r| **r < at)),
             });
             node.before.extend(&node.operands);
-            for (earlier, other) in graph.nodes.iter().enumerate() {
-                if graph.meet(other.memory, node.memory) {
-                    node.before.push(earlier);
-                }
+            let met = |earlier: &&usize| graph.meet(graph.nodes[**earlier].memory, node.memory);
+            node.before.extend(accesses.iter().filter(met));
+            if node.memory != Memory::None {
+                accesses.push(at);
             }
             node.before.sort_unstable();
             node.before.dedup();
@@ -167,19 +167,4 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, bytes: u32) -> Node {
         carried: false,
         traps,
     }
-}
-
-/// Whether an expression divides integers.
-fn divides(e: &Expr) -> bool {
-    let mut found = matches!(
-        e,
-        Expr::Binary(
-            BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem,
-            ..
-        )
-    );
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        each_part(e, &mut |part| found |= divides(part));
-    });
-    found
 }

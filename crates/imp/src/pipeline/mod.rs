@@ -161,6 +161,15 @@ impl Pipeline<'_> {
         if !(LEAST_STATEMENTS..=MAX_STATEMENTS).contains(&body.len()) {
             return None;
         }
+        let vector = |stmt: &Stmt| match stmt {
+            Stmt::Set(var, _) | Stmt::LoadLanes { var, .. } => {
+                matches!(self.vars[var.index()].ty, VarType::Vector(..))
+            }
+            _ => false,
+        };
+        if !body.iter().any(vector) {
+            return None;
+        }
         let known = self.vars.len();
         let body = copy::set_once(&body, |var| {
             let info = self.vars[var.index()].clone();

@@ -5,7 +5,7 @@ use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -237,7 +237,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.bind_all(pat, &aux, &result);
                 return;
             }
-            _ => {}
+            Some(_) => self.to_unroll |= aux.attrs.has(Attrs::UNROLL),
+            None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {

@@ -1,0 +1,21 @@
+//! Programs given as text, taken to a stage.
+
+use driver::{Ir, Options, Session, Stage};
+
+struct Text<'t>(&'t str);
+
+impl check::Loader for Text<'_> {
+    fn load(&mut self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+}
+
+/// The program at a stage, with the session that knows its warnings.
+pub fn advanced(program: &str, stage: &str) -> (Session, Ir) {
+    let mut session = Session::new("main.fut", Options::default());
+    let program = session.check(&mut Text(program)).expect("it is accepted");
+    let ir = session.lower(&program).expect("it can be lowered");
+    let stage = Stage::from_name(stage).expect("the stage is there");
+    let ir = session.advance(ir, stage, &mut ()).expect("it compiles");
+    (session, ir)
+}
