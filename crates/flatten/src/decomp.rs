@@ -82,14 +82,36 @@ pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Opt
     let (width, streams) = accumulators(operators, true);
     let depth = if streams > 1 { block(operators) } else { 1 };
     Some(Decomp {
-        grain: 1,
-        max_chunks: 1,
         width,
         streams,
         depth,
-        cost: 1,
+        ..WHOLE
     })
 }
+
+/// The decomposition of a scan inside a segop that the lanes of one worker share,
+/// if they can: one chunk, in blocks.
+pub(crate) fn scan_inside<L: Level>(
+    body: &Body<L>,
+    operators: &[Operator<L>],
+    post: Option<&Lambda<L>>,
+) -> Option<Decomp> {
+    let apart = in_step(operators) && scalar(body) && post.is_none_or(|post| scalar(&post.body));
+    (!operators.is_empty() && apart).then(|| Decomp {
+        depth: block(operators),
+        ..WHOLE
+    })
+}
+
+/// All points in one chunk, one after another.
+const WHOLE: Decomp = Decomp {
+    grain: 1,
+    max_chunks: 1,
+    width: 1,
+    streams: 1,
+    depth: 1,
+    cost: 1,
+};
 
 fn exact(operators: &[Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))

@@ -1,4 +1,4 @@
-//! Reductions inside a segop, shared by the lanes of one worker.
+//! Reductions and scans inside a segop, shared by the lanes of one worker.
 //!
 //! ```text
 //! segmap (i < n) {               if 128 <= m
@@ -8,11 +8,12 @@
 //! ```
 //!
 //! A segred at level 0 keeps partial accumulators as its decomposition says, as
-//! one at level 1 does, but all of it is one worker's. That pays for long rows that
-//! lie in order in memory and belong to one point of the segop; other reductions
-//! stay loops, so that lanes may take a dimension around them: rows that all
-//! points share are then read once for all lanes, and rows that lie across come in
-//! vectors.
+//! one at level 1 does, but all of it is one worker's; so does a segscan with its
+//! blocks. That pays for long rows that lie in order in memory and belong to one
+//! point of the segop; other reductions and scans stay loops, so that lanes may
+//! take a dimension around them: rows that all points share are then read once for
+//! all lanes, and rows that lie across come in vectors. A map needs no segop of its
+//! own: as a loop its iterations are seen to be independent.
 //!
 //! How long a row is shows at run time, so both forms are made, guarded by the
 //! row's size: around the whole segop if the size is known there, else in place.
@@ -24,7 +25,7 @@ use crate::parallel;
 use crate::sequential::{Screma, screma_loop};
 use ir::seg::{Decomp, SegKind, SegOp};
 use ir::soac::Operator;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{PassError, Segs, Soacs};
@@ -44,14 +45,14 @@ pub(crate) fn screma(
     }
     ctx.note_across(&s.inputs);
     let place = Place::Inside;
-    let decomp = match decomp::inside(&s.map.body, &s.reduces) {
+    let decomp = match shared(&s) {
         Some(decomp) if reads_rows(ctx, &s) => decomp,
         _ => return screma_loop(ctx, pat, &aux, s, place, out),
     };
     let least = least(decomp);
     let size = match s.width {
         Dim::Const(n) if n < least => return screma_loop(ctx, pat, &aux, s, place, out),
-        Dim::Const(_) => return segred(ctx, pat, aux, s, decomp, out),
+        Dim::Const(_) => return seg(ctx, pat, aux, s, decomp, out),
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
@@ -68,7 +69,7 @@ pub(crate) fn screma(
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    segred(ctx, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
+    seg(ctx, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
     screma_loop(ctx, short.clone(), &aux, copy, place, &mut else_stms)?;
     let exp = Exp::If {
         cond,
@@ -80,43 +81,57 @@ pub(crate) fn screma(
     Ok(())
 }
 
-/// Whether a screma does nothing but reduce, and reads elements in order that
-/// belong to the point around it.
+/// How a screma that does nothing but reduce, or scan and map, falls apart if
+/// lanes share it.
+fn shared(s: &Screma) -> Option<Decomp> {
+    if s.scans.is_empty() {
+        let reduced: usize = s.reduces.iter().map(|op| op.neutral.len()).sum();
+        let only = s.post.is_none() && s.map.ret.len() == reduced;
+        only.then(|| decomp::inside(&s.map.body, &s.reduces))?
+    } else {
+        let only = s.reduces.is_empty() && s.map.ret.iter().all(Type::is_prim);
+        only.then(|| decomp::scan_inside(&s.map.body, &s.scans, s.post.as_ref()))?
+    }
+}
+
+/// Whether a screma reads elements in order that belong to the point around it.
 fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
-    let reduced: usize = s.reduces.iter().map(|op| op.neutral.len()).sum();
-    s.scans.is_empty()
-        && s.post.is_none()
-        && s.map.ret.len() == reduced
-        && s.map.params.iter().all(|param| param.ty.is_prim())
+    s.map.params.iter().all(|param| param.ty.is_prim())
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
         && s.inputs.iter().any(|&input| ctx.is_inside(input))
 }
 
-/// From how many points on partial accumulators pay for being set up and combined.
+/// From how many points on partial accumulators pay for being set up and combined,
+/// or blocks for what is left over.
 fn least(decomp: Decomp) -> i64 {
     let rounds = if decomp.width > 1 { 4 } else { 2 };
     rounds * decomp.whole()
 }
 
 fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
-    let mut lambda = |lambda| refresh_lambda(lambda, ctx.names(), &mut Substitution::default());
+    let mut lambda = |lambda: &Lambda<Soacs>| {
+        refresh_lambda(lambda, ctx.names(), &mut Substitution::default())
+    };
+    let mut copies = |operators: &[Operator<Soacs>]| {
+        let copy = |Operator { op, neutral, comm }: &Operator<Soacs>| Operator {
+            op: lambda(op),
+            neutral: neutral.clone(),
+            comm: *comm,
+        };
+        operators.iter().map(copy).collect()
+    };
+    let (scans, reduces) = (copies(&s.scans), copies(&s.reduces));
     Screma {
         width: s.width,
         inputs: s.inputs.clone(),
         map: lambda(&s.map),
-        scans: Vec::new(),
-        reduces: (s.reduces.iter())
-            .map(|Operator { op, neutral, comm }| Operator {
-                op: lambda(op),
-                neutral: neutral.clone(),
-                comm: *comm,
-            })
-            .collect(),
-        post: None,
+        scans,
+        reduces,
+        post: s.post.as_ref().map(lambda),
     }
 }
 
-fn segred(
+fn seg(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
@@ -125,11 +140,16 @@ fn segred(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
-    let operators = parallel::operators(ctx, s.reduces)?;
+    let kind = if s.scans.is_empty() {
+        SegKind::Red(parallel::operators(ctx, s.reduces)?)
+    } else {
+        let post = s.post.map(|post| ctx.lambda_inside(post)).transpose()?;
+        SegKind::Scan(parallel::operators(ctx, s.scans)?, post)
+    };
     let op = SegOp::Seg {
         level: 0,
         space,
-        kind: SegKind::Red(operators),
+        kind,
         body,
         ret,
         decomp,

@@ -158,10 +158,7 @@ impl Gen<'_, '_> {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                 let accs = g.load_all(&totals, &types, chunk, "acc");
-                match &blocks {
-                    Some(mapped) => g.scan_blocks(&scan, mapped, &accs, lo, hi),
-                    None => g.scan_points(&scan, &accs, lo, hi),
-                }
+                g.scan_chunk(&scan, blocks.as_deref(), &accs, lo, hi)
             })
         })?;
         self.release_partials(&totals);
@@ -174,6 +171,44 @@ impl Gen<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// A scan that is one worker's: a single chunk, here.
+    pub(crate) fn seg_scan_here(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &[Operator<Mems>],
+        post: Option<&Lambda<Mems>>,
+    ) -> Result<(), PassError> {
+        let types = operator_types(operators)?;
+        let scan = Scan {
+            pat,
+            space,
+            operators,
+            types: &types,
+            post,
+        };
+        let blocks = scan.in_blocks()?;
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let accs = self.neutral(operators, &types)?;
+        self.scan_chunk(&scan, blocks.as_deref(), &accs, Expr::i64(0), n)
+    }
+
+    /// The points `lo..hi`, scanned from `accs` on: in blocks if the types of
+    /// what is mapped are given.
+    fn scan_chunk(
+        &mut self,
+        scan: &Scan<'_>,
+        blocks: Option<&[PrimType]>,
+        accs: &[Var],
+        lo: Expr,
+        hi: Expr,
+    ) -> Result<(), PassError> {
+        match blocks {
+            Some(mapped) => self.scan_blocks(scan, mapped, accs, lo, hi),
+            None => self.scan_points(scan, accs, lo, hi),
+        }
     }
 
     /// Writes one point's results: scanned values are in `accs`.

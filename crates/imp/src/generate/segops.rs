@@ -81,7 +81,12 @@ impl Gen<'_, '_> {
         }
         match kind {
             SegKind::Red(operators) if level == 0 => self.seg_red_here(pat, &space, operators),
-            _ if level == 0 => Err(PassError::bug("lanes of one worker share reductions only")),
+            SegKind::Scan(operators, post) if level == 0 => {
+                self.seg_scan_here(pat, &space, operators, post.as_ref())
+            }
+            _ if level == 0 => Err(PassError::bug(
+                "lanes of one worker share reductions and scans only",
+            )),
             SegKind::Map => self.seg_map(pat, &space),
             SegKind::Red(operators) => self.seg_red(pat, &space, operators),
             SegKind::Scan(operators, post) => self.seg_scan(pat, &space, operators, post.as_ref()),
