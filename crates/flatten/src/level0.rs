@@ -109,9 +109,8 @@ fn least(decomp: Decomp) -> i64 {
 }
 
 fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
-    let mut lambda = |lambda: &Lambda<Soacs>| {
-        refresh_lambda(lambda, ctx.names(), &mut Substitution::default())
-    };
+    let mut lambda =
+        |lambda: &Lambda<Soacs>| refresh_lambda(lambda, ctx.names(), &mut Substitution::default());
     let mut copies = |operators: &[Operator<Soacs>]| {
         let copy = |Operator { op, neutral, comm }: &Operator<Soacs>| Operator {
             op: lambda(op),

@@ -12,7 +12,7 @@ fn program(body: &str) -> Program {
         entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
         fun main(n_0: i64) -> (r_1: i64) {{
           owned heap_4
-          vars i_2: i64, k_6: i64
+          vars i_2: i64, k_6: i64, k_8: i64
           acc_5: 16 x f64 = splat.16(0.0f64)
           frame_7 = frame [16]f64
           heap_4 = alloc 4096
@@ -106,6 +106,28 @@ fn variables_that_are_set_again_and_loops_of_one_iteration() {
         long(COUNTED, 80, SUM).replace("splat.16(i_2)", "splat.16((i_2 + k_6))")
     );
     overlaps(&inner, true);
+}
+
+#[test]
+fn chains_side_by_side_are_cut_together() {
+    let inner = |count, steps| {
+        format!(
+            "for k_8: i64 in 0 .. {count} independent {{\n{}\n}}",
+            long(COUNTED, steps, SUM).replace("splat.16(i_2)", "splat.16(((i_2 * 3) + k_8))")
+        )
+    };
+    overlaps(&inner(3, 40), true);
+    // Too many to stand in one body.
+    overlaps(&inner(5, 40), false);
+    // So many that the units have enough to do.
+    let mut wide = String::new();
+    for at in 0..4 {
+        let chain =
+            long(COUNTED, 20, SUM).replace("splat.16(i_2)", &format!("splat.16((i_2 + {at}))"));
+        wide.push_str(&chain.replace("x_", &format!("x_{}", at + 1)));
+        wide.push('\n');
+    }
+    overlaps(&wide, false);
 }
 
 #[test]

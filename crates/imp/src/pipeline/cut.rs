@@ -1,15 +1,17 @@
 //! Which part of an iteration runs ahead.
 //!
-//! A part is all that one statement needs, so that it can be computed by itself.
-//! It has no stores, needs nothing of the iteration before, and loads only where
-//! no iteration stores. The best one leaves the shortest chains on both sides and
-//! little to keep between them.
+//! A part is all that one statement needs, or all that is there by some time if
+//! nothing has to wait for units: the one keeps little where an iteration is one
+//! long chain, the other cuts chains side by side at once. It has no stores, needs
+//! nothing of the iteration before, and loads only where no iteration stores. The
+//! best one leaves the shortest chains on both sides and little to keep between
+//! them.
 
 use super::graph::{Graph, Memory};
 use crate::syntax::Var;
 
 /// Fewer operations on registers than this are looked over by processors anyway.
-const WINDOW: f64 = 120.0;
+const WINDOW: f64 = 100.0;
 /// A chain shorter than this part of what the multipliers have to do costs nothing.
 const WAITING: f64 = 0.6;
 /// The longest chain that is left must be shorter than this part of the whole.
@@ -47,21 +49,24 @@ pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> 
         if finished[at] < 0.2 * chain || finished[at] > WORTH * chain {
             continue;
         }
-        let Some(early) = cone(graph, at, &bound) else {
-            continue;
-        };
-        let crossing = crossing(graph, &early);
-        let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
-        let before = longest(&finished, |at| early[at]);
-        let after = longest(&graph.finished(|at| !early[at]), |_| true);
-        let left = before.max(after);
-        if left > WORTH * chain || kept > MOST_KEPT {
-            continue;
-        }
-        let price = left + KEPT * kept;
-        if best.as_ref().is_none_or(|(least, _)| price < *least) {
-            let crossing = crossing.iter().filter_map(|at| nodes[*at].sets).collect();
-            best = Some((price, Cut { early, crossing }));
+        let parts = [
+            cone(graph, at, &bound),
+            Some(level(graph, &finished, finished[at], &bound)),
+        ];
+        for early in parts.into_iter().flatten() {
+            let crossing = crossing(graph, &early);
+            let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
+            if kept > MOST_KEPT {
+                continue;
+            }
+            let before = longest(&finished, |at| early[at]);
+            let after = longest(&graph.finished(|at| !early[at]), |_| true);
+            let left = before.max(after);
+            let price = left + KEPT * kept;
+            if left <= WORTH * chain && best.as_ref().is_none_or(|(least, _)| price < *least) {
+                let crossing = crossing.iter().filter_map(|at| nodes[*at].sets).collect();
+                best = Some((price, Cut { early, crossing }));
+            }
         }
     }
     best.map(|(_, cut)| cut)
@@ -95,6 +100,16 @@ fn cone(graph: &Graph, at: usize, bound: &[bool]) -> Option<Vec<bool>> {
         }
     }
     Some(early)
+}
+
+/// All that can run ahead and is there by a time.
+fn level(graph: &Graph, finished: &[f64], time: f64, bound: &[bool]) -> Vec<bool> {
+    let mut early = vec![false; graph.nodes.len()];
+    for (at, node) in graph.nodes.iter().enumerate() {
+        early[at] =
+            finished[at] <= time && !bound[at] && node.before.iter().all(|before| early[*before]);
+    }
+    early
 }
 
 /// The statements of a part whose results the rest reads.

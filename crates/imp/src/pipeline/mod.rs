@@ -51,6 +51,8 @@ use std::rc::Rc;
 const LEAST_STATEMENTS: usize = 32;
 /// Statements of a body at most: the order takes quadratic time.
 const MAX_STATEMENTS: usize = 1000;
+/// Loops in a body that have no more iterations than this are opened up.
+const MOST_OPENED: i64 = 4;
 
 /// Pipelines the loops of a program where that promises something, for vector
 /// registers of so many bytes.
@@ -273,7 +275,7 @@ fn shared(body: &[Stmt]) -> FxHashSet<Var> {
     shared
 }
 
-/// The statements of a body without control flow, loops of one iteration opened
+/// The statements of a body without control flow, loops of few iterations opened
 /// up; `None` for other bodies.
 fn flatten(stmts: &[Stmt], out: &mut Vec<Stmt>) -> Option<()> {
     for stmt in stmts {
@@ -289,9 +291,18 @@ fn flatten(stmts: &[Stmt], out: &mut Vec<Stmt>) -> Option<()> {
                 from: Expr::Const(from),
                 to: Expr::Const(to),
                 body,
-            }) if from.as_i64()?.checked_add(1) == to.as_i64() => {
-                out.push(Stmt::Set(*var, Expr::Const(*from)));
-                flatten(body, out)?;
+            }) => {
+                let (first, end) = (from.as_i64()?, to.as_i64()?);
+                if end.checked_sub(first)? > MOST_OPENED {
+                    return None;
+                }
+                for at in first..end {
+                    out.push(Stmt::Set(*var, Expr::Const(Scalar::int(from.ty(), at))));
+                    flatten(body, out)?;
+                    if out.len() > MAX_STATEMENTS {
+                        return None;
+                    }
+                }
             }
             _ => return None,
         }
