@@ -81,47 +81,37 @@ def scatter_3d 't [k] [n] [o] [l] (dest: *[k][n][o]t) (is: [l](i64, i64, i64)) (
 def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
   intrinsics.scatter (intrinsics.replicate k x) is vs
 
+-- How many flags are set: as many as there are, less those that are not, so that
+-- nobody else wants what is added up here.
+local def count [n] (flags: [n]bool): i64 =
+  n - intrinsics.reduce_comm intrinsics.add_i64 0 (intrinsics.map (\b -> intrinsics.bool_to_i64 (!b)) flags)
+
+-- The `k` elements whose flag is set, in order. They were counted before, so that
+-- nothing but the scatter needs their places.
+local def packed [n] 'a (k: i64) (flags: [n]bool) (as: [n]a): *[k]a =
+  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
+  let is = map2 (\b o -> if b then o - 1 else -1) flags places
+  in intrinsics.scatter (intrinsics.scratch (#[unsafe] as[0:k] :> [k]a)) is as
+
 -- | The elements that satisfy the predicate, in order.
 def filter [n] 'a (p: a -> bool) (as: [n]a): *[]a =
   let keep = intrinsics.map p as
-  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
-  -- An element that goes has a place outside that tells the count so far.
-  let is = map2 (\b o -> if b then o - 1 else -1 - o) keep places
-  let end = if n == 0 then -1 else #[unsafe] is[n - 1]
-  let kept = if end < 0 then -1 - end else end + 1
-  let res = intrinsics.scatter (intrinsics.scratch as) is as
-  in #[unsafe] res[0:kept]
+  in packed (count keep) keep as
 
 -- | The elements that satisfy the predicate, and those that do not, both in order.
 def partition [n] 'a (p: a -> bool) (as: [n]a): ?[k].([k]a, [n - k]a) =
   let keep = intrinsics.map p as
-  let places = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 keep)
-  -- Where it goes, or below 0 where it goes among the others: -1 is the first place.
-  let is = map3 (\i b o -> if b then o - 1 else o - i - 1) (intrinsics.iota n) keep places
-  let end = if n == 0 then 0 else #[unsafe] is[n - 1]
-  let k = if n == 0 then 0 else if end < 0 then n + end else end + 1
-  let yes = intrinsics.scatter (intrinsics.scratch as) is as
-  let no = intrinsics.scatter (intrinsics.scratch as) (intrinsics.map (\i -> -1 - i) is) as
-  in #[unsafe] (yes[0:k], no[0:n - k])
-
--- The last element of a running count, 0 of none.
-local def total [n] (counts: [n]i64): i64 = if n == 0 then 0 else #[unsafe] counts[n - 1]
+  let k = count keep
+  in (packed k keep as, packed (n - k) (intrinsics.map (\b -> !b) keep) as)
 
 -- | The elements that satisfy the first predicate, those that satisfy only the
 -- second, and the rest, each in order.
 def partition2 [n] 'a (p1: a -> bool) (p2: a -> bool) (as: [n]a): ?[k][l].([k]a, [l]a, [n - k - l]a) =
   let part = intrinsics.map (\a -> if p1 a then 0i8 else if p2 a then 1i8 else 2i8) as
-  let flag1 (c: i8) = intrinsics.bool_to_i64 (c == 0)
-  let flag2 (c: i8) = intrinsics.bool_to_i64 (c == 1)
-  let places1 = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map flag1 part)
-  let places2 = intrinsics.scan intrinsics.add_i64 0 (intrinsics.map flag2 part)
-  let k = total places1
-  let l = total places2
-  let place i (c: i8) o1 o2 =
-    if c == 0 then o1 - 1 else if c == 1 then k + o2 - 1 else k + l + i - o1 - o2
-  let is = map4 place (intrinsics.iota n) part places1 places2
-  let res = intrinsics.scatter (intrinsics.scratch as) is as
-  in #[unsafe] (res[0:k], res[k:k + l] :> [l]a, res[k + l:n] :> [n - k - l]a)
+  let is (c: i8) = intrinsics.map (\x -> x == c) part
+  let k = count (is 0)
+  let l = count (is 1)
+  in (packed k (is 0) as, packed l (is 1) as, packed (n - k - l) (is 2) as)
 
 -- | The concatenated results of a function whose result varies in size: the
 -- sizes, where each result begins (as flags and as offsets), the results, and

@@ -60,3 +60,41 @@ def placed(n, k):
         if 0 <= at < n:
             out[at] = i + 3
     return weighed(out)
+
+
+def put(n, k, room, by, value):
+    """What lies where the counts of what is chosen, and `by`, say."""
+    out, count = [1] * room, 0
+    for i in range(n):
+        if chosen(k, i):
+            count += 1
+            if 0 <= count + by < room:
+                out[count + by] = value(i)
+    return weighed(out)
+
+
+@oracle(HERE, "i64")
+def early(n, k, room):
+    return put(n, k, room, -4, lambda i: i + 3)
+
+
+@oracle(HERE, "i64")
+def late(n, k, room):
+    return put(n, k, room, 2, lambda i: i % 1000)
+
+
+@oracle(HERE, "i64")
+def moved(n, k, room):
+    return put(n, k, room, k, lambda i: i + 3)
+
+
+@oracle(HERE, "i64", "i64")
+def gaps(n, room):
+    one, other, at, wide = [1] * room, [1] * room, -3, 0
+    for i in range(n):
+        at += 2 if i % 700 < 13 else 1
+        wide += i % 3 // 2
+        for out, place in [(one, at), (other, i + wide)]:
+            if 0 <= place < room:
+                out[place] = i + 3
+    return weighed(one), weighed(other)

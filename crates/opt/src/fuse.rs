@@ -16,12 +16,15 @@
 //! - nothing that the producer reads was consumed since, nor is by the consumer;
 //! - the fused combinator has not both scans and reductions (which would fall
 //!   apart again): what follows a scan elementwise goes to its `post` lambda;
-//! - neither passes accumulators on.
+//! - the producer passes no accumulators on.
 //!
-//! A map that only a combinator inside a `withacc` reads moves in there first.
+//! A map or scan that only a combinator inside a `withacc` reads moves in there
+//! first.
 //! Bodies are visited innermost first, statements in order, so that a chain of
 //! any length fuses in one walk; what lies in the lambdas of both fuses in the
-//! next. [`merge`] makes the fused combinators.
+//! next. Maps that could go to a reduction before them, which maps out what they
+//! read, wait until they have gone to no scan after them. [`merge`] makes the
+//! fused combinators.
 //!
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
@@ -47,18 +50,27 @@ pub(crate) fn fuse(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
+    let mut beside = false;
     for _ in 0..MAX_ROUNDS {
-        let fused = walk(&mut function, signatures, context);
-        if !fused {
+        if walk(&mut function, signatures, context, beside) {
+            function = simplify::simplify(function, signatures, context)?;
+        } else if beside {
             break;
+        } else {
+            beside = true;
         }
-        function = simplify::simplify(function, signatures, context)?;
     }
     Ok(function)
 }
 
-/// One walk; whether something was fused.
-fn walk(function: &mut Function<Soacs>, signatures: &Signatures, context: &mut Context) -> bool {
+/// One walk; whether something was fused. `beside` says whether reductions take
+/// maps beside them in.
+fn walk(
+    function: &mut Function<Soacs>,
+    signatures: &Signatures,
+    context: &mut Context,
+    beside: bool,
+) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let mut uses = Uses(vec![0; function.names.len()]);
@@ -72,6 +84,7 @@ fn walk(function: &mut Function<Soacs>, signatures: &Signatures, context: &mut C
         signatures,
         consumed: Vec::new(),
         fuel: &mut context.fuel,
+        beside,
         fused: false,
     };
     fuser.fuse_body(&mut function.body);
@@ -99,6 +112,8 @@ struct Fuser<'a> {
     /// The classes consumed up to here.
     consumed: Vec<usize>,
     fuel: &'a mut Fuel,
+    /// Whether maps go to reductions over the same arrays.
+    beside: bool,
     fused: bool,
 }
 
@@ -226,7 +241,8 @@ impl Fuser<'_> {
             let Some(producer) = &placed[i].stm else {
                 continue;
             };
-            if self.reads_elementwise(producer, inputs)
+            if (self.beside || !merge::is_beside(producer, stm))
+                && self.reads_elementwise(producer, inputs)
                 && merge::possible(producer, stm, &|name| self.is_kept(name, inputs))
                 && self.unharmed(producer, placed[i].consumed, &[])
                 && self.fuel.take()
@@ -275,7 +291,7 @@ impl Fuser<'_> {
         fused
     }
 
-    /// Moves maps that only combinators inside a `withacc` read into it.
+    /// Moves maps and scans that only combinators inside a `withacc` read into it.
     fn sink(
         &mut self,
         stm: &mut Stm<Soacs>,
@@ -309,7 +325,7 @@ impl Fuser<'_> {
                     .iter()
                     .all(|param| self.uses[param.name.index()] == Self::among(param.name, inputs));
                 if alone
-                    && merge::is_map(producer)
+                    && merge::maps_or_scans(producer)
                     && merge::possible(producer, inner, &|_| false)
                     && self.unharmed(producer, placed[i].consumed, &dests)
                 {

@@ -236,3 +236,69 @@ entry kept_pairs (n: i64) (k: i64) : (i64, i64, i64) =
 entry placed (n: i64) (k: i64) : i64 =
   let place i = if k == 0 then i else if k == 1 then n - 1 - i else if k == 2 then i + 700 * (i / 700) else if k == 3 then i - 5 else i * 7 % n
   in weighed (scatter (replicate n 1i64) (map place (iota n)) (map (+ 3) (iota n)))
+
+-- Counts tell the places; there is less room than needed, or some is skipped.
+def counted (n: i64) (k: i64) : [n]i64 = scan (+) 0 (map (\i -> i64.bool (of k i)) (iota n))
+
+-- ==
+-- entry: early
+-- input { 0i64 2i64 0i64 }
+-- output { 0i64 }
+-- input { 15i64 2i64 40i64 }
+-- output { 958i64 }
+-- input { 1000i64 2i64 1000i64 }
+-- output { 61021113i64 }
+-- input { 3000i64 5i64 700i64 }
+-- output { 172609328i64 }
+-- input { 3001i64 5i64 1799i64 }
+-- output { 3134107207i64 }
+entry early (n: i64) (k: i64) (room: i64) : i64 =
+  weighed (scatter (replicate room 1) (map2 (\i o -> if of k i then o - 4 else -1) (iota n) (counted n k))
+                   (map (+ 3) (iota n)))
+
+-- ==
+-- entry: late
+-- input { 0i64 2i64 0i64 }
+-- output { 0i64 }
+-- input { 15i64 2i64 40i64 }
+-- output { 1182i64 }
+-- input { 1000i64 2i64 1000i64 }
+-- output { 62026256i64 }
+-- input { 3000i64 5i64 700i64 }
+-- output { 106011122i64 }
+-- input { 3001i64 5i64 1799i64 }
+-- output { 792216556i64 }
+entry late (n: i64) (k: i64) (room: i64) : i64 =
+  weighed (map i64.i16 (scatter (replicate room 1) (map2 (\i o -> if of k i then o + 2 else -7) (iota n) (counted n k))
+                                (map (\i -> i16.i64 (i % 1000)) (iota n))))
+
+-- ==
+-- entry: moved
+-- input { 0i64 2i64 0i64 }
+-- output { 0i64 }
+-- input { 15i64 2i64 40i64 }
+-- output { 1329i64 }
+-- input { 1000i64 2i64 1000i64 }
+-- output { 62305526i64 }
+-- input { 3000i64 5i64 700i64 }
+-- output { 168676360i64 }
+-- input { 3001i64 5i64 1799i64 }
+-- output { 3121226654i64 }
+entry moved (n: i64) (k: i64) (room: i64) : i64 =
+  weighed (scatter (replicate room 1) (map2 (\i o -> if of k i then o + k else -1) (iota n) (counted n k))
+                   (map (+ 3) (iota n)))
+
+-- Sums of other things than flags: places with gaps between them.
+-- ==
+-- entry: gaps
+-- input { 0i64 10i64 }
+-- output { 55i64 55i64 }
+-- input { 100i64 140i64 }
+-- output { 409478i64 466031i64 }
+-- input { 3000i64 4000i64 }
+-- output { 9204552790i64 12018503500i64 }
+entry gaps (n: i64) (room: i64) : (i64, i64) =
+  let at = map (\s -> s - 3) (scan (+) 0 (map (\i -> 1 + i64.bool (i % 700 < 13)) (iota n)))
+  let wide = scan (+) 0i32 (map (\i -> i32.i64 (i % 3 / 2)) (iota n))
+  in ( weighed (scatter (replicate room 1) at (map (+ 3) (iota n)))
+     , weighed (scatter (replicate room 1) (map2 (\i w -> i + i64.i32 w) (iota n) wide) (map (+ 3) (iota n))))

@@ -12,6 +12,7 @@
 
 mod basic;
 mod chunks;
+mod compress;
 mod control;
 mod copies;
 mod entries;

@@ -10,11 +10,13 @@
 //!                           the points left over one by one
 //! ```
 //!
-//! Only one operation in a block waits for the block before.
+//! Only one operation in a block waits for the block before. Where the post lambda
+//! is a scatter, it gives places and values to arrays in the frame, which are then
+//! scattered together (see [`scatter`](super::scatter)).
 
 use super::expr::{add, div, mul, sub};
 use super::function::Gen;
-use super::scan::Scan;
+use super::scan::{Blocks, Scan};
 use super::segops::Space;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
 use ir::soac::Operator;
@@ -22,24 +24,34 @@ use ir::{Mems, PassError};
 use prim::PrimType;
 
 impl Gen<'_, '_> {
-    /// The points `lo..hi`, scanned from `accs` on, and what is mapped of them
-    /// (of these types).
+    /// The points `lo..hi`, scanned from `accs` on.
     pub(crate) fn scan_blocks(
         &mut self,
         scan: &Scan<'_>,
-        kept_types: &[PrimType],
+        blocks: &Blocks,
         accs: &[Var],
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
+        let Blocks {
+            kept: kept_at,
+            types: kept_types,
+            scatter,
+            ..
+        } = blocks;
         let types = scan.types;
         let width = i64::from(scan.space.decomp.depth);
         let count = Expr::i64(width);
         let scanned = self.lane_arrays("scanned", types, width);
         let kept = self.lane_arrays("kept", kept_types, width);
+        let scattered = match scatter {
+            Some(scatter) => self.lane_arrays("scattered", &scatter.types, width),
+            None => Vec::new(),
+        };
         // In all lanes what was scanned so far: a vector stays one that way.
         let carried = self.filled_arrays("carried", types, width, accs)?;
         let mut mapped = Vec::new();
+        let mut kept_atoms = Vec::new();
         let blocks = div(sub(hi.clone(), lo.clone()), count.clone());
         let blocks = self.name_value(blocks, PrimType::I64, "blocks");
         self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
@@ -52,7 +64,8 @@ impl Gen<'_, '_> {
                     let values = g.values(values, types)?;
                     g.store_all(&scanned, types, Expr::Var(w), &values);
                     mapped = others.to_vec();
-                    let others = g.values(others, kept_types)?;
+                    kept_atoms = kept_at.iter().map(|at| others[*at]).collect();
+                    let others = g.values(&kept_atoms, kept_types)?;
                     g.store_all(&kept, kept_types, Expr::Var(w), &others);
                     Ok(())
                 })
@@ -73,8 +86,18 @@ impl Gen<'_, '_> {
                 g.at_point(scan.space, add(first, Expr::Var(w)));
                 let values = g.load_all(&scanned, types, Expr::Var(w), "acc");
                 let others = g.load_all(&kept, kept_types, Expr::Var(w), "kept");
-                g.with_vars(&mapped, &others, |g| g.scan_point(scan, &values, &mapped))
-            })
+                g.with_vars(&kept_atoms, &others, |g| match scatter {
+                    Some(scatter) => {
+                        g.bind_post(scan, &values, &mapped)?;
+                        g.scattered_point(scatter, &scattered, Expr::Var(w))
+                    }
+                    None => g.scan_point(scan, &values, &mapped),
+                })
+            })?;
+            match scatter {
+                Some(scatter) => g.scatter_arrays(scatter, &scattered, width),
+                None => Ok(()),
+            }
         })?;
         let carried = self.load_all(&carried, types, Expr::i64(0), "acc");
         for (&acc, carried) in accs.iter().zip(carried) {
@@ -153,38 +176,38 @@ impl Gen<'_, '_> {
         (lanes, by): (u32, u32),
         fill: Var,
     ) {
-        let value = self.frame_vector(from, elem, lanes, "v");
+        let value = self.frame_vector(from, elem, (lanes, 0), "v");
         let fill = Box::new(Expr::Var(fill));
         self.emit(Stmt::StoreLanes {
-            to: whole(to, elem, lanes),
+            to: part(to, elem, (lanes, 0)),
             value: Expr::Shift(Box::new(value), by, fill),
             mask: None,
         });
     }
 
-    /// All of an array in the frame, one vector long.
+    /// So many elements of an array in the frame, from an index on.
     pub(crate) fn frame_vector(
         &mut self,
         array: Var,
         elem: PrimType,
-        lanes: u32,
+        (lanes, at): (u32, i64),
         hint: &str,
     ) -> Expr {
         let var = self.value(VarType::Vector(elem, lanes), hint);
         self.emit(Stmt::LoadLanes {
             var,
-            from: whole(array, elem, lanes),
+            from: part(array, elem, (lanes, at)),
             mask: None,
         });
         Expr::Var(var)
     }
 }
 
-fn whole(buffer: Var, elem: PrimType, lanes: u32) -> LaneAccess {
+fn part(buffer: Var, elem: PrimType, (lanes, at): (u32, i64)) -> LaneAccess {
     LaneAccess {
         buffer,
         elem,
         lanes,
-        at: LanePositions::Unit(Expr::i64(0)),
+        at: LanePositions::Unit(Expr::i64(at)),
     }
 }

@@ -15,10 +15,12 @@
 //! The grouping changes no result, only the chunks do. Where the decomposition
 //! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix)).
 
+use super::compress::{Filter, filter};
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::{div_up, operator_types};
+use super::scatter::{BLOCK, Scatter};
 use super::segops::{Space, independent};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
@@ -42,34 +44,81 @@ pub(crate) struct Scan<'s> {
     pub(crate) post: Option<&'s Lambda<Mems>>,
 }
 
-impl Scan<'_> {
-    /// If chunks go a vector at a time, the types of what is mapped. Exact
-    /// operators give the same without, where points cannot run side by side.
-    fn in_blocks(&self) -> Result<Option<Vec<PrimType>>, PassError> {
-        if self.space.decomp.depth <= 1 {
+/// How chunks go a vector at a time.
+pub(crate) struct Blocks {
+    /// Which of the mapped results are scalars, and their types.
+    pub(crate) kept: Vec<usize>,
+    pub(crate) types: Vec<PrimType>,
+    /// What the post lambda is if it scatters.
+    pub(crate) scatter: Option<Scatter>,
+    /// What the scan is if it filters.
+    filter: Option<Filter>,
+}
+
+impl Gen<'_, '_> {
+    /// How chunks go a vector at a time, if they do. Exact operators give the same
+    /// without, where points cannot run side by side.
+    fn in_blocks(&mut self, scan: &Scan<'_>) -> Result<Option<Blocks>, PassError> {
+        let depth = scan.space.decomp.depth;
+        if depth <= 1 {
             return Ok(None);
         }
-        let scanned = self.types.len();
-        let mapped: Vec<&Type> = match self.post {
-            Some(post) => post.params[scanned..].iter().map(|p| &p.ty).collect(),
-            None => self.pat[scanned..].iter().map(|p| &p.ty).collect(),
+        let blocks = if scan.space.independent {
+            self.blocks_of(scan)?
+        } else {
+            None
         };
-        let apart = self.post.is_none_or(|post| independent(&post.body.stms));
-        let elements = mapped.iter().map(|ty| match (self.post, ty) {
-            (Some(_), Type::Prim(elem)) => Some(*elem),
-            (None, Type::Array { .. }) if ty.rank() == 1 => ty.elem(),
-            _ => None,
-        });
-        let mapped = elements.collect::<Option<_>>();
-        let blocks = mapped.filter(|_| apart && self.space.independent);
-        if blocks.is_none() && !self.operators.iter().all(|op| is_exact(&op.op)) {
+        let blocks =
+            blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
+        if blocks.is_none() && !scan.operators.iter().all(|op| is_exact(&op.op)) {
             return Err(PassError::bug("a scan in blocks of what is no scalar"));
         }
         Ok(blocks)
     }
-}
 
-impl Gen<'_, '_> {
+    fn blocks_of(&mut self, scan: &Scan<'_>) -> Result<Option<Blocks>, PassError> {
+        let scanned = scan.types.len();
+        let mut blocks = Blocks {
+            kept: Vec::new(),
+            types: Vec::new(),
+            scatter: None,
+            filter: None,
+        };
+        let Some(post) = scan.post else {
+            for (at, param) in scan.pat[scanned..].iter().enumerate() {
+                match &param.ty {
+                    Type::Array { elem, .. } if param.ty.rank() == 1 => {
+                        blocks.kept.push(at);
+                        blocks.types.push(*elem);
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            return Ok(Some(blocks));
+        };
+        let mapped = post.params[scanned..].iter();
+        for (at, param) in mapped.enumerate() {
+            match param.ty {
+                Type::Prim(elem) => {
+                    blocks.kept.push(at);
+                    blocks.types.push(elem);
+                }
+                Type::Acc { .. } => {
+                    let acc = scan.space.body.result[scanned + at];
+                    if !acc.var().is_some_and(|acc| self.accs.contains_key(&acc)) {
+                        return Ok(None);
+                    }
+                    self.alias_acc(param.name, acc)?;
+                }
+                _ => return Ok(None),
+            }
+        }
+        blocks.scatter = self.scatter_of(&post.body);
+        blocks.filter = filter(scan);
+        let apart = blocks.scatter.is_some() || independent(&post.body.stms);
+        Ok(apart.then_some(blocks))
+    }
+
     pub(crate) fn seg_scan(
         &mut self,
         pat: &[Param<Mems>],
@@ -91,7 +140,7 @@ impl Gen<'_, '_> {
             operators,
             types: &types,
         };
-        let blocks = scan.in_blocks()?;
+        let blocks = self.in_blocks(&scan)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
@@ -158,7 +207,7 @@ impl Gen<'_, '_> {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                 let accs = g.load_all(&totals, &types, chunk, "acc");
-                g.scan_chunk(&scan, blocks.as_deref(), &accs, lo, hi)
+                g.scan_chunk(&scan, blocks.as_ref(), &accs, lo, hi)
             })
         })?;
         self.release_partials(&totals);
@@ -189,24 +238,28 @@ impl Gen<'_, '_> {
             types: &types,
             post,
         };
-        let blocks = scan.in_blocks()?;
+        let blocks = self.in_blocks(&scan)?;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let accs = self.neutral(operators, &types)?;
-        self.scan_chunk(&scan, blocks.as_deref(), &accs, Expr::i64(0), n)
+        self.scan_chunk(&scan, blocks.as_ref(), &accs, Expr::i64(0), n)
     }
 
-    /// The points `lo..hi`, scanned from `accs` on: in blocks if the types of
-    /// what is mapped are given.
+    /// The points `lo..hi`, scanned from `accs` on.
     fn scan_chunk(
         &mut self,
         scan: &Scan<'_>,
-        blocks: Option<&[PrimType]>,
+        blocks: Option<&Blocks>,
         accs: &[Var],
         lo: Expr,
         hi: Expr,
     ) -> Result<(), PassError> {
         match blocks {
-            Some(mapped) => self.scan_blocks(scan, mapped, accs, lo, hi),
+            Some(Blocks {
+                filter: Some(filter),
+                scatter: Some(scatter),
+                ..
+            }) => self.filter_blocks(scan, filter, scatter, accs, (lo, hi)),
+            Some(blocks) => self.scan_blocks(scan, blocks, accs, lo, hi),
             None => self.scan_points(scan, accs, lo, hi),
         }
     }
@@ -236,8 +289,22 @@ impl Gen<'_, '_> {
             }
             return self.write_point(mapped_pat, space, mapped);
         };
-        let (scanned_params, mapped_params) = post.params.split_at(types.len());
-        for (param, &acc) in scanned_params.iter().zip(accs) {
+        self.bind_post(scan, accs, mapped)?;
+        let results = self.body(&post.body)?;
+        self.write_point(pat, space, &results)?;
+        self.release_bound(&post.body)
+    }
+
+    /// Binds the parameters of the post lambda.
+    pub(crate) fn bind_post(
+        &mut self,
+        scan: &Scan<'_>,
+        accs: &[Var],
+        mapped: &[Atom],
+    ) -> Result<(), PassError> {
+        let params = scan.post.map_or(&[][..], |post| &post.params);
+        let (scanned, mapped_params) = params.split_at(accs.len().min(params.len()));
+        for (param, &acc) in scanned.iter().zip(accs) {
             if let Some(var) = self.bind_borrowed(param) {
                 self.emit(Stmt::Set(var, Expr::Var(acc)));
             }
@@ -251,8 +318,6 @@ impl Gen<'_, '_> {
                 None => self.alias_acc(param.name, atom)?,
             }
         }
-        let results = self.body(&post.body)?;
-        self.write_point(pat, space, &results)?;
-        self.release_bound(&post.body)
+        Ok(())
     }
 }

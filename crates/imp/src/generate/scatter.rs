@@ -30,7 +30,7 @@ use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, UnOp};
 
 /// Points of a block: as many as the widest vectors have places.
-const BLOCK: u32 = 8;
+pub(crate) const BLOCK: u32 = 8;
 /// So many points go one by one after a block whose places are apart.
 const PATIENCE: i64 = 512;
 /// Bodies cost at most this, as they are written three times.
@@ -43,39 +43,41 @@ pub(crate) struct Scatter {
     /// The body without its update, which gives the place and the values.
     body: Body<Mems>,
     /// The size of the arrays.
-    size: Dim,
+    pub(crate) size: Dim,
     /// The types of place and values.
-    types: Vec<PrimType>,
+    pub(crate) types: Vec<PrimType>,
     /// Where the arrays lie.
     places: Vec<(Name, Lmad)>,
 }
 
 impl Scatter {
     /// Where each array lies, and the type of its elements.
-    fn arrays(&self) -> impl Iterator<Item = (&(Name, Lmad), &PrimType)> {
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = (&(Name, Lmad), &PrimType)> {
         self.places.iter().zip(&self.types[1..])
     }
 }
 
 impl Gen<'_, '_> {
-    /// The scatter that a map is, if it is one into vectors whose elements lie side
-    /// by side, of one scalar per point each.
+    /// The scatter that a map is, if it is one whose body is cheap.
     pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
-        let (last, before) = space.body.stms.split_last()?;
+        let scatter = self.scatter_of(space.body)?;
+        (statements(&scatter.body.stms) <= MOST_COST).then_some(scatter)
+    }
+
+    /// The scatter that a point's body is, if it is one into vectors whose elements
+    /// lie side by side, of one scalar each.
+    pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
+        let (last, before) = body.stms.split_last()?;
         let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &last.exp else {
             return None;
         };
-        let ([param], [result]) = (last.pat.as_slice(), space.body.result.as_slice()) else {
+        let ([param], [result]) = (last.pat.as_slice(), body.result.as_slice()) else {
             return None;
         };
         let [place] = index.as_slice() else {
             return None;
         };
-        if *result != Atom::Var(param.name)
-            || values.len() > MOST_ARRAYS
-            || !independent(before)
-            || statements(before) > MOST_COST
-        {
+        if *result != Atom::Var(param.name) || values.len() > MOST_ARRAYS || !independent(before) {
             return None;
         }
         let mut scatter = Scatter {
@@ -127,11 +129,7 @@ impl Gen<'_, '_> {
             g.emit(Stmt::Set(first, Expr::Var(next)));
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.at_point(space, add(Expr::Var(first), Expr::Var(w)));
-                g.point(&scatter.body, |g, results| {
-                    let values = g.values(&results, types)?;
-                    g.store_all(&arrays, types, Expr::Var(w), &values);
-                    Ok(())
-                })
+                g.scattered_point(scatter, &arrays, Expr::Var(w))
             })?;
             g.emit(Stmt::Set(next, add(Expr::Var(next), count.clone())));
             let single = g.collect(|g| {
@@ -142,7 +140,7 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::Set(next, end.clone()));
                 g.points(space, start, end, |_, _| Ok(()))
             })?;
-            g.packed_block(scatter, &arrays, single)?;
+            g.packed_block(scatter, &arrays, 0, single)?;
             go_on(g);
             Ok(())
         })?;
@@ -150,17 +148,45 @@ impl Gen<'_, '_> {
         self.points(space, Expr::Var(next), hi.clone(), |_, _| Ok(()))
     }
 
-    /// Writes a block whose places and values lie in the frame: at once, if the
-    /// places inside of the array follow one another; else one by one, and runs
-    /// `otherwise`.
+    /// Writes the places and values that a point's body gives into arrays, at an index.
+    pub(crate) fn scattered_point(
+        &mut self,
+        scatter: &Scatter,
+        arrays: &[Var],
+        at: Expr,
+    ) -> Result<(), PassError> {
+        self.point(&scatter.body, |g, results| {
+            let values = g.values(&results, &scatter.types)?;
+            g.store_all(arrays, &scatter.types, at, &values);
+            Ok(())
+        })
+    }
+
+    /// Scatters what lies in arrays, so many points.
+    pub(crate) fn scatter_arrays(
+        &mut self,
+        scatter: &Scatter,
+        arrays: &[Var],
+        count: i64,
+    ) -> Result<(), PassError> {
+        for start in (0..count).step_by(BLOCK as usize) {
+            self.packed_block(scatter, arrays, start, Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a block whose places and values lie in the frame from `start` on: at
+    /// once, if the places inside of the array follow one another; else one by one,
+    /// and runs `otherwise`.
     fn packed_block(
         &mut self,
         scatter: &Scatter,
         arrays: &[Var],
+        start: i64,
         otherwise: Vec<Stmt>,
     ) -> Result<(), PassError> {
         let size = self.dim(scatter.size)?;
-        let places = self.frame_vector(arrays[0], PrimType::I64, BLOCK, "places");
+        let places = self.frame_vector(arrays[0], PrimType::I64, (BLOCK, start), "places");
         let every = |x: Expr| Expr::Splat(BLOCK, Box::new(x));
         let inside = compare(CmpOp::ULt, places.clone(), every(size.clone()));
         let inside = self.vector(PrimType::Bool, "inside", inside);
@@ -179,8 +205,8 @@ impl Gen<'_, '_> {
         let apart = and(there.clone(), follows);
         let apart = self.name_value(Expr::Any(Box::new(apart)), PrimType::Bool, "apart");
         let mut one_by_one = self.collect(|g| {
-            let all = Expr::i64(i64::from(BLOCK));
-            g.for_seq("w", Expr::i64(0), all, false, |g, w| {
+            let end = Expr::i64(start + i64::from(BLOCK));
+            g.for_seq("w", Expr::i64(start), end, false, |g, w| {
                 let loaded = g.load_all(arrays, &scatter.types, Expr::Var(w), "x");
                 let place = Expr::Var(loaded[0]);
                 let inside = compare(CmpOp::ULt, place.clone(), size);
@@ -197,7 +223,7 @@ impl Gen<'_, '_> {
         let together = self.collect(|g| {
             for (((block, lmad), &elem), &array) in scatter.arrays().zip(&arrays[1..]) {
                 let to = g.element(elem, *block, lmad, Vec::new())?;
-                let values = g.frame_vector(array, elem, BLOCK, "values");
+                let values = g.frame_vector(array, elem, (BLOCK, start), "values");
                 g.emit(Stmt::StoreLanes {
                     to: LaneAccess {
                         buffer: to.buffer,

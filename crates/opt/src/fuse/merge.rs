@@ -13,6 +13,7 @@
 //! instead: it becomes the end of the `post` lambda, and inputs of the consumer
 //! from elsewhere pass through the map lambda to it.
 
+use ir::exact::is_exact;
 use ir::soac::{Operator, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
@@ -32,8 +33,18 @@ fn arity(ops: &[Operator<Soacs>]) -> usize {
     ops.iter().map(|op| op.neutral.len()).sum()
 }
 
+/// Whether the statement only maps, or scans by exact operators, which may go
+/// element by element as well as in blocks.
+pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
+    matches!(
+        &stm.exp,
+        Exp::Op(Soac::Screma { scans, reduces, .. })
+            if reduces.is_empty() && scans.iter().all(|scan| is_exact(&scan.op))
+    )
+}
+
 /// Whether the statement only maps.
-pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
+fn is_map(stm: &Stm<Soacs>) -> bool {
     matches!(
         &stm.exp,
         Exp::Op(Soac::Screma { scans, reduces, post: None, .. })
@@ -41,10 +52,22 @@ pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
     )
 }
 
+/// Whether a reduction would take in a map that reads what it maps out.
+pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
+    matches!(&producer.exp, Exp::Op(Soac::Screma { reduces, .. }) if !reduces.is_empty())
+        && is_map(consumer)
+}
+
 fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat
         .iter()
         .any(|param| matches!(param.ty, Type::Acc { .. }))
+}
+
+/// Whether a lambda takes nothing but scalars and accumulators: what comes after
+/// a scan keeps no arrays beside accumulators.
+fn reads_scalars(map: &Lambda<Soacs>) -> bool {
+    map.params.iter().all(|param| !param.ty.is_array())
 }
 
 /// Whether the consumer reads results of the producer that come after a scan.
@@ -99,7 +122,7 @@ pub(super) fn possible(
         Exp::Op(Soac::Screma {
             width: other,
             inputs,
-            map: _,
+            map: own_map,
             scans: own_scans,
             reduces: own_reduces,
             post: own_post,
@@ -114,7 +137,7 @@ pub(super) fn possible(
                     && own_scans.is_empty()
                     && own_reduces.is_empty()
                     && own_post.is_none()
-                    && !passes_accumulators(consumer);
+                    && (!passes_accumulators(consumer) || reads_scalars(own_map));
             }
             let scan = !scans.is_empty() || !own_scans.is_empty();
             let reduce = !reduces.is_empty() || !own_reduces.is_empty();

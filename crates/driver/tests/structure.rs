@@ -1,0 +1,59 @@
+//! What code whole programs become: which combinators are one, what lies in
+//! memory, what goes a vector at a time.
+
+mod text;
+
+fn at(stage: &str, program: &str) -> String {
+    let (_, ir) = text::advanced(program, stage);
+    ir.print()
+}
+
+#[test]
+fn filters_keep_flags_and_results_only() {
+    let program = "entry main (xs: []f32) : []f32 = filter (> 0) xs";
+    let mem = at("mem", program);
+    assert_eq!(mem.matches("= alloc ").count(), 2, "{mem}");
+    assert_eq!(mem.matches("segred level 1").count(), 1, "{mem}");
+    assert_eq!(mem.matches("segscan level 1").count(), 1, "{mem}");
+    assert!(!mem.contains("segmap"), "{mem}");
+    // What is flagged is packed; its places are not computed.
+    let imp = at("imp", program);
+    assert!(imp.contains("pack("), "{imp}");
+    assert!(!imp.contains("scanned_"), "{imp}");
+    assert!(!imp.contains("scattered_"), "{imp}");
+}
+
+#[test]
+fn partitions_have_no_places_either() {
+    let two = at("mem", "entry main (xs: []f32) = partition (> 0) xs");
+    assert_eq!(two.matches("= alloc ").count(), 3, "{two}");
+    let three = at("mem", "entry main (xs: []f32) = partition2 (> 0) (< 0) xs");
+    assert_eq!(three.matches("= alloc ").count(), 4, "{three}");
+}
+
+#[test]
+fn scatters_to_scanned_places_go_with_the_scan() {
+    let program = "entry main [n] (xs: [n]i64) : [n]i64 = \
+                   scatter (replicate n 0) (scan (+) 0 xs) xs";
+    let mem = at("mem", program);
+    assert_eq!(mem.matches("segscan level 1").count(), 1, "{mem}");
+    assert!(!mem.contains("segmap level 1"), "{mem}");
+    let imp = at("imp", program);
+    assert!(imp.contains("scattered_"), "{imp}");
+}
+
+#[test]
+fn long_rows_are_scanned_by_the_lanes_of_one_worker() {
+    let mem = at(
+        "mem",
+        "entry main [n][m] (xs: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xs",
+    );
+    assert_eq!(mem.matches("segscan level 0").count(), 1, "{mem}");
+    // The result in each of two versions, and no row beside it.
+    assert_eq!(mem.matches("= alloc ").count(), 2, "{mem}");
+    let across = at(
+        "mem",
+        "entry main [n][m] (xs: [n][m]f32) : [m][n]f32 = map (scan (+) 0) (transpose xs)",
+    );
+    assert!(!across.contains("segscan level 0"), "{across}");
+}

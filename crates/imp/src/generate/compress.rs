@@ -1,0 +1,236 @@
+//! Chunks of filters: scans that count flags, whose post lambda scatters what is
+//! flagged to the count.
+//!
+//! ```text
+//! segscan (i < n) (+, 0) { (btoi c, c, v) }     for each block of L points
+//!   post (s, c, v) {                              for w < L: c[w], v[w] = <body>
+//!     out with [if c then s - 1 else -1] <- v  => first = acc;  acc = acc + count c
+//!   }                                             out[first ..] = pack v c
+//!                                               the points left over one by one
+//! ```
+//!
+//! The places of what is flagged follow one another whatever the flags are, so
+//! that none of them need be computed. Where a block does not lie within the
+//! array it goes one by one.
+
+use super::expr::{add, and, compare, div, mul, sub};
+use super::function::Gen;
+use super::scan::Scan;
+use super::scatter::Scatter;
+use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
+use ir::{Mems, PassError};
+use prim::{BinOp, CmpOp, ConvOp, PrimType};
+
+/// Points of a block; half as many where values are wide.
+const BLOCK: u32 = 16;
+/// Bytes of the widest values that go in whole blocks.
+const NARROW: u64 = 4;
+/// What is added to counts is no more than this: so no place wraps around.
+const MOST_ADDED: i64 = 1 << 31;
+
+/// What a scan that filters does.
+pub(crate) struct Filter {
+    /// Which of the mapped results is the flag.
+    flag: usize,
+    /// Which are the values.
+    values: Vec<usize>,
+    /// What is added to the count, the own flag included, for the place.
+    added: i64,
+}
+
+/// The filter that a scan and its scatter are, if they are one.
+pub(crate) fn filter(scan: &Scan<'_>) -> Option<Filter> {
+    let [operator] = scan.operators else {
+        return None;
+    };
+    let counts =
+        scan.types == [PrimType::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
+    let body = scan.space.body;
+    let (counted, mapped) = body.result.split_first()?;
+    let Some(BasicOp::Convert {
+        op: ConvOp::BToI,
+        arg: flag,
+        ..
+    }) = definition(body, *counted)
+    else {
+        return None;
+    };
+    let post = scan.post?;
+    let (count, params) = post.params.split_first()?;
+    let among = |atom: &Atom| {
+        let name = atom.var()?;
+        params.iter().position(|param| param.name == name)
+    };
+    let Exp::Basic(BasicOp::UpdateAcc { index, values, .. }) = &post.body.stms.last()?.exp else {
+        return None;
+    };
+    let BasicOp::Select {
+        cond,
+        if_true,
+        if_false: Atom::Const(outside),
+        ..
+    } = definition(&post.body, *index.first()?)?
+    else {
+        return None;
+    };
+    let added = match definition(&post.body, *if_true) {
+        None if if_true.var() == Some(count.name) => 0,
+        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more)))
+            if x.var() == Some(count.name) =>
+        {
+            more.as_i64()?
+        }
+        _ => return None,
+    };
+    let flag_at = among(cond)?;
+    let holds = counts
+        && mapped.get(flag_at) == Some(flag)
+        && outside.as_i64()? < 0
+        && added.abs() <= MOST_ADDED;
+    let values = values.iter().map(among).collect::<Option<_>>()?;
+    holds.then_some(Filter {
+        flag: flag_at,
+        values,
+        added,
+    })
+}
+
+/// Whether an operator adds its operands.
+fn adds(op: &Lambda<Mems>) -> bool {
+    let ([x, y], [result]) = (op.params.as_slice(), op.body.result.as_slice()) else {
+        return false;
+    };
+    let operands = [x.name.into(), y.name.into()];
+    match definition(&op.body, *result) {
+        Some(BasicOp::Binary(BinOp::Add, _, a, b)) => [*a, *b] == operands || [*b, *a] == operands,
+        _ => false,
+    }
+}
+
+/// The operation that defines an operand in a body.
+fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
+    let name: Name = atom.var()?;
+    body.stms.iter().find_map(|stm| match &stm.exp {
+        Exp::Basic(op) if stm.pat.iter().any(|param| param.name == name) => Some(op),
+        _ => None,
+    })
+}
+
+impl Gen<'_, '_> {
+    /// The points `lo..hi` of a scan that filters, after so many that were kept.
+    pub(crate) fn filter_blocks(
+        &mut self,
+        scan: &Scan<'_>,
+        filter: &Filter,
+        scatter: &Scatter,
+        accs: &[Var],
+        (lo, hi): (Expr, Expr),
+    ) -> Result<(), PassError> {
+        let &[acc] = accs else {
+            return Err(PassError::bug("a filter counts one thing"));
+        };
+        let elems = &scatter.types[1..];
+        let narrow = elems.iter().all(|elem| elem.size() <= NARROW);
+        let lanes = if narrow { BLOCK } else { BLOCK / 2 };
+        let width = i64::from(lanes);
+        let flags = self.lane_arrays("flags", &[PrimType::Bool], width);
+        let values = self.lane_arrays("values", elems, width);
+        let blocks = div(sub(hi.clone(), lo.clone()), Expr::i64(width));
+        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        self.for_seq("block", Expr::i64(0), blocks.clone(), false, |g, block| {
+            let first = add(lo.clone(), mul(Expr::Var(block), Expr::i64(width)));
+            let first = g.name_value(first, PrimType::I64, "first");
+            g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
+                g.at_point(scan.space, add(first, Expr::Var(w)));
+                g.point(scan.space.body, |g, results| {
+                    let mapped = &results[scan.types.len()..];
+                    let flag = g.values(&[mapped[filter.flag]], &[PrimType::Bool])?;
+                    g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
+                    let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();
+                    let loaded = g.values(&atoms, elems)?;
+                    g.store_all(&values, elems, Expr::Var(w), &loaded);
+                    Ok(())
+                })
+            })?;
+            g.compressed(filter, scatter, acc, (flags[0], &values), lanes)
+        })?;
+        let rest = self.name_value(
+            add(lo, mul(blocks, Expr::i64(width))),
+            PrimType::I64,
+            "rest",
+        );
+        self.scan_points(scan, accs, rest, hi)
+    }
+
+    /// Writes what is flagged of a block, and counts it.
+    fn compressed(
+        &mut self,
+        filter: &Filter,
+        scatter: &Scatter,
+        acc: Var,
+        (flags, values): (Var, &[Var]),
+        lanes: u32,
+    ) -> Result<(), PassError> {
+        let width = i64::from(lanes);
+        let size = self.dim(scatter.size)?;
+        let flagged = self.frame_vector(flags, PrimType::Bool, (lanes, 0), "flagged");
+        let kept = Expr::Count(Box::new(flagged.clone()));
+        let kept = self.name_value(kept, PrimType::I64, "kept");
+        let first = add(Expr::Var(acc), Expr::i64(filter.added + 1));
+        let first = self.name_value(first, PrimType::I64, "first");
+        let end = self.name_value(add(first.clone(), kept.clone()), PrimType::I64, "end");
+        let together = self.collect(|g| {
+            let there = compare(
+                CmpOp::SLt,
+                Expr::Lanes(PrimType::I64, lanes),
+                Expr::Splat(lanes, Box::new(kept.clone())),
+            );
+            let mask = g.value(VarType::Vector(PrimType::Bool, lanes), "there");
+            g.emit(Stmt::Set(mask, there));
+            for (((block, lmad), &elem), &array) in scatter.arrays().zip(values) {
+                let to = g.element(elem, *block, lmad, Vec::new())?;
+                let vector = g.frame_vector(array, elem, (lanes, 0), "values");
+                g.emit(Stmt::StoreLanes {
+                    to: LaneAccess {
+                        buffer: to.buffer,
+                        elem,
+                        lanes,
+                        at: LanePositions::Unit(add(to.offset, first.clone())),
+                    },
+                    value: Expr::Pack(Box::new(vector), Box::new(flagged.clone())),
+                    mask: Some(Expr::Var(mask)),
+                });
+            }
+            g.emit(Stmt::Set(acc, add(Expr::Var(acc), kept)));
+            Ok(())
+        })?;
+        let one_by_one = self.collect(|g| {
+            g.for_seq("w", Expr::i64(0), Expr::i64(width), false, |g, w| {
+                let flag = g.load_all(&[flags], &[PrimType::Bool], Expr::Var(w), "flag");
+                let elems = &scatter.types[1..];
+                let loaded = g.load_all(values, elems, Expr::Var(w), "x");
+                let stored = g.collect(|g| {
+                    g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
+                    let place = add(Expr::Var(acc), Expr::i64(filter.added));
+                    let place = g.name_value(place, PrimType::I64, "place");
+                    let inside = compare(CmpOp::ULt, place.clone(), size.clone());
+                    let mut stores = Vec::with_capacity(loaded.len());
+                    for (((block, lmad), &elem), &value) in scatter.arrays().zip(&loaded) {
+                        let to = g.element(elem, *block, lmad, vec![place.clone()])?;
+                        stores.push(Stmt::Store(to, Expr::Var(value)));
+                    }
+                    g.emit(Stmt::If(inside, stores, Vec::new()));
+                    Ok(())
+                })?;
+                g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));
+                Ok(())
+            })
+        })?;
+        let starts = compare(CmpOp::SLe, Expr::i64(0), first);
+        let fits = and(starts, compare(CmpOp::SLe, end, size));
+        self.emit(Stmt::If(fits, together, one_by_one));
+        Ok(())
+    }
+}
