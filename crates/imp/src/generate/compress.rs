@@ -16,8 +16,8 @@
 use super::expr::{add, and, compare, div, mul, sub};
 use super::function::Gen;
 use super::scan::Scan;
-use super::scatter::Scatter;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use super::scatter::{Packed, Scatter};
+use crate::syntax::{Expr, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
 use ir::{Mems, PassError};
@@ -189,20 +189,14 @@ impl Gen<'_, '_> {
             );
             let mask = g.value(VarType::Vector(PrimType::Bool, lanes), "there");
             g.emit(Stmt::Set(mask, there));
-            for (((block, lmad), &elem), &array) in scatter.arrays().zip(values) {
-                let to = g.element(elem, *block, lmad, Vec::new())?;
-                let vector = g.frame_vector(array, elem, (lanes, 0), "values");
-                g.emit(Stmt::StoreLanes {
-                    to: LaneAccess {
-                        buffer: to.buffer,
-                        elem,
-                        lanes,
-                        at: LanePositions::Unit(add(to.offset, first.clone())),
-                    },
-                    value: Expr::Pack(Box::new(vector), Box::new(flagged.clone())),
-                    mask: Some(Expr::Var(mask)),
-                });
-            }
+            let block = Packed {
+                lanes,
+                start: 0,
+                first: first.clone(),
+                chosen: flagged.clone(),
+                there: Expr::Var(mask),
+            };
+            g.store_packed(scatter, values, &block)?;
             g.emit(Stmt::Set(acc, add(Expr::Var(acc), kept)));
             Ok(())
         })?;
@@ -215,14 +209,7 @@ impl Gen<'_, '_> {
                     g.emit(Stmt::Set(acc, add(Expr::Var(acc), Expr::i64(1))));
                     let place = add(Expr::Var(acc), Expr::i64(filter.added));
                     let place = g.name_value(place, PrimType::I64, "place");
-                    let inside = compare(CmpOp::ULt, place.clone(), size.clone());
-                    let mut stores = Vec::with_capacity(loaded.len());
-                    for (((block, lmad), &elem), &value) in scatter.arrays().zip(&loaded) {
-                        let to = g.element(elem, *block, lmad, vec![place.clone()])?;
-                        stores.push(Stmt::Store(to, Expr::Var(value)));
-                    }
-                    g.emit(Stmt::If(inside, stores, Vec::new()));
-                    Ok(())
+                    g.scatter_at(scatter, place, &loaded)
                 })?;
                 g.emit(Stmt::If(Expr::Var(flag[0]), stored, Vec::new()));
                 Ok(())

@@ -19,7 +19,7 @@ use super::compress::{Filter, filter};
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
 use super::function::Gen;
-use super::reduce::{div_up, operator_types};
+use super::reduce::div_up;
 use super::scatter::{BLOCK, Scatter};
 use super::segops::{Space, independent};
 use crate::syntax::{Expr, Stmt, Var};
@@ -119,35 +119,29 @@ impl Gen<'_, '_> {
         Ok(apart.then_some(blocks))
     }
 
-    pub(crate) fn seg_scan(
-        &mut self,
-        pat: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        post: Option<&Lambda<Mems>>,
-    ) -> Result<(), PassError> {
-        let types = operator_types(operators)?;
-        let scan = Scan {
+    /// A scan by tasks.
+    pub(crate) fn seg_scan(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
+        let Scan {
             pat,
             space,
             operators,
-            types: &types,
+            types,
             post,
-        };
+        } = *scan;
         let total = Fold {
             mapped: &[],
             space,
             operators,
-            types: &types,
+            types,
         };
-        let blocks = self.in_blocks(&scan)?;
+        let blocks = self.in_blocks(scan)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let totals = self.partials("total", &types, &chunks, decomp.max_chunks);
-        let carry = self.neutral(operators, &types)?;
+        let totals = self.partials("total", types, &chunks, decomp.max_chunks);
+        let carry = self.neutral(operators, types)?;
         let groups = div_up(chunks.clone(), GROUP);
         let groups = self.name_value(groups, PrimType::I64, "groups");
         let cost = self.cost(space)?;
@@ -176,13 +170,13 @@ impl Gen<'_, '_> {
                         let (n, step) = (n.clone(), step.clone());
                         let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
                         let accs = g.fold(&total, lo, hi)?;
-                        g.store_all(&totals, &types, chunk, &accs);
+                        g.store_all(&totals, types, chunk, &accs);
                         Ok(())
                     },
                 )?;
                 g.for_seq("c", first.clone(), last, false, |g, c| {
-                    let values = g.load_all(&totals, &types, Expr::Var(c), "total");
-                    g.store_all(&totals, &types, Expr::Var(c), &carry);
+                    let values = g.load_all(&totals, types, Expr::Var(c), "total");
+                    g.store_all(&totals, types, Expr::Var(c), &carry);
                     // The second chunk starts from the first one's total as it is.
                     let start = g.collect(|g| {
                         for (&carry, &value) in carry.iter().zip(&values) {
@@ -197,7 +191,7 @@ impl Gen<'_, '_> {
                 })
             })?;
             let single = g.collect(|g| {
-                g.store_all(&totals, &types, Expr::i64(0), &carry);
+                g.store_all(&totals, types, Expr::i64(0), &carry);
                 Ok(())
             })?;
             let is_several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
@@ -206,8 +200,8 @@ impl Gen<'_, '_> {
             g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
-                let accs = g.load_all(&totals, &types, chunk, "acc");
-                g.scan_chunk(&scan, blocks.as_ref(), &accs, lo, hi)
+                let accs = g.load_all(&totals, types, chunk, "acc");
+                g.scan_chunk(scan, blocks.as_ref(), &accs, lo, hi)
             })
         })?;
         self.release_partials(&totals);
@@ -223,25 +217,11 @@ impl Gen<'_, '_> {
     }
 
     /// A scan that is one worker's: a single chunk, here.
-    pub(crate) fn seg_scan_here(
-        &mut self,
-        pat: &[Param<Mems>],
-        space: &Space<'_>,
-        operators: &[Operator<Mems>],
-        post: Option<&Lambda<Mems>>,
-    ) -> Result<(), PassError> {
-        let types = operator_types(operators)?;
-        let scan = Scan {
-            pat,
-            space,
-            operators,
-            types: &types,
-            post,
-        };
-        let blocks = self.in_blocks(&scan)?;
-        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        let accs = self.neutral(operators, &types)?;
-        self.scan_chunk(&scan, blocks.as_ref(), &accs, Expr::i64(0), n)
+    pub(crate) fn seg_scan_here(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
+        let blocks = self.in_blocks(scan)?;
+        let n = self.name_value(scan.space.width.clone(), PrimType::I64, "n");
+        let accs = self.neutral(scan.operators, scan.types)?;
+        self.scan_chunk(scan, blocks.as_ref(), &accs, Expr::i64(0), n)
     }
 
     /// The points `lo..hi`, scanned from `accs` on.

@@ -57,6 +57,20 @@ impl Scatter {
     }
 }
 
+/// How a block of values is packed.
+pub(crate) struct Packed {
+    /// Points of the block.
+    pub(crate) lanes: u32,
+    /// Where it begins in the frame.
+    pub(crate) start: i64,
+    /// The place of the first one that is chosen.
+    pub(crate) first: Expr,
+    /// Which are chosen.
+    pub(crate) chosen: Expr,
+    /// As many lanes, from the first on.
+    pub(crate) there: Expr,
+}
+
 impl Gen<'_, '_> {
     /// The scatter that a map is, if it is one whose body is cheap.
     pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
@@ -208,36 +222,61 @@ impl Gen<'_, '_> {
             let end = Expr::i64(start + i64::from(BLOCK));
             g.for_seq("w", Expr::i64(start), end, false, |g, w| {
                 let loaded = g.load_all(arrays, &scatter.types, Expr::Var(w), "x");
-                let place = Expr::Var(loaded[0]);
-                let inside = compare(CmpOp::ULt, place.clone(), size);
-                let mut stores = Vec::with_capacity(scatter.places.len());
-                for (((block, lmad), &elem), &value) in scatter.arrays().zip(&loaded[1..]) {
-                    let to = g.element(elem, *block, lmad, vec![place.clone()])?;
-                    stores.push(Stmt::Store(to, Expr::Var(value)));
-                }
-                g.emit(Stmt::If(inside, stores, Vec::new()));
-                Ok(())
+                g.scatter_at(scatter, Expr::Var(loaded[0]), &loaded[1..])
             })
         })?;
         one_by_one.extend(otherwise);
-        let together = self.collect(|g| {
-            for (((block, lmad), &elem), &array) in scatter.arrays().zip(&arrays[1..]) {
-                let to = g.element(elem, *block, lmad, Vec::new())?;
-                let values = g.frame_vector(array, elem, (BLOCK, start), "values");
-                g.emit(Stmt::StoreLanes {
-                    to: LaneAccess {
-                        buffer: to.buffer,
-                        elem,
-                        lanes: BLOCK,
-                        at: LanePositions::Unit(add(to.offset, first.clone())),
-                    },
-                    value: pack(values),
-                    mask: Some(there.clone()),
-                });
-            }
-            Ok(())
-        })?;
+        let block = Packed {
+            lanes: BLOCK,
+            start,
+            first,
+            chosen: inside,
+            there,
+        };
+        let together = self.collect(|g| g.store_packed(scatter, &arrays[1..], &block))?;
         self.emit(Stmt::If(apart, one_by_one, together));
+        Ok(())
+    }
+
+    /// Stores values at a place, if that is inside of the arrays.
+    pub(crate) fn scatter_at(
+        &mut self,
+        scatter: &Scatter,
+        place: Expr,
+        values: &[Var],
+    ) -> Result<(), PassError> {
+        let size = self.dim(scatter.size)?;
+        let inside = compare(CmpOp::ULt, place.clone(), size);
+        let mut stores = Vec::with_capacity(values.len());
+        for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
+            let to = self.element(elem, *block, lmad, vec![place.clone()])?;
+            stores.push(Stmt::Store(to, Expr::Var(value)));
+        }
+        self.emit(Stmt::If(inside, stores, Vec::new()));
+        Ok(())
+    }
+
+    /// Stores what is chosen of a block of values that lie in the frame.
+    pub(crate) fn store_packed(
+        &mut self,
+        scatter: &Scatter,
+        values: &[Var],
+        block: &Packed,
+    ) -> Result<(), PassError> {
+        for (((to, lmad), &elem), &array) in scatter.arrays().zip(values) {
+            let to = self.element(elem, *to, lmad, Vec::new())?;
+            let vector = self.frame_vector(array, elem, (block.lanes, block.start), "values");
+            self.emit(Stmt::StoreLanes {
+                to: LaneAccess {
+                    buffer: to.buffer,
+                    elem,
+                    lanes: block.lanes,
+                    at: LanePositions::Unit(add(to.offset, block.first.clone())),
+                },
+                value: Expr::Pack(Box::new(vector), Box::new(block.chosen.clone())),
+                mask: Some(block.there.clone()),
+            });
+        }
         Ok(())
     }
 

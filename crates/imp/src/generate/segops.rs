@@ -10,6 +10,8 @@
 
 use super::expr::{add, div, max, mul};
 use super::function::Gen;
+use super::reduce::operator_types;
+use super::scan::Scan;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
@@ -81,15 +83,26 @@ impl Gen<'_, '_> {
         }
         match kind {
             SegKind::Red(operators) if level == 0 => self.seg_red_here(pat, &space, operators),
-            SegKind::Scan(operators, post) if level == 0 => {
-                self.seg_scan_here(pat, &space, operators, post.as_ref())
+            SegKind::Scan(operators, post) => {
+                let types = operator_types(operators)?;
+                let scan = Scan {
+                    pat,
+                    space: &space,
+                    operators,
+                    types: &types,
+                    post: post.as_ref(),
+                };
+                if level == 0 {
+                    self.seg_scan_here(&scan)
+                } else {
+                    self.seg_scan(&scan)
+                }
             }
             _ if level == 0 => Err(PassError::bug(
                 "lanes of one worker share reductions and scans only",
             )),
             SegKind::Map => self.seg_map(pat, &space),
             SegKind::Red(operators) => self.seg_red(pat, &space, operators),
-            SegKind::Scan(operators, post) => self.seg_scan(pat, &space, operators, post.as_ref()),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
         }
     }
