@@ -98,3 +98,16 @@ def gaps(n, room):
             if 0 <= place < room:
                 out[place] = i + 3
     return weighed(one), weighed(other)
+
+
+@oracle(HERE, "i64", "i64")
+def digits(n, shift):
+    xs = [i * i % 1009 for i in range(n)]
+    counts = [sum(1 for x in xs if (x >> shift) & 3 == k) for k in range(3)]
+    ordered = sorted(xs, key=lambda x: (x >> shift) & 3)
+    return weighed(ordered), sum(k * w for k, w in zip(counts, [3, 5, 7]))
+
+
+@oracle(HERE, "[]i64", "i64")
+def shares(ks):
+    return [i + 1 for i, k in enumerate(ks) for _ in range(k)], sum(ks)

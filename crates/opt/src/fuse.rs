@@ -20,6 +20,9 @@
 //!
 //! A map or scan that only a combinator inside a `withacc` reads moves in there
 //! first.
+//! Where the last element of such a scan is read too, [`totals`] has a reduction
+//! give it.
+//!
 //! Bodies are visited innermost first, statements in order, so that a chain of
 //! any length fuses in one walk; what lies in the lambdas of both fuses in the
 //! next. Maps that could go to a reduction before them, which maps out what they
@@ -29,6 +32,7 @@
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
 mod merge;
+mod totals;
 
 use crate::alias::Aliases;
 use crate::passes::{Context, Signatures};
@@ -52,7 +56,9 @@ pub(crate) fn fuse(
 ) -> Result<Function<Soacs>, PassError> {
     let mut beside = false;
     for _ in 0..MAX_ROUNDS {
-        if walk(&mut function, signatures, context, beside) {
+        if walk(&mut function, signatures, context, beside)
+            || totals::totals(&mut function, &mut context.fuel)
+        {
             function = simplify::simplify(function, signatures, context)?;
         } else if beside {
             break;
@@ -83,6 +89,7 @@ fn walk(
         aliases,
         signatures,
         consumed: Vec::new(),
+        made: FxHashSet::default(),
         fuel: &mut context.fuel,
         beside,
         fused: false,
@@ -111,6 +118,8 @@ struct Fuser<'a> {
     signatures: &'a Signatures,
     /// The classes consumed up to here.
     consumed: Vec<usize>,
+    /// Arrays that were made anew.
+    made: FxHashSet<Name>,
     fuel: &'a mut Fuel,
     /// Whether maps go to reductions over the same arrays.
     beside: bool,
@@ -151,6 +160,9 @@ impl Fuser<'_> {
                     stm = self.merge(producer, stm);
                     self.fused = true;
                 }
+                if makes(&stm.exp) {
+                    self.made.extend(stm.pat.iter().map(|param| param.name));
+                }
                 if matches!(stm.exp, Exp::Op(Soac::Screma { .. })) {
                     for param in &stm.pat {
                         producers.insert(param.name, placed.len());
@@ -172,11 +184,9 @@ impl Fuser<'_> {
     fn consume(&mut self, exp: &Exp<Soacs>) {
         let mut names: Vec<Name> = Vec::new();
         match exp {
-            Exp::Basic(
-                BasicOp::Update { array, .. }
-                | BasicOp::FlatUpdate { array, .. }
-                | BasicOp::UpdateAcc { acc: array, .. },
-            ) => {
+            // An accumulator's arrays were consumed by its `withacc`: nothing beside
+            // it denotes them.
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
                 names.push(*array);
             }
             Exp::Basic(_) | Exp::If { .. } => {}
@@ -301,9 +311,11 @@ impl Fuser<'_> {
         let Exp::Op(Soac::WithAcc { inputs, lambda }) = &mut stm.exp else {
             return;
         };
+        // An array that was made here for the `withacc` alone has no other names.
         let dests: Vec<Name> = inputs
             .iter()
             .flat_map(|input| input.arrays.iter().copied())
+            .filter(|dest| self.uses[dest.index()] != 1 || !self.made.contains(dest))
             .collect();
         let mut moved: Vec<(usize, usize)> = Vec::new();
         for (at, inner) in lambda.body.stms.iter().enumerate() {
@@ -340,6 +352,14 @@ impl Fuser<'_> {
             }
         }
     }
+}
+
+/// Whether an expression makes a new array.
+fn makes(exp: &Exp<Soacs>) -> bool {
+    matches!(
+        exp,
+        Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_))
+    )
 }
 
 /// Takes a statement's uses back: it will be visited again elsewhere.

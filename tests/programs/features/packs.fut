@@ -302,3 +302,42 @@ entry gaps (n: i64) (room: i64) : (i64, i64) =
   let wide = scan (+) 0i32 (map (\i -> i32.i64 (i % 3 / 2)) (iota n))
   in ( weighed (scatter (replicate room 1) at (map (+ 3) (iota n)))
      , weighed (scatter (replicate room 1) (map2 (\i w -> i + i64.i32 w) (iota n) wide) (map (+ 3) (iota n))))
+
+-- A step of a sort by two bits: four counts at once, their last ones read too.
+-- ==
+-- entry: digits
+-- input { 0i64 0i64 }
+-- output { 0i64 0i64 }
+-- input { 9i64 0i64 }
+-- output { 1230i64 35i64 }
+-- input { 5000i64 2i64 }
+-- output { 6318240158i64 18680i64 }
+entry digits (n: i64) (shift: i64) : (i64, i64) =
+  let xs = map (\i -> i32.i64 (i * i % 1009)) (iota n)
+  let digit x = (x >> i32.i64 shift) & 3
+  let add (a, b, c, d) (e, f, g, h) : (i64, i64, i64, i64) = (a + e, b + f, c + g, d + h)
+  let counts = scan add (0, 0, 0, 0)
+                    (map (\x -> let k = digit x
+                                in (i64.bool (k == 0), i64.bool (k == 1), i64.bool (k == 2), i64.bool (k == 3)))
+                         xs)
+  let (na, nb, nc, _) = if n == 0 then (0, 0, 0, 0) else last counts
+  let place x (a, b, c, d) =
+    let k = digit x
+    in if k == 0 then a - 1 else if k == 1 then na + b - 1
+       else if k == 2 then na + nb + c - 1 else na + nb + nc + d - 1
+  let ys = scatter (replicate n 0) (map2 place xs counts) xs
+  in (weighed (map i64.i32 ys), na * 3 + nb * 5 + nc * 7)
+
+-- The last of a scan beside others of it.
+-- ==
+-- entry: shares
+-- input { [3i64, 0i64, 2i64] }
+-- output { [1i64, 1i64, 1i64, 3i64, 3i64] 5i64 }
+-- input { empty([0]i64) }
+-- output { empty([0]i64) 0i64 }
+entry shares [n] (ks: [n]i64) : ([]i64, i64) =
+  let ends = scan (+) 0 ks
+  let m = if n == 0 then 0 else ends[n - 1]
+  let starts = map2 (-) ends ks
+  let marks = scatter (replicate m 0) (map2 (\k s -> if k > 0 then s else -1) ks starts) (map (+ 1) (iota n))
+  in (scan i64.max 0 marks, m)
