@@ -13,7 +13,8 @@
 //!
 //! A group is small enough to stay in the outer caches between its two passes.
 //! The grouping changes no result, only the chunks do. Where the decomposition
-//! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix)).
+//! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix), and
+//! [`compress`](super::compress) for filters).
 
 use super::compress::{Filter, filter};
 use super::expr::{add, compare, div, max, min, mul, sub};
