@@ -234,3 +234,41 @@ def grid(n, h, w):
         [[float(x) for x in row] for row in total],
         [[math.exp(math.fsum(x)) for x in row] for row in logs],
     )
+
+
+def steps(x):
+    k = 0
+    while x > 1 and k < 60:
+        x = x // 2 if x % 2 == 0 else 3 * x + 1
+        k += 1
+    return k
+
+
+@oracle(SCANS, "i64", "i32", "i32", "i64")
+def branching(n):
+    xs = [i * 7919 % 1013 - 300 for i in range(n)]
+    first = sum(x * 3 if x > 400 else -1 if x < 0 else 10 for x in xs)
+    most = max([steps(x) for x in xs], default=-(2**31))
+    third = sum(sum(i * x for i in range(x % 5)) for x in xs)
+    total, sums = 0, 0
+    for x in xs:
+        total += steps(x)
+        sums += total
+    return first, most, (third + 2**31) % 2**32 - 2**31, sums
+
+
+@oracle(SCANS, "[]i32", "[]i32", "[]i32", "[]i32", "[]u32", "[]i8")
+def halves(xs):
+    def toward_zero(x):
+        return -(-x // 8) if x < 0 else x // 8
+
+    wide = [x % 2**32 for x in xs]
+    narrow = [(x + 128) % 256 - 128 for x in xs]
+    return (
+        [x // 8 for x in xs],
+        [x % 8 for x in xs],
+        [toward_zero(x) for x in xs],
+        [x - 8 * toward_zero(x) for x in xs],
+        [x // 2**31 + x % 16 for x in wide],
+        [x // 64 for x in narrow],
+    )

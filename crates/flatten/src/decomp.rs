@@ -40,7 +40,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
             if exact(operators) || in_step {
                 cost /= LANES;
             }
-            (width, streams) = accumulators(operators, in_step);
+            (width, streams) = accumulators(body, operators, in_step);
             if streams > 1 {
                 depth = block(operators);
             }
@@ -53,7 +53,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
             }
             let scalar = scalar(body) && post.as_ref().is_none_or(|post| scalar(&post.body));
             if in_step(operators) && (exact(operators) || scalar) {
-                (width, streams) = accumulators(operators, true);
+                (width, streams) = accumulators(body, operators, true);
                 depth = block(operators);
             }
         }
@@ -76,10 +76,10 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
 /// The decomposition of a reduction inside a segop that the lanes of one worker
 /// share, if they can and LLVM does not make vectors of its loop without help.
 pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
-    if operators.is_empty() || plain(operators) || !in_step(operators) || !scalar(body) {
+    if operators.is_empty() || plain(body, operators) || !in_step(operators) || !scalar(body) {
         return None;
     }
-    let (width, streams) = accumulators(operators, true);
+    let (width, streams) = accumulators(body, operators, true);
     let depth = if streams > 1 { block(operators) } else { 1 };
     Some(Decomp {
         width,
@@ -118,9 +118,10 @@ fn exact(operators: &[Operator<Segs>]) -> bool {
 }
 
 /// A single exact operator that the code generator knows becomes vector code
-/// without help.
-fn plain<L: Level>(operators: &[Operator<L>]) -> bool {
+/// without help, over points without branches and loops.
+fn plain<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
+        && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
 /// Whether operators work on scalars alone, by plain steps: then they can run for
@@ -159,8 +160,8 @@ fn widest<L: Level>(operators: &[Operator<L>]) -> u64 {
 
 /// Accumulators that points go to in turn, and stretches that are folded in step:
 /// these cost transpositions, but keep the order.
-fn accumulators<L: Level>(operators: &[Operator<L>], in_step: bool) -> (u32, u32) {
-    if plain(operators) {
+fn accumulators<L: Level>(body: &Body<L>, operators: &[Operator<L>], in_step: bool) -> (u32, u32) {
+    if plain(body, operators) {
         (1, 1)
     } else if operators.iter().all(|op| op.comm) {
         ((ACCUMULATOR_BYTES / widest(operators)) as u32, 1)

@@ -143,3 +143,34 @@ entry rows_behind [n] (m: i64) (xs: [n]i32) : [n]i32 =
   let (as, rows) =
     unzip (map (\x -> (x, loop row = replicate m x for i < m do row with [i] = row[i] * i32.i64 (i + 2))) xs)
   in map2 (\a row -> a + row[0] - row[1]) (scan (+) 0 as) rows
+
+-- Sums and extremes of integers over points that branch, loop, and divide.
+def steps (x: i32) : i32 =
+  (loop (y, k) = (x, 0) while y > 1 && k < 60 do
+     if y % 2 == 0 then (y / 2, k + 1) else (3 * y + 1, k + 1)).1
+
+-- ==
+-- entry: branching
+-- input { 0i64 }
+-- output { 0i64 -2147483648i32 0i32 0i64 }
+-- input { 31i64 }
+-- output { 18230i64 60i32 15966i32 12910i64 }
+-- input { 1000i64 }
+-- output { 519743i64 60i32 417905i32 13998144i64 }
+entry branching (n: i64) : (i64, i32, i32, i64) =
+  let xs = map (\i -> i32.i64 (i * 7919 % 1013 - 300)) (iota n)
+  in ( i64.sum (map (\x -> if x > 400 then i64.i32 x * 3 else if x < 0 then -1 else 10) xs)
+     , i32.maximum (map steps xs)
+     , i32.sum (map (\x -> loop y = 0 for i < x % 5 do y + i * x) xs)
+     , i64.sum (scan (+) 0 (map (\x -> i64.i32 (steps x)) xs)) )
+
+-- Quotients and remainders by powers of two, rounded down and toward zero.
+-- ==
+-- entry: halves
+-- input { [0, 1, -1, 7, 8, -8, -9, 2147483647, -2147483648] }
+-- output { [0i32, 0i32, -1i32, 0i32, 1i32, -1i32, -2i32, 268435455i32, -268435456i32] [0i32, 1i32, 7i32, 7i32, 0i32, 0i32, 7i32, 7i32, 0i32] [0i32, 0i32, 0i32, 0i32, 1i32, -1i32, -1i32, 268435455i32, -268435456i32] [0i32, 1i32, -1i32, 7i32, 0i32, 0i32, -1i32, 7i32, 0i32] [0u32, 1u32, 16u32, 7u32, 8u32, 9u32, 8u32, 15u32, 1u32] [0i8, 0i8, -1i8, 0i8, 0i8, -1i8, -1i8, -1i8, 0i8] }
+entry halves [n] (xs: [n]i32) : ([n]i32, [n]i32, [n]i32, [n]i32, [n]u32, [n]i8) =
+  let wide x = u32.i32 x
+  in ( map (/ 8) xs, map (% 8) xs, map (\x -> x // 8) xs, map (\x -> x %% 8) xs
+     , map (\x -> wide x / 2147483648 + wide x % 16) xs
+     , map (\x -> i8.i32 x / 64 + i8.i32 x % 1) xs )

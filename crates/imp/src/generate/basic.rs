@@ -54,7 +54,10 @@ impl Gen<'_, '_> {
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
             BasicOp::Unary(op, ty, x) => Expr::Unary(*op, *ty, boxed(x)?),
-            BasicOp::Binary(op, ty, x, y) => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::Binary(op, ty, x, y) => match by_bits(*op, *ty, *y) {
+                Some((op, y)) => Expr::Binary(op, *ty, boxed(x)?, Box::new(Expr::Const(y))),
+                None => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
+            },
             BasicOp::Compare(op, ty, x, y) => Expr::Compare(*op, *ty, boxed(x)?, boxed(y)?),
             BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
             BasicOp::Select {
@@ -443,4 +446,21 @@ impl Gen<'_, '_> {
 
 fn no_variable() -> PassError {
     PassError::bug("a value of an unexpected type")
+}
+
+/// The operation on bits, and its second operand, that is the same as a division
+/// by this one, or the remainder: vectors have no divisions of integers. (Quotients
+/// are rounded down, so negative numbers need nothing else.)
+fn by_bits(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
+    let Atom::Const(divisor) = divisor else {
+        return None;
+    };
+    let divisor = divisor.as_i64().filter(|n| *n > 0 && n.count_ones() == 1)?;
+    let shift = Scalar::int(ty, i64::from(divisor.trailing_zeros()));
+    match op {
+        BinOp::SDiv => Some((BinOp::AShr, shift)),
+        BinOp::UDiv => Some((BinOp::LShr, shift)),
+        BinOp::SMod | BinOp::UMod => Some((BinOp::And, Scalar::int(ty, divisor - 1))),
+        _ => None,
+    }
 }
