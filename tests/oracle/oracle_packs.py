@@ -111,3 +111,8 @@ def digits(n, shift):
 @oracle(HERE, "[]i64", "i64")
 def shares(ks):
     return [i + 1 for i, k in enumerate(ks) for _ in range(k)], sum(ks)
+
+
+@oracle(HERE, "i64")
+def far(n, k):
+    return put(n, k, n, -(2**63), lambda i: i + 3)

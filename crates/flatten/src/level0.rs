@@ -24,8 +24,7 @@ use crate::functions::Place;
 use crate::parallel;
 use crate::sequential::{Screma, screma_loop};
 use ir::seg::{Decomp, SegKind, SegOp};
-use ir::soac::Operator;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{PassError, Segs, Soacs};
@@ -109,17 +108,10 @@ fn least(decomp: Decomp) -> i64 {
 }
 
 fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
-    let mut lambda =
-        |lambda: &Lambda<Soacs>| refresh_lambda(lambda, ctx.names(), &mut Substitution::default());
-    let mut copies = |operators: &[Operator<Soacs>]| {
-        let copy = |Operator { op, neutral, comm }: &Operator<Soacs>| Operator {
-            op: lambda(op),
-            neutral: neutral.clone(),
-            comm: *comm,
-        };
-        operators.iter().map(copy).collect()
-    };
-    let (scans, reduces) = (copies(&s.scans), copies(&s.reduces));
+    let names = ctx.names();
+    let scans = s.scans.iter().map(|op| op.refreshed(names)).collect();
+    let reduces = s.reduces.iter().map(|op| op.refreshed(names)).collect();
+    let mut lambda = |it| refresh_lambda(it, names, &mut Substitution::default());
     Screma {
         width: s.width,
         inputs: s.inputs.clone(),

@@ -5,9 +5,10 @@
 //! of accumulator type is passed to (taken from) every iteration as it is: it
 //! has no outer dimension.
 
-use crate::name::Name;
+use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, Lambda, Level};
 use crate::types::{Dim, Shape};
+use crate::walk::{Substitution, refresh_lambda};
 
 /// The level whose operations are second-order array combinators.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +30,18 @@ pub struct Operator<L: Level> {
     pub neutral: Vec<Atom>,
     /// Whether the operator commutes.
     pub comm: bool,
+}
+
+impl<L: Level> Operator<L> {
+    /// A copy whose lambda binds fresh names.
+    #[must_use]
+    pub fn refreshed(&self, names: &mut NameTable) -> Self {
+        Self {
+            op: refresh_lambda(&self.op, names, &mut Substitution::default()),
+            neutral: self.neutral.clone(),
+            comm: self.comm,
+        }
+    }
 }
 
 /// One histogram of a [`Soac::Hist`].

@@ -79,8 +79,7 @@ fn walk(
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
-    let mut uses = Uses(vec![0; function.names.len()]);
-    Visit::<Soacs>::body(&mut uses, &function.body);
+    let uses = Uses::of(function);
     let mut fuser = Fuser {
         seen: vec![0; uses.0.len()],
         uses: uses.0,
@@ -100,6 +99,14 @@ fn walk(
 
 /// How often each name is used.
 struct Uses(Vec<u32>);
+
+impl Uses {
+    fn of(function: &Function<Soacs>) -> Self {
+        let mut uses = Self(vec![0; function.names.len()]);
+        Visit::<Soacs>::body(&mut uses, &function.body);
+        uses
+    }
+}
 
 impl Visit<Soacs> for Uses {
     fn name(&mut self, name: &Name) {

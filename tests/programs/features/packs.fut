@@ -341,3 +341,12 @@ entry shares [n] (ks: [n]i64) : ([]i64, i64) =
   let starts = map2 (-) ends ks
   let marks = scatter (replicate m 0) (map2 (\k s -> if k > 0 then s else -1) ks starts) (map (+ 1) (iota n))
   in (scan i64.max 0 marks, m)
+
+-- Places so far away that the sum wraps around.
+-- ==
+-- entry: far
+-- input { 100i64 3i64 }
+-- output { 5050i64 }
+entry far (n: i64) (k: i64) : i64 =
+  weighed (scatter (replicate n 1) (map2 (\i o -> if of k i then o + i64.lowest else -1) (iota n) (counted n k))
+                   (map (+ 3) (iota n)))

@@ -88,7 +88,7 @@ pub(crate) fn filter(scan: &Scan<'_>) -> Option<Filter> {
     let holds = counts
         && mapped.get(flag_at) == Some(flag)
         && outside.as_i64()? < 0
-        && added.abs() <= MOST_ADDED;
+        && (-MOST_ADDED..=MOST_ADDED).contains(&added);
     let values = values.iter().map(among).collect::<Option<_>>()?;
     holds.then_some(Filter {
         flag: flag_at,

@@ -115,7 +115,7 @@ impl Gen<'_, '_> {
             }
         }
         blocks.scatter = self.scatter_of(&post.body);
-        blocks.filter = filter(scan);
+        blocks.filter = blocks.scatter.as_ref().and_then(|_| filter(scan));
         let apart = blocks.scatter.is_some() || independent(&post.body.stms);
         Ok(apart.then_some(blocks))
     }

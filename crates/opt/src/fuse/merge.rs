@@ -29,7 +29,8 @@ struct Screma {
     post: Option<Lambda<Soacs>>,
 }
 
-fn arity(ops: &[Operator<Soacs>]) -> usize {
+/// How many values operators take.
+pub(super) fn arity(ops: &[Operator<Soacs>]) -> usize {
     ops.iter().map(|op| op.neutral.len()).sum()
 }
 

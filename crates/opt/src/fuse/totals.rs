@@ -14,116 +14,180 @@
 //! and read: for that `f` is computed once more, which must be cheap. What the
 //! operator computes must be exact, as the reduction groups it in another way.
 
-use super::merge;
-use ir::exact::is_exact;
-use ir::soac::{Operator, Soac};
+use super::{Fuser, Uses, merge};
+use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, Param, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
 use ir::{Fuel, Name, NameTable, Soacs};
 use prim::BinOp;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Statements of a lambda that is cheap enough to be computed once more.
 const CHEAP: usize = 24;
 
 /// Makes reductions of the last elements of scans; whether there were any.
 pub(super) fn totals(function: &mut Function<Soacs>, fuel: &mut Fuel) -> bool {
-    let mut before = Before::default();
-    Visit::<Soacs>::body(&mut before, &function.body);
+    let mut lasts = Lasts::default();
+    Visit::<Soacs>::body(&mut lasts, &function.body);
+    if lasts.reads.is_empty() {
+        return false;
+    }
     let mut pass = Totals {
-        before: before.0,
+        uses: Uses::of(function),
+        lasts: lasts.reads,
         names: &mut function.names,
         fuel,
-        found: false,
+        replace: Replace::default(),
     };
     pass.body(&mut function.body);
-    pass.found
+    let mut replace = pass.replace;
+    if replace.0.is_empty() {
+        return false;
+    }
+    replace.body(&mut function.body);
+    true
 }
 
-/// Names that are one less than others.
+/// How often arrays are read at one less than a size.
 #[derive(Default)]
-struct Before(FxHashMap<Name, Name>);
+struct Lasts {
+    /// Names that are one less than others.
+    before: FxHashMap<Name, Name>,
+    reads: FxHashMap<(Name, Dim), u32>,
+}
 
-impl Visit<Soacs> for Before {
+impl Visit<Soacs> for Lasts {
     fn stm(&mut self, stm: &Stm<Soacs>) {
         if let ([param], Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))) =
             (stm.pat.as_slice(), &stm.exp)
             && by.as_i64() == Some(-1)
         {
-            self.0.insert(param.name, *of);
+            self.before.insert(param.name, *of);
         }
         self.walk_stm(stm);
+    }
+
+    fn basic(&mut self, op: &BasicOp) {
+        if let BasicOp::Index { array, slice } = op
+            && let [DimIndex::Fix(at)] = slice.as_slice()
+        {
+            let size = match at {
+                Atom::Var(at) => self.before.get(at).map(|of| Dim::Var(*of)),
+                Atom::Const(at) => at.as_i64().and_then(|at| at.checked_add(1)).map(Dim::Const),
+            };
+            if let Some(size) = size {
+                *self.reads.entry((*array, size)).or_default() += 1;
+            }
+        }
     }
 }
 
 struct Totals<'a> {
-    before: FxHashMap<Name, Name>,
+    uses: Uses,
+    lasts: FxHashMap<(Name, Dim), u32>,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
-    found: bool,
+    replace: Replace,
 }
 
 impl VisitMut<Soacs> for Totals<'_> {
     fn body(&mut self, body: &mut Body<Soacs>) {
         self.walk_body(body);
-        let mut at = 0;
-        while at < body.stms.len() {
-            if let Some(reduction) = self.reduction(body, at) {
-                let totals = reduction.pat.iter().map(|param| param.name);
-                let scanned = body.stms[at].pat.iter().map(|param| param.name);
-                let mut replace = Replace(scanned.zip(totals).collect());
-                for stm in &mut body.stms[at + 1..] {
-                    replace.stm(stm);
+        let mut scans: FxHashMap<Name, usize> = FxHashMap::default();
+        let mut reductions: FxHashMap<usize, Stm<Soacs>> = FxHashMap::default();
+        for (at, stm) in body.stms.iter().enumerate() {
+            match &stm.exp {
+                Exp::Op(Soac::Screma { scans: own, .. }) if !own.is_empty() => {
+                    scans.extend(stm.pat.iter().map(|param| (param.name, at)));
                 }
-                body.stms.insert(at, reduction);
-                self.found = true;
-                at += 1;
+                Exp::Op(Soac::WithAcc { lambda, .. }) => {
+                    for inner in &lambda.body.stms {
+                        self.before_scatter(inner, body, &scans, &mut reductions);
+                    }
+                }
+                _ => {}
             }
-            at += 1;
+        }
+        if reductions.is_empty() {
+            return;
+        }
+        let stms = std::mem::take(&mut body.stms);
+        for (at, stm) in stms.into_iter().enumerate() {
+            body.stms.extend(reductions.remove(&at));
+            body.stms.push(stm);
         }
     }
 }
 
 impl Totals<'_> {
-    /// The reduction that gives the last elements of the scan at a place of the
-    /// body, if all holds.
-    fn reduction(&mut self, body: &Body<Soacs>, at: usize) -> Option<Stm<Soacs>> {
-        let stm = &body.stms[at];
+    /// Adds the reductions for the scans that a combinator in a `withacc` reads.
+    fn before_scatter(
+        &mut self,
+        inner: &Stm<Soacs>,
+        body: &Body<Soacs>,
+        scans: &FxHashMap<Name, usize>,
+        reductions: &mut FxHashMap<usize, Stm<Soacs>>,
+    ) {
+        let Exp::Op(Soac::Screma { inputs, .. }) = &inner.exp else {
+            return;
+        };
+        for input in inputs {
+            if let Some(&at) = scans.get(input)
+                && !reductions.contains_key(&at)
+                && merge::possible(&body.stms[at], inner, &|_| false)
+                && let Some(reduction) = self.reduction(&body.stms[at], inputs)
+            {
+                reductions.insert(at, reduction);
+            }
+        }
+    }
+
+    /// The reduction that gives the last elements of a scan whose other results
+    /// are all among these inputs, if all holds.
+    fn reduction(&mut self, stm: &Stm<Soacs>, read: &[Name]) -> Option<Stm<Soacs>> {
         let Exp::Op(Soac::Screma {
             width,
             inputs,
             map,
             scans,
-            reduces,
+            reduces: _,
             post: None,
         }) = &stm.exp
         else {
             return None;
         };
-        let scanned: usize = scans.iter().map(|scan| scan.neutral.len()).sum();
-        let possible = scanned > 0
-            && reduces.is_empty()
-            && scans.iter().all(|scan| is_exact(&scan.op))
-            && is_cheap(map);
-        if !possible || !self.only_scattered(body, at, *width, scanned) || !self.fuel.take() {
+        if !merge::maps_or_scans(stm) || !is_cheap(map) {
             return None;
         }
-        let pat = map.ret[..scanned].iter().map(|ty| Param {
-            name: self.names.fresh("total"),
-            ty: ty.clone(),
-            ann: (),
-        });
-        let pat = pat.collect();
-        let mut copy = |lambda| refresh_lambda(lambda, self.names, &mut Substitution::default());
-        let mut own = copy(map);
+        let scanned = merge::arity(scans);
+        let mut lasts = 0;
+        for (k, param) in stm.pat.iter().enumerate() {
+            let key = (param.name, *width);
+            let own = self.lasts.get(&key).filter(|_| k < scanned);
+            let own = own.copied().unwrap_or(0);
+            lasts += own;
+            if self.uses.0[param.name.index()] != own + Fuser::among(param.name, read) {
+                return None;
+            }
+        }
+        if lasts == 0 || !self.fuel.take() {
+            return None;
+        }
+        let mut pat = Vec::with_capacity(scanned);
+        for (param, ty) in stm.pat.iter().zip(&map.ret[..scanned]) {
+            let name = self.names.fresh("total");
+            self.replace.0.insert(param.name, name);
+            pat.push(Param {
+                name,
+                ty: ty.clone(),
+                ann: (),
+            });
+        }
+        let mut own = refresh_lambda(map, self.names, &mut Substitution::default());
         own.body.result.truncate(scanned);
         own.ret.truncate(scanned);
-        let reduces = scans.iter().map(|Operator { op, neutral, comm }| Operator {
-            op: copy(op),
-            neutral: neutral.clone(),
-            comm: *comm,
-        });
+        let reduces = scans.iter().map(|scan| scan.refreshed(self.names));
         let exp = Exp::Op(Soac::Screma {
             width: *width,
             inputs: inputs.clone(),
@@ -132,50 +196,8 @@ impl Totals<'_> {
             scans: Vec::new(),
             post: None,
         });
-        Some(Stm {
-            pat,
-            aux: stm.aux.clone(),
-            exp,
-        })
-    }
-
-    /// Whether the last elements of the scanned results are read, and else all
-    /// results go to one combinator in a `withacc` alone.
-    fn only_scattered(&self, body: &Body<Soacs>, at: usize, width: Dim, scanned: usize) -> bool {
-        let results = &body.stms[at].pat;
-        let mut uses = Uses {
-            names: results.iter().map(|param| param.name).collect(),
-            scanned: results[..scanned].iter().map(|param| param.name).collect(),
-            width,
-            before: &self.before,
-            last: 0,
-            others: 0,
-        };
-        let mut scatters = 0;
-        for stm in &body.stms[at + 1..] {
-            let before = uses.others;
-            uses.stm(stm);
-            if uses.others > before {
-                scatters += 1;
-                let Exp::Op(Soac::WithAcc { lambda, .. }) = &stm.exp else {
-                    return false;
-                };
-                let elementwise = |inner: &Stm<Soacs>| match &inner.exp {
-                    Exp::Op(Soac::Screma { inputs, .. })
-                        if merge::possible(&body.stms[at], inner, &|_| false) =>
-                    {
-                        inputs.iter().filter(|i| uses.names.contains(i)).count()
-                    }
-                    _ => 0,
-                };
-                let most = lambda.body.stms.iter().map(elementwise).max();
-                if most != Some(uses.others - before) {
-                    return false;
-                }
-            }
-        }
-        let used = body.result.iter().filter_map(|atom| atom.var());
-        scatters == 1 && uses.last > 0 && !used.into_iter().any(|name| uses.names.contains(&name))
+        let aux = stm.aux.clone();
+        Some(Stm { pat, aux, exp })
     }
 }
 
@@ -190,47 +212,8 @@ fn is_cheap(map: &Lambda<Soacs>) -> bool {
         })
 }
 
-/// How some arrays are used.
-struct Uses<'a> {
-    names: FxHashSet<Name>,
-    scanned: FxHashSet<Name>,
-    width: Dim,
-    before: &'a FxHashMap<Name, Name>,
-    /// How often the last elements of scanned ones are read.
-    last: usize,
-    /// Other uses.
-    others: usize,
-}
-
-impl Uses<'_> {
-    fn is_last(&self, at: Atom) -> bool {
-        match (at, self.width) {
-            (Atom::Var(at), Dim::Var(width)) => self.before.get(&at) == Some(&width),
-            (Atom::Const(at), Dim::Const(width)) => at.as_i64() == Some(width - 1),
-            _ => false,
-        }
-    }
-}
-
-impl Visit<Soacs> for Uses<'_> {
-    fn name(&mut self, name: &Name) {
-        self.others += usize::from(self.names.contains(name));
-    }
-
-    fn basic(&mut self, op: &BasicOp) {
-        if let BasicOp::Index { array, slice } = op
-            && let [DimIndex::Fix(at)] = slice.as_slice()
-            && self.scanned.contains(array)
-            && self.is_last(*at)
-        {
-            self.last += 1;
-        } else {
-            self.walk_basic(op);
-        }
-    }
-}
-
 /// Takes totals for what is read of scanned arrays.
+#[derive(Default)]
 struct Replace(FxHashMap<Name, Name>);
 
 impl VisitMut<Soacs> for Replace {
