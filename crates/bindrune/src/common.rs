@@ -31,6 +31,10 @@ pub struct Compiler {
     /// Check the compiler's own invariants after every pass.
     #[arg(long)]
     pub verify: bool,
+    /// How many threads compile at most; all processors if not given. What comes
+    /// out is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 impl Compiler {
@@ -45,6 +49,7 @@ impl Compiler {
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,
+            threads: self.threads.map_or(defaults.threads, usize::from),
         }
     }
 }

@@ -137,8 +137,7 @@ fn finish(
     times: &mut Notes,
 ) -> Result<Output, Failure> {
     match stage {
-        Stage::Llvm => Ok(Output::Text(session.compile(ir, times)?.to_ir_text())),
-        Stage::Asm => Ok(Output::Text(session.compile(ir, times)?.to_assembly()?)),
+        Stage::Llvm | Stage::Asm => Ok(Output::Text(session.text(ir, stage, times)?)),
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
             Ok(Output::Ir(session.advance(ir, stage, times)?))
         }

@@ -1,4 +1,4 @@
-//! Linking: the object, the runtime that this binary carries, the system's linker.
+//! Linking: the objects, the runtime that this binary carries, the system's linker.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,19 +7,23 @@ use std::process::Command;
 /// The runtime as a static library.
 static RUNTIME: &[u8] = include_bytes!(env!("BINDRUNE_RUNTIME_LIB"));
 
-/// Links an object into an executable at `output`. The error says what to do.
-pub fn executable(object: &[u8], output: &Path) -> Result<(), String> {
+/// Links objects into an executable at `output`. The error says what to do.
+pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
-    let object_file = folder.path().join("program.o");
+    let mut object_files = Vec::new();
+    for (i, object) in objects.iter().enumerate() {
+        let file = folder.path().join(format!("program{i}.o"));
+        write(&file, object)?;
+        object_files.push(file);
+    }
     let library = folder.path().join("libruntime.a");
     let linked = folder.path().join("program");
-    write(&object_file, object)?;
     write(&library, RUNTIME)?;
     let linker = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let result = Command::new(&linker)
         .arg("-o")
         .arg(&linked)
-        .arg(&object_file)
+        .args(&object_files)
         .arg(&library)
         .args(["-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
         .output();

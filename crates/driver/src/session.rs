@@ -29,6 +29,8 @@ pub struct Options {
     pub verify: bool,
     /// Whether objects get a `main`.
     pub executable: bool,
+    /// How many threads compile at most; what comes out does not depend on it.
+    pub threads: usize,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }
@@ -218,12 +221,12 @@ impl Session {
         Ok(ir)
     }
 
-    /// Machine code of a program.
-    pub fn compile(
+    /// The imperative IR of a program, ready for LLVM, and what LLVM is asked for.
+    fn finished(
         &mut self,
         ir: Ir,
         observer: &mut dyn Observer,
-    ) -> Result<llvm::Module, Failure> {
+    ) -> Result<(imp::Program, llvm::Options), Failure> {
         let Ir::Imp(program) = self.advance(ir, Stage::Llvm, observer)? else {
             return Err(Failure::bug("the passes do not lead to the imperative IR"));
         };
@@ -231,8 +234,36 @@ impl Session {
             cpu: self.options.cpu.clone(),
             opt_level: self.options.llvm_level,
             executable: self.options.executable,
+            threads: self.options.threads,
         };
-        Ok(llvm::compile(&program, &options)?)
+        Ok((program, options))
+    }
+
+    /// A program's object files.
+    pub fn objects(
+        &mut self,
+        ir: Ir,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let (program, options) = self.finished(ir, observer)?;
+        Ok(llvm::compile(&program, &options, llvm::Output::Object)?)
+    }
+
+    /// A program's assembly at that stage, its LLVM code at any other.
+    pub fn text(
+        &mut self,
+        ir: Ir,
+        stage: Stage,
+        observer: &mut dyn Observer,
+    ) -> Result<String, Failure> {
+        let (program, options) = self.finished(ir, observer)?;
+        let output = match stage {
+            Stage::Asm => llvm::Output::Assembly,
+            Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
+                llvm::Output::Ir
+            }
+        };
+        Ok(llvm::text(&program, &options, output)?)
     }
 
     /// A program's code in this process.
@@ -241,9 +272,9 @@ impl Session {
         ir: Ir,
         observer: &mut dyn Observer,
     ) -> Result<runtime::Image, Failure> {
-        let module = self.compile(ir, observer)?;
+        let objects = self.objects(ir, observer)?;
         // SAFETY: the symbols are the runtime's own, statics of this process.
-        let jit = unsafe { llvm::Jit::new(&module, &runtime::symbols()) }?;
+        let jit = unsafe { llvm::Jit::new(&objects, &runtime::symbols()) }?;
         let table = jit.program()?.cast::<runtime::abi::Program>();
         // SAFETY: `llvm` makes the table as the runtime's interface says, and
         // it lives as long as the code, which the image keeps.

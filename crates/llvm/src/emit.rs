@@ -5,9 +5,11 @@
 use crate::copy::CopyKey;
 use crate::error::{Error, Res};
 use crate::metadata::Metadata;
+use crate::parts::Plan;
 use crate::target::Processor;
 use crate::types::{Types, Value};
 use imp::{Function, Program, VarType};
+use inkwell::GlobalVisibility;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -59,12 +61,17 @@ pub struct Emit<'p, 'c> {
     pub context: &'c Context,
     pub module: Module<'c>,
     pub program: &'p Program,
+    /// How the program falls apart, and the part that this module is.
+    pub plan: &'p Plan,
+    pub part: usize,
     pub processor: Processor,
     pub types: Types<'c>,
     pub metadata: Metadata<'c>,
     pub runtime: Runtime<'c>,
-    /// The program's functions, by id.
-    pub functions: Vec<FunctionValue<'c>>,
+    /// The program's functions that are declared so far, by id.
+    functions: RefCell<FxHashMap<usize, FunctionValue<'c>>>,
+    /// Functions of no part that were declared and have no code yet.
+    wanted: RefCell<Vec<usize>>,
     pub copies: RefCell<FxHashMap<CopyKey, FunctionValue<'c>>>,
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
@@ -75,25 +82,29 @@ pub struct Emit<'p, 'c> {
 }
 
 impl<'p, 'c> Emit<'p, 'c> {
-    /// A module with all declarations and no code.
+    /// A module that declares the functions of its part and has no code.
     pub fn new(
         context: &'c Context,
         module: Module<'c>,
         metadata: Metadata<'c>,
         program: &'p Program,
+        (plan, part): (&'p Plan, usize),
         processor: Processor,
     ) -> Res<Self> {
         let types = Types::new(context);
         let runtime = declare_runtime(context, &module, &types);
-        let mut emit = Self {
+        let emit = Self {
             context,
             module,
             program,
+            plan,
+            part,
             processor,
             types,
             metadata,
             runtime,
-            functions: Vec::new(),
+            functions: RefCell::default(),
+            wanted: RefCell::default(),
             copies: RefCell::default(),
             powers: RefCell::default(),
             strings: RefCell::default(),
@@ -101,9 +112,34 @@ impl<'p, 'c> Emit<'p, 'c> {
             data: RefCell::default(),
             nothing: Cell::default(),
         };
-        let functions: Res<Vec<_>> = program.functions.iter().map(|f| emit.declare(f)).collect();
-        emit.functions = functions?;
+        for id in 0..program.functions.len() {
+            if plan.home(id) == Some(part) {
+                emit.function(id)?;
+            }
+        }
         Ok(emit)
+    }
+
+    /// The program's function of this id, declared if it was not yet.
+    pub fn function(&self, id: usize) -> Res<FunctionValue<'c>> {
+        if let Some(known) = self.functions.borrow().get(&id) {
+            return Ok(*known);
+        }
+        let function = self.program.functions.get(id);
+        let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
+        let value = self.declare(function)?;
+        match self.plan.home(id) {
+            None => self.wanted.borrow_mut().push(id),
+            Some(home) if home != self.part || self.plan.is_shared(id) => across(value),
+            Some(_) => {}
+        }
+        self.functions.borrow_mut().insert(id, value);
+        Ok(value)
+    }
+
+    /// A function of no part that is called here and has no code yet.
+    pub fn next_wanted(&self) -> Option<usize> {
+        self.wanted.borrow_mut().pop()
     }
 
     fn declare(&self, function: &Function) -> Res<FunctionValue<'c>> {
@@ -146,6 +182,19 @@ impl<'p, 'c> Emit<'p, 'c> {
         let ty = result.fn_type(params, false);
         let value = self.module.add_function(name, ty, Some(Linkage::Internal));
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
+        value
+    }
+
+    /// The same, or what another part defines and this one names, or the other
+    /// way round.
+    pub fn helper_across(
+        &self,
+        name: &str,
+        params: &[BasicMetadataTypeEnum<'c>],
+        result: impl BasicType<'c>,
+    ) -> FunctionValue<'c> {
+        let value = self.helper(name, params, result);
+        across(value);
         value
     }
 
@@ -272,6 +321,15 @@ impl<'p, 'c> Emit<'p, 'c> {
         if let Some(known) = self.data.borrow().get(&id) {
             return Ok(*known);
         }
+        let one_place = self.plan.has_one_place(data.bytes.len());
+        if one_place && self.part > 0 {
+            let name = format!("data.{id}");
+            let global = self.module.add_global(self.types.i8, None, &name);
+            global.set_constant(true);
+            global.set_alignment(64);
+            global.set_visibility(GlobalVisibility::Hidden);
+            return Ok(self.first_byte(id, global));
+        }
         let mut header = [self.types.i64.const_zero(); 8];
         header[0] = self.types.const_i64(STATIC_REFERENCES);
         let header = self.types.i64.const_array(&header);
@@ -280,20 +338,32 @@ impl<'p, 'c> Emit<'p, 'c> {
             .context
             .const_struct(&[header.into(), bytes.into()], false);
         let global = self.constant(&format!("data.{id}"), block, 64);
+        if one_place {
+            global.set_linkage(Linkage::External);
+            global.set_visibility(GlobalVisibility::Hidden);
+        }
+        Ok(self.first_byte(id, global))
+    }
+
+    /// The first byte behind the header of constant data.
+    fn first_byte(&self, id: u32, global: GlobalValue<'c>) -> PointerValue<'c> {
         let header_bytes = self.types.const_i64(64);
+        let start = global.as_pointer_value();
         // SAFETY: the global is at least 64 bytes long, all of them its header.
-        let first = unsafe {
-            global
-                .as_pointer_value()
-                .const_in_bounds_gep(self.types.i8, &[header_bytes])
-        };
+        let first = unsafe { start.const_gep(self.types.i8, &[header_bytes]) };
         self.data.borrow_mut().insert(id, first);
-        Ok(first)
+        first
     }
 }
 
 /// The count of references in the header of a block that is never freed.
 pub const STATIC_REFERENCES: i64 = 1 << 62;
+
+/// Makes a function one that several parts name.
+fn across(f: FunctionValue<'_>) {
+    f.set_linkage(Linkage::External);
+    f.as_global_value().set_visibility(GlobalVisibility::Hidden);
+}
 
 fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {
     let kind = Attribute::get_named_enum_kind_id(name);

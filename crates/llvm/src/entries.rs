@@ -12,6 +12,9 @@ use inkwell::builder::Builder;
 use inkwell::values::{FunctionValue, PointerValue};
 use prim::PrimType;
 
+/// Context, words of the arguments, words of the results.
+const ENTRY_PARAMS: usize = 3;
+
 /// The symbol of an entry point's code.
 pub fn entry_symbol(name: &str) -> String {
     format!("entry_{name}")
@@ -47,13 +50,21 @@ fn word_at<'c>(
     Ok(unsafe { b.build_in_bounds_gep(emit.types.i64, words, &[index], "")? })
 }
 
+/// The exported code of an entry point that another part has.
+pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<'c> {
+    let params = [emit.types.ptr.into(); ENTRY_PARAMS];
+    let ty = emit.types.i32.fn_type(&params, false);
+    emit.module
+        .add_function(&entry_symbol(&entry.name), ty, None)
+}
+
 /// The exported code of an entry point: unpacks words, calls, packs words.
 pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let id = entry.fun.0 as usize;
     let missing = || Error::bug(format_args!("entry {} has no function", entry.name));
     let function = emit.program.functions.get(id).ok_or_else(missing)?;
-    let callee = *emit.functions.get(id).ok_or_else(missing)?;
-    let (f, b) = export(emit, &entry_symbol(&entry.name), 3);
+    let callee = emit.function(id)?;
+    let (f, b) = export(emit, &entry_symbol(&entry.name), ENTRY_PARAMS);
     let (ctx, args, results) = (param(f, 0)?, param(f, 1)?, param(f, 2)?);
     let mut values: Vec<Value<'c>> = vec![ctx.into()];
     for (i, var) in function.params.iter().enumerate() {
@@ -99,8 +110,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
 
 /// The code that fills the globals; on failure it releases what it stored.
 pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
-    let callee = emit.functions.get(id.0 as usize).copied();
-    let callee = callee.ok_or_else(|| Error::bug("the initialiser does not exist"))?;
+    let callee = emit.function(id.0 as usize)?;
     let (f, b) = export(emit, "bindrune_init", 1);
     let ctx = param(f, 0)?;
     let status = int(call_value(&b, callee, &[ctx.into()])?)?;

@@ -84,7 +84,7 @@ pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionVal
 }
 
 /// Buffer variables that denote arrays in the frame.
-fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
+pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     let (mut framed, mut borrows) = (Vec::new(), FxHashMap::<Var, Vec<Var>>::default());
     imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
         Stmt::Frame { buffer, .. } => framed.push(*buffer),

@@ -1,9 +1,8 @@
-//! Running code in this process: an object file is linked into memory by ORC's
-//! LLJIT. The object is the one that executables get, byte for byte.
+//! Running code in this process: object files are linked into memory by ORC's
+//! LLJIT. The objects are those that executables get, byte for byte.
 
 use crate::entries::entry_symbol;
 use crate::error::{Error, Res};
-use crate::module::Module;
 use crate::tables::PROGRAM_SYMBOL;
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -43,14 +42,13 @@ impl Drop for Jit {
 }
 
 impl Jit {
-    /// Links a module. `symbols` are names and addresses that it may refer to,
+    /// Links a program's objects. `symbols` are names and addresses that it may refer to,
     /// the runtime's above all; other names are looked for in this process.
     ///
     /// # Safety
     /// The symbols must be what the runtime's `abi` says under their names, and
     /// stay so while the value lives.
-    pub unsafe fn new(module: &Module, symbols: &[(&str, *const ())]) -> Result<Self, Error> {
-        let object = module.to_object()?;
+    pub unsafe fn new(objects: &[Vec<u8>], symbols: &[(&str, *const ())]) -> Result<Self, Error> {
         // SAFETY: the calls follow ORC's rules of ownership: the builder goes
         // to the session, definitions, generator and buffer to its library.
         unsafe {
@@ -91,12 +89,14 @@ impl Jit {
             ))?;
             LLVMOrcJITDylibAddGenerator(library, process);
 
-            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-                object.as_ptr().cast(),
-                object.len(),
-                c"program".as_ptr(),
-            );
-            check(LLVMOrcLLJITAddObjectFile(jit, library, buffer))?;
+            for object in objects {
+                let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                    object.as_ptr().cast(),
+                    object.len(),
+                    c"program".as_ptr(),
+                );
+                check(LLVMOrcLLJITAddObjectFile(jit, library, buffer))?;
+            }
             Ok(this)
         }
     }

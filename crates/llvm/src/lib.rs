@@ -1,15 +1,15 @@
 //! From the imperative IR to machine code with LLVM 19.
 //!
-//! [`compile`] verifies a program, emits LLVM code for each function and each
-//! task's body, and runs LLVM's optimisations for the processor that is asked
-//! for. The [`Module`] gives text, assembly or an object file; [`Jit`] links the
-//! object into this process.
+//! [`compile`] verifies a program, takes it apart into modules, emits LLVM code
+//! for each function and each task's body, and runs LLVM's optimisations for the
+//! processor that is asked for, module beside module. Out come text, assembly or
+//! object files, one for each module; [`Jit`] links objects into this process.
 //!
 //! Contracts. No fast-math flag reaches LLVM and nothing is contracted: scalar
 //! operators mean what `prim::eval` says, bit for bit (NaNs up to their payload).
 //! Every generated function returns a status; on failure it has given back what
 //! it owned. The runtime's `abi` describes what generated code calls and exports.
-//! The same program and options give the same bytes.
+//! The same program and options give the same bytes, with any number of threads.
 //!
 //! | module | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose`, `walk` | code of functions |
 //! | `results` | how functions give their results |
 //! | `entries`, `tables` | exported functions, the program's description |
+//! | `parts` | which module has what |
 //! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
 
 mod copy;
@@ -32,6 +33,7 @@ mod masks;
 mod metadata;
 mod module;
 mod ops;
+mod parts;
 mod passes;
 mod results;
 mod stmt;
@@ -44,7 +46,7 @@ mod walk;
 
 pub use error::Error;
 pub use jit::Jit;
-pub use module::Module;
+pub use module::Output;
 pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
 pub use target::vector_bytes;
 
@@ -57,6 +59,9 @@ pub struct Options {
     pub opt_level: u8,
     /// Whether the object gets a `main` that starts the runtime.
     pub executable: bool,
+    /// How many modules are compiled side by side at most; the bytes do not
+    /// depend on it.
+    pub threads: usize,
 }
 
 impl Default for Options {
@@ -65,16 +70,21 @@ impl Default for Options {
             cpu: "native".to_owned(),
             opt_level: 3,
             executable: false,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }
 
-/// Compiles a program.
+/// Compiles a program: the bytes of each module, in order.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for what the back end cannot do yet, [`Error::Usage`]
 /// for an unknown processor, [`Error::Bug`] for an invalid program.
-pub fn compile(program: &imp::Program, options: &Options) -> Result<Module, Error> {
+pub fn compile(
+    program: &imp::Program,
+    options: &Options,
+    output: Output,
+) -> Result<Vec<Vec<u8>>, Error> {
     if let Err(errors) = imp::verify(program) {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let shown = imp::print(program);
@@ -83,5 +93,18 @@ pub fn compile(program: &imp::Program, options: &Options) -> Result<Module, Erro
             texts.join("; ")
         )));
     }
-    Module::compile(program, options)
+    module::compile(program, options, output)
+}
+
+/// The modules' assembly or LLVM code as one text.
+///
+/// # Errors
+/// As [`compile`].
+pub fn text(program: &imp::Program, options: &Options, output: Output) -> Result<String, Error> {
+    let parts = compile(program, options, output)?;
+    let texts = parts.iter().map(|part| {
+        let text = String::from_utf8_lossy(part);
+        text.trim_end_matches('\0').to_owned()
+    });
+    Ok(texts.collect::<Vec<_>>().join("\n"))
 }

@@ -9,7 +9,7 @@
 //! make; a module therefore starts from a text that declares as many as it needs.
 
 use crate::error::{Error, Res};
-use imp::{For, How, Program, Stmt};
+use imp::{For, How, Stmt};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::{LLVMMDNodeInContext2, LLVMMetadataAsValue, LLVMValueAsMetadata};
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
@@ -35,13 +35,8 @@ pub struct Metadata<'c> {
     free_groups: RefCell<Vec<MetadataValue<'c>>>,
 }
 
-/// A module with the access groups that a program needs.
-pub fn module<'c>(context: &'c Context, program: &Program) -> Res<(Module<'c>, Metadata<'c>)> {
-    let count: usize = program
-        .functions
-        .iter()
-        .map(|f| independent_loops(&f.body))
-        .sum();
+/// A module with as many access groups as there are independent loops.
+pub fn module(context: &Context, count: usize) -> Res<(Module<'_>, Metadata<'_>)> {
     let mut text = String::new();
     if count > 0 {
         let ids: Vec<String> = (0..count).map(|i| format!("!{i}")).collect();
@@ -71,7 +66,8 @@ pub fn module<'c>(context: &'c Context, program: &Program) -> Res<(Module<'c>, M
     Ok((module, metadata))
 }
 
-fn independent_loops(stmts: &[Stmt]) -> usize {
+/// How many independent loops there are among statements and in them.
+pub fn independent_loops(stmts: &[Stmt]) -> usize {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let count = |stmt: &Stmt| match stmt {
             Stmt::If(_, yes, no) => independent_loops(yes) + independent_loops(no),

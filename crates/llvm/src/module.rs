@@ -1,121 +1,176 @@
-//! Compiled modules and what can be had from them: text, assembly, an object.
+//! From a program's parts to what is wanted of them: LLVM text, assembly, objects.
+//!
+//! Each part has a context of its own, lives on one thread and is gone when its
+//! bytes are there, so that as many are in memory as there are threads.
 
 use crate::emit::Emit;
 use crate::error::{Error, Res};
+use crate::parts::{Plan, tasks_apart};
 use crate::target::Processor;
-use crate::{Options, entries, function, masks, metadata, passes, tables, target};
+use crate::{Options, entries, function, masks, metadata, passes, tables, target, tasks};
 use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
-use inkwell::targets::{FileType, TargetMachine};
-use std::mem::ManuallyDrop;
+use inkwell::targets::FileType;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A program as LLVM code, optimised.
-pub struct Module {
-    /// Refers to `context`, hence freed before it.
-    code: ManuallyDrop<inkwell::module::Module<'static>>,
-    machine: TargetMachine,
-    context: ManuallyDrop<Box<Context>>,
-}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        // SAFETY: neither is used afterwards, and the module goes first.
-        unsafe {
-            ManuallyDrop::drop(&mut self.code);
-            ManuallyDrop::drop(&mut self.context);
-        }
-    }
-}
-
-impl Module {
-    /// Emits and optimises a verified program.
-    pub(crate) fn compile(program: &Program, options: &Options) -> Res<Self> {
-        let level = match options.opt_level {
-            0 => OptimizationLevel::None,
-            1 => OptimizationLevel::Less,
-            2 => OptimizationLevel::Default,
-            _ => OptimizationLevel::Aggressive,
-        };
-        let processor = Processor::new(&options.cpu)?;
-        let machine = target::machine(&processor, level)?;
-        let context = Box::new(Context::create());
-        let code = {
-            let (module, metadata) = metadata::module(&context, program)?;
-            module.set_name(&program.source_name);
-            module.set_source_file_name(&program.source_name);
-            module.set_triple(&machine.get_triple());
-            module.set_data_layout(&machine.get_target_data().get_data_layout());
-            let emit = Emit::new(&context, module, metadata, program, processor)?;
-            emit_program(&emit, options)?;
-            passes::optimise(&emit.module, &machine, options.opt_level)?;
-            if !emit.processor.has_masks() {
-                masks::widen(&context, &emit.module)?;
-                passes::verify(&emit.module, "with wide masks")?;
-            }
-            // SAFETY: `drop` frees the module before the context, whose place
-            // in memory does not change, and nobody can take it out.
-            unsafe {
-                std::mem::transmute::<inkwell::module::Module<'_>, inkwell::module::Module<'static>>(
-                    emit.module,
-                )
-            }
-        };
-        Ok(Self {
-            code: ManuallyDrop::new(code),
-            machine,
-            context: ManuallyDrop::new(context),
-        })
-    }
-
-    /// LLVM's text form.
-    pub fn to_ir_text(&self) -> String {
-        self.code.print_to_string().to_string()
-    }
-
-    /// Assembly text.
-    pub fn to_assembly(&self) -> Result<String, Error> {
-        let bytes = self.write(FileType::Assembly)?;
-        Ok(String::from_utf8_lossy(&bytes)
-            .trim_end_matches('\0')
-            .to_owned())
-    }
-
+/// What is wanted of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
     /// A relocatable object file.
-    pub fn to_object(&self) -> Result<Vec<u8>, Error> {
-        self.write(FileType::Object)
-    }
-
-    fn write(&self, ty: FileType) -> Res<Vec<u8>> {
-        // Making machine code changes the module, so a copy is taken: outputs
-        // do not depend on what was asked for before. (Copying wants a valid
-        // module, which this one is known to be.)
-        let copy = ManuallyDrop::into_inner(self.code.clone());
-        let buffer = self
-            .machine
-            .write_to_memory_buffer(&copy, ty)
-            .map_err(Error::bug)?;
-        Ok(buffer.as_slice().to_vec())
-    }
+    Object,
+    /// Assembly text.
+    Assembly,
+    /// LLVM's text form, optimised.
+    Ir,
 }
 
-fn emit_program(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
-    for (f, value) in emit.program.functions.iter().zip(&emit.functions) {
-        function::function(emit, f, *value)?;
+/// Stack of a thread that compiles: LLVM's walks are as deep as code is nested.
+const STACK: usize = 256 << 20;
+
+/// Compiles the parts of a verified program, side by side.
+pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<Vec<u8>>> {
+    let plan = Plan::new(program);
+    let threads = options.threads.clamp(1, plan.count);
+    if threads == 1 {
+        let parts = 0..plan.count;
+        return parts
+            .map(|part| compile_part(program, (&plan, part), options, output))
+            .collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<Res<Vec<u8>>>>> = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            if part >= plan.count {
+                return;
+            }
+            let bytes = compile_part(program, (&plan, part), options, output);
+            let mut done = done
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if done.len() <= part {
+                done.resize_with(part + 1, || None);
+            }
+            done[part] = Some(bytes);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            // Without a thread the others do its work, or the one below.
+            let started = std::thread::Builder::new()
+                .stack_size(STACK)
+                .spawn_scoped(scope, work);
+            if started.is_err() {
+                break;
+            }
+        }
+    });
+    work();
+    let done = done.into_inner();
+    let done = done.unwrap_or_else(std::sync::PoisonError::into_inner);
+    let missing = || Err(Error::bug("a module was not compiled"));
+    done.into_iter()
+        .map(|part| part.unwrap_or_else(missing))
+        .collect()
+}
+
+/// Emits and optimises a part, and gives its bytes.
+fn compile_part(
+    program: &Program,
+    (plan, part): (&Plan, usize),
+    options: &Options,
+    output: Output,
+) -> Res<Vec<u8>> {
+    let level = match options.opt_level {
+        0 => OptimizationLevel::None,
+        1 => OptimizationLevel::Less,
+        2 => OptimizationLevel::Default,
+        _ => OptimizationLevel::Aggressive,
+    };
+    let processor = Processor::new(&options.cpu)?;
+    let machine = target::machine(&processor, level)?;
+    let context = Context::create();
+    let (module, metadata) = metadata::module(&context, access_groups(program, plan, part))?;
+    module.set_name(&program.source_name);
+    module.set_source_file_name(&program.source_name);
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    let emit = Emit::new(&context, module, metadata, program, (plan, part), processor)?;
+    emit_part(&emit, options)?;
+    passes::optimise(&emit.module, &machine, options.opt_level)?;
+    if !emit.processor.has_masks() {
+        masks::widen(&context, &emit.module)?;
+        passes::verify(&emit.module, "with wide masks")?;
+    }
+    let file = match output {
+        Output::Ir => return Ok(emit.module.print_to_string().to_bytes().to_vec()),
+        Output::Object => FileType::Object,
+        Output::Assembly => FileType::Assembly,
+    };
+    let buffer = machine.write_to_memory_buffer(&emit.module, file);
+    Ok(buffer.map_err(Error::bug)?.as_slice().to_vec())
+}
+
+/// Loops in a part that need an access group of their own, or a few more.
+fn access_groups(program: &Program, plan: &Plan, part: usize) -> usize {
+    let functions = program.functions.iter().enumerate();
+    let count = functions.map(|(id, function)| match plan.home(id) {
+        Some(home) if home != part => tasks_apart(function, plan, part)
+            .into_iter()
+            .map(|task| metadata::independent_loops(&task.body) + 1)
+            .sum(),
+        _ => metadata::independent_loops(&function.body),
+    });
+    count.sum()
+}
+
+fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
+    for (id, f) in emit.program.functions.iter().enumerate() {
+        if emit.plan.home(id) == Some(emit.part) {
+            function::function(emit, f, emit.function(id)?)?;
+        } else {
+            let apart = tasks_apart(f, emit.plan, emit.part);
+            if !apart.is_empty() {
+                let framed = function::framed_vars(&f.body);
+                for task in apart {
+                    tasks::apart(emit, f, &framed, task)?;
+                }
+            }
+        }
     }
     let mut exported = Vec::new();
     for entry in &emit.program.entries {
-        exported.push((entry, entries::entry(emit, entry)?));
+        let home = emit.plan.home(entry.fun.0 as usize).unwrap_or_default();
+        if home == emit.part {
+            exported.push((entry, entries::entry(emit, entry)?));
+        } else if emit.part == 0 {
+            exported.push((entry, entries::entry_elsewhere(emit, entry)));
+        }
     }
-    let init = emit
-        .program
-        .init
-        .map(|id| entries::init(emit, id))
-        .transpose()?;
-    let fini = init.map(|_| entries::fini(emit)).transpose()?;
-    let table = tables::program(emit, &exported, init, fini);
-    if options.executable {
-        entries::main(emit, table)?;
+    if emit.part == 0 {
+        let init = emit
+            .program
+            .init
+            .map(|id| entries::init(emit, id))
+            .transpose()?;
+        let fini = init.map(|_| entries::fini(emit)).transpose()?;
+        let table = tables::program(emit, &exported, init, fini);
+        if options.executable {
+            entries::main(emit, table)?;
+        }
+        for (id, data) in emit.program.data.iter().enumerate() {
+            if emit.plan.has_one_place(data.bytes.len()) {
+                emit.data(id as u32)?;
+            }
+        }
+    }
+    while let Some(id) = emit.next_wanted() {
+        if let Some(f) = emit.program.functions.get(id) {
+            function::function(emit, f, emit.function(id)?)?;
+        }
     }
     Ok(())
 }

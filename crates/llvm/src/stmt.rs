@@ -186,8 +186,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) -> Res<()> {
-        let callee = self.emit.functions.get(fun.0 as usize).copied();
-        let callee = callee.ok_or_else(|| Error::bug("a function does not exist"))?;
+        let callee = self.emit.function(fun.0 as usize)?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
         for arg in args {

@@ -6,16 +6,17 @@
 //! its owned variables null and gives back what they hold, whether it fails or
 //! not. Buffers that no other variable denotes get scopes of their own.
 
-use crate::emit::call_value;
+use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{int, pointer};
 use crate::walk::captured;
-use imp::{For, Launch, Var, VarType};
+use imp::{For, Function, How, Launch, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
-use inkwell::types::{BasicTypeEnum, IntType, StructType};
+use inkwell::types::{BasicTypeEnum, StructType};
 use inkwell::values::{FunctionValue, IntValue};
+use rustc_hash::FxHashSet;
 
 /// More scopes than this are not worth their lists at each access.
 const MAX_SCOPES: usize = 16;
@@ -33,13 +34,13 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let zero = types.i64.const_zero();
         let count = self.ops().select(some.into(), count.into(), zero.into())?;
 
-        // The environment: the first iteration's number, then what is captured.
-        let names = captured(&f.body, &[&launch.owned, &launch.locals, &[f.var]]);
-        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into()];
-        for var in &names {
-            fields.push(types.var(self.var_type(*var)?));
-        }
-        let env_type = self.emit.context.struct_type(&fields, false);
+        let task = Task::new(self.emit, self.function, f, launch)?;
+        let Task {
+            names,
+            env: env_type,
+            ..
+        } = &task;
+        let env_type = *env_type;
         let env = self.stack_slot(env_type, 0)?;
         self.builder.build_store(env, wide_from)?;
         for (i, var) in names.iter().enumerate() {
@@ -51,8 +52,11 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         }
 
         let cost = self.expr(&launch.cost)?;
-        let task = self.task_function(f, launch, &names, env_type, from.get_type())?;
-        let code = task.as_global_value().as_pointer_value();
+        let value = match self.emit.plan.task(launch.id) {
+            Some(part) if part != self.emit.part => task.declare(self.emit, true),
+            _ => task.define(self.emit, self.framed)?,
+        };
+        let code = value.as_global_value().as_pointer_value();
         let args = [self.ctx.into(), code.into(), env.into(), count, cost];
         let status = call_value(&self.builder, self.emit.runtime.tasks, &args)?;
         self.fail_unless_ok(int(status)?)
@@ -64,18 +68,91 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
     }
 
-    fn task_function(
-        &self,
-        f: &'p For,
+    fn scopes(&mut self, distinct: &[Var]) {
+        let distinct = distinct.get(..MAX_SCOPES).unwrap_or(distinct);
+        if distinct.is_empty() {
+            return;
+        }
+        self.scopes.all = self.emit.metadata.scopes(distinct.len());
+        self.scopes.own = distinct
+            .iter()
+            .enumerate()
+            .map(|(i, var)| (*var, i))
+            .collect();
+    }
+}
+
+/// The code of a loop's tasks.
+struct Task<'p, 'c> {
+    function: &'p Function,
+    loop_: &'p For,
+    launch: &'p Launch,
+    /// What is captured.
+    names: Vec<Var>,
+    /// The environment: the first iteration's number, then what is captured.
+    env: StructType<'c>,
+}
+
+/// Emits the code of a loop of tasks whose function has its code in another part.
+pub fn apart<'p, 'c>(
+    emit: &Emit<'p, 'c>,
+    function: &'p Function,
+    framed: &FxHashSet<Var>,
+    f: &'p For,
+) -> Res<()> {
+    if let How::Tasks(launch) = &f.how {
+        Task::new(emit, function, f, launch)?.define(emit, framed)?;
+    }
+    Ok(())
+}
+
+impl<'p, 'c> Task<'p, 'c> {
+    fn new(
+        emit: &Emit<'p, 'c>,
+        function: &'p Function,
+        loop_: &'p For,
         launch: &'p Launch,
-        names: &[Var],
-        env_type: StructType<'c>,
-        counter: IntType<'c>,
-    ) -> Res<FunctionValue<'c>> {
-        let (emit, types) = (self.emit, self.emit.types);
-        let (ptr, i64) = (types.ptr.into(), types.i64.into());
-        let name = format!("task.{}.{}", launch.id, launch.name);
-        let value = emit.helper(&name, &[ptr, ptr, i64, i64], types.i32);
+    ) -> Res<Self> {
+        let types = emit.types;
+        let names = captured(&loop_.body, &[&launch.owned, &launch.locals, &[loop_.var]]);
+        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into()];
+        for var in &names {
+            fields.push(types.var(var_type(function, *var)?));
+        }
+        let env = emit.context.struct_type(&fields, false);
+        Ok(Self {
+            function,
+            loop_,
+            launch,
+            names,
+            env,
+        })
+    }
+
+    /// The function, without code; `across` if its code or its launch is in
+    /// another part.
+    fn declare(&self, emit: &Emit<'p, 'c>, across: bool) -> FunctionValue<'c> {
+        let (ptr, i64) = (emit.types.ptr.into(), emit.types.i64.into());
+        let name = format!("task.{}.{}", self.launch.id, self.launch.name);
+        let params = [ptr, ptr, i64, i64];
+        if across {
+            emit.helper_across(&name, &params, emit.types.i32)
+        } else {
+            emit.helper(&name, &params, emit.types.i32)
+        }
+    }
+
+    /// The function with its code.
+    fn define(&self, emit: &Emit<'p, 'c>, framed: &FxHashSet<Var>) -> Res<FunctionValue<'c>> {
+        let Self {
+            function,
+            loop_: f,
+            launch,
+            ref names,
+            env: env_type,
+        } = *self;
+        let types = emit.types;
+        let value = self.declare(emit, emit.plan.task(launch.id).is_some());
         emit.attribute(value, AttributeLoc::Param(0), "nonnull", 0);
         for attribute in ["noalias", "readonly", "nonnull"] {
             emit.attribute(value, AttributeLoc::Param(1), attribute, 0);
@@ -86,8 +163,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 .ok_or_else(|| Error::bug("a task's parameter is missing"))
         };
         let (env, low, high) = (pointer(param(1)?)?, int(param(2)?)?, int(param(3)?)?);
+        let VarType::Scalar(counter) = var_type(function, f.var)? else {
+            return Err(Error::bug("a loop's counter is no scalar"));
+        };
+        let counter = types.int(counter);
 
-        let mut task = Frame::new(emit, self.function, value, self.framed)?;
+        let mut task = Frame::new(emit, function, value, framed)?;
         let first = task.builder.build_load(types.i64, env, "first")?;
         emit.metadata.invariant(instruction_of(first)?)?;
         for (i, var) in names.iter().enumerate() {
@@ -122,18 +203,5 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .build_return(Some(&types.i32.const_int(1, false)))?;
         task.finish()?;
         Ok(value)
-    }
-
-    fn scopes(&mut self, distinct: &[Var]) {
-        let distinct = distinct.get(..MAX_SCOPES).unwrap_or(distinct);
-        if distinct.is_empty() {
-            return;
-        }
-        self.scopes.all = self.emit.metadata.scopes(distinct.len());
-        self.scopes.own = distinct
-            .iter()
-            .enumerate()
-            .map(|(i, var)| (*var, i))
-            .collect();
     }
 }

@@ -10,7 +10,7 @@ use common::{
 use imp::{
     Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
 };
-use llvm::Options;
+use llvm::{Options, Output};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
 use value::Value;
 
@@ -100,9 +100,7 @@ fn float_maps_become_vectors() {
         cpu: "x86-64-v3".to_owned(),
         ..Options::default()
     };
-    let text = llvm::compile(&map_program(), &options)
-        .unwrap()
-        .to_ir_text();
+    let text = llvm::text(&map_program(), &options, Output::Ir).unwrap();
     assert!(text.contains("fmul <8 x float>"), "{text}");
     // The writes are known not to meet the reads: nothing is tested at run time.
     assert!(!text.contains("vector.memcheck"), "{text}");
@@ -111,21 +109,18 @@ fn float_maps_become_vectors() {
 #[test]
 fn same_bytes_again() {
     let program = map_program();
-    let object = || {
+    let object = |threads| {
         let options = Options {
             executable: true,
+            threads,
             ..Options::default()
         };
-        llvm::compile(&program, &options)
-            .unwrap()
-            .to_object()
-            .unwrap()
+        llvm::compile(&program, &options, Output::Object).unwrap()
     };
-    assert_eq!(object(), object());
-    let module = llvm::compile(&program, &Options::default()).unwrap();
-    let first = module.to_object();
-    assert!(module.to_assembly().unwrap().contains("entry_main:"));
-    assert_eq!(first, module.to_object());
+    assert_eq!(object(1), object(1));
+    assert_eq!(object(1), object(3));
+    let assembly = llvm::text(&program, &Options::default(), Output::Assembly).unwrap();
+    assert!(assembly.contains("entry_main:"));
 }
 
 #[test]
@@ -604,7 +599,7 @@ fn limitations_and_mistakes_are_errors() {
             f.how = imp::How::Lanes(8);
         }
     });
-    let error = llvm::compile(&program, &Options::default())
+    let error = llvm::compile(&program, &Options::default(), Output::Object)
         .err()
         .unwrap()
         .to_string();
@@ -615,7 +610,7 @@ fn limitations_and_mistakes_are_errors() {
 
     let mut program = map_program();
     program.functions[0].results.clear();
-    let error = llvm::compile(&program, &Options::default())
+    let error = llvm::compile(&program, &Options::default(), Output::Object)
         .err()
         .unwrap()
         .to_string();
@@ -628,7 +623,7 @@ fn limitations_and_mistakes_are_errors() {
         cpu: "z80".to_owned(),
         ..Options::default()
     };
-    let error = llvm::compile(&map_program(), &options)
+    let error = llvm::compile(&map_program(), &options, Output::Object)
         .err()
         .unwrap()
         .to_string();

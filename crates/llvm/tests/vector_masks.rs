@@ -277,8 +277,8 @@ fn masks_are_wide_where_they_have_no_registers() {
             cpu: cpu.to_owned(),
             ..Options::default()
         };
-        let module = llvm::compile(&program, &options).unwrap();
-        (module.to_ir_text(), module.to_assembly().unwrap())
+        let text = |output| llvm::text(&program, &options, output).unwrap();
+        (text(llvm::Output::Ir), text(llvm::Output::Assembly))
     };
     let (avx2, _) = text("x86-64-v3");
     assert!(avx2.contains("phi <8 x i32>"), "{avx2}");

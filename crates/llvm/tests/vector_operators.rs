@@ -307,8 +307,7 @@ fn registers_are_as_wide_as_said() {
             cpu: cpu.to_owned(),
             ..llvm::Options::default()
         };
-        let module = llvm::compile(&program, &options).unwrap();
-        let assembly = module.to_assembly().unwrap();
+        let assembly = llvm::text(&program, &options, llvm::Output::Assembly).unwrap();
         let adds = |register| {
             let mut lines = assembly.lines();
             lines.any(|line| line.contains("paddd") && line.contains(register))

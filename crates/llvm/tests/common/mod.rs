@@ -193,9 +193,10 @@ pub fn jit(program: &Program, cpu: &str) -> Jit {
         cpu: cpu.to_owned(),
         ..Options::default()
     };
-    let module = llvm::compile(program, &options).unwrap_or_else(|error| panic!("{error}"));
+    let objects = llvm::compile(program, &options, llvm::Output::Object);
+    let objects = objects.unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the runtime's symbols are what its interface says.
-    unsafe { Jit::new(&module, &runtime::symbols()) }.unwrap()
+    unsafe { Jit::new(&objects, &runtime::symbols()) }.unwrap()
 }
 
 /// The processors to compile for that this machine can stand in for.
