@@ -51,6 +51,7 @@ pub struct Runtime<'c> {
     pub alloc: FunctionValue<'c>,
     pub share: FunctionValue<'c>,
     pub release: FunctionValue<'c>,
+    pub release_all: FunctionValue<'c>,
     pub tasks: FunctionValue<'c>,
     pub fail: FunctionValue<'c>,
     pub stack_check: FunctionValue<'c>,
@@ -391,6 +392,13 @@ fn declare_runtime<'c>(
     set(context, alloc, AttributeLoc::Return, "noalias", 0);
     set(context, alloc, AttributeLoc::Return, "align", 64);
     let void = context.void_type();
+    let release_all = declare(
+        "br_unref_all",
+        void.fn_type(&[ptr, ptr, i64], false),
+        hidden,
+    );
+    set(context, release_all, AttributeLoc::Function, "cold", 0);
+    set(context, release_all, AttributeLoc::Param(1), "nocapture", 0);
     let tasks = status.fn_type(&[ptr, ptr, ptr, i64, i64], false);
     let fail = declare(
         "br_fail",
@@ -402,6 +410,7 @@ fn declare_runtime<'c>(
         alloc,
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
         release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
+        release_all,
         tasks: declare("br_tasks", tasks, Effects::All),
         fail,
         stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),

@@ -3,6 +3,9 @@
 //! Each variable is a slot in the entry block (`mem2reg` makes registers of
 //! them), made when it is first used. Owned variables are null at first. There
 //! is one block for failure; it and the end of the body give back what is owned.
+//! What is owned lies in an array of the frame too, for the block for failure
+//! alone: if it took the variables from registers, each place that can fail would
+//! be one more source for each of them.
 //!
 //! A task's body is a function of its own in LLVM; it is emitted by the same
 //! code with other exits (see [`tasks`](crate::tasks)).
@@ -52,6 +55,14 @@ pub struct Frame<'e, 'p, 'c> {
     shares_roots: bool,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
+    owned: Owned<'c>,
+}
+
+/// The array of what is owned.
+#[derive(Default)]
+struct Owned<'c> {
+    array: Option<PointerValue<'c>>,
+    position: FxHashMap<Var, u64>,
 }
 
 /// Emits the code of a declared function.
@@ -64,6 +75,7 @@ pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionVal
         let arg = arg.ok_or_else(|| Error::bug("a parameter is missing"))?;
         frame.builder.build_store(slot, arg)?;
     }
+    frame.own(&function.owned)?;
     frame.forget(&function.owned)?;
     if function.recursive {
         frame.check_stack()?;
@@ -78,7 +90,7 @@ pub fn function<'c>(emit: &Emit<'_, 'c>, function: &Function, value: FunctionVal
     frame.release_all(&others)?;
     frame.return_results()?;
     frame.builder.position_at_end(frame.fail);
-    frame.release_all(&function.owned)?;
+    frame.release_owned()?;
     frame.return_failure()?;
     frame.finish()
 }
@@ -131,6 +143,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             shares_roots: false,
             entry,
             slots: FxHashMap::default(),
+            owned: Owned::default(),
         })
     }
 
@@ -203,11 +216,59 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         Ok(())
     }
 
+    /// Makes the array of what is owned; the entry block makes it null.
+    pub fn own(&mut self, owned: &[Var]) -> Res<()> {
+        if owned.is_empty() {
+            return Ok(());
+        }
+        let ty = self.emit.types.ptr.array_type(owned.len() as u32);
+        let array = self.stack_slot(ty, 0)?;
+        let builder = self.emit.context.create_builder();
+        builder.position_at_end(self.entry);
+        let (zero, bytes) = (self.emit.types.i8.const_zero(), 8 * owned.len() as i64);
+        let bytes = self.emit.types.const_i64(bytes);
+        builder
+            .build_memset(array, 8, zero, bytes)
+            .map_err(Error::bug)?;
+        self.owned = Owned {
+            array: Some(array),
+            position: (0..).zip(owned).map(|(i, var)| (*var, i)).collect(),
+        };
+        Ok(())
+    }
+
     /// Makes owned variables null, whatever they held.
     pub fn forget(&mut self, owned: &[Var]) -> Res<()> {
         owned
             .iter()
-            .try_for_each(|var| self.set(*var, self.emit.types.ptr.const_null()))
+            .try_for_each(|var| self.note_owned(*var, self.emit.types.ptr.const_null()))
+    }
+
+    /// An owned variable has this value now.
+    fn note_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
+        self.set(var, block)?;
+        let position = self.owned.position.get(&var).copied();
+        if let (Some(array), Some(position)) = (self.owned.array, position) {
+            let position = self.emit.types.const_i64(position as i64);
+            // SAFETY: the array has as many elements as there are positions.
+            let place = unsafe {
+                self.builder
+                    .build_in_bounds_gep(self.emit.types.ptr, array, &[position], "")?
+            };
+            self.builder.build_store(place, block)?;
+        }
+        Ok(())
+    }
+
+    /// Gives back what is owned, where something failed.
+    pub fn release_owned(&self) -> Res<()> {
+        let Some(array) = self.owned.array else {
+            return Ok(());
+        };
+        let count = self.emit.types.const_i64(self.owned.position.len() as i64);
+        let args = [self.ctx.into(), array.into(), count.into()];
+        call(&self.builder, self.emit.runtime.release_all, &args)?;
+        Ok(())
     }
 
     /// Gives back the references of these variables; what they hold is stale then.
@@ -237,7 +298,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     /// An owned variable gets a reference; the one that it held is given back.
     pub fn set_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         let old = self.buffer(var)?;
-        self.set(var, block)?;
+        self.note_owned(var, block)?;
         self.release(old)
     }
 

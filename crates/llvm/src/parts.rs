@@ -89,9 +89,8 @@ impl Plan {
                 }
             });
         }
-        for entry in &program.entries {
-            self.shared.insert(entry.fun.0 as usize);
-        }
+        // The first part has what fills the globals.
+        self.shared.extend(program.init.map(|id| id.0 as usize));
     }
 
     /// The part of a function's own code; nothing if each part makes its own.

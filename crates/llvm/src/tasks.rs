@@ -184,6 +184,7 @@ impl<'p, 'c> Task<'p, 'c> {
             }
             task.set(*var, loaded)?;
         }
+        task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
         let first = int(first)?;
         task.counted(low, high, true, |task, k| {
@@ -198,7 +199,7 @@ impl<'p, 'c> Task<'p, 'c> {
         })?;
         task.builder.build_return(Some(&types.i32.const_zero()))?;
         task.builder.position_at_end(task.fail);
-        task.release_all(&launch.owned)?;
+        task.release_owned()?;
         task.builder
             .build_return(Some(&types.i32.const_int(1, false)))?;
         task.finish()?;

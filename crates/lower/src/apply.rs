@@ -1,6 +1,7 @@
 //! Application: functions are applied where they are called, in place, unless
 //! they become core functions (see [`crate::function`]).
 
+use crate::callee::Place;
 use crate::size::Mismatch;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
@@ -78,8 +79,18 @@ impl Lower<'_> {
         inst: &Rc<Inst>,
         args: Vec<Value>,
     ) -> Res<Value> {
-        if !self.is_inline(def, inst, &args) {
-            return self.call_instance(def, inst, args);
+        let place = self.place_of(def, inst, &args);
+        let shared = match place {
+            Place::Own => true,
+            Place::Caller { or_own } => or_own && self.copies.shares(def.var),
+        };
+        if shared {
+            match self.captures(def, env, inst, &args) {
+                Ok(captured) => return self.call_instance(def, env, inst, args, captured),
+                Err(error) if place == Place::Own => return Err(error),
+                // What it captures cannot be passed: it is copied after all.
+                Err(_) => {}
+            }
         }
         let env = Env::inside(env);
         for (var, ty) in &inst.types {
@@ -90,7 +101,10 @@ impl Lower<'_> {
         if *entered > MAX_ENTERED {
             return self.unsupported("recursive functions that are evaluated in place");
         }
+        let (copy, before) = (self.copies.begin(def.var), self.f.n_names());
         let result = self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)?;
+        let names = self.f.n_names() - before;
+        self.copies.end(def.var, &copy, names);
         if let Some(entered) = self.entered.get_mut(&def.var) {
             *entered -= 1;
         }

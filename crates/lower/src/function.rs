@@ -8,11 +8,11 @@
 use crate::closure::Captured;
 use crate::exp::attributes;
 use crate::pattern::consumed_leaves;
-use crate::signature::{ext_size, gives_function, uniqueness};
+use crate::signature::{ext_size, uniqueness};
 use crate::size::Mismatch;
 use crate::state::Fun;
 use crate::types::{LTy, size_of};
-use crate::value::{Env, Inst, Value};
+use crate::value::{Env, FunKind as ValueKind, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
@@ -20,11 +20,6 @@ use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soa
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// Prelude functions up to this size are evaluated in place.
-const SMALL: usize = 120;
-/// Other functions up to this size are evaluated in place.
-const TINY: usize = 12;
 
 /// How many core functions may be in the making of one definition at a time.
 const MAX_MAKING: u32 = 50;
@@ -51,6 +46,16 @@ pub(crate) struct Instance {
     aliases: Vec<Vec<usize>>,
 }
 
+/// What an instance is made for.
+struct Wanted<'a> {
+    /// The function itself, if it is local.
+    local: Option<&'a Value>,
+    inst: &'a Inst,
+    args: &'a [Value],
+    captured: &'a Captured,
+    key: &'a str,
+}
+
 /// Where a call finds a size that no argument has.
 #[derive(Clone, Copy)]
 pub(crate) enum SizeFrom {
@@ -65,25 +70,6 @@ pub(crate) enum SizeFrom {
 }
 
 impl Lower<'_> {
-    /// Whether calls are evaluated in place.
-    pub(crate) fn is_inline(&mut self, def: &Arc<Def>, inst: &Inst, args: &[Value]) -> bool {
-        let local = !self.defs.contains_key(&def.var);
-        if local || args.iter().any(Value::has_acc) || gives_function(&def.ret.ty, inst) {
-            return true;
-        }
-        let takes_functions =
-            args.iter().any(Value::has_fun) || inst.types.iter().any(|(_, ty)| ty.has_fun());
-        if takes_functions {
-            return !self.weight(def).recursive;
-        }
-        let noinline = def.attrs.iter().any(|attr| &*attr.name == "noinline");
-        if noinline || self.weight(def).recursive {
-            return false;
-        }
-        let limit = if def.is_prelude { SMALL } else { TINY };
-        def.attrs.iter().any(|attr| &*attr.name == "inline") || self.weight(def).nodes <= limit
-    }
-
     /// A name for a core function, not used before.
     pub(crate) fn fun_name(&mut self, base: &str) -> FunName {
         let base: String = base
@@ -130,8 +116,10 @@ impl Lower<'_> {
     pub(crate) fn call_instance(
         &mut self,
         def: &Arc<Def>,
+        env: &Rc<Env>,
         inst: &Rc<Inst>,
         args: Vec<Value>,
+        captured: Captured,
     ) -> Res<Value> {
         let mut key = format!("{}", def.var.0);
         for ty in inst
@@ -143,29 +131,36 @@ impl Lower<'_> {
             key.push('/');
             ty.structure(&mut key);
         }
-        let mut captured = Captured::default();
-        let (with_funs, plain): (Vec<&Value>, Vec<&Value>) =
-            args.iter().partition(|arg| arg.has_fun());
-        if !with_funs.is_empty() {
-            for arg in &plain {
-                captured.sizes_of(&arg.ty());
-            }
-            for arg in with_funs {
-                self.capture(arg, &mut captured)?;
-            }
+        if !captured.shape.is_empty() {
             key.push('/');
             key.push_str(&captured.shape);
         }
+        let plain: Vec<&Value> = args.iter().filter(|arg| !arg.has_fun()).collect();
         let instance = if let Some(instance) = self.instances.get(&key) {
             Rc::clone(instance)
         } else {
-            let instance = Rc::new(self.instance(def, inst, &args, &captured, &key)?);
+            let local = self.local(def, env, inst);
+            let wanted = Wanted {
+                local: local.as_ref(),
+                inst,
+                args: &args,
+                captured: &captured,
+                key: &key,
+            };
+            let instance = Rc::new(self.instance(def, &wanted)?);
             self.instances.insert(key, Rc::clone(&instance));
             instance
         };
         // Sizes of the instance by the arguments' shapes; where one size has
         // two values they are checked to be equal.
         let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
+        for (name, from) in &instance.sizes {
+            if let SizeFrom::Captured(i) = from
+                && let Some((dim, _)) = captured.dims.get(*i)
+            {
+                sizes.insert(*name, *dim);
+            }
+        }
         let mut given = instance.leaves.iter();
         for arg in &plain {
             for atom in arg.atoms() {
@@ -194,7 +189,7 @@ impl Lower<'_> {
                     .types
                     .get(*i)
                     .and_then(|(_, ty)| ty.sizes().get(*j).copied().flatten()),
-                SizeFrom::Captured(i) => captured.dims.get(*i).map(|(dim, _)| *dim),
+                SizeFrom::Captured(_) => None,
             };
             let Some(dim) = sizes.get(name).copied().or(fallback) else {
                 return self.bug("sizes that neither arguments nor context give");
@@ -232,24 +227,17 @@ impl Lower<'_> {
         self.results(&ret, exts, leaves)
     }
 
-    fn instance(
-        &mut self,
-        def: &Arc<Def>,
-        inst: &Inst,
-        args: &[Value],
-        captured: &Captured,
-        key: &str,
-    ) -> Res<Instance> {
+    fn instance(&mut self, def: &Arc<Def>, wanted: &Wanted<'_>) -> Res<Instance> {
+        let recursive = self.weight(def).recursive;
         let making = self.making.entry(def.var).or_insert(0);
-        *making += 1;
+        *making += u32::from(recursive);
         if *making > MAX_MAKING {
             return self.unsupported("recursive functions whose functions grow from call to call");
         }
         let name = self.fun_name(self.program.name(def.var));
-        let ((instance, result), f) =
-            self.in_function(|s| s.instance_body(name, def, inst, args, captured, key))?;
+        let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
         if let Some(making) = self.making.get_mut(&def.var) {
-            *making -= 1;
+            *making -= u32::from(recursive);
         }
         self.finish(
             f,
@@ -265,13 +253,29 @@ impl Lower<'_> {
         &mut self,
         name: FunName,
         def: &Arc<Def>,
-        inst: &Inst,
-        args: &[Value],
-        captured: &Captured,
-        key: &str,
+        wanted: &Wanted<'_>,
     ) -> Res<(Instance, Vec<Atom>)> {
-        let env = Env::inside(&self.root);
+        let Wanted {
+            local,
+            inst,
+            args,
+            captured,
+            key,
+        } = *wanted;
         let mut sizes: Vec<(Name, SizeFrom)> = Vec::new();
+        let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
+        let mut own_leaves = Vec::new();
+        let mut env = Env::inside(&self.root);
+        if let Some(local) = local {
+            // Types of its parameters may name sizes that it captures.
+            self.captured_dims(captured, &mut dims, &mut sizes);
+            let given = self.given(local, &dims, &mut own_leaves)?;
+            if let Value::Fun(fun) = &given
+                && let ValueKind::Def(_, inner, _) = &fun.kind
+            {
+                env = Env::inside(inner);
+            }
+        }
         for (i, (var, ty)) in inst.types.iter().enumerate() {
             let mut j = 0;
             let ty = ty.map_sizes(&mut |_| {
@@ -287,7 +291,6 @@ impl Lower<'_> {
         let mut consumed = Vec::new();
         let pairs = def.params.iter().zip(args);
         let (with_funs, plain): (Vec<_>, Vec<_>) = pairs.partition(|(_, arg)| arg.has_fun());
-        let mut dims: FxHashMap<Dim, Dim> = FxHashMap::default();
         for (pat, arg) in plain {
             let arg = arg.ty();
             let ty = self.abstract_sizes(&pat.ty, &arg, &env, &mut sizes)?;
@@ -315,18 +318,9 @@ impl Lower<'_> {
             params.push(ty);
             self.bind_pattern(pat, value, &env, 0)?;
         }
+        leaves.append(&mut own_leaves);
         if !with_funs.is_empty() {
-            for (i, (dim, size)) in captured.dims.iter().enumerate() {
-                dims.entry(*dim).or_insert_with(|| {
-                    let name = if *size {
-                        self.f.fresh_size()
-                    } else {
-                        self.f.fresh("n", Type::I64)
-                    };
-                    sizes.push((name, SizeFrom::Captured(i)));
-                    Dim::Var(name)
-                });
-            }
+            self.captured_dims(captured, &mut dims, &mut sizes);
         }
         for (pat, arg) in with_funs {
             let value = self.given(arg, &dims, &mut leaves)?;
@@ -396,6 +390,27 @@ impl Lower<'_> {
             instance.aliases = aliases;
         }
         Ok((instance, result))
+    }
+
+    /// Parameters for the sizes and numbers that are captured, where an argument
+    /// does not have the same.
+    fn captured_dims(
+        &mut self,
+        captured: &Captured,
+        dims: &mut FxHashMap<Dim, Dim>,
+        sizes: &mut Vec<(Name, SizeFrom)>,
+    ) {
+        for (i, (dim, size)) in captured.dims.iter().enumerate() {
+            dims.entry(*dim).or_insert_with(|| {
+                let name = if *size {
+                    self.f.fresh_size()
+                } else {
+                    self.f.fresh("n", Type::I64)
+                };
+                sizes.push((name, SizeFrom::Captured(i)));
+                Dim::Var(name)
+            });
+        }
     }
 
     /// The result of a recursive function, from its declared type: calls in its

@@ -17,18 +17,21 @@
 //!   equal and are not the same operand, a check and a coercion are emitted
 //!   ([`size`]).
 //!
-//! Functions that take or give functions, that are tiny, or that ask for it are
-//! evaluated in place; others become core functions, one for each structure of
-//! types that they are used at ([`function`]). Nothing is optimised, apart from
-//! folding that keeps sizes canonical.
+//! Functions that take or give functions, that are local or tiny, or that ask for
+//! it are evaluated in place; others become core functions, one for each structure
+//! of types that they are used at ([`function`]). When copies have made a program
+//! much larger, those that come to much are shared too ([`copies`]). Nothing is
+//! optimised, apart from folding that keeps sizes canonical.
 
 mod acc;
 mod apply;
 mod array;
 mod blank;
 mod branch;
+mod callee;
 mod closure;
 mod constant;
+mod copies;
 mod entry;
 mod exp;
 mod flat;
@@ -51,6 +54,7 @@ mod value;
 
 use check::tast::{Def, Program, VarId};
 use constant::Constant;
+use copies::Copies;
 use function::Instance;
 use ir::walk::VisitMut;
 use ir::{Function, Soacs};
@@ -96,8 +100,10 @@ struct Lower<'a> {
     weights: FxHashMap<VarId, Weight>,
     /// How often each definition is being evaluated in place.
     entered: FxHashMap<VarId, u32>,
-    /// How many core functions are being made of each definition that takes functions.
+    /// How many core functions are being made of each recursive definition.
     making: FxHashMap<VarId, u32>,
+    /// What definitions came to where they were evaluated in place.
+    copies: Copies,
     /// The span of the expression that is being evaluated.
     span: Span,
     /// The calls around it, the outermost first.
@@ -132,6 +138,7 @@ pub fn lower(
         weights: FxHashMap::default(),
         entered: FxHashMap::default(),
         making: FxHashMap::default(),
+        copies: Copies::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
     };

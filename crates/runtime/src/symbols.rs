@@ -8,6 +8,7 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_alloc", heap::br_alloc as *const ()),
         ("br_ref", heap::br_ref as *const ()),
         ("br_unref", heap::br_unref as *const ()),
+        ("br_unref_all", heap::br_unref_all as *const ()),
         ("br_tasks", sched::br_tasks as *const ()),
         ("br_fail", error::br_fail as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),

@@ -365,6 +365,18 @@ pub unsafe extern "C" fn br_unref(ctx: *mut Ctx, data: *mut u8) {
     }
 }
 
+/// Gives up the references that an array holds; see [`crate::abi`].
+///
+/// # Safety
+/// As [`br_unref`] for each of the `count` pointers that `blocks` points to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_unref_all(ctx: *mut Ctx, blocks: *const *mut u8, count: i64) {
+    for i in 0..usize::try_from(count).unwrap_or_default() {
+        // SAFETY: by the caller's promise.
+        unsafe { br_unref(ctx, *blocks.add(i)) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{CLASSES, SMALL_BYTES, class_bytes, class_of};
