@@ -2,7 +2,7 @@
 
 use check::tast::Program;
 use clap::Args;
-use driver::{Failure, Ir, Mode, Options, Session};
+use driver::{CopyLimits, Failure, Ir, Mode, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +25,10 @@ pub struct Compiler {
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
+    /// How many statements may be copied where functions are specialised before
+    /// those that come to much are shared; with 0 all that can be are.
+    #[arg(long, value_name = "N")]
+    pub copies: Option<usize>,
     /// How much LLVM optimises, to tell its part in what code does from ours.
     #[arg(long, default_value_t = 3, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub llvm_level: u8,
@@ -49,6 +53,10 @@ impl Compiler {
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,
+            copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {
+                copied,
+                heavy: copied.min(defaults.copies.heavy),
+            }),
             threads: self.threads.map_or(defaults.threads, usize::from),
         }
     }

@@ -14,5 +14,6 @@ mod warnings;
 
 pub use error::Failure;
 pub use imp::lanes::{Decision, Mode};
+pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, Session};

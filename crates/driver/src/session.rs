@@ -29,6 +29,8 @@ pub struct Options {
     pub verify: bool,
     /// Whether objects get a `main`.
     pub executable: bool,
+    /// How much may be copied where functions are specialised.
+    pub copies: lower::Limits,
     /// How many threads compile at most; what comes out does not depend on it.
     pub threads: usize,
 }
@@ -43,6 +45,7 @@ impl Default for Options {
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
+            copies: lower::Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -125,7 +128,7 @@ impl Session {
 
     /// The core IR of a checked program.
     pub fn lower(&self, program: &check::tast::Program) -> Result<Ir, Failure> {
-        let program = lower::lower(program, &self.sources).map_err(Failure)?;
+        let program = lower::lower(program, &self.sources, self.options.copies).map_err(Failure)?;
         let ir = Ir::Soacs(program);
         self.verify("lower", &ir)?;
         Ok(ir)

@@ -10,14 +10,27 @@
 use check::tast::VarId;
 use rustc_hash::FxHashMap;
 
-/// Names in the copies of a program, above which what is heavy is shared.
-const BUDGET: usize = 30_000;
-/// A definition that comes to more names than this is heavy.
-const HEAVY: usize = 60;
+/// How much may be copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Names in the copies of a program, above which what is heavy is shared.
+    pub copied: usize,
+    /// A definition that comes to more names than this is heavy.
+    pub heavy: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            copied: 30_000,
+            heavy: 60,
+        }
+    }
+}
 
 /// The count of one program.
-#[derive(Default)]
 pub(crate) struct Copies {
+    limits: Limits,
     /// The most names that each definition came to in place.
     sizes: FxHashMap<VarId, usize>,
     /// Names in second and later evaluations.
@@ -32,11 +45,21 @@ pub(crate) struct Copy {
 }
 
 impl Copies {
+    /// Nothing is copied yet.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            sizes: FxHashMap::default(),
+            copied: 0,
+            copying: false,
+        }
+    }
+
     /// Whether a definition should be shared from now on.
     pub(crate) fn shares(&self, def: VarId) -> bool {
-        self.sizes
-            .get(&def)
-            .is_some_and(|size| *size > HEAVY && self.copied + size > BUDGET)
+        self.sizes.get(&def).is_some_and(|size| {
+            *size > self.limits.heavy && self.copied + size > self.limits.copied
+        })
     }
 
     /// A definition is about to be evaluated in place.

@@ -55,6 +55,7 @@ mod value;
 use check::tast::{Def, Program, VarId};
 use constant::Constant;
 use copies::Copies;
+pub use copies::Limits;
 use function::Instance;
 use ir::walk::VisitMut;
 use ir::{Function, Soacs};
@@ -110,7 +111,8 @@ struct Lower<'a> {
     calls: Vec<Span>,
 }
 
-/// Lowers a program. `sources` are the files that its spans point into.
+/// Lowers a program. `sources` are the files that its spans point into; `limits`
+/// say how much evaluation in place may copy.
 ///
 /// # Errors
 /// What is not supported yet, by name and place, one error per entry point at
@@ -118,6 +120,7 @@ struct Lower<'a> {
 pub fn lower(
     program: &Program,
     sources: &SourceMap,
+    limits: Limits,
 ) -> Result<ir::Program<Soacs>, Vec<Diagnostic>> {
     let defs: FxHashMap<VarId, Arc<Def>> = program
         .defs
@@ -138,7 +141,7 @@ pub fn lower(
         weights: FxHashMap::default(),
         entered: FxHashMap::default(),
         making: FxHashMap::default(),
-        copies: Copies::default(),
+        copies: Copies::new(limits),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
     };

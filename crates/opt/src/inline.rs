@@ -8,8 +8,15 @@
 //! (`#[noinline]`). Constants are inlined where they are constants.
 //! Functions that no entry point reaches are removed.
 //!
+//! What is small enough depends on the program: before any call is replaced, sizes
+//! are added up as if it had been done, and of a few limits the largest is taken
+//! with which the program stays within its budget ([`plan`]). Small functions are
+//! copied in any case.
+//!
 //! The call's certificates go to the callee's outermost statements, its
 //! provenance below each of theirs.
+
+mod plan;
 
 use crate::passes::Context;
 use crate::splice;
@@ -27,6 +34,14 @@ const SCALAR: usize = 400;
 const MEDIUM: usize = 2000;
 /// Statements that a caller may have after inlining what is not small.
 const CALLER: usize = 20_000;
+
+/// Limits for functions with arrays or combinators that are tried in turn; those
+/// of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
+const LIMITS: [usize; 7] = [MEDIUM, 1400, 1000, 700, 400, 200, 100];
+/// Statements that a program may come to by inlining, whatever it had.
+const PROGRAM: usize = 60_000;
+/// Times the statements that it had, if that is more.
+const GROWTH: usize = 2;
 
 /// Inlines calls, callees first.
 pub(crate) fn inline<L: Level>(
@@ -58,6 +73,17 @@ pub(crate) fn inline<L: Level>(
     for root in &roots {
         count[*root] += 2;
     }
+    let known: Vec<Callee> = functions
+        .iter()
+        .enumerate()
+        .map(|(i, f)| Callee::of(f, recursive[i], count[i]))
+        .collect();
+    let limit = plan::limit(&plan::Functions {
+        known: &known,
+        calls: &calls,
+        order: &order,
+        roots: &roots,
+    });
     let mut done: Vec<Option<Function<L>>> = functions.into_iter().map(Some).collect();
     let mut facts: Vec<Option<Callee>> = vec![None; done.len()];
     for i in order {
@@ -73,6 +99,7 @@ pub(crate) fn inline<L: Level>(
             provs: &mut function.provs,
             map: Substitution::default(),
             size,
+            limit,
             fuel: &mut context.fuel,
         };
         VisitMut::<L>::body(&mut inliner, &mut function.body);
@@ -115,7 +142,9 @@ impl Callee {
         }
     }
 
-    fn pays(&self, caller: usize) -> bool {
+    /// Whether a call is replaced in a caller of this size, where so many
+    /// statements with arrays are few enough.
+    fn pays(&self, caller: usize, limit: usize) -> bool {
         if self.forbidden {
             return false;
         }
@@ -123,7 +152,13 @@ impl Callee {
         self.wanted
             || self.size <= SMALL
             || (fits && self.calls == 1)
-            || (fits && self.size <= if self.arrays { MEDIUM } else { SCALAR })
+            || (fits
+                && self.size
+                    <= if self.arrays {
+                        limit
+                    } else {
+                        SCALAR.min(limit)
+                    })
     }
 }
 
@@ -139,6 +174,7 @@ struct Inliner<'a, L: Level> {
     provs: &'a mut ProvTable,
     map: Substitution,
     size: usize,
+    limit: usize,
     fuel: &'a mut Fuel,
 }
 
@@ -147,7 +183,7 @@ impl<'a, L: Level> Inliner<'a, L> {
     fn callee(&mut self, fun: &FunName) -> Option<&'a Function<L>> {
         let i = *self.index.get(fun)?;
         let facts = self.facts[i].as_ref()?;
-        if !facts.pays(self.size) || !self.fuel.take() {
+        if !facts.pays(self.size, self.limit) || !self.fuel.take() {
             return None;
         }
         self.size += facts.size;

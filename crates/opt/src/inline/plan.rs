@@ -1,0 +1,50 @@
+//! How large a function may be that is copied wherever it is called.
+//!
+//! Needs what is known of each function, its calls and the order, callees first.
+//! Guarantees that the choice depends on the program alone, and takes time linear
+//! in its functions and calls.
+
+use super::{Callee, GROWTH, LIMITS, PROGRAM};
+
+/// The functions of a program.
+pub(super) struct Functions<'a> {
+    /// What is known of each before inlining.
+    pub(super) known: &'a [Callee],
+    /// What each calls, as often as it does.
+    pub(super) calls: &'a [Vec<usize>],
+    /// Those that are reached, callees first.
+    pub(super) order: &'a [usize],
+    /// Those of the entry points.
+    pub(super) roots: &'a [usize],
+}
+
+/// The largest of the limits with which the program stays within its budget; the
+/// least, if none does.
+pub(super) fn limit(functions: &Functions<'_>) -> usize {
+    let sizes = functions.order.iter().map(|i| functions.known[*i].size);
+    let budget = PROGRAM.max(GROWTH * sizes.sum::<usize>());
+    let fits = |limit: &usize| functions.after(*limit) <= budget;
+    let [.., least] = LIMITS;
+    LIMITS.into_iter().find(fits).unwrap_or(least)
+}
+
+impl Functions<'_> {
+    /// Statements of the program after inlining with a limit.
+    fn after(&self, limit: usize) -> usize {
+        let mut known = self.known.to_vec();
+        let mut stays = vec![false; known.len()];
+        self.roots.iter().for_each(|root| stays[*root] = true);
+        for &i in self.order {
+            for &callee in &self.calls[i] {
+                if known[callee].pays(known[i].size, limit) {
+                    known[i].size += known[callee].size;
+                    known[i].arrays |= known[callee].arrays;
+                } else {
+                    stays[callee] = true;
+                }
+            }
+        }
+        let staying = self.order.iter().filter(|i| stays[**i]);
+        staying.map(|i| known[*i].size).sum()
+    }
+}
