@@ -11,6 +11,9 @@ use runtime::{Config, Context, Error, Output};
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
+/// Code of more names is cut to pieces, where pieces are tested.
+const PIECE: usize = 40;
+
 /// Numbers of threads, whose results must not differ.
 const THREADS: [usize; 3] = [1, 2, 4];
 
@@ -121,6 +124,16 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
             Err(message) => return vec![message],
         }
         let mut problems = Vec::new();
+        if let Ok(lanes) = program.lanes() {
+            let pieces = imp::outline::outline(lanes.clone(), PIECE);
+            match imp::verify(&pieces) {
+                Ok(()) => levels.push(("outline", outcomes(&pieces))),
+                Err(errors) => problems.extend(errors.iter().map(|e| format!("outline: {e}"))),
+            }
+            if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
+                problems.push("outline: something else is read back".to_owned());
+            }
+        }
         for (level, outcomes) in levels {
             for (((case, entry), before), now) in program.calls().zip(before).zip(&outcomes) {
                 let result =
@@ -132,6 +145,44 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
                     problems.push(format!("line {}, {entry}, {level}: {what}", case.line));
                 }
             }
+        }
+        problems
+    });
+}
+
+#[test]
+fn functions_mean_the_same_where_all_that_can_be_are_shared() {
+    every_program(|program| {
+        let Ok(evaluated) = program.last_outcomes() else {
+            return Vec::new();
+        };
+        let mut session = program.session();
+        session.options.copies = driver::CopyLimits {
+            copied: 0,
+            heavy: 0,
+        };
+        let shared = session
+            .check(&mut Files)
+            .and_then(|typed| session.lower(&typed));
+        let shared = match shared {
+            Ok(shared) => shared,
+            Err(failure) => return vec![shown(&session, &failure)],
+        };
+        let mut problems = Vec::new();
+        let outcomes = program.outcomes(&shared);
+        for (((case, entry), before), now) in program.calls().zip(evaluated).zip(&outcomes) {
+            if let Err(what) = as_expected(program, case, now.as_deref()) {
+                problems.push(format!("line {}, {entry}: {what}", case.line));
+            }
+            if before.is_ok() != now.is_ok() {
+                problems.push(format!(
+                    "line {}, {entry}: it fails, or no longer",
+                    case.line
+                ));
+            }
+        }
+        if let Err(failure) = session.advance(shared, driver::Stage::Llvm, &mut ()) {
+            problems.push(shown(&session, &failure));
         }
         problems
     });

@@ -85,10 +85,16 @@ impl Lower<'_> {
             Place::Caller { or_own } => or_own && self.copies.shares(def.var),
         };
         if shared {
+            // Where not all that it needs can be passed it is copied after all.
             match self.captures(def, env, inst, &args) {
-                Ok(captured) => return self.call_instance(def, env, inst, args, captured),
+                Ok(captured) => match self.call_instance(def, env, inst, &args, captured)? {
+                    Some(result) => return Ok(result),
+                    None if place == Place::Own => {
+                        return self.bug("sizes that neither arguments nor context give");
+                    }
+                    None => {}
+                },
                 Err(error) if place == Place::Own => return Err(error),
-                // What it captures cannot be passed: it is copied after all.
                 Err(_) => {}
             }
         }

@@ -112,15 +112,16 @@ impl Lower<'_> {
 
     // -------------------------------------------------------------- instances
 
-    /// A call of a core function.
+    /// A call of a core function; nothing if the call does not say a size that the
+    /// function needs.
     pub(crate) fn call_instance(
         &mut self,
         def: &Arc<Def>,
         env: &Rc<Env>,
         inst: &Rc<Inst>,
-        args: Vec<Value>,
+        args: &[Value],
         captured: Captured,
-    ) -> Res<Value> {
+    ) -> Res<Option<Value>> {
         let mut key = format!("{}", def.var.0);
         for ty in inst
             .types
@@ -143,7 +144,7 @@ impl Lower<'_> {
             let wanted = Wanted {
                 local: local.as_ref(),
                 inst,
-                args: &args,
+                args,
                 captured: &captured,
                 key: &key,
             };
@@ -192,7 +193,7 @@ impl Lower<'_> {
                 SizeFrom::Captured(_) => None,
             };
             let Some(dim) = sizes.get(name).copied().or(fallback) else {
-                return self.bug("sizes that neither arguments nor context give");
+                return Ok(None);
             };
             sizes.insert(*name, dim);
             operands.extend(dim.atom());
@@ -224,7 +225,7 @@ impl Lower<'_> {
                 .collect();
             self.f.alias(*leaf, of);
         }
-        self.results(&ret, exts, leaves)
+        self.results(&ret, exts, leaves).map(Some)
     }
 
     fn instance(&mut self, def: &Arc<Def>, wanted: &Wanted<'_>) -> Res<Instance> {

@@ -39,7 +39,7 @@ const CALLER: usize = 20_000;
 /// of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
 const LIMITS: [usize; 7] = [MEDIUM, 1400, 1000, 700, 400, 200, 100];
 /// Statements that a program may come to by inlining, whatever it had.
-const PROGRAM: usize = 60_000;
+const PROGRAM: usize = 24_000;
 /// Times the statements that it had, if that is more.
 const GROWTH: usize = 2;
 
