@@ -87,7 +87,8 @@ fn walk(
         types,
         aliases,
         signatures,
-        consumed: Vec::new(),
+        consumed: 0,
+        last_consumed: FxHashMap::default(),
         made: FxHashSet::default(),
         fuel: &mut context.fuel,
         beside,
@@ -123,8 +124,10 @@ struct Fuser<'a> {
     types: TypeEnv,
     aliases: Aliases,
     signatures: &'a Signatures,
-    /// The classes consumed up to here.
-    consumed: Vec<usize>,
+    /// How many classes have been consumed up to here.
+    consumed: usize,
+    /// For each class that was, how many had been after it was the last time.
+    last_consumed: FxHashMap<usize, usize>,
     /// Arrays that were made anew.
     made: FxHashSet<Name>,
     fuel: &'a mut Fuel,
@@ -177,7 +180,7 @@ impl Fuser<'_> {
                 }
                 placed.push(Placed {
                     stm: Some(stm),
-                    consumed: self.consumed.len(),
+                    consumed: self.consumed,
                 });
             }
             for atom in &mut body.result {
@@ -214,26 +217,26 @@ impl Fuser<'_> {
             Exp::Op(op) => names = op.consumed(),
         }
         for name in names {
-            self.consumed.push(self.aliases.class(name));
+            self.consumed += 1;
+            let class = self.aliases.class(name);
+            self.last_consumed.insert(class, self.consumed);
         }
     }
 
     /// Whether nothing that the statement reads was consumed since, or is in `more`.
     fn unharmed(&self, stm: &Stm<Soacs>, since: usize, more: &[Name]) -> bool {
-        let recent = &self.consumed[since.min(self.consumed.len())..];
-        if recent.is_empty() && more.is_empty() {
+        if self.consumed <= since && more.is_empty() {
             return true;
         }
-        let arrays = free_names_exp(&stm.exp)
+        let more: FxHashSet<usize> = more.iter().map(|name| self.aliases.class(*name)).collect();
+        free_names_exp(&stm.exp)
             .into_iter()
-            .filter(|name| self.types.get(*name).is_some_and(Type::is_array));
-        let reads: FxHashSet<usize> = arrays.map(|name| self.aliases.class(name)).collect();
-        let more = more.iter().map(|name| self.aliases.class(*name));
-        recent
-            .iter()
-            .copied()
-            .chain(more)
-            .all(|class| !reads.contains(&class))
+            .filter(|name| self.types.get(*name).is_some_and(Type::is_array))
+            .map(|name| self.aliases.class(name))
+            .all(|class| {
+                let last = self.last_consumed.get(&class);
+                !more.contains(&class) && last.is_none_or(|last| *last <= since)
+            })
     }
 
     /// A statement that can be fused into this one, which was visited already.

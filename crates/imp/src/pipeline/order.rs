@@ -2,6 +2,8 @@
 //! scheduling, by the longest chain that still follows.
 
 use super::graph::Graph;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The statements' numbers in the order in which they should stand.
 pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
@@ -20,28 +22,30 @@ pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
     }
     let mut waiting: Vec<usize> = nodes.iter().map(|node| node.before.len()).collect();
     let mut ready_at = vec![0.0_f64; count];
-    let mut open: Vec<usize> = (0..count).filter(|at| waiting[*at] == 0).collect();
+    // Costs are not negative, and the bits of such floats are in their order.
+    let mut soon: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
+    // The one with the longest rest first, the first of equals.
+    let mut ready: BinaryHeap<(u64, Reverse<usize>)> = BinaryHeap::new();
+    soon.extend(
+        (0..count)
+            .filter(|at| waiting[*at] == 0)
+            .map(|at| Reverse((0, at))),
+    );
     let mut order = Vec::with_capacity(count);
     let mut now = 0.0_f64;
-    while !open.is_empty() {
-        let soonest = open
-            .iter()
-            .map(|at| ready_at[*at])
-            .fold(f64::INFINITY, f64::min);
-        now = now.max(soonest);
-        // Of those that are ready the one with the longest rest, the first of equals.
-        let chosen = (0..open.len())
-            .filter(|k| ready_at[open[*k]] <= now)
-            .reduce(|x, y| {
-                let (a, b) = (open[x], open[y]);
-                if follows[b] > follows[a] || (follows[b] == follows[a] && b < a) {
-                    y
-                } else {
-                    x
-                }
-            });
-        let Some(chosen) = chosen else { break };
-        let at = open.swap_remove(chosen);
+    loop {
+        if let (true, Some(Reverse((next, _)))) = (ready.is_empty(), soon.peek()) {
+            now = now.max(f64::from_bits(*next));
+        }
+        while let Some(Reverse((at_bits, at))) = soon.peek().copied()
+            && f64::from_bits(at_bits) <= now
+        {
+            soon.pop();
+            ready.push((follows[at].to_bits(), Reverse(at)));
+        }
+        let Some((_, Reverse(at))) = ready.pop() else {
+            break;
+        };
         order.push(at);
         let done = now + nodes[at].cost.latency;
         now += nodes[at].cost.busy;
@@ -49,7 +53,7 @@ pub(super) fn schedule(graph: &Graph) -> Vec<usize> {
             ready_at[*next] = ready_at[*next].max(done);
             waiting[*next] -= 1;
             if waiting[*next] == 0 {
-                open.push(*next);
+                soon.push(Reverse((ready_at[*next].to_bits(), *next)));
             }
         }
     }
