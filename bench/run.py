@@ -6,7 +6,7 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from rows import figure_rows
+from sizes import figure_builds, figure_generated, report_sizes
 from values import agree, parse, random_i32s, scalar
 
 MINI = HERE / "programs" / "mini.fut"
@@ -208,6 +209,7 @@ FIGURES = {
     "mini": figure_mini, "small": figure_small, "basis": figure_basis, "rows": figure_rows,
     "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
     "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
+    "generated": figure_generated, "builds": figure_builds,
 }
 
 
@@ -280,6 +282,7 @@ def report(results):
     if "rows" in results:
         lines += time_table(results["rows"], ["futhark c", "futhark multicore"], "Rows and columns")
     lines += report_lanes(results)
+    lines += report_sizes(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
