@@ -169,6 +169,7 @@ fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) 
             let ty = ty.unwrap_or(CTy::Static(Rc::new(RTy::Unknown)));
             Node::Trace(None, next(), Box::new(ty), span)
         }
+        Intrinsic::Array(ArrayFun::Break) => Node::Break(next(), span),
         Intrinsic::Array(fun) => Node::ArrayFun(fun, types, rest.collect(), span),
     }
 }
