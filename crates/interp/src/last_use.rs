@@ -120,6 +120,7 @@ impl Marker {
             | Node::Convert(_, _, inner)
             | Node::Coerce(inner, ..)
             | Node::Break(inner, _)
+            | Node::Watched(inner, _)
             | Node::Trace(_, inner, ..)
             | Node::Blank(inner, ..)
             | Node::Ext(inner, ..) => self.node(inner),
@@ -225,6 +226,7 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Convert(_, _, inner)
         | Node::Coerce(inner, ..)
         | Node::Break(inner, _)
+        | Node::Watched(inner, _)
         | Node::Trace(_, inner, ..)
         | Node::Blank(inner, ..)
         | Node::Ext(inner, ..) => mentions(inner, f),

@@ -73,6 +73,7 @@ pub struct Interp {
     deadline: RefCell<Option<Instant>>,
     interrupt: RefCell<Option<Arc<AtomicBool>>>,
     watched: Cell<bool>,
+    nans: Cell<bool>,
     /// The first file that is not the prelude's.
     first_file: FileId,
 }
@@ -95,6 +96,7 @@ impl Interp {
             deadline: RefCell::new(None),
             interrupt: RefCell::new(None),
             watched: Cell::new(false),
+            nans: Cell::new(false),
         }
     }
 
@@ -197,6 +199,7 @@ impl Interp {
             return Err(*Failure::bug("no such definition"));
         };
         self.watched.set(true);
+        self.nans.set(nans);
         let mut machine = Machine::new(self, *self.deadline.borrow());
         machine.watcher = Some(watcher);
         machine.nans = nans;
@@ -226,8 +229,9 @@ impl Interp {
             return Err(Failure::bug("no such definition"));
         };
         let watched = self.watched.get() && !def.is_prelude;
+        let nans = self.nans.get();
         let make = || {
-            let func = resolve::definition(&self.program, &self.globals, def, watched);
+            let func = resolve::definition(&self.program, &self.globals, def, watched, nans);
             Rc::new(func)
         };
         Ok(Rc::clone(cell.get_or_init(make)))

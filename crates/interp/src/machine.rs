@@ -228,11 +228,7 @@ impl<'a> Machine<'a> {
             Node::Binary(op, ty, pair, span) => {
                 let x = self.scalar(&pair.0)?;
                 let y = self.scalar(&pair.1)?;
-                let z = binary(*op, *ty, x, y, *span)?;
-                if self.nans {
-                    self.note_nan(&[x, y], z, *span)?;
-                }
-                Ok(Val::Scalar(z))
+                binary(*op, *ty, x, y, *span).map(Val::Scalar)
             }
             Node::Compare(comparison, pair) => {
                 let x = self.scalar(&pair.0)?;
@@ -259,22 +255,16 @@ impl<'a> Machine<'a> {
                     args.push(self.scalar(node)?);
                 }
                 let value = prim::eval::math(*fun, &args);
-                let value = value.ok_or_else(|| Failure::bug(fun.name()))?;
-                if self.nans {
-                    self.note_nan(&args, value, NOWHERE)?;
-                }
-                Ok(Val::Scalar(value))
+                value
+                    .map(Val::Scalar)
+                    .ok_or_else(|| Failure::bug(fun.name()))
             }
             Node::Fma(nodes) => {
                 let x = self.scalar(&nodes[0])?;
                 let y = self.scalar(&nodes[1])?;
                 let z = self.scalar(&nodes[2])?;
                 let value = prim::eval::fma(x, y, z);
-                let value = value.ok_or_else(|| Failure::bug("fma"))?;
-                if self.nans {
-                    self.note_nan(&[x, y, z], value, NOWHERE)?;
-                }
-                Ok(Val::Scalar(value))
+                value.map(Val::Scalar).ok_or_else(|| Failure::bug("fma"))
             }
             Node::Equal(negate, pair) => {
                 let x = self.eval(&pair.0)?;
@@ -456,6 +446,7 @@ impl<'a> Machine<'a> {
                 self.breakpoint(*span)?;
                 self.eval(inner)
             }
+            Node::Watched(inner, span) => self.eval_watched(inner, *span),
             Node::Blank(inner, ty, span) => self.blank(inner, ty, *span),
             Node::Ext(inner, slots, ty) => {
                 let value = self.eval(inner)?;

@@ -40,6 +40,8 @@ pub struct Resolver<'a> {
     local_params: FxHashMap<VarId, (Vec<TyVarId>, Vec<VarId>)>,
     /// Where names are looked up, if functions know what their parts see.
     watched: Option<&'a Program>,
+    /// Whether operators note new NaNs.
+    nans: bool,
 }
 
 /// The function being resolved.
@@ -62,8 +64,14 @@ impl Frame {
     }
 }
 
-/// The code of a definition, perhaps of one that is watched.
-pub fn definition(program: &Program, globals: &Globals, def: &Def, watched: bool) -> Func {
+/// The code of a definition, perhaps of one that is watched or whose new NaNs are.
+pub fn definition(
+    program: &Program,
+    globals: &Globals,
+    def: &Def,
+    watched: bool,
+    nans: bool,
+) -> Func {
     let mut resolver = Resolver {
         defs: &program.defs,
         globals,
@@ -71,6 +79,7 @@ pub fn definition(program: &Program, globals: &Globals, def: &Def, watched: bool
         in_sizes: 0,
         local_params: FxHashMap::default(),
         watched: watched.then_some(program),
+        nans,
     };
     resolver.function(def).0
 }

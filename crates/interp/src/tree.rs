@@ -184,6 +184,8 @@ pub enum Node {
     Trace(Option<Arc<str>>, Box<Node>, Box<CTy>, Span),
     /// The value, before which an evaluation that is watched stops.
     Break(Box<Node>, Span),
+    /// An operator whose new NaNs stop an evaluation that is watched.
+    Watched(Box<Node>, Span),
     /// A value that does not matter.
     Blank(Box<Node>, Box<CTy>, Span),
     /// The value, whose shape determines sizes.

@@ -6,14 +6,16 @@
 //! inside functions capture all of them, and no variable gives its value away at its
 //! last use. That costs time, so programs are watched only on request.
 
+use crate::call::binary;
 use crate::failure::{Class, Failure, Res};
 use crate::machine::Machine;
-use crate::tree::{CDim, CTy, Slot};
+use crate::tree::{CDim, CTy, Node, Slot};
 use crate::value::{Data, RTy, UNKNOWN, Val};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Exp, ExpKind, Name, Program, Ty, VarId};
 use prim::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::fmt::Write as _;
 use std::rc::Rc;
 use syntax::span::Span;
@@ -150,6 +152,37 @@ impl Machine<'_> {
     /// Stops at a breakpoint, if anybody watches.
     pub(crate) fn breakpoint(&mut self, span: Span) -> Res<()> {
         self.stop(Reason::Breakpoint, span)
+    }
+
+    /// The value of an operator, which is looked at.
+    pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<Val> {
+        let mut operands: SmallVec<[Scalar; 3]> = SmallVec::new();
+        let result = match node {
+            Node::Binary(op, ty, pair, span) => {
+                operands.push(self.scalar(&pair.0)?);
+                operands.push(self.scalar(&pair.1)?);
+                binary(*op, *ty, operands[0], operands[1], *span)?
+            }
+            Node::Math(fun, nodes) => {
+                for node in nodes {
+                    operands.push(self.scalar(node)?);
+                }
+                let value = prim::eval::math(*fun, &operands);
+                value.ok_or_else(|| Failure::bug(fun.name()))?
+            }
+            Node::Fma(nodes) => {
+                for node in nodes.iter() {
+                    operands.push(self.scalar(node)?);
+                }
+                let value = prim::eval::fma(operands[0], operands[1], operands[2]);
+                value.ok_or_else(|| Failure::bug("fma"))?
+            }
+            other => return self.eval(other),
+        };
+        if self.nans {
+            self.note_nan(&operands, result, span)?;
+        }
+        Ok(Val::Scalar(result))
     }
 
     /// Stops if an operator made a NaN of operands that are none.

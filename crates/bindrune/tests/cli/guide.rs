@@ -80,7 +80,7 @@ fn commands<'t>(lines: impl Iterator<Item = (&'t str, usize)>, steps: &mut Vec<S
             shown.input.push_str(entered);
             shown.input.push('\n');
         } else {
-            shown.output.push(text.to_owned());
+            shown.output.push(text.trim_end().to_owned());
         }
     }
 }

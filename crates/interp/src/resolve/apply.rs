@@ -113,7 +113,14 @@ impl Resolver<'_> {
                 let mut args = self.exps(args);
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
                 let rest = args.split_off(n);
-                return applied(intrinsic_node(*intrinsic, types, args, span), rest, span);
+                let node = intrinsic_node(*intrinsic, types, args, span);
+                let node = match node {
+                    Node::Binary(..) | Node::Math(..) | Node::Fma(_) if self.nans => {
+                        Node::Watched(Box::new(node), span)
+                    }
+                    node => node,
+                };
+                return applied(node, rest, span);
             }
         }
         let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
