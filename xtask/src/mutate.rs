@@ -34,7 +34,7 @@ const CORPUS: [&str; 2] = ["tests/programs", "examples"];
 /// A run may take so long.
 const SLOW: Duration = Duration::from_secs(2);
 /// A run that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 /// How often a slow run is repeated before it counts as slow.
 const REPEATS: usize = 2;
 /// One of so many mutants that check is built.

@@ -23,11 +23,8 @@ impl Checker<'_> {
         let mut names = Vec::new();
         for name in self.env.term_names() {
             let text = self.interner.resolve(name);
-            match self.env.term(name) {
-                Some(Entry::Module(Module::Struct(inner))) => {
-                    self.names_in(inner, &text, 1, &mut names);
-                }
-                Some(_) | None => {}
+            if let Some(Entry::Module(Module::Struct(inner))) = self.env.term(name) {
+                self.names_in(inner, &text, 1, &mut names);
             }
             names.push(text.to_string());
         }

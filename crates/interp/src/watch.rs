@@ -339,9 +339,9 @@ impl Types<'_> {
     /// Writes a type; nothing if it has no form, as those of functions.
     fn push(&self, ty: &CTy, shape: &Shape<'_>, out: &mut String) -> Option<()> {
         match ty {
-            CTy::Static(ty) => self.push_plain(ty, *shape, out),
+            CTy::Static(ty) => push_plain(ty, *shape, out),
             CTy::Var(slot) => match (self.slot)(*slot) {
-                Some(Val::Type(ty)) => self.push_plain(ty, *shape, out),
+                Some(Val::Type(ty)) => push_plain(ty, *shape, out),
                 _ => None,
             },
             CTy::Array(dim, elem) => {
@@ -370,36 +370,37 @@ impl Types<'_> {
             }),
         }
     }
+}
 
-    fn push_plain(&self, ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
-        match ty {
-            RTy::Scalar(ty) => {
-                out.push_str(ty.name());
-                Some(())
-            }
-            RTy::Array(dim, elem) => {
-                let (n, row) = shape.row();
-                match n {
-                    Some(n) => push_dim(n, out),
-                    None if *dim != UNKNOWN => push_dim(*dim, out),
-                    None => out.push_str("[]"),
-                }
-                self.push_plain(elem, row, out)
-            }
-            RTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
-                self.push_plain(&parts[at], shape.part(at), out)
-            }),
-            RTy::Record(names, parts) => record(names, out, |at, out| {
-                self.push_plain(&parts[at], shape.part(at), out)
-            }),
-            RTy::Sum(names, parts) => sum(names, out, |at, out| {
-                parts[at].iter().try_for_each(|ty| {
-                    out.push(' ');
-                    self.push_plain(ty, shape.nothing(), out)
-                })
-            }),
-            RTy::Fun | RTy::Unknown => None,
+/// Writes a type that needs no names.
+fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
+    match ty {
+        RTy::Scalar(ty) => {
+            out.push_str(ty.name());
+            Some(())
         }
+        RTy::Array(dim, elem) => {
+            let (n, row) = shape.row();
+            match n {
+                Some(n) => push_dim(n, out),
+                None if *dim != UNKNOWN => push_dim(*dim, out),
+                None => out.push_str("[]"),
+            }
+            push_plain(elem, row, out)
+        }
+        RTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
+            push_plain(&parts[at], shape.part(at), out)
+        }),
+        RTy::Record(names, parts) => record(names, out, |at, out| {
+            push_plain(&parts[at], shape.part(at), out)
+        }),
+        RTy::Sum(names, parts) => sum(names, out, |at, out| {
+            parts[at].iter().try_for_each(|ty| {
+                out.push(' ');
+                push_plain(ty, shape.nothing(), out)
+            })
+        }),
+        RTy::Fun | RTy::Unknown => None,
     }
 }
 

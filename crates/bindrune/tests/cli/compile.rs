@@ -123,7 +123,7 @@ fn the_typed_tree_is_the_programs_own_unless_all_is_wanted() {
     let own = bindrune(&["dev", "--stage", "typed", &program], "").quiet();
     assert_eq!(
         headers(own.text()),
-        ["twice : i32 -> i32", "main [n] : [n]i32 -> i32"]
+        ["twice : i32 -> i32", "main [k] : [k]i32 -> i32"]
     );
     assert!(own.text().contains(": xs\n"), "{}", own.text());
     let all = bindrune(&["dev", "--stage", "typed", "--all", &program], "").quiet();

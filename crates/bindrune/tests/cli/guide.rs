@@ -8,6 +8,7 @@
 //! (`[0]> `) are what is entered.
 
 use crate::process::{Folder, finish};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -49,8 +50,8 @@ fn steps(text: &str) -> Vec<Step> {
         let inside = lines.by_ref().take_while(|(line, _)| *line != "```");
         match words.next() {
             Some(name) => {
-                let text: String = inside.map(|(line, _)| format!("{line}\n")).collect();
-                steps.push(Step::File(name.to_owned(), text));
+                let lines: Vec<&str> = inside.map(|(line, _)| line).collect();
+                steps.push(Step::File(name.to_owned(), lines.join("\n") + "\n"));
             }
             None if language == "console" => commands(inside, &mut steps),
             None => inside.for_each(drop),
@@ -149,12 +150,14 @@ fn commands_print_what_the_guide_shows() {
             let done = finish(&mut command, shown.input.as_bytes());
             let lines: Vec<&str> = done.text().lines().map(str::trim_end).collect();
             if !all_fit(&shown.output, &lines) {
-                failures.push_str(&format!(
-                    "{name}:{}: $ {}\n{}\n\n",
+                // Writing to a string cannot fail.
+                let _ = writeln!(
+                    failures,
+                    "{name}:{}: $ {}\n{}\n",
                     shown.line,
                     shown.command,
                     lines.join("\n")
-                ));
+                );
             }
             runs += 1;
         }
