@@ -56,6 +56,35 @@ const STRANGE: [&[u8]; 8] = [
     b"\r",
 ];
 
+/// Tokens of which one may well stand for another, so that the program still checks.
+const ALIKE: [&[&str]; 7] = [
+    &[
+        "+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>",
+    ],
+    &["<", "<=", ">", ">=", "==", "!="],
+    &["&&", "||"],
+    &["...", "..<", "..>"],
+    &[
+        "map",
+        "scan",
+        "reduce",
+        "filter",
+        "map2",
+        "reduce_comm",
+        "all",
+        "any",
+    ],
+    &[
+        "head", "last", "length", "reverse", "tail", "init", "copy", "iota",
+    ],
+    &[
+        "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f32", "f64", "bool",
+    ],
+];
+
+/// Numbers that fit everywhere.
+const SMALL: [&str; 6] = ["0", "1", "2", "3", "7", "100"];
+
 const BRACKETS: [&[u8]; 6] = [b"(", b")", b"[", b"]", b"{", b"}"];
 
 /// What mutants are made of.
@@ -100,7 +129,7 @@ impl Material {
         };
         let rows = lines(&text);
         let line = |random: &mut Random| pick(&rows, random).cloned().unwrap_or(0..0);
-        match random.below(22) {
+        match random.below(30) {
             0 => replaced(&text, token(random), b""),
             1 => copied(&text, token(random), 1),
             2 => swapped(&text, token(random), token(random)),
@@ -150,6 +179,23 @@ impl Material {
             20 => {
                 let at = random.below(text.len() as u64 + 1) as usize;
                 text[..at].to_vec()
+            }
+            21..=26 => {
+                let alike = |t: &&Token| {
+                    let mut groups = ALIKE.iter();
+                    groups.find(|group| group.iter().any(|w| w.as_bytes() == &text[t.at.clone()]))
+                };
+                let some: Vec<&Token> = found.iter().filter(|t| alike(t).is_some()).collect();
+                let Some(chosen) = pick(&some, random) else {
+                    return text;
+                };
+                let group = alike(chosen).copied().unwrap_or_default();
+                let other = pick(group, random).copied().unwrap_or_default();
+                replaced(&text, chosen.at.clone(), other.as_bytes())
+            }
+            27 | 28 => {
+                let number = pick(&SMALL, random).copied().unwrap_or_default();
+                replaced(&text, of(Kind::Number, random), number.as_bytes())
             }
             // A run of tokens, several times.
             _ => {
@@ -211,8 +257,11 @@ mod tests {
 
     fn material() -> Material {
         let programs = [
-            "entry main (x: i32) : i32 = x + 1\n",
-            "def f [n] (xs: [n]f64) =\n  map (\\x -> x * 2) xs -- twice\n",
+            "def step (x: i32) (y: i32) = if x % 2 == 0 then y / 3 else x * y + 1\n\
+             entry main [n] (xs: [n]i32) (ys: [n]i32) : i32 =\n\
+             \x20 loop acc = 10 for i < 7 do acc + reduce (+) 0 (map2 step xs ys)\n",
+            "def f [n] (xs: [n]f64) (k: i64) =\n  let ys = map (\\x -> x * 2) xs -- twice\n\
+             \x20 in (f64.sum ys, ys[k], filter (>= 0.5) (rotate 2 ys), iota (n + k))\n",
             "",
         ];
         Material::new(programs.map(|p| p.as_bytes().to_vec()).to_vec())
