@@ -151,11 +151,10 @@ impl Machine<'_> {
             && fun.args.is_empty()
         {
             self.tick()?;
-            let z = binary(*op, *ty, *x, *y, NOWHERE)?;
             if self.nans {
-                self.note_nan(&[*x, *y], z, NOWHERE)?;
+                return self.watched2(*op, *ty, *x, *y);
             }
-            return Ok(Val::Scalar(z));
+            return binary(*op, *ty, *x, *y, NOWHERE).map(Val::Scalar);
         }
         self.apply(fun, Args::from_iter([x, y]))
     }

@@ -88,6 +88,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Counts a step; fails when the time is over, or when nobody waits any more.
+    #[inline]
     pub fn tick(&mut self) -> Res<()> {
         self.steps = self.steps.wrapping_add(1);
         if self.steps.is_multiple_of(LOOK) {
@@ -97,6 +98,7 @@ impl<'a> Machine<'a> {
     }
 
     #[cold]
+    #[inline(never)]
     fn look(&self) -> Res<()> {
         if self.interp.is_interrupted() {
             return Err(Failure::new(Class::Interrupted, "Interrupted."));

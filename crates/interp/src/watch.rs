@@ -8,12 +8,12 @@
 
 use crate::call::binary;
 use crate::failure::{Class, Failure, Res};
-use crate::machine::Machine;
+use crate::machine::{Machine, NOWHERE};
 use crate::tree::{CDim, CTy, Node, Slot};
 use crate::value::{Data, RTy, UNKNOWN, Val};
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Exp, ExpKind, Name, Program, Ty, VarId};
-use prim::Scalar;
+use prim::{BinOp, Scalar, ScalarType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt::Write as _;
@@ -185,7 +185,18 @@ impl Machine<'_> {
         Ok(Val::Scalar(result))
     }
 
+    /// An operator that is a function value, which is looked at.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn watched2(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
+        let z = binary(op, ty, x, y, NOWHERE)?;
+        self.note_nan(&[x, y], z, NOWHERE)?;
+        Ok(Val::Scalar(z))
+    }
+
     /// Stops if an operator made a NaN of operands that are none.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn note_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
         if !is_nan(result) || operands.iter().any(|x| is_nan(*x)) {
             return Ok(());
