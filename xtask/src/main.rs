@@ -3,6 +3,7 @@
 mod demo;
 mod determinism;
 mod modes;
+mod mutate;
 mod progen;
 mod programs;
 mod tidy;
@@ -17,7 +18,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     (
         "tidy",
         "check the conventions that no compiler checks",
@@ -37,6 +38,11 @@ const TASKS: [Task; 6] = [
         "modes",
         "run every program for each processor, with and without lanes",
         modes::task,
+    ),
+    (
+        "mutate",
+        "run the compiler on mutated programs (--help)",
+        mutate::task,
     ),
     (
         "progen",

@@ -1,7 +1,9 @@
 //! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
 
 use crate::common::{self, Compiler, Files};
+use check::tast::{Program, VarId};
 use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +26,9 @@ pub struct Args {
     /// The entry point to evaluate.
     #[arg(short = 'e', long, default_value = "main", requires = "run")]
     entry: String,
+    /// With `--stage typed`: print the standard library's definitions too.
+    #[arg(long)]
+    all: bool,
     /// Print the time that each pass took, to standard error.
     #[arg(long)]
     times: bool,
@@ -69,7 +74,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     let mut times = Notes::default();
     let result = if is_source {
-        from_source(&mut session, stage, &mut times)
+        from_source(&mut session, stage, args.all, &mut times)
     } else {
         let text = common::read_text(&args.file)?;
         session
@@ -121,13 +126,40 @@ impl Observer for Notes {
     }
 }
 
-fn from_source(session: &mut Session, stage: Stage, times: &mut Notes) -> Result<Output, Failure> {
+fn from_source(
+    session: &mut Session,
+    stage: Stage,
+    all: bool,
+    times: &mut Notes,
+) -> Result<Output, Failure> {
     let program = session.check(&mut Files)?;
     if stage == Stage::Typed {
-        return Ok(Output::Text(format!("{program:#?}\n")));
+        return Ok(Output::Text(typed(&program, all)));
     }
     let ir = session.lower(&program)?;
     finish(session, ir, stage, times)
+}
+
+/// The typed tree as text: the program's own definitions, or all.
+fn typed(program: &Program, all: bool) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for def in program.defs.iter().filter(|def| all || !def.is_prelude) {
+        let _ = writeln!(text, "// {}\n{def:#?}\n", program.show_def(def));
+    }
+    for entry in &program.entries {
+        let _ = writeln!(text, "{entry:#?}\n");
+    }
+    let mut named = BTreeSet::new();
+    for rest in text.split("VarId(").skip(1) {
+        let number = rest.trim_start();
+        let end = number.find(|c: char| !c.is_ascii_digit());
+        named.extend(number[..end.unwrap_or(number.len())].parse().map(VarId));
+    }
+    for var in named {
+        let _ = writeln!(text, "// {var:?}: {}", program.name(var));
+    }
+    text
 }
 
 fn finish(

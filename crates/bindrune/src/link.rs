@@ -1,4 +1,7 @@
 //! Linking: the objects, the runtime that this binary carries, the system's linker.
+//!
+//! Executables need the system's C library and its mathematical one, no more: what
+//! the runtime uses of the C compiler's library is linked into them.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +28,14 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
         .arg(&linked)
         .args(&object_files)
         .arg(&library)
-        .args(["-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
+        .args([
+            "-static-libgcc",
+            "-Wl,--gc-sections",
+            "-s",
+            "-lpthread",
+            "-ldl",
+            "-lm",
+        ])
         .output();
     let name = linker.to_string_lossy();
     let run = result.map_err(|e| {

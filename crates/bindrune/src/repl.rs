@@ -1,23 +1,34 @@
 //! `bindrune repl`: expressions and declarations, evaluated as they are entered.
 //!
-//! [`session`] holds what was declared and evaluates; here are the lines that come
-//! in, with their history and commands. Input goes on over several lines as long as
-//! what is there cannot be a whole expression or declaration; an empty line ends it.
+//! [`session`] holds what was declared and evaluates; [`commands`] are what begins
+//! with a colon; [`lines`] knows when input is whole and what Tab completes. Here are
+//! the lines that come in, and what is shown. Input goes on over several lines as
+//! long as what is there cannot be a whole expression or declaration; an empty line
+//! ends it.
+//!
+//! An evaluation that stops at a breakpoint opens a prompt of its own, where the
+//! variables of the calls in progress are in scope. Ctrl-C sets a flag that ends an
+//! evaluation; a second one before that is noticed ends the process.
 
+mod commands;
+mod lines;
 mod session;
 
 use crate::common;
-use rustyline::completion::Completer;
+use commands::{Action, Part};
+use interp::{Reason, Stop, Then};
+use lines::Lines;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Editor, Helper};
-use session::{Input, Session, classify};
+use rustyline::{CompletionType, Config, Editor};
+use session::{Evaluated, Failed, Input, Session, classify};
+use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use syntax::span::SourceMap;
 
 /// Arguments of `repl`.
 #[derive(clap::Args)]
@@ -25,17 +36,6 @@ pub struct Args {
     /// A program to load.
     file: Option<PathBuf>,
 }
-
-const HELP: &str = "\
-An expression is evaluated, a declaration is kept. Input may go on over several lines; an empty line ends it.
-
-:load FILE   load a program; what was declared before is forgotten
-:reload      load it again
-:type EXP    the type of an expression
-:mtype MOD   the type of a module
-:help        this text
-:quit        the end; so is Ctrl-D
-";
 
 /// Reads and evaluates until the end of input.
 pub fn run(args: Args) -> ExitCode {
@@ -46,80 +46,343 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: Args) -> Result<(), ExitCode> {
-    let failed = |e: ReadlineError| common::fail(format_args!("cannot read lines: {e}"));
-    let mut editor: Editor<Lines, DefaultHistory> = Editor::new().map_err(failed)?;
-    editor.set_helper(Some(Lines));
+    let config = Config::builder()
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor: Editor<Lines, DefaultHistory> =
+        Editor::with_config(config).map_err(unreadable)?;
+    editor.set_helper(Some(Lines::default()));
     let interactive = std::io::stdin().is_terminal();
     let history = history_file().filter(|_| interactive);
     if let Some(file) = &history {
         // There is none at the first time.
         let _ = editor.load_history(file);
     }
-    let mut session = Session::new();
+    let interrupt = Arc::new(AtomicBool::new(false));
     if interactive {
+        listen(&interrupt)?;
         let text = format!(
             "Bindrune {}. Type :help for help.\n",
             env!("CARGO_PKG_VERSION")
         );
         common::put(&text)?;
     }
+    let mut session = Session::new(interrupt);
     if let Some(file) = args.file {
         show(session.load(file))?;
     }
-    let mut number = 0;
-    loop {
-        let line = match editor.readline(&format!("[{number}]> ")) {
-            Ok(line) => line,
-            Err(ReadlineError::Interrupted) => continue,
-            Err(ReadlineError::Eof) => break,
-            Err(e) => return Err(failed(e)),
-        };
-        let input = line.trim();
-        if input.is_empty() {
-            continue;
-        }
-        // What cannot be remembered can be typed again.
-        let _ = editor.add_history_entry(input);
-        if let Some(command) = input.strip_prefix(':') {
-            let (name, rest) = command
-                .split_once(char::is_whitespace)
-                .unwrap_or((command, ""));
-            if is(name, "quit", 1) {
-                break;
-            }
-            show(obey(&mut session, name, rest.trim()))?;
-        } else {
-            show(session.enter(input))?;
-        }
-        number += 1;
+    let mut prompt = Prompt {
+        editor,
+        interactive,
+        number: 0,
+        nans: false,
+        passed: Vec::new(),
+    };
+    while let End::Loaded(other) = prompt.serve(session, None)? {
+        session = *other;
     }
     if let Some(file) = history {
         let folder = file.parent().map(std::fs::create_dir_all);
         if folder.is_none_or(|made| made.is_ok()) {
-            let _ = editor.save_history(&file);
+            let _ = prompt.editor.save_history(&file);
         }
     }
     Ok(())
 }
 
-/// Whether a command is this one, at least its first letters.
-fn is(given: &str, name: &str, least: usize) -> bool {
-    given.len() >= least && name.starts_with(given)
+fn unreadable(e: ReadlineError) -> ExitCode {
+    common::fail(format_args!("cannot read lines: {e}"))
 }
 
-fn obey(session: &mut Session, name: &str, rest: &str) -> Result<String, String> {
-    match name {
-        _ if is(name, "help", 1) || name == "?" => Ok(HELP.to_owned()),
-        _ if is(name, "load", 1) && !rest.is_empty() => session.load(PathBuf::from(rest)),
-        _ if is(name, "load", 1) => Err("which program? `:load FILE`\n".to_owned()),
-        _ if is(name, "reload", 1) => session.reload(),
-        _ if is(name, "type", 1) && !rest.is_empty() => session.type_of(rest),
-        _ if is(name, "type", 1) => Err("of what? `:type EXP`\n".to_owned()),
-        _ if is(name, "mtype", 1) && !rest.is_empty() => session.module_type(rest),
-        _ if is(name, "mtype", 1) => Err("of what? `:mtype MOD`\n".to_owned()),
-        _ => Err(format!(
-            "there is no command `:{name}`; `:help` lists them\n"
-        )),
+/// Ctrl-C sets the flag; where it is set already, it ends the process.
+fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
+    use signal_hook::consts::SIGINT;
+    use signal_hook::flag::{register, register_conditional_shutdown};
+    let (first, second) = (Arc::clone(interrupt), Arc::clone(interrupt));
+    register_conditional_shutdown(SIGINT, 128 + SIGINT, first)
+        .and_then(|_| register(SIGINT, second))
+        .map(|_| ())
+        .map_err(|e| common::fail(format_args!("cannot listen for Ctrl-C: {e}")))
+}
+
+/// Why a prompt is left.
+enum End {
+    /// For good, or to give up the evaluation that is stopped.
+    Quit,
+    /// To go on with the evaluation that is stopped.
+    Continue,
+    /// With another program.
+    Loaded(Box<Session>),
+}
+
+/// An evaluation that is stopped, as its prompt sees it.
+struct Halt<'a> {
+    stop: &'a Stop,
+    places: &'a [String],
+    /// The session without variables of calls.
+    outer: &'a Session,
+}
+
+/// What is common to all prompts.
+struct Prompt {
+    editor: Editor<Lines, DefaultHistory>,
+    interactive: bool,
+    /// How many inputs there were.
+    number: usize,
+    /// Whether new NaNs stop evaluations.
+    nans: bool,
+    /// The breakpoints that stop nobody any more.
+    passed: Vec<String>,
+}
+
+impl Prompt {
+    /// Reads and evaluates; at a breakpoint, until the evaluation goes on or ends.
+    fn serve(&mut self, mut session: Session, halt: Option<&Halt<'_>>) -> Result<End, ExitCode> {
+        loop {
+            if let Some(helper) = self.editor.helper_mut() {
+                helper.follow(&session);
+            }
+            let mark = if halt.is_some() { "break " } else { "" };
+            let line = match self.editor.readline(&format!("{mark}[{}]> ", self.number)) {
+                Ok(line) => line,
+                Err(ReadlineError::Interrupted) => continue,
+                Err(ReadlineError::Eof) => return Ok(End::Quit),
+                Err(e) => return Err(unreadable(e)),
+            };
+            let input = line.trim();
+            if input.is_empty() {
+                match halt {
+                    Some(_) => return Ok(End::Continue),
+                    None => continue,
+                }
+            }
+            // What cannot be remembered can be typed again.
+            let _ = self.editor.add_history_entry(input);
+            self.number += 1;
+            session.begin();
+            let end = if let Some(command) = input.strip_prefix(':') {
+                let (name, rest) = command
+                    .split_once(char::is_whitespace)
+                    .unwrap_or((command, ""));
+                match commands::find(name) {
+                    Ok(command) => self.obey(&mut session, command, rest.trim(), halt)?,
+                    Err(text) => {
+                        eprint!("{text}");
+                        None
+                    }
+                }
+            } else if classify(input) == Input::Declarations {
+                show(session.declare(input))?;
+                None
+            } else {
+                let (value, end) = self.evaluate(&session, input, halt)?;
+                show(value.map(|value| format!("{}{}\n", value.messages, value.text)))?;
+                end
+            };
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// Does what a command says; the end, if that is what it says.
+    fn obey(
+        &mut self,
+        session: &mut Session,
+        command: &commands::Command,
+        rest: &str,
+        halt: Option<&Halt<'_>>,
+    ) -> Result<Option<End>, ExitCode> {
+        let reload = command.action == Action::Load && rest.is_empty() && session.has_file();
+        if !command.argument.is_empty() && rest.is_empty() && !reload {
+            let (name, argument) = (command.name, command.argument);
+            let question = if argument == "FILE" {
+                "which program?"
+            } else {
+                "of what?"
+            };
+            eprintln!("{question} `:{name} {argument}`");
+            return Ok(None);
+        }
+        let result = match command.action {
+            Action::Load | Action::Reload => {
+                let mut other = halt.map_or_else(|| session.clone(), |halt| halt.outer.clone());
+                let loaded = if rest.is_empty() || command.action == Action::Reload {
+                    other.reload()
+                } else {
+                    other.load(PathBuf::from(rest))
+                };
+                let done = loaded.is_ok();
+                show(loaded)?;
+                if done {
+                    self.passed.clear();
+                    return Ok(Some(End::Loaded(Box::new(other))));
+                }
+                return Ok(None);
+            }
+            Action::Type => session.type_of(rest),
+            Action::ModuleType => session.module_type(rest),
+            Action::Format => return self.format(session, rest, halt),
+            Action::Text => {
+                let (value, end) = self.evaluate(session, rest, halt)?;
+                show(value.and_then(|value| as_text(&value)))?;
+                return Ok(end);
+            }
+            Action::Frame => match (halt, rest.parse::<usize>()) {
+                (None, _) => Err("no evaluation is stopped\n".to_owned()),
+                (Some(halt), Ok(at)) if at < halt.stop.calls.len() => {
+                    *session = halt.outer.within(&halt.stop.calls[at]);
+                    Ok(backtrace(halt.places, at))
+                }
+                (Some(_), _) => Err(format!("there is no call {rest}\n")),
+            },
+            Action::Unbreak => match halt {
+                None => Err("no evaluation is stopped\n".to_owned()),
+                Some(halt) => {
+                    self.passed.extend(halt.places.first().cloned());
+                    return Ok(Some(End::Continue));
+                }
+            },
+            Action::NanBreak => {
+                self.nans = !self.nans;
+                let text = if self.nans {
+                    "Evaluations stop where operators make new NaNs.\n"
+                } else {
+                    "Evaluations do not stop at NaNs any more.\n"
+                };
+                Ok(text.to_owned())
+            }
+            Action::Folder => match std::env::current_dir() {
+                Ok(folder) => Ok(format!("{}\n", folder.display())),
+                Err(e) => Err(format!("there is no current folder: {e}\n")),
+            },
+            Action::ChangeFolder => session.change_folder(rest),
+            Action::Help => Ok(commands::help()),
+            Action::Quit => return Ok(Some(End::Quit)),
+        };
+        show(result)?;
+        Ok(None)
+    }
+
+    /// Prints a text with the values of the expressions in it.
+    fn format(
+        &mut self,
+        session: &Session,
+        text: &str,
+        halt: Option<&Halt<'_>>,
+    ) -> Result<Option<End>, ExitCode> {
+        let parts = match commands::parts(text) {
+            Ok(parts) => parts,
+            Err(text) => {
+                eprint!("{text}");
+                return Ok(None);
+            }
+        };
+        let mut out = String::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => out.push_str(&text),
+                Part::Value(input) => {
+                    let (value, end) = self.evaluate(session, &input, halt)?;
+                    match value {
+                        Ok(value) => out.push_str(&value.text),
+                        Err(text) => {
+                            eprint!("{text}");
+                            return Ok(end);
+                        }
+                    }
+                }
+            }
+        }
+        out.push('\n');
+        common::put(&out)?;
+        Ok(None)
+    }
+
+    /// Evaluates an expression: its value or an error, and why the prompt is left, if
+    /// that happened on the way. What is evaluated while stopped does not stop.
+    fn evaluate(
+        &mut self,
+        session: &Session,
+        input: &str,
+        halt: Option<&Halt<'_>>,
+    ) -> Result<(Result<Evaluated, String>, Option<End>), ExitCode> {
+        let nans = self.nans;
+        let (mut end, mut broken) = (None, None);
+        let mut watch = |stop: &Stop, sources: &SourceMap| {
+            let places = stop.calls.iter();
+            let places: Vec<String> = places.map(|c| interp::place(c.place, sources)).collect();
+            match self.halt(session, stop, &places) {
+                Ok(End::Continue) => Then::Continue,
+                Ok(End::Quit) => Then::End,
+                Ok(loaded) => {
+                    end = Some(loaded);
+                    Then::End
+                }
+                Err(code) => {
+                    broken = Some(code);
+                    Then::End
+                }
+            }
+        };
+        let value = if halt.is_some() {
+            session.evaluate(input, nans, None)
+        } else {
+            session.evaluate(input, nans, Some(&mut watch))
+        };
+        if let Some(code) = broken {
+            return Err(code);
+        }
+        let value = value.map_err(|failed| match failed {
+            Failed::Message(text) => text,
+            Failed::Interrupted => "Interrupted.\n".to_owned(),
+        });
+        Ok((value, end))
+    }
+
+    /// Shows where an evaluation has stopped, and opens a prompt there.
+    fn halt(&mut self, outer: &Session, stop: &Stop, places: &[String]) -> Result<End, ExitCode> {
+        let (Some(call), Some(place)) = (stop.calls.first(), places.first()) else {
+            return Ok(End::Continue);
+        };
+        if self.passed.contains(place) {
+            return Ok(End::Continue);
+        }
+        let what = match stop.reason {
+            Reason::Breakpoint => "Breakpoint",
+            Reason::NewNan => "A new NaN",
+        };
+        let mut text = format!("{what} at {place}\n{}", backtrace(places, 0));
+        if self.interactive {
+            text.push_str("Enter goes on, :frame N looks at a call, :quit gives up.\n");
+        }
+        common::put(&text)?;
+        let halt = Halt {
+            stop,
+            places,
+            outer,
+        };
+        self.serve(outer.within(call), Some(&halt))
+    }
+}
+
+/// The calls in progress, one of them marked.
+fn backtrace(places: &[String], at: usize) -> String {
+    let mut text = String::new();
+    for (number, place) in places.iter().enumerate() {
+        let arrow = if number == at { "->" } else { "  " };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{arrow} #{number:<3} {place}");
+    }
+    text
+}
+
+/// An array of bytes as text.
+fn as_text(value: &Evaluated) -> Result<String, String> {
+    match value.bytes.as_deref().map(std::str::from_utf8) {
+        Some(Ok(text)) => Ok(format!("{}{text}\n", value.messages)),
+        Some(Err(_)) => Err(format!("this is no UTF-8 text: {}\n", value.text)),
+        None => Err(format!("this is no array of u8: {}\n", value.text)),
     }
 }
 
@@ -142,30 +405,3 @@ fn history_file() -> Option<PathBuf> {
     })?;
     Some(state.join("bindrune").join("history"))
 }
-
-/// Decides whether lines are whole.
-struct Lines;
-
-impl Validator for Lines {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let input = context.input();
-        let ended = input.contains('\n') && input.ends_with('\n');
-        let unfinished = !input.trim_start().starts_with(':')
-            && !input.trim().is_empty()
-            && classify(input) == Input::Unfinished;
-        Ok(if unfinished && !ended {
-            ValidationResult::Incomplete
-        } else {
-            ValidationResult::Valid(None)
-        })
-    }
-}
-
-impl Completer for Lines {
-    type Candidate = String;
-}
-impl Hinter for Lines {
-    type Hint = String;
-}
-impl Highlighter for Lines {}
-impl Helper for Lines {}

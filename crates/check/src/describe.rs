@@ -18,6 +18,45 @@ impl Checker<'_> {
         out
     }
 
+    /// The names in scope, sorted, a line each, with those in modules.
+    pub(crate) fn visible_names(&self) -> String {
+        let mut names = Vec::new();
+        for name in self.env.term_names() {
+            let text = self.interner.resolve(name);
+            if let Some(Entry::Module(Module::Struct(inner))) = self.env.term(name) {
+                self.names_in(inner, &text, 1, &mut names);
+            }
+            names.push(text.to_string());
+        }
+        let types = self.env.type_names();
+        names.extend(
+            types
+                .into_iter()
+                .map(|n| self.interner.resolve(n).to_string()),
+        );
+        names.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+        names.sort_unstable();
+        names.dedup();
+        names.join("\n")
+    }
+
+    fn names_in(&self, inner: &Struct<'_>, path: &str, depth: usize, names: &mut Vec<String>) {
+        let types = inner.types.keys();
+        for name in inner.terms.keys().chain(types) {
+            let text = self.interner.resolve(*name);
+            if !text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                continue;
+            }
+            let text = format!("{path}.{text}");
+            if let Some(Entry::Module(Module::Struct(inner))) = inner.terms.get(name)
+                && depth < MAX_DEPTH
+            {
+                self.names_in(inner, &text, depth + 1, names);
+            }
+            names.push(text);
+        }
+    }
+
     fn describe_module(&self, module: &Module<'_>, depth: usize, out: &mut String) {
         match module {
             Module::Struct(inner) if depth < MAX_DEPTH => self.describe_struct(inner, depth, out),

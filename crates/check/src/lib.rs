@@ -49,7 +49,7 @@ mod warnings;
 mod witness;
 mod zonk;
 
-pub use program::{Checked, Loader, check_program, describe_module};
+pub use program::{Checked, Loader, check_program, describe_module, names_in_scope};
 pub use visit::children;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.

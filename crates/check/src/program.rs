@@ -77,7 +77,7 @@ pub fn check_program(
     loader: &mut dyn Loader,
     root: &str,
 ) -> Checked {
-    check_root(sources, interner, loader, root, None).0
+    check_root(sources, interner, loader, root, Asked::Nothing).0
 }
 
 /// Checks a program as [`check_program`] does, and gives the type of one of the
@@ -89,7 +89,31 @@ pub fn describe_module(
     root: &str,
     module: &str,
 ) -> (Checked, Option<String>) {
-    check_root(sources, interner, loader, root, Some(module))
+    check_root(sources, interner, loader, root, Asked::Module(module))
+}
+
+/// The names that the end of a file sees, sorted: values, types and modules, and
+/// what is in modules with the way there (`f64.sqrt`). Operators are left out. There
+/// are none if the program has errors.
+pub fn names_in_scope(
+    sources: &mut SourceMap,
+    interner: &Interner,
+    loader: &mut dyn Loader,
+    root: &str,
+) -> Vec<String> {
+    let (_, names) = check_root(sources, interner, loader, root, Asked::Names);
+    let names = names.unwrap_or_default();
+    names.lines().map(str::to_owned).collect()
+}
+
+/// What is asked for besides the program.
+#[derive(Clone, Copy)]
+enum Asked<'a> {
+    Nothing,
+    /// The type of one of the root's modules.
+    Module(&'a str),
+    /// The names that the root's end sees, a line each.
+    Names,
 }
 
 fn check_root(
@@ -97,7 +121,7 @@ fn check_root(
     interner: &Interner,
     loader: &mut dyn Loader,
     root: &str,
-    module: Option<&str>,
+    asked: Asked<'_>,
 ) -> (Checked, Option<String>) {
     let mut files = Files {
         sources,
@@ -119,7 +143,7 @@ fn check_root(
         diags,
         ..
     } = files;
-    check_files(sources, interner, &progs, prelude, &imports, diags, module)
+    check_files(sources, interner, &progs, prelude, &imports, diags, asked)
 }
 
 fn check_files(
@@ -129,7 +153,7 @@ fn check_files(
     prelude: usize,
     imports: &FxHashMap<(FileId, String), String>,
     diags: Vec<Diagnostic>,
-    module: Option<&str>,
+    asked: Asked<'_>,
 ) -> (Checked, Option<String>) {
     let mut described = None;
     let mut checker = Checker::new(interner, sources, imports);
@@ -146,8 +170,11 @@ fn check_files(
         checker.env = base.clone();
         let exports = Rc::new(checker.decls(&prog.decls));
         checker.files.insert(path.clone(), Rc::clone(&exports));
+        if checker.in_root && matches!(asked, Asked::Names) {
+            described = Some(checker.visible_names());
+        }
         if checker.in_root
-            && let Some(name) = module
+            && let Asked::Module(name) = asked
             && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
         {
             described = Some(checker.describe(module));

@@ -109,7 +109,7 @@ impl<'a> Oracle<'a> {
                 Class::Program => Outcome::Failure(failure.render(self.sources)),
                 Class::Usage => Outcome::Failure(failure.message),
                 Class::Timeout => Outcome::Broken("it does not end in time".to_owned()),
-                Class::Unsupported | Class::Bug | Class::Unbound => {
+                Class::Unsupported | Class::Interrupted | Class::Bug | Class::Unbound => {
                     Outcome::Broken(failure.message)
                 }
             },

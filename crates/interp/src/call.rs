@@ -6,6 +6,7 @@ use crate::machine::{Args, Machine, NOWHERE};
 use crate::shape::Mode;
 use crate::tree::{Comparison, Func, Slot};
 use crate::value::{FunKind, FunVal, RTy, Val};
+use crate::watch::Active;
 use check::intrinsics::{Intrinsic, bits_type, conversion};
 use prim::{BinOp, ConvOp, Scalar, ScalarType};
 use smallvec::SmallVec;
@@ -26,13 +27,22 @@ impl Machine<'_> {
             ));
         }
         self.depth += 1;
-        let base = self.base;
+        let (base, site) = (self.base, self.site);
         self.base = self.stack.len();
+        if let Some(scope) = &func.scope {
+            let scope = Rc::clone(scope);
+            let base = self.base;
+            self.active.push(Active { scope, base, site });
+        }
         let n_slots = func.n_slots;
         self.stack.resize_with(self.base + n_slots, Val::default);
         let result = self.in_frame(func, captured, inst, args);
         self.stack.truncate(self.base);
         self.base = base;
+        self.site = site;
+        if func.scope.is_some() {
+            self.active.pop();
+        }
         self.depth -= 1;
         result
     }
@@ -140,6 +150,10 @@ impl Machine<'_> {
             && let FunKind::Intrinsic(Intrinsic::Binary(op, ty), _) = &fun.kind
             && fun.args.is_empty()
         {
+            self.tick()?;
+            if self.nans {
+                return self.watched2(*op, *ty, *x, *y);
+            }
             return binary(*op, *ty, *x, *y, NOWHERE).map(Val::Scalar);
         }
         self.apply(fun, Args::from_iter([x, y]))
@@ -154,7 +168,7 @@ impl Machine<'_> {
             })
             .collect();
         let wrong = || Failure::bug("a built-in function of other arguments");
-        Ok(Val::Scalar(match (fun, scalars.as_slice()) {
+        let result = match (fun, scalars.as_slice()) {
             (Intrinsic::Array(fun), _) => return self.array_fun(fun, types, args, NOWHERE),
             (Intrinsic::Equal { negate }, _) => match args.as_slice() {
                 [x, y] => Scalar::Bool(x.equals(y) != negate),
@@ -182,7 +196,11 @@ impl Machine<'_> {
             (Intrinsic::Fma(_), [x, y, z]) => prim::eval::fma(*x, *y, *z).ok_or_else(wrong)?,
             (Intrinsic::Math(fun, _), args) => prim::eval::math(fun, args).ok_or_else(wrong)?,
             _ => return Err(wrong()),
-        }))
+        };
+        if self.nans && !matches!(fun, Intrinsic::FromBits(_)) {
+            self.note_nan(&scalars, result, NOWHERE)?;
+        }
+        Ok(Val::Scalar(result))
     }
 }
 

@@ -20,6 +20,8 @@ pub enum Class {
     Unsupported,
     /// The evaluation took longer than it may.
     Timeout,
+    /// Whoever asked for the evaluation does not want it any more.
+    Interrupted,
     /// A broken promise of an earlier stage or of the evaluator.
     Bug,
     /// A size that is not known was asked for; never seen from outside.

@@ -119,6 +119,8 @@ impl Marker {
             | Node::Unary(_, inner)
             | Node::Convert(_, _, inner)
             | Node::Coerce(inner, ..)
+            | Node::Break(inner, _)
+            | Node::Watched(inner, _)
             | Node::Trace(_, inner, ..)
             | Node::Blank(inner, ..)
             | Node::Ext(inner, ..) => self.node(inner),
@@ -223,6 +225,8 @@ fn mentions(node: &Node, f: &mut dyn FnMut(Slot)) {
         | Node::Unary(_, inner)
         | Node::Convert(_, _, inner)
         | Node::Coerce(inner, ..)
+        | Node::Break(inner, _)
+        | Node::Watched(inner, _)
         | Node::Trace(_, inner, ..)
         | Node::Blank(inner, ..)
         | Node::Ext(inner, ..) => mentions(inner, f),

@@ -32,23 +32,26 @@ mod show;
 mod soac;
 mod tree;
 mod value;
+mod watch;
 
 pub use failure::{Class, Failure, place};
 pub use interface::{from_value, read_argument, to_value};
 pub use shape::push_type;
 pub use show::show;
 pub use value::{RTy, Val};
+pub use watch::{Call, Local, Reason, Stop, Then, Watcher, has_breakpoints};
 
 use ::value::Value;
 use check::tast::{Entry, Program, Ty, VarId};
 use failure::Res;
 use machine::{Args, Machine};
 use resolve::Globals;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use syntax::span::Span;
+use syntax::span::{FileId, Span};
 use tree::Func;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.
@@ -68,6 +71,11 @@ pub struct Interp {
     constants: Vec<RefCell<Option<Val>>>,
     tracer: RefCell<Option<Tracer>>,
     deadline: RefCell<Option<Instant>>,
+    interrupt: RefCell<Option<Arc<AtomicBool>>>,
+    watched: Cell<bool>,
+    nans: Cell<bool>,
+    /// The first file that is not the prelude's.
+    first_file: FileId,
 }
 
 impl Interp {
@@ -76,13 +84,19 @@ impl Interp {
         let numbered = program.defs.iter().zip(0u32..);
         let globals = numbered.map(|(def, number)| (def.var, number)).collect();
         let n = program.defs.len();
+        let prelude = program.defs.iter().filter(|def| def.is_prelude);
+        let last = prelude.map(|def| def.span.file.0).max();
         Self {
+            first_file: FileId(last.map_or(0, |last| last.saturating_add(1))),
             program,
             globals,
             code: (0..n).map(|_| OnceCell::new()).collect(),
             constants: (0..n).map(|_| RefCell::new(None)).collect(),
             tracer: RefCell::new(None),
             deadline: RefCell::new(None),
+            interrupt: RefCell::new(None),
+            watched: Cell::new(false),
+            nans: Cell::new(false),
         }
     }
 
@@ -94,6 +108,11 @@ impl Interp {
     /// When evaluations are to end that have not ended by themselves.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         self.deadline.replace(deadline);
+    }
+
+    /// A flag that ends evaluations soon after it is set.
+    pub fn set_interrupt(&self, flag: Arc<AtomicBool>) {
+        self.interrupt.replace(Some(flag));
     }
 
     /// The program.
@@ -155,14 +174,37 @@ impl Interp {
         })
     }
 
-    /// The value of a definition without parameters.
-    pub fn value_of(&self, var: VarId) -> Result<Val, Failure> {
+    /// The value of a definition, applied to as many arguments as it has parameters.
+    pub fn value_of(&self, var: VarId, args: Vec<Val>) -> Result<Val, Failure> {
         let Some(id) = self.globals.get(&var).copied() else {
             return Err(*Failure::bug("no such definition"));
         };
         let mut machine = Machine::new(self, *self.deadline.borrow());
         machine
-            .call_entry(id, Args::new())
+            .call_entry(id, Args::from_vec(args))
+            .map_err(|failure| *failure)
+    }
+
+    /// A definition without parameters, or one applied to arguments, while somebody
+    /// watches: breakpoints, and new NaNs if that is asked for, are reported. To be
+    /// called before other evaluations, which fix the code of what they use.
+    pub fn value_watched<'a>(
+        &'a self,
+        var: VarId,
+        args: Vec<Val>,
+        nans: bool,
+        watcher: &'a mut Watcher<'a>,
+    ) -> Result<Val, Failure> {
+        let Some(id) = self.globals.get(&var).copied() else {
+            return Err(*Failure::bug("no such definition"));
+        };
+        self.watched.set(true);
+        self.nans.set(nans);
+        let mut machine = Machine::new(self, *self.deadline.borrow());
+        machine.watcher = Some(watcher);
+        machine.nans = nans;
+        machine
+            .call_entry(id, Args::from_vec(args))
             .map_err(|failure| *failure)
     }
 
@@ -186,7 +228,12 @@ impl Interp {
         let (Some(cell), Some(def)) = (self.code.get(at), self.program.defs.get(at)) else {
             return Err(Failure::bug("no such definition"));
         };
-        let make = || Rc::new(resolve::definition(&self.program.defs, &self.globals, def));
+        let watched = self.watched.get() && !def.is_prelude;
+        let nans = self.nans.get();
+        let make = || {
+            let func = resolve::definition(&self.program, &self.globals, def, watched, nans);
+            Rc::new(func)
+        };
         Ok(Rc::clone(cell.get_or_init(make)))
     }
 
@@ -197,6 +244,11 @@ impl Interp {
             .map_or(0, |def| def.params.len())
     }
 
+    pub(crate) fn is_prelude(&self, id: u32) -> bool {
+        let def = self.program.defs.get(id as usize);
+        def.is_some_and(|def| def.is_prelude)
+    }
+
     pub(crate) fn constant(&self, id: u32) -> Option<Val> {
         self.constants.get(id as usize)?.borrow().clone()
     }
@@ -205,6 +257,17 @@ impl Interp {
         if let Some(place) = self.constants.get(id as usize) {
             place.replace(Some(value));
         }
+    }
+
+    /// Whether a place is outside of the prelude.
+    pub(crate) fn is_users(&self, span: Span) -> bool {
+        span.file >= self.first_file && span != machine::NOWHERE
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        let flag = self.interrupt.borrow();
+        flag.as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     pub(crate) fn trace(&self, tag: Option<&str>, value: &Val, ty: &RTy, span: Span) {

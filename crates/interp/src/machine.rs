@@ -10,6 +10,7 @@ use crate::failure::{Class, Failure, Res};
 use crate::shape::Mode;
 use crate::tree::{Bind, CDim, CTy, Form, Inst, Loop, Node, Param, Pat, Slot};
 use crate::value::{FunKind, FunVal, Parts, RTy, Val};
+use crate::watch::{Active, Watcher};
 use prim::{CmpOp, Scalar};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -22,6 +23,9 @@ pub const NOWHERE: Span = Span::new(FileId(u32::MAX), 0, 0);
 /// How many steps are made between two looks at the clock.
 const STEPS: u32 = 1 << 12;
 
+/// How many steps are made between two looks at whether anybody waits.
+const LOOK: u32 = 1 << 6;
+
 /// Arguments of a call.
 pub type Args = SmallVec<[Val; 4]>;
 
@@ -33,6 +37,13 @@ pub struct Machine<'a> {
     pub(crate) depth: usize,
     steps: u32,
     deadline: Option<Instant>,
+    /// The user's place where the innermost call from outside of the prelude stands.
+    pub(crate) site: Span,
+    /// The calls of watched functions.
+    pub(crate) active: Vec<Active>,
+    pub(crate) watcher: Option<&'a mut Watcher<'a>>,
+    /// Whether new NaNs stop the evaluation.
+    pub(crate) nans: bool,
     /// Whether the next frame is an entry point's, whose arguments come from
     /// outside: all of their sizes are checked.
     pub(crate) from_outside: bool,
@@ -48,6 +59,10 @@ impl<'a> Machine<'a> {
             depth: 0,
             steps: 0,
             deadline,
+            site: NOWHERE,
+            active: Vec::new(),
+            watcher: None,
+            nans: false,
             from_outside: false,
         }
     }
@@ -72,14 +87,34 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts a step; fails when the time is over.
+    /// Counts a step; fails when the time is over, or when nobody waits any more.
+    #[inline]
     pub fn tick(&mut self) -> Res<()> {
         self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(LOOK) {
+            return self.look();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&self) -> Res<()> {
+        if self.interp.is_interrupted() {
+            return Err(Failure::new(Class::Interrupted, "Interrupted."));
+        }
         if self.steps.is_multiple_of(STEPS) && self.deadline.is_some_and(|end| Instant::now() > end)
         {
             return Err(Failure::new(Class::Timeout, "it takes too long"));
         }
         Ok(())
+    }
+
+    /// Notes the place of a call.
+    fn at(&mut self, span: Span) {
+        if self.interp.is_users(span) {
+            self.site = span;
+        }
     }
 
     // --------------------------------------------------------------- patterns
@@ -320,6 +355,7 @@ impl<'a> Machine<'a> {
             Node::Call(id, inst, nodes, span) => {
                 let args = self.args(nodes)?;
                 let inst = self.inst(inst)?;
+                self.at(*span);
                 self.call_global(*id, &inst, args)
                     .map_err(|failure| failure.called(*span))
             }
@@ -331,12 +367,14 @@ impl<'a> Machine<'a> {
                     let fun = self.eval(fun)?;
                     (fun, self.args(nodes)?)
                 };
+                self.at(*span);
                 self.apply(&fun, args)
                     .map_err(|failure| failure.called(*span))
             }
             Node::ArrayFun(fun, types, nodes, span) => {
                 let args = self.args(nodes)?;
                 let types = self.rtys(types)?;
+                self.at(*span);
                 self.array_fun(*fun, &types, args, *span)
                     .map_err(|failure| match failure.places.last() {
                         Some(last) if last == span => failure,
@@ -402,9 +440,15 @@ impl<'a> Machine<'a> {
             Node::Trace(tag, inner, ty, span) => {
                 let value = self.eval(inner)?;
                 let ty = self.rty(ty)?;
-                self.interp.trace(tag.as_deref(), &value, &ty, *span);
+                let place = self.users_place(*span);
+                self.interp.trace(tag.as_deref(), &value, &ty, place);
                 Ok(value)
             }
+            Node::Break(inner, span) => {
+                self.breakpoint(*span)?;
+                self.eval(inner)
+            }
+            Node::Watched(inner, span) => self.eval_watched(inner, *span),
             Node::Blank(inner, ty, span) => self.blank(inner, ty, *span),
             Node::Ext(inner, slots, ty) => {
                 let value = self.eval(inner)?;
@@ -444,7 +488,12 @@ impl<'a> Machine<'a> {
         if let Some(value) = self.interp.constant(id) {
             return Ok(value);
         }
-        let value = self.call_global(id, &[], Args::new())?;
+        // How the prelude makes its constants is nobody's concern.
+        let nans = self.nans;
+        self.nans = nans && !self.interp.is_prelude(id);
+        let value = self.call_global(id, &[], Args::new());
+        self.nans = nans;
+        let value = value?;
         self.interp.set_constant(id, value.clone());
         Ok(value)
     }

@@ -10,12 +10,16 @@
 //! types can be looked at any time.
 
 mod apply;
+mod scope;
 mod types;
 
 use crate::last_use;
 use crate::tree::{Bind, CTy, Form, Func, Index, Loop, Node, Param, Pat, Range, Slot};
 use crate::value::{RTy, Val};
-use check::tast::{self, Attr, Def, Exp, ExpKind, Lambda, PatKind, RetType, Ty, TyVarId, VarId};
+use crate::watch::Seen;
+use check::tast::{
+    self, Attr, Def, Exp, ExpKind, Lambda, PatKind, Program, RetType, Ty, TyVarId, VarId,
+};
 use prim::ScalarType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -34,6 +38,10 @@ pub struct Resolver<'a> {
     in_sizes: usize,
     /// Type and size parameters of local functions.
     local_params: FxHashMap<VarId, (Vec<TyVarId>, Vec<VarId>)>,
+    /// Where names are looked up, if functions know what their parts see.
+    watched: Option<&'a Program>,
+    /// Whether operators note new NaNs.
+    nans: bool,
 }
 
 /// The function being resolved.
@@ -45,6 +53,8 @@ struct Frame {
     /// Slots of the function around it, and where their values go.
     captures: Vec<(Slot, Slot)>,
     pinned: FxHashSet<Slot>,
+    /// What the parts of the function see, if that is wanted.
+    seen: Vec<Seen>,
 }
 
 impl Frame {
@@ -54,14 +64,22 @@ impl Frame {
     }
 }
 
-/// The code of a definition.
-pub fn definition(defs: &[Arc<Def>], globals: &Globals, def: &Def) -> Func {
+/// The code of a definition, perhaps of one that is watched or whose new NaNs are.
+pub fn definition(
+    program: &Program,
+    globals: &Globals,
+    def: &Def,
+    watched: bool,
+    nans: bool,
+) -> Func {
     let mut resolver = Resolver {
-        defs,
+        defs: &program.defs,
         globals,
         frames: Vec::new(),
         in_sizes: 0,
         local_params: FxHashMap::default(),
+        watched: watched.then_some(program),
+        nans,
     };
     resolver.function(def).0
 }
@@ -154,6 +172,7 @@ impl Resolver<'_> {
         }
         for var in &def.size_params {
             self.bind_size(*var);
+            self.sees(*var, &Ty::I64, def.body.span);
         }
         let counts = (def.ty_params.len(), def.size_params.len());
         self.finish(&def.params, &def.ret, &def.body, def.span, counts)
@@ -173,13 +192,19 @@ impl Resolver<'_> {
         span: Span,
         (n_types, n_sizes): (usize, usize),
     ) -> (Func, Vec<Slot>) {
-        let params = params.iter().map(|pat| self.param(pat)).collect();
+        self.inherit(body.span);
+        let params = params
+            .iter()
+            .map(|pat| self.param_seen(pat, body.span))
+            .collect();
         let mut body = self.exp(body);
         let ext = ret.ext.iter().map(|var| self.bind_size(*var)).collect();
         let ret = self.shape(&ret.ty);
         let frame = self.frames.pop().unwrap_or_default();
         let (outer, captures): (Vec<Slot>, Vec<Slot>) = frame.captures.iter().copied().unzip();
-        last_use::mark(&mut body, frame.n_slots, &frame.pinned, &captures);
+        if self.watched.is_none() {
+            last_use::mark(&mut body, frame.n_slots, &frame.pinned, &captures);
+        }
         let func = Func {
             n_slots: frame.n_slots as usize,
             n_types,
@@ -190,6 +215,7 @@ impl Resolver<'_> {
             ret,
             body,
             span,
+            scope: self.watched.map(|_| frame.seen.into()),
         };
         (func, outer)
     }
@@ -354,7 +380,8 @@ impl Resolver<'_> {
             ExpKind::Apply { fun, args } => self.apply(fun, args, exp.span),
             ExpKind::Lambda(lambda) => self.lambda(lambda, exp.span),
             ExpKind::Let { binds, body } => {
-                let binds = binds.iter().map(|bind| self.local(bind)).collect();
+                let end = body.span;
+                let binds = binds.iter().map(|bind| self.local(bind, end)).collect();
                 Node::Let(binds, Box::new(self.exp(body)))
             }
             ExpKind::If {
@@ -377,7 +404,10 @@ impl Resolver<'_> {
                 let scrutinee = self.exp(scrutinee);
                 let cases = cases
                     .iter()
-                    .map(|case| (self.param(&case.pat), self.exp(&case.body)))
+                    .map(|case| {
+                        let param = self.param_seen(&case.pat, case.body.span);
+                        (param, self.exp(&case.body))
+                    })
                     .collect();
                 Node::Match(Box::new(scrutinee), cases, exp.span)
             }
@@ -409,6 +439,7 @@ impl Resolver<'_> {
                     let tag = attr.args.first().map(|arg| Arc::clone(&arg.name));
                     Node::Trace(tag, Box::new(node), ty(), span)
                 }
+                "break" => Node::Break(Box::new(node), span),
                 // Scalars are left alone by `#[scratch]`.
                 "scratch" if !matches!(inner.ty, Ty::Array(..)) => node,
                 "blank" | "scratch" => Node::Blank(Box::new(node), ty(), span),
@@ -431,12 +462,14 @@ impl Resolver<'_> {
         }
     }
 
-    fn local(&mut self, bind: &tast::Bind) -> Bind {
+    fn local(&mut self, bind: &tast::Bind, body: Span) -> Bind {
         match bind {
             tast::Bind::Pat { sizes, pat, rhs } => {
+                let end = rhs.span;
                 let rhs = self.exp(rhs);
                 let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
-                Bind::Pat(sizes, self.param(pat), rhs)
+                let region = self.after(end, body);
+                Bind::Pat(sizes, self.param_seen(pat, region), rhs)
             }
             tast::Bind::Fun(def) => {
                 let params = (def.ty_params.clone(), def.size_params.clone());
@@ -447,6 +480,8 @@ impl Resolver<'_> {
                     if matches!(def.body.ty, Ty::Scalar(_)) {
                         self.bind_size(def.var);
                     }
+                    let region = self.after(def.body.span, body);
+                    self.sees(def.var, &def.body.ty, region);
                     let param = Param {
                         pat,
                         ty: None,
@@ -480,17 +515,19 @@ impl Resolver<'_> {
         };
         let mark = self.frame().n_slots;
         let sizes = sizes.iter().map(|var| self.bind_size(*var)).collect();
-        let param = self.param(pat);
+        let param = self.param_seen(pat, body.span);
         let form = match (form, driver) {
             (tast::LoopForm::For(var, _), Some((bound, ty))) => {
                 let ty = match ty {
                     Ty::Scalar(ty) => *ty,
                     _ => ScalarType::I64,
                 };
-                Form::For(self.bind_size(*var), ty, bound)
+                let slot = self.bind_size(*var);
+                self.sees(*var, &Ty::Scalar(ty), body.span);
+                Form::For(slot, ty, bound)
             }
             (tast::LoopForm::ForIn(pat, _), Some((array, _))) => {
-                Form::ForIn(self.param(pat), array)
+                Form::ForIn(self.param_seen(pat, body.span), array)
             }
             (
                 tast::LoopForm::While(cond)

@@ -6,6 +6,7 @@
 //! of their arguments are nodes of their own. Nothing else is changed.
 
 use crate::value::{RTy, Val};
+use crate::watch::Seen;
 use check::intrinsics::{ArrayFun, Intrinsic};
 use check::tast::{Name, RangeKind};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
@@ -38,6 +39,8 @@ pub struct Func {
     pub body: Node,
     /// Where it stands.
     pub span: Span,
+    /// What the parts of the body see, if the program is watched.
+    pub scope: Option<Rc<[Seen]>>,
 }
 
 /// A parameter, bound variable or case: a pattern with its type.
@@ -179,6 +182,10 @@ pub enum Node {
     Assert(Box<(Node, Node)>, Arc<str>, Span),
     /// The value, which is printed, perhaps after a tag.
     Trace(Option<Arc<str>>, Box<Node>, Box<CTy>, Span),
+    /// The value, before which an evaluation that is watched stops.
+    Break(Box<Node>, Span),
+    /// An operator whose new NaNs stop an evaluation that is watched.
+    Watched(Box<Node>, Span),
     /// A value that does not matter.
     Blank(Box<Node>, Box<CTy>, Span),
     /// The value, whose shape determines sizes.

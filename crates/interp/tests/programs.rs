@@ -6,6 +6,7 @@ use harness::{Case, Data};
 use interp::{Class, Interp};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use syntax::render::render;
 use syntax::span::SourceMap;
@@ -24,11 +25,25 @@ impl Loader for Files {
 
 #[test]
 fn programs_give_the_values_of_their_test_blocks() {
+    run_all(false);
+}
+
+#[test]
+fn programs_that_are_watched_give_the_same() {
+    run_all(true);
+    let seen = SEEN.load(Ordering::Relaxed);
+    assert!(seen > 100, "{seen} variables seen");
+}
+
+/// How many variables were seen where evaluations stopped.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+fn run_all(watched: bool) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files = ours(&root).expect("the programs are found");
     assert!(files.len() > 30, "programs were not found");
     let problems: Vec<String> = by_workers(2, &files, |_, path| {
-        let found = program(path).into_iter();
+        let found = program(path, watched).into_iter();
         found
             .map(|what| format!("{}: {what}", path.display()))
             .collect::<Vec<_>>()
@@ -37,7 +52,7 @@ fn programs_give_the_values_of_their_test_blocks() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-fn program(path: &Path) -> Vec<String> {
+fn program(path: &Path, watched: bool) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("the program can be read");
     let spec = harness::parse_blocks(&text).expect("the blocks are well-formed");
     let (mut sources, interner) = (SourceMap::new(), Interner::new());
@@ -61,12 +76,44 @@ fn program(path: &Path) -> Vec<String> {
     let mut problems = Vec::new();
     for case in &spec.cases {
         for entry in case.entries.iter() {
+            if watched && let Err(what) = watch(&interp, case, entry, folder) {
+                problems.push(format!("line {}, {entry}: {what}", case.line));
+            }
             if let Err(what) = call(&interp, &sources, case, entry, folder) {
                 problems.push(format!("line {}, {entry}: {what}", case.line));
             }
         }
     }
     problems
+}
+
+/// Evaluates a case while new NaNs stop the evaluation. Failures are left to the
+/// evaluation after it, which takes the code of this one; variables have to be such
+/// that programs can name them and their types.
+fn watch(interp: &Interp, case: &Case, entry: &str, folder: &Path) -> Result<(), String> {
+    let entry = interp.entry(entry).ok_or("no such entry point")?;
+    if matches!(case.input, Data::Random(_) | Data::Script(_)) {
+        return Ok(());
+    }
+    let args = case.input.values(folder).map_err(|e| e.to_string())?;
+    let args = args.iter().map(interp::from_value).collect();
+    let mut strange = None;
+    let mut watcher = |stop: &interp::Stop| {
+        for call in &stop.calls {
+            SEEN.fetch_add(call.locals.len(), Ordering::Relaxed);
+            for local in &call.locals {
+                let parameter = format!("def f ({}: {}) = 0i32", local.name, local.ty);
+                let text = syntax::parse(&parameter, syntax::span::FileId(0), &Interner::new());
+                if !text.errors.is_empty() {
+                    strange = Some(parameter);
+                }
+            }
+        }
+        interp::Then::Continue
+    };
+    interp.set_deadline(Some(Instant::now() + LIMIT));
+    let _ = interp.value_watched(entry.var, args, true, &mut watcher);
+    strange.map_or(Ok(()), |text| Err(format!("no declaration: {text}")))
 }
 
 fn call(

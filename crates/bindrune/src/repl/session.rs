@@ -3,14 +3,20 @@
 //! Each line is checked together with all declarations before it, as one program
 //! that imports the loaded file; so types, errors and modules are those of the
 //! language. A line with errors changes nothing.
+//!
+//! While an evaluation is stopped, expressions see the variables of one of its calls:
+//! they are checked as the body of a function with these parameters, which is then
+//! called with their values.
 
 use crate::interpret::tracer;
 use check::Loader;
 use check::tast::{Def, Program, Ty};
-use interp::{Class, Interp, show};
+use interp::{Call, Class, Interp, Local, Watcher, show};
+use prim::ScalarType;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use syntax::diag::Diagnostic;
 use syntax::render::render;
 use syntax::span::{FileId, SourceMap};
@@ -22,9 +28,58 @@ const NAME: &str = "[prompt].fut";
 const RESULT: &str = "result'of'prompt";
 
 /// What was entered so far.
+#[derive(Clone, PartialEq, Default)]
 pub struct Session {
     file: Option<PathBuf>,
     declarations: Vec<String>,
+    /// The variables of a call in progress.
+    locals: Locals,
+    interrupt: Flag,
+}
+
+/// Set from outside to end an evaluation; all flags are equal.
+#[derive(Clone, Default)]
+struct Flag(Arc<AtomicBool>);
+
+impl PartialEq for Flag {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Variables; equal if they have the same names and types.
+#[derive(Clone, Default)]
+struct Locals(Vec<Local>);
+
+impl PartialEq for Locals {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && (self.0.iter().zip(&other.0)).all(|(x, y)| x.name == y.name && x.ty == y.ty)
+    }
+}
+
+/// Why an expression has no value.
+pub enum Failed {
+    /// With this message.
+    Message(String),
+    /// Nobody waits for it any more.
+    Interrupted,
+}
+
+impl From<String> for Failed {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+/// The value of an expression as text, and what was to be said about it.
+pub struct Evaluated {
+    /// Warnings.
+    pub messages: String,
+    /// The value, or what it is that has none.
+    pub text: String,
+    /// The value's bytes if it is an array of `u8`.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// What a text is.
@@ -89,28 +144,30 @@ struct Checked {
 }
 
 impl Session {
-    /// Nothing entered yet.
-    pub const fn new() -> Self {
+    /// Nothing entered yet; the flag ends evaluations.
+    pub fn new(interrupt: Arc<AtomicBool>) -> Self {
         Self {
-            file: None,
-            declarations: Vec::new(),
+            interrupt: Flag(interrupt),
+            ..Self::default()
         }
     }
 
-    /// Checks what there is with something new behind it.
-    fn check(&self, new: &str) -> Checked {
-        self.check_as(new, "", None).0
+    /// Forgets that an evaluation was to end.
+    pub fn begin(&self) {
+        self.interrupt.0.store(false, Ordering::Relaxed);
     }
 
-    /// Checks an expression. Nobody depends on its type, so that defaults are not
-    /// worth a word.
-    fn check_expression(&self, input: &str) -> Checked {
-        let new = format!("def {RESULT} =\n{input}");
-        self.check_as(&new, "", Some("defaulted-type")).0
+    /// The same inside of a call in progress.
+    pub fn within(&self, call: &Call) -> Self {
+        Self {
+            locals: Locals(call.locals.clone()),
+            ..self.clone()
+        }
     }
 
-    /// As `check`, with the type of a module and without one kind of warning.
-    fn check_as(&self, new: &str, module: &str, silent: Option<&str>) -> (Checked, Option<String>) {
+    /// What there is with something new behind it: the text, the name of its file,
+    /// and where the new begins.
+    fn text(&self, new: &str) -> (String, String, usize) {
         let mut text = String::new();
         let mut root = PathBuf::from(NAME);
         if let Some(file) = &self.file {
@@ -126,7 +183,30 @@ impl Session {
         let start = text.len();
         text.push_str(new);
         text.push('\n');
-        let root = root.to_string_lossy();
+        let root = root.to_string_lossy().into_owned();
+        (text, root, start)
+    }
+
+    /// Checks what there is with something new behind it.
+    fn check(&self, new: &str) -> Checked {
+        self.check_as(new, "", None).0
+    }
+
+    /// Checks an expression. Nobody depends on its type, so that defaults are not
+    /// worth a word.
+    fn check_expression(&self, input: &str) -> Checked {
+        let mut new = format!("def {RESULT}");
+        for local in &self.locals.0 {
+            // Writing to a string cannot fail.
+            let _ = write!(new, " ({}: {})", local.name, local.ty);
+        }
+        let _ = write!(new, " =\n{input}");
+        self.check_as(&new, "", Some("defaulted-type")).0
+    }
+
+    /// As `check`, with the type of a module and without one kind of warning.
+    fn check_as(&self, new: &str, module: &str, silent: Option<&str>) -> (Checked, Option<String>) {
+        let (text, root, start) = self.text(new);
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
         let mut files = Files {
             root: &root,
@@ -156,11 +236,8 @@ impl Session {
         (checked, described)
     }
 
-    /// Evaluates an expression, keeps a declaration.
-    pub fn enter(&mut self, input: &str) -> Result<String, String> {
-        if classify(input) != Input::Declarations {
-            return self.evaluate(input);
-        }
+    /// Keeps a declaration.
+    pub fn declare(&mut self, input: &str) -> Result<String, String> {
         let checked = self.check(input);
         if checked.program.is_none() {
             return Err(checked.messages);
@@ -169,34 +246,75 @@ impl Session {
         Ok(checked.messages)
     }
 
-    fn evaluate(&self, input: &str) -> Result<String, String> {
+    /// Evaluates an expression; who watches is told where it stops, at new NaNs too
+    /// if that is wanted, and decides whether it goes on.
+    pub fn evaluate(
+        &self,
+        input: &str,
+        nans: bool,
+        watch: Option<&mut dyn FnMut(&interp::Stop, &SourceMap) -> interp::Then>,
+    ) -> Result<Evaluated, Failed> {
         let checked = self.check_expression(input);
         let Some(program) = checked.program else {
-            return Err(checked.messages);
+            return Err(checked.messages.into());
         };
         let Some(def) = result(&program) else {
-            return Err("there is nothing to evaluate\n".to_owned());
+            return Err("there is nothing to evaluate\n".to_owned().into());
         };
-        if !def.ty_params.is_empty() || matches!(def.ret.ty, Ty::Arrow(_)) || !def.params.is_empty()
+        let done = |text: String, bytes: Option<Vec<u8>>| Evaluated {
+            messages: checked.messages.clone(),
+            text,
+            bytes,
+        };
+        let given = self.locals.0.len();
+        if !def.ty_params.is_empty()
+            || matches!(def.ret.ty, Ty::Arrow(_))
+            || def.params.len() != given
         {
-            return Ok(format!(
-                "{}a function of type {}\n",
-                checked.messages,
-                type_text(&program, &def)
-            ));
+            let text = self.type_text(&program, &def);
+            return Ok(done(format!("a function of type {text}"), None));
         }
         let interp = Interp::new(Arc::clone(&program));
         interp.set_tracer(tracer(Arc::clone(&checked.sources)));
-        match interp.value_of(def.var) {
+        let flag = Arc::clone(&self.interrupt.0);
+        interp.set_interrupt(flag);
+        let args = self.locals.0.iter().map(|local| local.value.clone());
+        let args = args.collect();
+        let value = match watch {
+            Some(watch) if nans || interp::has_breakpoints(&program) => {
+                let mut watcher = |stop: &interp::Stop| watch(stop, &checked.sources);
+                let watcher: &mut Watcher<'_> = &mut watcher;
+                interp.value_watched(def.var, args, nans, watcher)
+            }
+            _ => interp.value_of(def.var, args),
+        };
+        match value {
             Ok(value) => {
                 let ty = Interp::plain_type(&def.ret.ty);
-                Ok(format!("{}{}\n", checked.messages, show(&value, &ty)))
+                let bytes = bytes(&value, &def.ret.ty);
+                Ok(done(show(&value, &ty), bytes))
             }
-            Err(failure) if failure.class == Class::Program => {
-                Err(format!("{}\n", failure.render(&checked.sources)))
-            }
-            Err(failure) => Err(format!("{}\n", failure.message)),
+            Err(failure) => Err(match failure.class {
+                Class::Interrupted => Failed::Interrupted,
+                Class::Program => format!("{}\n", failure.render(&checked.sources)).into(),
+                _ => format!("{}\n", failure.message).into(),
+            }),
         }
+    }
+
+    /// Names that expressions may begin with, and those in modules, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let (text, root, _) = self.text("");
+        let (mut sources, interner) = (SourceMap::new(), Interner::new());
+        let mut files = Files {
+            root: &root,
+            text: &text,
+        };
+        let mut names = check::names_in_scope(&mut sources, &interner, &mut files, &root);
+        names.extend(self.locals.0.iter().map(|local| local.name.to_string()));
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// The type of an expression.
@@ -206,7 +324,7 @@ impl Session {
             return Err(checked.messages);
         };
         match result(&program) {
-            Some(def) => Ok(format!("{input} : {}\n", type_text(&program, &def))),
+            Some(def) => Ok(format!("{input} : {}\n", self.type_text(&program, &def))),
             None => Err("there is nothing that has a type\n".to_owned()),
         }
     }
@@ -233,7 +351,7 @@ impl Session {
         }
         let new = Self {
             file: Some(file),
-            declarations: Vec::new(),
+            ..Self::new(Arc::clone(&self.interrupt.0))
         };
         let checked = new.check("");
         if checked.program.is_none() {
@@ -243,6 +361,23 @@ impl Session {
         Ok(checked.messages)
     }
 
+    /// Whether a program was loaded.
+    pub const fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Changes the folder that paths are relative to. What was loaded stays.
+    pub fn change_folder(&mut self, folder: &str) -> Result<String, String> {
+        if let Some(file) = &self.file
+            && let Ok(whole) = std::path::absolute(file)
+        {
+            self.file = Some(whole);
+        }
+        let moved = std::env::set_current_dir(folder);
+        moved.map_err(|e| format!("cannot go to {folder}: {e}\n"))?;
+        Ok(String::new())
+    }
+
     /// Loads the program again.
     pub fn reload(&mut self) -> Result<String, String> {
         match self.file.clone() {
@@ -250,6 +385,26 @@ impl Session {
             None => Err("nothing was loaded\n".to_owned()),
         }
     }
+
+    /// The type of a definition, without the variables of a call in progress.
+    fn type_text(&self, program: &Program, def: &Def) -> String {
+        let given = self.locals.0.len();
+        if given > 0 {
+            let mut rest = def.clone();
+            rest.params = def.params.get(given..).unwrap_or_default().to_vec();
+            return type_text(program, &rest);
+        }
+        type_text(program, def)
+    }
+}
+
+/// The elements of an array of `u8`.
+fn bytes(value: &interp::Val, ty: &Ty) -> Option<Vec<u8>> {
+    let (1, Ty::Scalar(ScalarType::U8)) = ty.peel() else {
+        return None;
+    };
+    let value = interp::to_value(value, ty).ok()?;
+    Some(value.bytes().to_vec())
 }
 
 /// The definition of what was entered.

@@ -110,6 +110,31 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
 }
 
 #[test]
+fn the_typed_tree_is_the_programs_own_unless_all_is_wanted() {
+    let folder = Folder::new();
+    folder.file("library.fut", "def twice (x: i32) = x * 2\n");
+    let text = "import \"library\"\nentry main (xs: []i32) = reduce (+) 1 (map twice xs)\n";
+    let program = folder.file("p.fut", text);
+    let headers = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("// "));
+        let names = lines.filter(|line| !line.starts_with("VarId"));
+        names.map(str::to_owned).collect()
+    };
+    let own = bindrune(&["dev", "--stage", "typed", &program], "").quiet();
+    assert_eq!(
+        headers(own.text()),
+        ["twice : i32 -> i32", "main [k] : [k]i32 -> i32"]
+    );
+    assert!(own.text().contains(": xs\n"), "{}", own.text());
+    let all = bindrune(&["dev", "--stage", "typed", "--all", &program], "").quiet();
+    let all = headers(all.text());
+    assert!(
+        all.len() > 10 && all.iter().any(|line| line.starts_with("reduce ")),
+        "{all:?}"
+    );
+}
+
+#[test]
 fn help_and_version_go_to_standard_output() {
     for (args, part) in [
         (&["--help"][..], "check"),

@@ -1,6 +1,6 @@
 //! Built executables: their options, arguments and results.
 
-use crate::process::{Folder, sample};
+use crate::process::{Folder, finish, sample, sample_command};
 use value::Reader;
 
 #[test]
@@ -121,4 +121,19 @@ fn options_are_explained_and_wrong_ones_named() {
     sample(&["-e", "none"], "").fails(&["no entry point `none`", "dot", "gather"]);
     sample(&["--param", "x=1"], "[1]").fails(&["no tuning parameter `x`"]);
     sample(&["-t", "/does/not/exist"], "[1]").fails(&["/does/not/exist"]);
+}
+
+#[test]
+fn executables_need_the_c_library_and_no_other() {
+    let program = sample_command(&[]).get_program().to_owned();
+    let mut ldd = std::process::Command::new("ldd");
+    let done = finish(ldd.arg(program).stdout(std::process::Stdio::piped()), b"");
+    let names = done
+        .text()
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    // The kernel's own, and the loader, are no libraries to be installed.
+    let other = |name: &&str| !name.contains("vdso") && !name.contains("ld-linux");
+    let names: Vec<&str> = names.filter(other).collect();
+    assert_eq!(names, ["libc.so.6"], "{done:?}");
 }

@@ -116,3 +116,152 @@ fn programs_are_loaded_with_their_imports() {
     assert_eq!((done.code, done.text()), (0, "8i32\n8i32\n"), "{done:?}");
     assert!(done.stderr.contains("absent"), "{}", done.stderr);
 }
+
+#[test]
+fn traces_name_the_users_place() {
+    let done = enter(&[
+        "def f (x: i32) = trace (x + 1)",
+        "f 1",
+        "map trace [5i32]",
+        "#[trace(tag)] 3i32",
+    ]);
+    assert_eq!(done.text(), "2i32\n[5i32]\n3i32\n");
+    let lines: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Trace: [prompt].fut:1:18-30: 2i32",
+            "Trace: [prompt].fut:3:1-16: 5i32",
+            "tag: 3i32"
+        ]
+    );
+}
+
+#[test]
+fn breakpoints_open_a_prompt_with_the_variables_of_the_calls() {
+    let done = enter(&[
+        "def inner [n] (xs: [n]i32) (k: u8) = let s = reduce (+) 0 xs in #[break] (s + i32.u8 k)",
+        "def outer (a: i32) = let r = {b = a + 1, t = (true, [1f32])} in inner (replicate 3 r.b) 200",
+        "outer 4",
+        // At the breakpoint: locals, sizes, values of the session.
+        "s",
+        "(n, length xs, map2 (\\x i -> x + i32.i64 i) xs (iota n))",
+        "k",
+        "outer",
+        ":type xs",
+        ":frame 1",
+        "r",
+        "a + r.b",
+        "s",
+        ":frame 7",
+        "def late = 1i32",
+        "late",
+        ":frame 0",
+        "s * 2",
+        "",
+        // It went on; what was declared there is gone.
+        "late",
+        "outer 4",
+        ":unbreak",
+        "outer 5",
+    ]);
+    let places = "[prompt].fut:1:65-87";
+    let text = done.text();
+    let parts = [
+        "Breakpoint at ",
+        "15i32\n(3i64, 3i64, [5i32, 6i32, 7i32])\n200u8\na function of type i32 -> i32\n",
+        "xs : [n]i32\n",
+        "-> #1 ",
+        "{b = 5i32, t = (true, [1f32])}\n9i32\n",
+        "1i32\n",
+        "30i32\n215i32\n",
+        "215i32\n218i32\n",
+    ];
+    let mut rest = text;
+    for part in parts {
+        let found = rest.find(part);
+        let at = found.unwrap_or_else(|| panic!("{part}:\n{text}\n{}", done.stderr));
+        rest = &rest[at + part.len()..];
+    }
+    assert!(text.contains(places), "{text}");
+    assert_eq!(text.matches("Breakpoint").count(), 2, "{text}");
+    for part in [
+        "Unknown name \"s\"",
+        "there is no call 7",
+        "Unknown name \"late\"",
+    ] {
+        assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
+    }
+}
+
+#[test]
+fn breakpoints_in_lambdas_loops_and_local_functions() {
+    let done = enter(&[
+        "def f (ys: [2]i64) = let k = 10i64 let g (z: i64) = (#[break] z) + k in map (\\y -> g y) ys",
+        "f [1, 2]",
+        "(z, k, ys)",
+        ":frame 1",
+        "y",
+        ":quit",
+        "def h (n: i32) = loop acc = 0 for i < n do match (i, acc) case (0, _) -> 5 case (j, w) -> break (j + w)",
+        "h 3",
+        "(j, w, i, acc, n)",
+        "",
+        "j",
+        "",
+    ]);
+    let text = done.text();
+    for part in [
+        "(1i64, 10i64, [1i64, 2i64])\n",
+        "1i64\n",
+        "(1i32, 5i32, 1i32, 5i32, 3i32)\n",
+        "2i32\n8i32\n",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}\n{}", done.stderr);
+    }
+    assert!(done.stderr.contains("Interrupted."), "{}", done.stderr);
+}
+
+#[test]
+fn new_nans_stop_evaluations_if_that_is_wanted() {
+    let done = enter(&[
+        ":nanbreak",
+        "def root (x: f64) = f64.sqrt (x - 2)",
+        "root 1",
+        "x",
+        "",
+        "0f32 / 0f32",
+        "",
+        "f64.nan + 1",
+        ":nanbreak",
+        "root 1",
+    ]);
+    let text = done.text();
+    assert_eq!(text.matches("A new NaN at").count(), 2, "{text}");
+    assert!(text.contains("1f64\nf64.nan\n"), "{text}");
+    assert!(text.ends_with("f64.nan\nEvaluations do not stop at NaNs any more.\nf64.nan\n"));
+}
+
+#[test]
+fn texts_and_folders() {
+    let folder = Folder::new();
+    folder.file("p.fut", "def seven = 7i32\n");
+    let input = format!(
+        ":format {{1 + 1}} and {{{{a = 2i8}}.a}}\n:format {{\n:string \"aαb\"\n:string 3\n\
+         :cd {}\n:pwd\n:load p.fut\n:cd /\n:load\nseven\n:cd /no/such\n:f 1\n:frame 1\n:unbreak\n",
+        folder.path("")
+    );
+    let done = bindrune(&["repl"], &input);
+    let whole = std::fs::canonicalize(folder.path("")).expect("the folder is there");
+    let expected = format!("2i32 and 2i8\naαb\n{}\n7i32\n", whole.display());
+    assert_eq!((done.code, done.text()), (0, expected.as_str()), "{done:?}");
+    for part in [
+        "a `{` without a `}`",
+        "this is no array of u8: 3i32",
+        "cannot go to /no/such",
+        "`:f` could be `:format` or `:frame`",
+        "no evaluation is stopped",
+    ] {
+        assert!(done.stderr.contains(part), "{part}:\n{}", done.stderr);
+    }
+}

@@ -113,7 +113,14 @@ impl Resolver<'_> {
                 let mut args = self.exps(args);
                 let types = ty_args.iter().map(|ty| self.ty(ty)).collect();
                 let rest = args.split_off(n);
-                return applied(intrinsic_node(*intrinsic, types, args, span), rest, span);
+                let node = intrinsic_node(*intrinsic, types, args, span);
+                let node = match node {
+                    Node::Binary(..) | Node::Math(..) | Node::Fma(_) if self.nans => {
+                        Node::Watched(Box::new(node), span)
+                    }
+                    node => node,
+                };
+                return applied(node, rest, span);
             }
         }
         let named = matches!(fun.kind, ExpKind::Var { .. } | ExpKind::Intrinsic { .. });
@@ -169,6 +176,7 @@ fn intrinsic_node(fun: Intrinsic, types: Vec<CTy>, args: Vec<Node>, span: Span) 
             let ty = ty.unwrap_or(CTy::Static(Rc::new(RTy::Unknown)));
             Node::Trace(None, next(), Box::new(ty), span)
         }
+        Intrinsic::Array(ArrayFun::Break) => Node::Break(next(), span),
         Intrinsic::Array(fun) => Node::ArrayFun(fun, types, rest.collect(), span),
     }
 }

@@ -1,0 +1,212 @@
+//! The commands of the prompt: their names, what they are given, what is said of them.
+
+use std::fmt::Write as _;
+
+/// What a command does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Loads a program.
+    Load,
+    /// Loads it again.
+    Reload,
+    /// Shows the type of an expression.
+    Type,
+    /// Shows the type of a module.
+    ModuleType,
+    /// Prints a text with values in it.
+    Format,
+    /// Prints an array of bytes as text.
+    Text,
+    /// Looks at another call.
+    Frame,
+    /// Goes on, and past this breakpoint from now on.
+    Unbreak,
+    /// New NaNs are breakpoints, or no longer.
+    NanBreak,
+    /// Shows the current folder.
+    Folder,
+    /// Goes to another.
+    ChangeFolder,
+    /// Lists the commands.
+    Help,
+    /// The end.
+    Quit,
+}
+
+/// A command.
+pub struct Command {
+    /// Its name, without the colon.
+    pub name: &'static str,
+    /// What it is given, in words; nothing if it takes nothing.
+    pub argument: &'static str,
+    /// What it does.
+    pub action: Action,
+    about: &'static str,
+}
+
+const fn command(
+    name: &'static str,
+    argument: &'static str,
+    action: Action,
+    about: &'static str,
+) -> Command {
+    Command {
+        name,
+        argument,
+        action,
+        about,
+    }
+}
+
+/// All commands, in the order in which `:help` lists them.
+pub const COMMANDS: [Command; 13] = [
+    command(
+        "load",
+        "FILE",
+        Action::Load,
+        "load a program; what was declared before is forgotten",
+    ),
+    command("reload", "", Action::Reload, "load it again"),
+    command("type", "EXP", Action::Type, "the type of an expression"),
+    command("mtype", "MOD", Action::ModuleType, "the type of a module"),
+    command(
+        "format",
+        "TEXT",
+        Action::Format,
+        "print a text in which each {EXP} is replaced by its value",
+    ),
+    command(
+        "string",
+        "EXP",
+        Action::Text,
+        "print an array of u8 as text",
+    ),
+    command(
+        "frame",
+        "N",
+        Action::Frame,
+        "at a breakpoint: look at the variables of another call",
+    ),
+    command(
+        "unbreak",
+        "",
+        Action::Unbreak,
+        "at a breakpoint: go on, and do not stop here again",
+    ),
+    command(
+        "nanbreak",
+        "",
+        Action::NanBreak,
+        "stop where operators make new NaNs, or no longer",
+    ),
+    command("pwd", "", Action::Folder, "the current folder"),
+    command("cd", "FOLDER", Action::ChangeFolder, "go to another folder"),
+    command("help", "", Action::Help, "this text"),
+    command("quit", "", Action::Quit, "the end; so is Ctrl-D"),
+];
+
+/// The command of this name, or the only one that begins with it.
+pub fn find(given: &str) -> Result<&'static Command, String> {
+    let given = if given == "?" { "help" } else { given };
+    let exact = COMMANDS.iter().find(|command| command.name == given);
+    let like = COMMANDS.iter();
+    let like = like.filter(|c| !given.is_empty() && c.name.starts_with(given));
+    let like: Vec<&Command> = like.collect();
+    match (exact, like.as_slice()) {
+        (Some(command), _) => Ok(command),
+        (None, [command]) => Ok(command),
+        (None, []) => Err(format!(
+            "there is no command `:{given}`; `:help` lists them\n"
+        )),
+        (None, several) => {
+            let names: Vec<String> = several.iter().map(|c| format!("`:{}`", c.name)).collect();
+            Err(format!("`:{given}` could be {}\n", names.join(" or ")))
+        }
+    }
+}
+
+/// What `:help` says.
+pub fn help() -> String {
+    let mut text = String::from(
+        "An expression is evaluated, a declaration is kept. Input may go on over several lines; \
+         an empty line ends it. Tab completes names, Ctrl-C ends an evaluation.\n\n",
+    );
+    for command in &COMMANDS {
+        let left = format!(":{} {}", command.name, command.argument);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:<13} {}", left.trim_end(), command.about);
+    }
+    text
+}
+
+/// A part of a format text.
+#[derive(PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Printed as it is.
+    Text(String),
+    /// An expression whose value is printed.
+    Value(String),
+}
+
+/// The parts of a format text: what stands in braces are expressions, which may have
+/// braces of their own.
+pub fn parts(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0u32, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => {
+                if depth == 0 {
+                    parts.push(Part::Text(text[start..at].to_owned()));
+                    start = at + 1;
+                }
+                depth += 1;
+            }
+            '}' if depth == 0 => return Err("a `}` without a `{` before it\n".to_owned()),
+            '}' => {
+                depth -= 1;
+                if depth == 0 {
+                    parts.push(Part::Value(text[start..at].to_owned()));
+                    start = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    if depth > 0 {
+        return Err("a `{` without a `}` behind it\n".to_owned());
+    }
+    parts.push(Part::Text(text[start..].to_owned()));
+    parts.retain(|part| *part != Part::Text(String::new()));
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_by_their_first_letters() {
+        let name = |given| find(given).map(|command| command.name);
+        assert_eq!(name("l"), Ok("load"));
+        assert_eq!(name("?"), Ok("help"));
+        assert_eq!(name("cd"), Ok("cd"));
+        assert_eq!(
+            name("f"),
+            Err("`:f` could be `:format` or `:frame`\n".into())
+        );
+        assert!(name("").is_err() && name("x").is_err() && name("loads").is_err());
+    }
+
+    #[test]
+    fn format_texts_fall_apart_at_their_braces() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let value = |text: &str| Part::Value(text.to_owned());
+        assert_eq!(
+            parts("a {x} b"),
+            Ok(vec![text("a "), value("x"), text(" b")])
+        );
+        assert_eq!(parts("{{a = 1}.a}"), Ok(vec![value("{a = 1}.a")]));
+        assert!(parts("a } b").is_err() && parts("{a").is_err());
+    }
+}

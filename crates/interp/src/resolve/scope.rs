@@ -1,0 +1,92 @@
+//! What the parts of a function see, for programs that are watched: each variable is
+//! noted with the part of the text that is its scope. Nothing is done otherwise.
+
+use super::{Found, Resolver};
+use crate::tree::Param;
+use crate::watch::Seen;
+use check::tast::{Pat, PatKind, Ty, VarId};
+use syntax::span::Span;
+
+impl Resolver<'_> {
+    /// A pattern whose variables are seen in a part of the text.
+    pub(super) fn param_seen(&mut self, pat: &Pat, region: Span) -> Param {
+        let param = self.param(pat);
+        if self.watched.is_some() {
+            self.pattern_seen(pat, region);
+        }
+        param
+    }
+
+    fn pattern_seen(&mut self, pat: &Pat, region: Span) {
+        match &pat.kind {
+            PatKind::Var(var) => self.sees(*var, &pat.ty, region),
+            PatKind::Wildcard | PatKind::Lit(..) => {}
+            PatKind::Tuple(pats) | PatKind::Constr(_, pats) => {
+                for pat in pats {
+                    self.pattern_seen(pat, region);
+                }
+            }
+            PatKind::Record(pats) => {
+                for (_, pat) in pats {
+                    self.pattern_seen(pat, region);
+                }
+            }
+            PatKind::Attr(_, pat) => self.pattern_seen(pat, region),
+        }
+    }
+
+    /// Notes that a part of the text sees a variable.
+    pub(super) fn sees(&mut self, var: VarId, source: &Ty, region: Span) {
+        let Some(program) = self.watched else {
+            return;
+        };
+        let name = program.vars.get(var.0 as usize).map(|info| &info.name);
+        let Some(name) = name.filter(|name| is_plain(name)).cloned() else {
+            return;
+        };
+        let Found::Slot(slot) = self.find(var) else {
+            return;
+        };
+        let ty = self.ty(source);
+        self.frame().seen.push(Seen {
+            var,
+            name,
+            slot,
+            source: source.clone(),
+            ty,
+            region,
+        });
+    }
+
+    /// A function inside of another sees what is seen where it stands.
+    pub(super) fn inherit(&mut self, body: Span) {
+        if self.watched.is_none() {
+            return;
+        }
+        let around = self.frames.len().checked_sub(2);
+        let Some(around) = around.and_then(|at| self.frames.get(at)) else {
+            return;
+        };
+        let seen: Vec<(VarId, Ty)> = around
+            .seen
+            .iter()
+            .filter(|seen| seen.is_seen_from(body))
+            .map(|seen| (seen.var, seen.source.clone()))
+            .collect();
+        for (var, source) in seen {
+            self.sees(var, &source, body);
+        }
+    }
+
+    /// What comes after a binding: the bindings after it, and the body.
+    pub(super) fn after(&self, binding: Span, body: Span) -> Span {
+        Span::new(body.file, binding.end.min(body.end), body.end)
+    }
+}
+
+/// Whether a name can be used as it is written; operators cannot.
+fn is_plain(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_' || c == '\'')
+}

@@ -1,0 +1,469 @@
+//! Looking on while a program is evaluated: breakpoints and new NaNs stop it, and
+//! whoever watches is shown the calls in progress with their variables.
+//!
+//! A program that is watched is resolved differently ([`crate::resolve`]): functions
+//! outside of the prelude know which variables each of their parts sees, functions
+//! inside functions capture all of them, and no variable gives its value away at its
+//! last use. That costs time, so programs are watched only on request.
+
+use crate::call::binary;
+use crate::failure::{Class, Failure, Res};
+use crate::machine::{Machine, NOWHERE};
+use crate::tree::{CDim, CTy, Node, Slot};
+use crate::value::{Data, RTy, UNKNOWN, Val};
+use check::intrinsics::{ArrayFun, Intrinsic};
+use check::tast::{Exp, ExpKind, Name, Program, Ty, VarId};
+use prim::{BinOp, Scalar, ScalarType};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::fmt::Write as _;
+use std::rc::Rc;
+use syntax::span::Span;
+
+/// How many calls are shown, the innermost first.
+const MOST_CALLS: usize = 100;
+
+/// Why an evaluation stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// It came to a breakpoint.
+    Breakpoint,
+    /// An operator made a NaN of operands that are none.
+    NewNan,
+}
+
+/// A variable, as it can be seen from outside.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// Its name.
+    pub name: Name,
+    /// Its type as the language writes it; sizes are variables or numbers.
+    pub ty: String,
+    /// Its value.
+    pub value: Val,
+}
+
+/// A call in progress.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Where its evaluation is.
+    pub place: Span,
+    /// The variables in scope there that are no functions, sizes first.
+    pub locals: Vec<Local>,
+}
+
+/// An evaluation that has stopped.
+#[derive(Debug)]
+pub struct Stop {
+    /// Why.
+    pub reason: Reason,
+    /// The calls in progress, innermost first; at least one.
+    pub calls: Vec<Call>,
+}
+
+/// What becomes of an evaluation that has stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Then {
+    /// It goes on.
+    Continue,
+    /// It ends with a failure of class [`Class::Interrupted`].
+    End,
+}
+
+/// Is told of each stop.
+pub type Watcher<'a> = dyn FnMut(&Stop) -> Then + 'a;
+
+/// A variable of a function, with the part of the text that sees it.
+#[derive(Debug)]
+pub struct Seen {
+    pub(crate) var: VarId,
+    pub(crate) name: Name,
+    pub(crate) slot: Slot,
+    pub(crate) source: Ty,
+    pub(crate) ty: CTy,
+    pub(crate) region: Span,
+}
+
+impl Seen {
+    /// Whether a place sees the variable.
+    pub(crate) fn is_seen_from(&self, place: Span) -> bool {
+        let region = self.region;
+        region.file == place.file && region.start <= place.start && place.end <= region.end
+    }
+}
+
+/// A call of a watched function.
+#[derive(Debug)]
+pub struct Active {
+    pub(crate) scope: Rc<[Seen]>,
+    pub(crate) base: usize,
+    /// Where the call stands.
+    pub(crate) site: Span,
+}
+
+/// Whether the program's own definitions, without the prelude's, have breakpoints.
+pub fn has_breakpoints(program: &Program) -> bool {
+    let in_prelude = program.defs.iter().filter(|def| def.is_prelude);
+    let breaks: FxHashSet<VarId> = in_prelude
+        .map(|def| def.var)
+        .filter(|var| program.name(*var) == "break")
+        .collect();
+    let mut defs = program.defs.iter().filter(|def| !def.is_prelude);
+    defs.any(|def| breaks_in(&def.body, &breaks))
+}
+
+fn breaks_in(exp: &Exp, breaks: &FxHashSet<VarId>) -> bool {
+    let here = match &exp.kind {
+        ExpKind::Attr(attrs, _) => attrs.iter().any(|attr| &*attr.name == "break"),
+        ExpKind::Var { id, .. } => breaks.contains(id),
+        ExpKind::Intrinsic { fun, .. } => *fun == Intrinsic::Array(ArrayFun::Break),
+        _ => false,
+    };
+    if here {
+        return true;
+    }
+    let mut found = false;
+    let mut look = |inner: &Exp| {
+        let grow = || breaks_in(inner, breaks);
+        found = found || stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, grow);
+    };
+    check::children(exp, &mut look);
+    if let ExpKind::Let { binds, .. } = &exp.kind {
+        for bind in binds {
+            if let check::tast::Bind::Fun(def) = bind {
+                look(&def.body);
+            }
+        }
+    }
+    found
+}
+
+impl Machine<'_> {
+    /// The user's place that an evaluation at `span` belongs to: in the prelude, that
+    /// of the call that led there.
+    pub(crate) fn users_place(&self, span: Span) -> Span {
+        if self.interp.is_users(span) {
+            span
+        } else {
+            self.site
+        }
+    }
+
+    /// Stops at a breakpoint, if anybody watches.
+    pub(crate) fn breakpoint(&mut self, span: Span) -> Res<()> {
+        self.stop(Reason::Breakpoint, span)
+    }
+
+    /// The value of an operator, which is looked at.
+    pub(crate) fn eval_watched(&mut self, node: &Node, span: Span) -> Res<Val> {
+        let mut operands: SmallVec<[Scalar; 3]> = SmallVec::new();
+        let result = match node {
+            Node::Binary(op, ty, pair, span) => {
+                operands.push(self.scalar(&pair.0)?);
+                operands.push(self.scalar(&pair.1)?);
+                binary(*op, *ty, operands[0], operands[1], *span)?
+            }
+            Node::Math(fun, nodes) => {
+                for node in nodes {
+                    operands.push(self.scalar(node)?);
+                }
+                let value = prim::eval::math(*fun, &operands);
+                value.ok_or_else(|| Failure::bug(fun.name()))?
+            }
+            Node::Fma(nodes) => {
+                for node in nodes.iter() {
+                    operands.push(self.scalar(node)?);
+                }
+                let value = prim::eval::fma(operands[0], operands[1], operands[2]);
+                value.ok_or_else(|| Failure::bug("fma"))?
+            }
+            other => return self.eval(other),
+        };
+        if self.nans {
+            self.note_nan(&operands, result, span)?;
+        }
+        Ok(Val::Scalar(result))
+    }
+
+    /// An operator that is a function value, which is looked at.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn watched2(&mut self, op: BinOp, ty: ScalarType, x: Scalar, y: Scalar) -> Res<Val> {
+        let z = binary(op, ty, x, y, NOWHERE)?;
+        self.note_nan(&[x, y], z, NOWHERE)?;
+        Ok(Val::Scalar(z))
+    }
+
+    /// Stops if an operator made a NaN of operands that are none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_nan(&mut self, operands: &[Scalar], result: Scalar, span: Span) -> Res<()> {
+        if !is_nan(result) || operands.iter().any(|x| is_nan(*x)) {
+            return Ok(());
+        }
+        self.stop(Reason::NewNan, span)
+    }
+
+    fn stop(&mut self, reason: Reason, span: Span) -> Res<()> {
+        let Some(watcher) = self.watcher.take() else {
+            return Ok(());
+        };
+        let stop = Stop {
+            reason,
+            calls: self.calls(self.users_place(span)),
+        };
+        let then = watcher(&stop);
+        self.watcher = Some(watcher);
+        match then {
+            Then::Continue => Ok(()),
+            Then::End => Err(Failure::new(Class::Interrupted, "Interrupted.")),
+        }
+    }
+
+    fn calls(&self, mut place: Span) -> Vec<Call> {
+        let mut calls = Vec::new();
+        for active in self.active.iter().rev().take(MOST_CALLS) {
+            let locals = self.locals(active, place);
+            calls.push(Call { place, locals });
+            place = active.site;
+        }
+        if calls.is_empty() {
+            calls.push(Call {
+                place,
+                locals: Vec::new(),
+            });
+        }
+        calls
+    }
+
+    /// The variables that a place in a call's function sees; of several with one
+    /// name the innermost.
+    fn locals(&self, active: &Active, place: Span) -> Vec<Local> {
+        let seen: Vec<&Seen> = active
+            .scope
+            .iter()
+            .filter(|seen| seen.is_seen_from(place))
+            .collect();
+        let mut last = FxHashMap::default();
+        for (at, one) in seen.iter().enumerate() {
+            last.insert(&one.name, at);
+        }
+        let visible = seen.iter().enumerate();
+        let visible = visible.filter(|(at, one)| last.get(&one.name) == Some(at));
+        let visible: Vec<&Seen> = visible.map(|(_, one)| *one).collect();
+        let value = |slot: Slot| self.stack.get(active.base + slot as usize);
+        let mut sizes = FxHashMap::default();
+        for one in &visible {
+            if one.source == Ty::I64 && matches!(value(one.slot), Some(Val::Scalar(_))) {
+                sizes.insert(one.slot, Rc::from(&*one.name));
+            }
+        }
+        let types = Types {
+            sizes: &sizes,
+            slot: &value,
+        };
+        let mut locals: Vec<(bool, Local)> = Vec::new();
+        for one in visible {
+            let Some(value) = value(one.slot).filter(|value| !matches!(value, Val::Unbound)) else {
+                continue;
+            };
+            let mut ty = String::new();
+            if types.push(&one.ty, &Shape::of(value), &mut ty).is_some() {
+                let local = Local {
+                    name: one.name.clone(),
+                    ty,
+                    value: value.clone(),
+                };
+                locals.push((!sizes.contains_key(&one.slot), local));
+            }
+        }
+        locals.sort_by_key(|(later, _)| *later);
+        locals.into_iter().map(|(_, local)| local).collect()
+    }
+}
+
+fn is_nan(x: Scalar) -> bool {
+    match x {
+        Scalar::F16(x) => x.is_nan(),
+        Scalar::F32(x) => x.is_nan(),
+        Scalar::F64(x) => x.is_nan(),
+        _ => false,
+    }
+}
+
+/// What is known of the sizes of a value: dimensions of arrays, and an element.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    dims: &'a [i64],
+    value: Option<&'a Val>,
+}
+
+impl<'a> Shape<'a> {
+    fn of(value: &'a Val) -> Self {
+        match value {
+            Val::Array(array) => Self {
+                dims: &array.shape,
+                value: match &array.data {
+                    Data::Other(elements, _) => elements.first(),
+                    _ => None,
+                },
+            },
+            _ => Self {
+                dims: &[],
+                value: Some(value),
+            },
+        }
+    }
+
+    /// The size of the outer dimension, and what is below it.
+    fn row(self) -> (Option<i64>, Self) {
+        match self.dims.split_first() {
+            Some((dim, [])) => (Some(*dim), self.value.map_or(self.nothing(), Shape::of)),
+            Some((dim, rest)) => (Some(*dim), Self { dims: rest, ..self }),
+            None => (None, self.nothing()),
+        }
+    }
+
+    const fn nothing(self) -> Self {
+        Self {
+            dims: &[],
+            value: None,
+        }
+    }
+
+    fn part(self, at: usize) -> Self {
+        match self.value {
+            Some(Val::Tuple(parts)) => parts.get(at).map_or(self.nothing(), Shape::of),
+            _ => self.nothing(),
+        }
+    }
+}
+
+/// Writes types as programs do.
+struct Types<'a> {
+    /// The names of the slots that are sizes.
+    sizes: &'a FxHashMap<Slot, Rc<str>>,
+    slot: &'a dyn Fn(Slot) -> Option<&'a Val>,
+}
+
+impl Types<'_> {
+    /// Writes a type; nothing if it has no form, as those of functions.
+    fn push(&self, ty: &CTy, shape: &Shape<'_>, out: &mut String) -> Option<()> {
+        match ty {
+            CTy::Static(ty) => push_plain(ty, *shape, out),
+            CTy::Var(slot) => match (self.slot)(*slot) {
+                Some(Val::Type(ty)) => push_plain(ty, *shape, out),
+                _ => None,
+            },
+            CTy::Array(dim, elem) => {
+                let (n, row) = shape.row();
+                match (dim, n) {
+                    (CDim::Slot(slot), _) if self.sizes.contains_key(slot) => {
+                        let _ = write!(out, "[{}]", self.sizes[slot]);
+                    }
+                    (_, Some(n)) => push_dim(n, out),
+                    (CDim::Const(n), None) => push_dim(*n, out),
+                    (_, None) => out.push_str("[]"),
+                }
+                self.push(elem, &row, out)
+            }
+            CTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
+                self.push(&parts[at], &shape.part(at), out)
+            }),
+            CTy::Record(names, parts) => record(names, out, |at, out| {
+                self.push(&parts[at], &shape.part(at), out)
+            }),
+            CTy::Sum(names, parts) => sum(names, out, |at, out| {
+                parts[at].iter().try_for_each(|ty| {
+                    out.push(' ');
+                    self.push(ty, &shape.nothing(), out)
+                })
+            }),
+        }
+    }
+}
+
+/// Writes a type that needs no names.
+fn push_plain(ty: &RTy, shape: Shape<'_>, out: &mut String) -> Option<()> {
+    match ty {
+        RTy::Scalar(ty) => {
+            out.push_str(ty.name());
+            Some(())
+        }
+        RTy::Array(dim, elem) => {
+            let (n, row) = shape.row();
+            match n {
+                Some(n) => push_dim(n, out),
+                None if *dim != UNKNOWN => push_dim(*dim, out),
+                None => out.push_str("[]"),
+            }
+            push_plain(elem, row, out)
+        }
+        RTy::Tuple(parts) => parenthesised(parts.len(), out, |at, out| {
+            push_plain(&parts[at], shape.part(at), out)
+        }),
+        RTy::Record(names, parts) => record(names, out, |at, out| {
+            push_plain(&parts[at], shape.part(at), out)
+        }),
+        RTy::Sum(names, parts) => sum(names, out, |at, out| {
+            parts[at].iter().try_for_each(|ty| {
+                out.push(' ');
+                push_plain(ty, shape.nothing(), out)
+            })
+        }),
+        RTy::Fun | RTy::Unknown => None,
+    }
+}
+
+fn push_dim(n: i64, out: &mut String) {
+    let _ = write!(out, "[{n}]");
+}
+
+type Part<'a> = &'a mut dyn FnMut(usize, &mut String) -> Option<()>;
+
+fn parenthesised(
+    n: usize,
+    out: &mut String,
+    mut part: impl FnMut(usize, &mut String) -> Option<()>,
+) -> Option<()> {
+    out.push('(');
+    separated(n, ", ", out, &mut part)?;
+    out.push(')');
+    Some(())
+}
+
+fn record(
+    names: &[Name],
+    out: &mut String,
+    mut part: impl FnMut(usize, &mut String) -> Option<()>,
+) -> Option<()> {
+    out.push('{');
+    separated(names.len(), ", ", out, &mut |at, out| {
+        let _ = write!(out, "{}: ", names[at]);
+        part(at, out)
+    })?;
+    out.push('}');
+    Some(())
+}
+
+/// Sums stand in parentheses, since they may be payload or elements.
+fn sum(
+    names: &[Name],
+    out: &mut String,
+    mut part: impl FnMut(usize, &mut String) -> Option<()>,
+) -> Option<()> {
+    out.push('(');
+    separated(names.len(), " | ", out, &mut |at, out| {
+        let _ = write!(out, "#{}", names[at]);
+        part(at, out)
+    })?;
+    out.push(')');
+    Some(())
+}
+
+fn separated(n: usize, between: &str, out: &mut String, part: Part<'_>) -> Option<()> {
+    (0..n).try_for_each(|at| {
+        out.push_str(if at > 0 { between } else { "" });
+        part(at, out)
+    })
+}

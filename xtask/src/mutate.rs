@@ -1,0 +1,354 @@
+//! Mutated programs by the thousand: programs of given folders with a few edits each
+//! ([`edits`]), checked by `build/bindrune` (or `$BINDRUNE`). Those that check go
+//! on: one in four is built, the others go through the compiler's own passes.
+//!
+//! A run has to end with exit code 0 or 1, without a panic or a compiler bug in what
+//! it prints, and within two seconds. One that takes longer is repeated when nothing
+//! else runs; if it is slow again, its original is asked: what is slow without the
+//! edits is counted apart.
+//!
+//! The same folders, seed and number give the same mutant. A mutant lies in a copy
+//! of its original's folder, where its imports are; those with a problem stay there.
+
+mod edits;
+mod tokens;
+
+use crate::Outcome;
+use crate::programs::compiler;
+use edits::Material;
+use harness::process::{End, Finished, run};
+use harness::programs::{find, first_line, in_parallel};
+use harness::random::Random;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: cargo xtask mutate [OPTIONS]
+  --count N     mutants (1000)
+  --seed N      what they are drawn from (1)
+  --only N      the mutant of this number alone, which stays
+  --corpus DIR  a folder of programs, once or more (tests/programs, examples)";
+
+/// Where programs are taken from if nothing is said.
+const CORPUS: [&str; 2] = ["tests/programs", "examples"];
+/// A run may take so long.
+const SLOW: Duration = Duration::from_secs(2);
+/// A run that takes longer hangs.
+const LIMIT: Duration = Duration::from_mins(1);
+/// How often a slow run is repeated before it counts as slow.
+const REPEATS: usize = 2;
+/// One of so many mutants that check is built.
+const BUILT: u64 = 4;
+
+struct Args {
+    count: u64,
+    seed: u64,
+    only: Option<u64>,
+    corpus: Vec<PathBuf>,
+}
+
+fn arguments() -> Result<Args, String> {
+    let mut args = Args {
+        count: 1000,
+        seed: 1,
+        only: None,
+        corpus: Vec::new(),
+    };
+    let mut given = std::env::args().skip(2);
+    while let Some(option) = given.next() {
+        let value = given.next();
+        let value = value.ok_or_else(|| USAGE.to_owned())?;
+        let number = || {
+            let number = value.parse::<u64>();
+            number.map_err(|_| format!("`{value}` is no number\n{USAGE}"))
+        };
+        match option.as_str() {
+            "--count" => args.count = number()?,
+            "--seed" => args.seed = number()?,
+            "--only" => args.only = Some(number()?),
+            "--corpus" => args.corpus.push(value.into()),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(args)
+}
+
+/// What the compiler is asked to do with a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Check,
+    Passes,
+    Build,
+}
+
+/// What is wrong with a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Exit,
+    Panic,
+    Bug,
+    Slow,
+    /// As slow as its original.
+    AsBefore,
+}
+
+const KINDS: [(Kind, &str); 5] = [
+    (Kind::Exit, "exit codes other than 0 and 1, signals, hangs"),
+    (Kind::Panic, "panics"),
+    (Kind::Bug, "compiler bugs"),
+    (Kind::Slow, "runs of more than 2 s"),
+    (
+        Kind::AsBefore,
+        "runs of more than 2 s whose originals take half of that or more",
+    ),
+];
+
+/// What came of a mutant.
+struct Mutant {
+    number: u64,
+    path: PathBuf,
+    original: usize,
+    checks: bool,
+    /// What was done after `check`.
+    then: Option<Step>,
+    problem: Option<(Kind, Step, String)>,
+}
+
+/// A copy of the programs, and the compiler.
+struct Setting {
+    compiler: String,
+    folder: PathBuf,
+    originals: Vec<PathBuf>,
+    material: Material,
+    seed: u64,
+}
+
+/// Makes the mutants and runs the compiler on each.
+pub fn task(root: &Path) -> Outcome {
+    let args = arguments()?;
+    let setting = Setting::new(root, &args)?;
+    let numbers: Vec<u64> = match args.only {
+        Some(number) => vec![number],
+        None => (0..args.count).collect(),
+    };
+    let results = in_parallel(&numbers, |worker, number| setting.mutant(worker, *number));
+    let mut results: Vec<Mutant> = results.into_iter().collect::<Result<_, _>>()?;
+    for result in &mut results {
+        setting.again(result)?;
+        let stays = args.only.is_some()
+            || result
+                .problem
+                .as_ref()
+                .is_some_and(|(kind, ..)| *kind != Kind::AsBefore);
+        if !stays {
+            std::fs::remove_file(&result.path)
+                .map_err(|e| format!("{}: {e}", result.path.display()))?;
+        }
+    }
+    setting.report(root, &results)
+}
+
+impl Setting {
+    fn new(root: &Path, args: &Args) -> Result<Self, String> {
+        let folder = root.join(format!("build/mutants/{}", args.seed));
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        }
+        let mut corpus = args.corpus.clone();
+        if corpus.is_empty() {
+            corpus = CORPUS.map(|folder| root.join(folder)).to_vec();
+        }
+        let (mut originals, mut programs) = (Vec::new(), Vec::new());
+        for (number, from) in corpus.iter().enumerate() {
+            for path in find(from)? {
+                let text = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+                let below = path.strip_prefix(from).unwrap_or(&path);
+                let copy = folder.join(number.to_string()).join(below);
+                write(&copy, &text)?;
+                originals.push(copy);
+                programs.push(text);
+            }
+        }
+        if originals.is_empty() {
+            return Err("there are no programs to mutate".to_owned());
+        }
+        Ok(Self {
+            compiler: compiler(root),
+            folder,
+            originals,
+            material: Material::new(programs),
+            seed: args.seed,
+        })
+    }
+
+    /// Makes a mutant and runs the compiler on it.
+    fn mutant(&self, worker: usize, number: u64) -> Result<Mutant, String> {
+        let start = Random::new(self.seed).bits().wrapping_add(number);
+        let mut random = Random::new(start);
+        let original = random.below(self.originals.len() as u64) as usize;
+        let text = self.material.mutant(original, &mut random);
+        let path = self.originals[original].with_file_name(format!("mutant-{number}.fut"));
+        write(&path, &text)?;
+        let (finished, mut problem) = self.judged(Step::Check, &path, worker)?;
+        let checks = finished.end == End::Code(0);
+        let mut then = None;
+        if checks && problem.is_none() {
+            let step = if random.below(BUILT) == 0 {
+                Step::Build
+            } else {
+                Step::Passes
+            };
+            then = Some(step);
+            problem = self.judged(step, &path, worker)?.1;
+        }
+        Ok(Mutant {
+            number,
+            path,
+            original,
+            checks,
+            then,
+            problem,
+        })
+    }
+
+    /// Repeats what was slow while nothing else runs, and asks its original.
+    fn again(&self, result: &mut Mutant) -> Outcome {
+        let Some((Kind::Slow, step, _)) = result.problem else {
+            return Ok(());
+        };
+        let original = &self.originals[result.original];
+        let least = |path: &Path| {
+            let mut least = LIMIT;
+            for _ in 0..REPEATS {
+                least = least.min(self.start(step, path, 0)?.1);
+            }
+            Ok::<_, String>(least)
+        };
+        let time = least(&result.path)?;
+        if time <= SLOW {
+            result.problem = None;
+            return Ok(());
+        }
+        let before = least(original)?;
+        let kind = if before * 2 > SLOW {
+            Kind::AsBefore
+        } else {
+            Kind::Slow
+        };
+        let text = format!("{time:.1?}; its original takes {before:.1?}");
+        result.problem = Some((kind, step, text));
+        Ok(())
+    }
+
+    /// Runs the compiler; what is wrong with the run.
+    fn judged(
+        &self,
+        step: Step,
+        path: &Path,
+        worker: usize,
+    ) -> Result<(Finished, Option<(Kind, Step, String)>), String> {
+        let (finished, time) = self.start(step, path, worker)?;
+        let line = |part: &str| {
+            let mut lines = finished.stderr.lines();
+            lines.find(|line| line.contains(part)).map(first_line)
+        };
+        let problem = if let Some(text) = line("panicked at") {
+            Some((Kind::Panic, text))
+        } else if !matches!(finished.end, End::Code(0 | 1)) {
+            let text = first_line(&finished.stderr);
+            Some((Kind::Exit, format!("{:?}: {text}", finished.end)))
+        } else if let Some(text) = line("compiler bug") {
+            Some((Kind::Bug, text))
+        } else if time > SLOW {
+            Some((Kind::Slow, format!("{time:.1?}")))
+        } else {
+            None
+        };
+        Ok((finished, problem.map(|(kind, text)| (kind, step, text))))
+    }
+
+    fn start(
+        &self,
+        step: Step,
+        path: &Path,
+        worker: usize,
+    ) -> Result<(Finished, Duration), String> {
+        let executable = self.folder.join(format!("program-{worker}"));
+        let words = self.words(step, path, &executable);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let start = Instant::now();
+        let finished = run(&words, b"", LIMIT)?;
+        Ok((finished, start.elapsed()))
+    }
+
+    /// The command of a step.
+    fn words(&self, step: Step, path: &Path, executable: &Path) -> Vec<String> {
+        let path = path.to_string_lossy().into_owned();
+        let (command, rest) = match step {
+            Step::Check => ("check", Vec::new()),
+            Step::Passes => ("dev", vec!["--stage".to_owned(), "pipeline".to_owned()]),
+            Step::Build => {
+                let executable = executable.to_string_lossy().into_owned();
+                ("build", vec!["-o".to_owned(), executable])
+            }
+        };
+        let first = [self.compiler.clone(), command.to_owned(), path];
+        first.into_iter().chain(rest).collect()
+    }
+
+    fn report(&self, root: &Path, results: &[Mutant]) -> Outcome {
+        let mut text = String::new();
+        let short = |path: &Path| {
+            let path = path.strip_prefix(root).unwrap_or(path);
+            path.to_string_lossy().into_owned()
+        };
+        for result in results {
+            let Some((kind, step, what)) = &result.problem else {
+                continue;
+            };
+            let executable = self.folder.join("program");
+            let words = self.words(*step, &result.path, &executable);
+            let words: Vec<String> = words.iter().map(|word| short(Path::new(word))).collect();
+            let name = KINDS.iter().find(|(other, _)| other == kind);
+            let _ = writeln!(
+                text,
+                "mutant {} of {}: {}: {what}\n  {}",
+                result.number,
+                short(&self.originals[result.original]),
+                name.map_or("", |(_, name)| name),
+                words.join(" ")
+            );
+        }
+        let count = |keep: &dyn Fn(&Mutant) -> bool| results.iter().filter(|r| keep(r)).count();
+        let _ = writeln!(
+            text,
+            "mutate: {} mutants of {} programs, seed {}: {} check, of which {} built, {} went \
+             through all passes",
+            results.len(),
+            self.originals.len(),
+            self.seed,
+            count(&|r| r.checks),
+            count(&|r| r.then == Some(Step::Build)),
+            count(&|r| r.then == Some(Step::Passes)),
+        );
+        let mut bad = 0;
+        for (kind, name) in KINDS {
+            let n = count(&|r| matches!(r.problem, Some((other, ..)) if other == kind));
+            let _ = writeln!(text, "  {name}: {n}");
+            bad += if kind == Kind::AsBefore { 0 } else { n };
+        }
+        if bad == 0 {
+            print!("{text}");
+            return Ok(());
+        }
+        let _ = write!(text, "their mutants are in {}", short(&self.folder));
+        Err(text)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::write(path, bytes))
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
