@@ -64,6 +64,7 @@ pub(crate) struct Checker<'a> {
     pub(crate) wanted: Vec<crate::ambiguous::Wanted>,
     /// Literals of the definition that is being checked, until types are known.
     pub(crate) literals: Vec<crate::limits::Literal>,
+    pub(crate) locals: crate::unused::LocalNames,
 }
 
 /// Local values of type `i64` and what they were bound to, in terms of values of
@@ -129,6 +130,7 @@ impl<'a> Checker<'a> {
             sections: FxHashSet::default(),
             wanted: Vec::new(),
             literals: Vec::new(),
+            locals: crate::unused::LocalNames::default(),
         }
     }
 
@@ -451,6 +453,7 @@ impl<'a> Checker<'a> {
 
     /// A use of a value: its parameters replaced by open variables.
     pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
+        self.note_used(entry.span);
         let scheme = &entry.scheme;
         let mut subst = Subst::default();
         for var in &scheme.ty_params {

@@ -3,7 +3,7 @@
 
 use crate::checker::Checker;
 use crate::env::{Scheme, TypeParam};
-use crate::funs::sizes_of;
+use crate::size_params::sizes_of;
 use crate::infer::{Constraint, Mentions, TyState, VarState};
 use crate::tast::{Ty, TyVarId};
 use std::sync::Arc;

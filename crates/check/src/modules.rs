@@ -39,8 +39,8 @@ impl<'a> Checker<'a> {
             DeclKind::Mod(bind) => (bind.name, 0),
             DeclKind::Type(bind) => (bind.name, 1),
             DeclKind::ModType(bind) => (bind.name, 2),
-            DeclKind::Local(inner) => return self.check_duplicate(inner, seen),
-            DeclKind::Open(_) | DeclKind::Import(_) => return,
+            // Nobody else sees a local name, so it may hide another or be hidden.
+            DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
             let name = self.name(ident.name);
@@ -188,6 +188,7 @@ impl<'a> Checker<'a> {
         };
         let errors = self.diags.len();
         self.wanted.clear();
+        self.forget_locals();
         self.sections.clear();
         let (mut def, scheme) = self.function(&source);
         let is_main = &*self.name(bind.name.name) == "main";
@@ -201,6 +202,7 @@ impl<'a> Checker<'a> {
             self.check_causality(&def);
             self.check_matches(&def);
             self.warn_of(&def);
+            self.warn_of_unused();
             self.check_recursion(&def, bind);
             self.check_equality(&def);
             if !self.in_prelude {

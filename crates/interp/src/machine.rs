@@ -33,9 +33,9 @@ pub struct Machine<'a> {
     pub(crate) depth: usize,
     steps: u32,
     deadline: Option<Instant>,
-    /// Whether the next frame is an entry point's, whose arguments come from
-    /// outside: all of their sizes are checked.
-    pub(crate) from_outside: bool,
+    /// The names of arguments, if the next frame is an entry point's, whose
+    /// arguments come from outside: all of their sizes are checked.
+    pub(crate) from_outside: Option<Box<[String]>>,
 }
 
 impl<'a> Machine<'a> {
@@ -48,7 +48,7 @@ impl<'a> Machine<'a> {
             depth: 0,
             steps: 0,
             deadline,
-            from_outside: false,
+            from_outside: None,
         }
     }
 

@@ -254,8 +254,10 @@ impl Context {
         let wanted = params.iter().filter(|p| p.kind != KIND_UNIT).count();
         if args.len() != wanted {
             return Err(Error::Usage(format!(
-                "`{name}` takes {wanted} arguments, {} were given",
-                args.len()
+                "`{name}` takes {}, {} {} given",
+                crate::error::arguments(wanted),
+                args.len(),
+                if args.len() == 1 { "was" } else { "were" }
             )));
         }
         let mut words = Words::default();

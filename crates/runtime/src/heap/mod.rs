@@ -80,6 +80,8 @@ struct FreeList {
 pub struct LocalHeap {
     free: [FreeList; CLASSES],
     unreported: i64,
+    /// The most that `unreported` was since the last report.
+    highest: i64,
 }
 
 impl Default for LocalHeap {
@@ -87,6 +89,7 @@ impl Default for LocalHeap {
         Self {
             free: [FreeList::default(); CLASSES],
             unreported: 0,
+            highest: 0,
         }
     }
 }
@@ -95,6 +98,7 @@ impl LocalHeap {
     /// Tells the shared account about small blocks; refused only for growth.
     fn report(&mut self, shared: &SharedHeap) -> Result<(), Refused> {
         let change = self.unreported;
+        shared.note_peak(std::mem::take(&mut self.highest));
         if change > 0 {
             shared.reserve(change as u64)?;
         } else {
@@ -118,6 +122,7 @@ impl LocalHeap {
             self.unreported -= total as i64;
             return Err(refused);
         }
+        self.highest = self.highest.max(self.unreported);
         let list = &mut self.free[class];
         if let Some(block) = list.first {
             // SAFETY: blocks in a list are free and this thread's own.
@@ -170,6 +175,12 @@ impl LocalHeap {
     /// Bytes of small blocks that the shared account does not know of.
     pub fn unreported(&self) -> i64 {
         self.unreported
+    }
+
+    /// The most bytes of small blocks that the shared account did not know of at a
+    /// time, since it was told last.
+    pub fn highest(&self) -> i64 {
+        self.highest
     }
 
     /// Gives everything back and settles the account.
