@@ -249,6 +249,7 @@ impl<'a> Checker<'a> {
                     });
                     self.depth += 1;
                     self.note_bound(&fun.name);
+                    self.note_local_function(def.var, &scheme);
                     let entry = ValueEntry {
                         target: Target::Var(def.var),
                         scheme: Arc::new(scheme),
@@ -424,7 +425,9 @@ impl<'a> Checker<'a> {
             for ty in types {
                 crate::subst::map_ty(&self.tables.resolve(ty), &mut public);
             }
-            self.default_types(ty_mark, errors, &public.types);
+            if let Some(ty) = self.default_types(ty_mark, errors, &public.types) {
+                self.facts.defaulted.insert(var, ty);
+            }
         }
         if params.is_empty() {
             // The unknown sizes of a constant are constants too.

@@ -9,6 +9,7 @@
 //! flat list of definitions; each definition is finished ([`zonk`]) before the
 //! next begins. No input makes it panic.
 
+mod advice;
 mod ambiguous;
 mod arrays;
 mod builtin;

@@ -19,6 +19,9 @@ use syntax::symbol::Symbol;
 /// Parametric modules that apply others twice can ask for exponentially many.
 const MAX_APPLICATIONS: u32 = 50_000;
 
+/// Paths of modules in messages grow no longer than this, in bytes, and one name.
+const MAX_PATH: usize = 60;
+
 impl<'a> Checker<'a> {
     // ----------------------------------------------------------- declarations
 
@@ -80,7 +83,9 @@ impl<'a> Checker<'a> {
                 self.env.bind_type(bind.name.name, abbr);
             }
             DeclKind::Mod(bind) => {
+                let before = self.tables.abstracts.len();
                 let module = Entry::Module(self.mod_bind(bind));
+                self.name_abstract(before, bind.name.name);
                 self.report_too_large(bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
@@ -154,7 +159,9 @@ impl<'a> Checker<'a> {
         let ty = self.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
-        if def.entry && self.is_sound_since(errors) {
+        // A body that could not be read says nothing of the type.
+        let read = !matches!(bind.body.kind, ast::ExpKind::Error);
+        if def.entry && read && self.is_sound_since(errors) {
             self.entry_point(bind, &def, &scheme);
         }
         let entry = ValueEntry {
@@ -239,6 +246,18 @@ impl<'a> Checker<'a> {
         self.functor(body)
     }
 
+    /// Abstract types made since there were `from` are known by the module's name.
+    fn name_abstract(&mut self, from: usize, module: Symbol) {
+        if self.tables.abstracts.len() > from {
+            let name = self.name(module);
+            for data in self.tables.abstracts.iter_mut().skip(from) {
+                if data.path.len() < MAX_PATH {
+                    data.path = format!("{name}.{}", data.path);
+                }
+            }
+        }
+    }
+
     /// Makes a parametric module and checks it with abstract parameters.
     fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
         let env = self.snapshot();
@@ -247,7 +266,9 @@ impl<'a> Checker<'a> {
             self.in_root = false;
             for param in *params {
                 let sig = self.sig_exp(&param.ty);
+                let before = self.tables.abstracts.len();
                 let module = self.skeleton(&sig);
+                self.name_abstract(before, param.name.name);
                 self.env.bind_term(param.name.name, Entry::Module(module));
             }
             let module = self.mod_exp(body);

@@ -253,7 +253,9 @@ impl<'a> Checker<'a> {
             if let Anonymous::Result(_) = anon {
                 return self.fresh_dim("k");
             }
-            return Dim::Var(self.existential(Arc::from("k"), anon, size.span));
+            let var = self.existential(Arc::from("k"), anon, size.span);
+            self.tables.var_mut(var).span = Some(size.span);
+            return Dim::Var(var);
         };
         let exp = self.exp(exp);
         self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
