@@ -61,7 +61,7 @@ def replicate 't (n: i64) (x: t): *[n]t = intrinsics.replicate n x
 def rep 't [n] (x: t): *[n]t = intrinsics.replicate n x
 
 -- | A copy that aliases nothing.
-def copy '~t (a: t): *t = intrinsics.copy a
+def copy 't (a: t): *t = intrinsics.copy a
 
 -- | A copy in row-major order.
 def manifest 't (a: t): *t = intrinsics.manifest a

@@ -248,7 +248,7 @@ impl<'a> Checker<'a> {
                         recursive: false,
                     });
                     self.depth += 1;
-                    self.note_bound(&fun.name);
+                    self.note_bound(&fun.name, false);
                     self.note_local_function(def.var, &scheme);
                     let entry = ValueEntry {
                         target: Target::Var(def.var),
@@ -368,7 +368,7 @@ impl<'a> Checker<'a> {
             node(ExpKind::Hole, ty, name.span)
         };
         let rhs = self.update(base, path, value, span);
-        self.note_bound(name);
+        self.note_bound(name, true);
         let id = self.tables.new_var(text, VarState::Value, self.depth + 1);
         self.bind_mono(name.name, id, rhs.ty.clone(), name.span);
         let pat = Pat {

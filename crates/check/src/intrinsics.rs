@@ -190,7 +190,7 @@ array_functions! {
     /// A copy in row-major order.
     Manifest = "manifest": "'t : (x: t) -> *t";
     /// A copy that aliases nothing.
-    Copy = "copy": "'~t : (x: t) -> *t";
+    Copy = "copy": "'t : (x: t) -> *t";
     /// An array of the same shape and unspecified contents.
     Scratch = "scratch": "[n] 't : (like: [n]t) -> *[n]t";
     /// A two-dimensional view into a flat array: offset, then size and stride of

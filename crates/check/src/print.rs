@@ -198,7 +198,10 @@ impl<'t> Labels<'t> {
                 && *count > 1
             {
                 *number += 1;
-                names.insert(*var, format!("{name}{}", subscript(*number)));
+                // The first keeps its name.
+                if *number > 1 {
+                    names.insert(*var, format!("{name}{}", subscript(*number)));
+                }
             }
         }
         Self { tables, names }

@@ -37,12 +37,16 @@ impl<'a> Checker<'a> {
                 let message = if patterns.is_empty() {
                     format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
                 } else {
-                    format!("the size parameter \"{name}\" is not the size of any parameter")
+                    format!(
+                        "Size [{name}] unused: it stands in the type of no parameter, nor in that of \
+                         the result"
+                    )
                 };
                 self.report(
                     Diagnostic::error("unused-size-parameter", message)
                         .at(ident.span, "")
-                        .hint("a size parameter gets its value from the shapes of arguments"),
+                        .note("a size parameter gets its value from the shapes of arguments")
+                        .hint(format!("take \"{name}\" as a parameter of type `i64`")),
                 );
             }
         }

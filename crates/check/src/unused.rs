@@ -12,16 +12,17 @@ use syntax::span::Span;
 /// The local names of the definition that is being checked.
 #[derive(Default)]
 pub(crate) struct LocalNames {
-    bound: Vec<Ident>,
+    /// With whether the name is bound by `let x[i] = v`.
+    bound: Vec<(Ident, bool)>,
     /// Where names that are used are bound.
     used: FxHashSet<Span>,
 }
 
 impl Checker<'_> {
-    /// Notes that a local name is bound.
-    pub(crate) fn note_bound(&mut self, name: &Ident) {
+    /// Notes that a local name is bound; `update`: by `let x[i] = v`.
+    pub(crate) fn note_bound(&mut self, name: &Ident, update: bool) {
         if !self.in_prelude {
-            self.locals.bound.push(*name);
+            self.locals.bound.push((*name, update));
         }
     }
 
@@ -43,20 +44,23 @@ impl Checker<'_> {
     /// Warns of the names of a definition that nothing in it uses.
     pub(crate) fn warn_of_unused(&mut self) {
         let mut bound = std::mem::take(&mut self.locals.bound);
-        bound.retain(|ident| !self.locals.used.contains(&ident.span));
-        bound.sort_by_key(|ident| (ident.span.start, ident.span.end));
-        bound.dedup_by_key(|ident| ident.span);
-        for ident in bound {
+        bound.retain(|(ident, _)| !self.locals.used.contains(&ident.span));
+        bound.sort_by_key(|(ident, _)| (ident.span.start, ident.span.end));
+        bound.dedup_by_key(|(ident, _)| ident.span);
+        for (ident, update) in bound {
             let name = self.name(ident.name);
             if name.starts_with('_') {
                 continue;
             }
+            let hint = if update {
+                format!("leave it out: the \"{name}\" that this makes is used nowhere")
+            } else {
+                format!("leave it out, or call it \"_{name}\" if it is meant to be unused")
+            };
             self.warn(
                 Diagnostic::warning("unused-name", format!("Unused name \"{name}\""))
                     .at(ident.span, "")
-                    .hint(format!(
-                        "leave it out, or call it \"_{name}\" if it is meant to be unused"
-                    )),
+                    .hint(hint),
             );
         }
     }

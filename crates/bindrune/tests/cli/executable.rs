@@ -76,6 +76,23 @@ fn debugging_reports_counters_and_no_leak() {
         assert!(finished.stderr.contains(part), "{}", finished.stderr);
     }
     assert!(!finished.stderr.contains("behind"), "{}", finished.stderr);
+    // The result alone takes 8,000 bytes.
+    let peak = finished
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("peak memory: "))
+        .and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    assert!(
+        peak.is_some_and(|bytes| (8_000..100_000).contains(&bytes)),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn too_much_input_is_counted_in_words() {
+    sample(&["-e", "squares"], "4 5").fails(&["more input after the 1 argument of `squares`"]);
+    sample(&["-e", "dot"], "[1] [2] 3").fails(&["more input after the 2 arguments of `dot`"]);
 }
 
 #[test]
