@@ -38,7 +38,9 @@ pub(crate) struct Facts {
 impl Checker<'_> {
     /// Notes that a local function may get its type from its uses.
     pub(crate) fn note_local_function(&mut self, var: VarId, scheme: &Scheme) {
-        let mut types = Mentions::of(&self.tables.resolve(&scheme.ty)).types.into_iter();
+        let mut types = Mentions::of(&self.tables.resolve(&scheme.ty))
+            .types
+            .into_iter();
         let open = types.find(|var| self.is_open_ty(*var));
         if let Some(ty) = open {
             let constraint = &self.tables.ty_var(ty).constraint;
@@ -197,8 +199,7 @@ impl Checker<'_> {
             .get(PRELUDE)
             .and_then(|prelude| prelude.terms.get(&self.interner.intern(&data.name)));
         match (known, data.span) {
-            (Some(Entry::Value(value)), Some(place))
-                if !matches!(value.target, Target::Var(other) if other == var) =>
+            (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
             {
                 let name = &data.name;
                 diag.also(

@@ -389,8 +389,7 @@ impl<'a> Checker<'a> {
                 if let Err(mismatch) = result {
                     // Go on as if it had fitted.
                     let what = self.argument_message(fun, arg, i);
-                    let diag =
-                        self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
+                    let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
                     if let Some(diag) = diag {
                         let diag = self.advise_call(diag, &mismatch, fun, arg);
                         self.report(diag);

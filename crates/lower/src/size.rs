@@ -270,7 +270,9 @@ impl Lower<'_> {
                 self.argument
             ),
         };
-        let cert = self.f.assert(cond, mismatch_message(&what, &actual, &target));
+        let cert = self
+            .f
+            .assert(cond, mismatch_message(&what, &actual, &target));
         let LTy::Array(ty) = &target else {
             return array;
         };

@@ -33,7 +33,7 @@
 //! # Functions that generated code calls
 //! | symbol | signature |
 //! |---|---|
-//! | `br_alloc` | `u8 *(Ctx*, i64 bytes)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit). |
+//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit), with the positions of `place` unless it is null. |
 //! | `br_ref` | `void (u8 *block)`: one more reference; null is ignored. |
 //! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
 //! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, in order, as `f(ctx, env, 0, n)`. May be called from inside a task. |

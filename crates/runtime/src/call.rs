@@ -189,7 +189,7 @@ impl Context {
             {
                 let ctx = self.enter();
                 // SAFETY: this thread's view of a live context.
-                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64) };
+                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64, std::ptr::null()) };
                 if block.is_null() {
                     // Blocks from `start` on are still the originals.
                     self.free_unique(&params[..index], &copy);

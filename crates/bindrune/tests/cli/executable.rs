@@ -1,6 +1,6 @@
 //! Built executables: their options, arguments and results.
 
-use crate::process::{Folder, sample};
+use crate::process::{Folder, bindrune, sample};
 use value::Reader;
 
 #[test]
@@ -87,6 +87,25 @@ fn debugging_reports_counters_and_no_leak() {
         "{}",
         finished.stderr
     );
+}
+
+#[test]
+fn too_little_memory_is_told_with_its_place() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "large.fut",
+        "entry main (n: i64) = map (+ 1i64) (iota n)\n\
+         entry wide (n: i64) = replicate n (replicate n 1i64)\n",
+    );
+    let run = |entry: &str, stdin: &str| bindrune(&["run", &program, "-e", entry], stdin);
+    run("main", "1000000000000").fails(&[
+        "out of memory: 8000000000000 bytes were asked for",
+        "large.fut:1:23-",
+    ]);
+    run("wide", "4000000000").fails(&[
+        "the size of an array in bytes does not fit into 63 bits",
+        "large.fut:2:23-",
+    ]);
 }
 
 #[test]

@@ -343,7 +343,10 @@ mod tests {
             (&["-r", "0"], "positive"),
             (&["-r", "many"], "positive"),
             (&["-e"], "-e"),
-            (&["--num-threads=-1"], "between 0 (one for each core) and 4096"),
+            (
+                &["--num-threads=-1"],
+                "between 0 (one for each core) and 4096",
+            ),
             (&["--memory-limit=99999999T"], "bytes"),
             (&["--param=x"], "NAME=N"),
             (&["--tuning=/does/not/exist"], "/does/not/exist"),
