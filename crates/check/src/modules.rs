@@ -264,7 +264,9 @@ impl<'a> Checker<'a> {
         if let FunctorBody::Source { params, ret, body } = &body {
             let (defs, in_root) = (self.defs.len(), self.in_root);
             self.in_root = false;
+            let mut used = Vec::with_capacity(params.len());
             for param in *params {
+                used.push(self.enter_parameter(param.name.name));
                 let sig = self.sig_exp(&param.ty);
                 let before = self.tables.abstracts.len();
                 let module = self.skeleton(&sig);
@@ -275,6 +277,9 @@ impl<'a> Checker<'a> {
             if let Some(ret) = ret {
                 let sig = self.sig_exp(ret);
                 self.ascribe(&module, &sig, body.span);
+            }
+            for (param, used) in params.iter().zip(used) {
+                self.leave_parameter(&param.name, used);
             }
             self.defs.truncate(defs);
             self.in_root = in_root;
@@ -368,6 +373,7 @@ impl<'a> Checker<'a> {
                     return empty_module();
                 };
                 let caller = self.snapshot();
+                let used = self.locals.modules();
                 self.env = functor.env.clone();
                 let in_root = std::mem::replace(&mut self.in_root, false);
                 let sig = self.sig_exp(&param.ty);
@@ -395,6 +401,7 @@ impl<'a> Checker<'a> {
                 };
                 self.in_root = in_root;
                 self.env = caller;
+                self.locals.set_modules(used);
                 result
             }
         }

@@ -372,7 +372,10 @@ impl<'a> Checker<'a> {
     pub(crate) fn find_module(&mut self, path: &[ast::Ident]) -> Option<Module<'a>> {
         let (first, rest) = path.split_first()?;
         let mut module = match self.env.term(first.name).cloned() {
-            Some(Entry::Module(module)) => module,
+            Some(Entry::Module(module)) => {
+                self.note_module_used(first.name);
+                module
+            }
             other => {
                 let text = self.name(first.name);
                 let message = if other.is_some() {
