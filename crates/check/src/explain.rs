@@ -65,7 +65,7 @@ fn mismatch(
         Mismatch::Escapes(dim) => &[dim],
         _ => &[],
     };
-    let labels = Labels::of(tables, &[expected, found], sizes);
+    let labels = Labels::of(tables, sizes);
     let (wanted, got) = (labels.show(expected), labels.show(found));
     let id = match why {
         Mismatch::Types(..) => "type-mismatch",

@@ -178,12 +178,9 @@ pub(crate) struct Labels<'t> {
 }
 
 impl<'t> Labels<'t> {
-    /// Names for what these types and sizes mention.
-    pub(crate) fn of(tables: &'t Tables, types: &[&Ty], dims: &[&Dim]) -> Self {
+    /// Names for what these sizes mention.
+    pub(crate) fn of(tables: &'t Tables, dims: &[&Dim]) -> Self {
         let mut mentions = Mentions::default();
-        for ty in types {
-            crate::subst::map_ty(&tables.resolve(ty), &mut mentions);
-        }
         for dim in dims {
             crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
         }
