@@ -1,24 +1,48 @@
-//! `bindrune check`: errors and warnings, nothing else.
+//! `bindrune check`: errors and warnings of programs, nothing else.
 
-use crate::common::{self, Files};
-use driver::{Options, Session};
+use crate::common;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// What the reference compiler exits with where warnings count as errors.
+const WARNED: u8 = 2;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The program.
-    file: PathBuf,
+    /// The programs.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Give no warnings.
+    #[arg(short = 'w')]
+    quiet: bool,
+    /// Fail, with exit code 2, if there are warnings and no errors.
+    #[arg(long = "Werror")]
+    strict: bool,
 }
 
-/// Checks the program.
+/// Checks the programs, one after the other.
 pub fn run(args: Args) -> ExitCode {
-    let name = args.file.to_string_lossy();
-    let mut session = Session::new(name.as_ref(), Options::default());
-    let result = session.check(&mut Files);
-    match common::report(&session, result) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(code) => code,
+    let (mut failed, mut warned) = (false, false);
+    for file in &args.files {
+        let (mut session, result) = common::check(file);
+        if args.quiet {
+            session.warnings.clear();
+        }
+        warned |= !session.warnings.is_empty();
+        failed |= common::report(&session, result).is_err();
     }
+    if failed {
+        return ExitCode::FAILURE;
+    }
+    if warned && args.strict {
+        // Where nobody can read it, the exit code has to say it.
+        let _ = writeln!(
+            std::io::stderr(),
+            "bindrune: the warnings above count as errors because of --Werror"
+        );
+        return ExitCode::from(WARNED);
+    }
+    ExitCode::SUCCESS
 }

@@ -136,8 +136,8 @@ fn read_arguments<R: Read>(entry: &Entry, mut stdin: Reader<R>) -> Result<Vec<Va
     match stdin.at_end() {
         Ok(true) => Ok(args),
         Ok(false) => Err(format!(
-            "there is more input after the {} arguments of `{}`",
-            entry.params.len(),
+            "there is more input after the {} of `{}`",
+            runtime::error::arguments(entry.params.len()),
             entry.name
         )
         .into()),

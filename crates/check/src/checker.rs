@@ -6,7 +6,7 @@ use crate::env::{Entry, Env, Module, Scheme, Target, TypeAbbr, ValueEntry};
 use crate::infer::{Constraint, Mentions, Scalars, Tables, VarState};
 use crate::subst::Subst;
 use crate::tast::{Attr, Def, Dim, Exp, ExpKind, Name, Ty, TyVarId, VarId};
-use crate::unify::{Deferred, Mismatch, Sizes, Unifier};
+use crate::unify::{Deferred, Sizes, Unifier};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) wanted: Vec<crate::ambiguous::Wanted>,
     /// Literals of the definition that is being checked, until types are known.
     pub(crate) literals: Vec<crate::limits::Literal>,
+    pub(crate) locals: crate::unused::LocalNames,
+    pub(crate) facts: crate::advice::Facts,
 }
 
 /// Local values of type `i64` and what they were bound to, in terms of values of
@@ -129,6 +131,8 @@ impl<'a> Checker<'a> {
             sections: FxHashSet::default(),
             wanted: Vec::new(),
             literals: Vec::new(),
+            locals: crate::unused::LocalNames::default(),
+            facts: crate::advice::Facts::default(),
         }
     }
 
@@ -451,6 +455,7 @@ impl<'a> Checker<'a> {
 
     /// A use of a value: its parameters replaced by open variables.
     pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
+        self.note_used(entry.span);
         let scheme = &entry.scheme;
         let mut subst = Subst::default();
         for var in &scheme.ty_params {
@@ -565,26 +570,5 @@ impl<'a> Checker<'a> {
             self.env
                 .bind_type(self.interner.intern(ty.name()), Rc::new(abbr));
         }
-    }
-
-    /// Explains why two types do not fit.
-    pub(crate) fn mismatch(
-        &mut self,
-        expected: &Ty,
-        found: &Ty,
-        why: &Mismatch,
-        span: Span,
-        what: &str,
-    ) {
-        if matches!(why, Mismatch::TooLarge) {
-            self.note_too_large(span);
-            return;
-        }
-        // Where something in it is wrong, its type is no surprise.
-        if self.is_known_wrong(span) {
-            return;
-        }
-        let diag = crate::explain::mismatch(self, expected, found, why, what).at(span, "");
-        self.report(diag);
     }
 }

@@ -118,7 +118,7 @@ impl Checker<'_> {
             }
         }
         if !matches!(abbr.ty, Ty::Abstract(..)) {
-            let _ = write!(out, " = {}", self.tables.show(&abbr.ty));
+            let _ = write!(out, " = {}", self.tables.show_inside(&abbr.ty));
         }
         out
     }
@@ -132,7 +132,7 @@ impl Checker<'_> {
         for var in &scheme.ty_params {
             let _ = write!(out, " '{}", self.tables.show(&Ty::Var(*var)));
         }
-        let _ = write!(out, " : {}", self.tables.show(&scheme.ty));
+        let _ = write!(out, " : {}", self.tables.show_inside(&scheme.ty));
         out
     }
 }

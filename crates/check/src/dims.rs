@@ -389,6 +389,16 @@ pub(crate) fn compare(a: &Dim, b: &Dim) -> Cmp {
     if opaque { Cmp::Unknown } else { Cmp::Different }
 }
 
+/// Whether two sizes differ, whatever the values are that they mention.
+pub(crate) fn always_differ(a: &Dim, b: &Dim) -> bool {
+    let (Some(x), Some(y)) = (Poly::of(a), Poly::of(b)) else {
+        return false;
+    };
+    let difference = x.add(y, -1).terms;
+    let constant = |term: &Term| term.factors.is_empty();
+    !difference.is_empty() && difference.iter().all(constant)
+}
+
 fn comparable(exp: &Exp) -> bool {
     compare_exps(exp, exp) == Cmp::Equal
 }

@@ -3,18 +3,56 @@
 use crate::checker::Checker;
 use crate::infer::Mentions;
 use crate::infer::VarState;
-use crate::print::show_scalars;
+use crate::print::{Labels, show_scalars};
 use crate::tast::{Dim, Name, Ty};
 use crate::unify::Mismatch;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
+use syntax::span::Span;
 
 /// So many labels are listed.
 const MAX_LABELS: usize = 10;
 
+impl Checker<'_> {
+    /// Explains why two types do not fit.
+    pub(crate) fn mismatch(
+        &mut self,
+        expected: &Ty,
+        found: &Ty,
+        why: &Mismatch,
+        span: Span,
+        what: &str,
+    ) {
+        if let Some(diag) = self.explained(expected, found, why, span, what) {
+            self.report(diag);
+        }
+    }
+
+    /// The error that two types do not fit, if it is worth telling.
+    pub(crate) fn explained(
+        &mut self,
+        expected: &Ty,
+        found: &Ty,
+        why: &Mismatch,
+        span: Span,
+        what: &str,
+    ) -> Option<Diagnostic> {
+        if matches!(why, Mismatch::TooLarge) {
+            self.note_too_large(span);
+            return None;
+        }
+        // Where something in it is wrong, its type is no surprise.
+        if self.is_known_wrong(span) {
+            return None;
+        }
+        let diag = mismatch(self, expected, found, why, what).at(span, "");
+        Some(self.advise(diag, (expected, found), why, span))
+    }
+}
+
 /// The error for a failed unification, without its place.
-pub(crate) fn mismatch(
+fn mismatch(
     checker: &Checker<'_>,
     expected: &Ty,
     found: &Ty,
@@ -22,7 +60,13 @@ pub(crate) fn mismatch(
     what: &str,
 ) -> Diagnostic {
     let tables = &checker.tables;
-    let (wanted, got) = (tables.show(expected), tables.show(found));
+    let sizes: &[&Dim] = match why {
+        Mismatch::Sizes(a, b) => &[a, b],
+        Mismatch::Escapes(dim) => &[dim],
+        _ => &[],
+    };
+    let labels = Labels::of(tables, sizes);
+    let (wanted, got) = (labels.show(expected), labels.show(found));
     let id = match why {
         Mismatch::Types(..) => "type-mismatch",
         Mismatch::Sizes(..) => "size-mismatch",
@@ -43,19 +87,26 @@ pub(crate) fn mismatch(
     }
     match why {
         Mismatch::Types(a, b) => {
-            let (x, y) = (tables.show(a), tables.show(b));
+            let (x, y) = (labels.show(a), labels.show(b));
             if x != wanted || y != got {
                 diag = diag.note(format!("\"{x}\" is not \"{y}\""));
             }
             diag = differing_parts(diag, a, b);
         }
         Mismatch::Sizes(a, b) => {
-            let (x, y) = (tables.show_dim(a), tables.show_dim(b));
-            diag = diag.note(format!(
-                "Sizes \"{x}\" and \"{y}\" do not match: nothing says that they are equal"
-            ));
-            diag = origins(checker, diag, &[a, b]);
-            diag = diag.hint("if they are equal, say so with a size coercion `:>`");
+            let (x, y) = (labels.show_dim(a), labels.show_dim(b));
+            let (a, b) = (tables.resolve_dim(a), tables.resolve_dim(b));
+            let differ = crate::dims::always_differ(&a, &b);
+            let why = if differ {
+                "they always differ"
+            } else {
+                "nothing says that they are equal"
+            };
+            diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
+            diag = origins(checker, &labels, diag, &[&a, &b]);
+            if !differ {
+                diag = diag.hint("if they are equal, say so with a size coercion `:>`");
+            }
         }
         Mismatch::Infinite(var, ty) => {
             let (var, ty) = (tables.show(&Ty::Var(*var)), tables.show(ty));
@@ -64,11 +115,11 @@ pub(crate) fn mismatch(
             ));
         }
         Mismatch::Escapes(dim) => {
-            let text = tables.show_dim(dim);
+            let text = labels.show_dim(dim);
             diag = diag.note(format!(
                 "the size \"{text}\" is not known yet where the type is needed: a scope-violation"
             ));
-            diag = origins(checker, diag, &[dim]);
+            diag = origins(checker, &labels, diag, &[dim]);
             diag = diag
                 .note("Causality check: what is computed later is no size of what was there before")
                 .hint("bind what has the size to a name before, or take the size as a parameter");
@@ -167,28 +218,50 @@ fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
 }
 
 /// Where sizes come from.
-fn origins(checker: &Checker<'_>, mut diag: Diagnostic, dims: &[&Dim]) -> Diagnostic {
+fn origins(
+    checker: &Checker<'_>,
+    labels: &Labels<'_>,
+    mut diag: Diagnostic,
+    dims: &[&Dim],
+) -> Diagnostic {
     let mut mentions = Mentions::default();
     for dim in dims {
         crate::subst::map_dim(&checker.tables.resolve_dim(dim), &mut mentions);
     }
+    // Sizes of what one expression gives are told of together.
+    let mut given: Vec<(Span, Vec<&str>)> = Vec::new();
     for var in mentions.dims {
         let data = checker.tables.var(var);
         let Some(span) = data.span else { continue };
-        let name = &data.name;
-        let text = match &data.state {
-            VarState::Unknown => match &**name {
-                "range" => "unknown length of range".to_owned(),
-                "slice" => "unknown length of slice".to_owned(),
-                name => format!("the size \"{name}\" is the size of what this gives"),
-            },
-            VarState::Value => format!("the size \"{name}\" is bound here"),
-            VarState::Open | VarState::Solved(_) => continue,
+        let name = labels.name(var);
+        let text = match (&data.state, &*data.name) {
+            (VarState::Unknown, "range") => "unknown length of range".to_owned(),
+            (VarState::Unknown, "slice") => "unknown length of slice".to_owned(),
+            (VarState::Unknown, _) => {
+                match given.iter_mut().find(|(place, _)| *place == span) {
+                    Some((_, names)) => names.push(name),
+                    None => given.push((span, vec![name])),
+                }
+                continue;
+            }
+            (VarState::Value, _) => format!("the size \"{name}\" is bound here"),
+            (VarState::Open, _) => format!("the size \"{name}\" is this one"),
+            (VarState::Solved(_), _) => continue,
         };
         let mut said = diag.secondary.iter();
         if !said.any(|l| l.span == span && l.text == text) {
             diag = diag.also(span, text);
         }
+    }
+    for (span, names) in given {
+        let text = match names.as_slice() {
+            [name] => format!("the size \"{name}\" is the size of what this gives"),
+            names => format!(
+                "the sizes \"{}\" are sizes of what this gives",
+                names.join("\" and \"")
+            ),
+        };
+        diag = diag.also(span, text);
     }
     diag
 }

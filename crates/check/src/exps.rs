@@ -83,6 +83,12 @@ impl<'a> Checker<'a> {
             }
             ast::ExpKind::BinOp(first, rest) => {
                 let mut acc = self.exp(first);
+                if let Some((op, operand)) = rest.first()
+                    && self.is_bare_operator(op, &acc, operand)
+                {
+                    let ty = self.fresh(span);
+                    return node(ExpKind::Hole, ty, span);
+                }
                 for (op, operand) in rest {
                     let whole = acc.span.to(operand.span);
                     let operand = self.exp(operand);

@@ -7,6 +7,7 @@ use crate::exps::node;
 use crate::infer::{Mentions, VarState};
 use crate::ops::arrow;
 use crate::pats::Bound;
+use crate::size_params::{bound_sizes, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use crate::witness::carried_sizes;
@@ -138,11 +139,19 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a size is made of nothing but values that have names.
+    /// Whether a size is made of nothing but values that have names, and sizes to
+    /// be inferred that belong to parameters or to what is outside.
     fn is_known(&self, dim: &Dim) -> bool {
         let mut mentions = Mentions::default();
         crate::subst::map_dim(dim, &mut mentions);
-        let is_value = |var: &VarId| matches!(self.tables.var(*var).state, VarState::Value);
+        let is_value = |var: &VarId| {
+            let data = self.tables.var(*var);
+            match data.state {
+                VarState::Value => true,
+                VarState::Open => data.depth < self.depth,
+                VarState::Unknown | VarState::Solved(_) => false,
+            }
+        };
         *dim != Dim::Any && mentions.dims.iter().all(is_value)
     }
 
@@ -239,6 +248,8 @@ impl<'a> Checker<'a> {
                         recursive: false,
                     });
                     self.depth += 1;
+                    self.note_bound(&fun.name, false);
+                    self.note_local_function(def.var, &scheme);
                     let entry = ValueEntry {
                         target: Target::Var(def.var),
                         scheme: Arc::new(scheme),
@@ -357,6 +368,7 @@ impl<'a> Checker<'a> {
             node(ExpKind::Hole, ty, name.span)
         };
         let rhs = self.update(base, path, value, span);
+        self.note_bound(name, true);
         let id = self.tables.new_var(text, VarState::Value, self.depth + 1);
         self.bind_mono(name.name, id, rhs.ty.clone(), name.span);
         let pat = Pat {
@@ -413,7 +425,9 @@ impl<'a> Checker<'a> {
             for ty in types {
                 crate::subst::map_ty(&self.tables.resolve(ty), &mut public);
             }
-            self.default_types(ty_mark, errors, &public.types);
+            if let Some(ty) = self.default_types(ty_mark, errors, &public.types) {
+                self.facts.defaulted.insert(var, ty);
+            }
         }
         if params.is_empty() {
             // The unknown sizes of a constant are constants too.
@@ -525,60 +539,6 @@ impl<'a> Checker<'a> {
             "Function body does not have expected type, that of its recursive calls",
         );
     }
-
-    /// Every explicit size parameter must be the size of something.
-    fn check_size_params(
-        &mut self,
-        params: &[TypeParam],
-        source: &FunSource<'a>,
-        patterns: &[Pat],
-        ret: &Ty,
-    ) {
-        let mut found = Mentions::default();
-        if !patterns.is_empty() {
-            found = Mentions::of(&self.tables.resolve(ret));
-        }
-        for pat in patterns {
-            let ty = self.tables.resolve(&pat.ty);
-            crate::subst::map_ty(&ty, &mut found);
-        }
-        for (param, ident) in params.iter().zip(source.type_params) {
-            if let TypeParam::Size(var) = param
-                && !found.dims.contains(var)
-                && source.ret.is_none()
-            {
-                let name = self.name(ident.name.name);
-                let message = if patterns.is_empty() {
-                    format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
-                } else {
-                    format!("the size parameter \"{name}\" is not the size of any parameter")
-                };
-                self.report(
-                    Diagnostic::error("unused-size-parameter", message)
-                        .at(ident.span, "")
-                        .hint("a size parameter gets its value from the shapes of arguments"),
-                );
-            }
-        }
-    }
-}
-
-pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
-    params
-        .iter()
-        .filter_map(|p| match p {
-            TypeParam::Size(var) => Some(*var),
-            TypeParam::Type(..) => None,
-        })
-        .collect()
-}
-
-/// The names of size parameters, which a pattern may not bind again.
-fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
-    let sizes = params
-        .iter()
-        .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));
-    sizes.map(|p| (p.name.name, p.name.span)).collect()
 }
 
 /// Where the value of an expression comes from, past its bindings.

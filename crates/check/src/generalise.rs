@@ -3,17 +3,24 @@
 
 use crate::checker::Checker;
 use crate::env::{Scheme, TypeParam};
-use crate::funs::sizes_of;
 use crate::infer::{Constraint, Mentions, TyState, VarState};
+use crate::size_params::sizes_of;
 use crate::tast::{Ty, TyVarId};
+use prim::ScalarType;
 use std::sync::Arc;
 use syntax::diag::Diagnostic;
 
 impl Checker<'_> {
     /// Scalar types that nothing determines get their defaults; other open types
     /// that a whole definition leaves open are reported. Defaults of `public` ones,
-    /// which the definition's type mentions, are warned of.
-    pub(crate) fn default_types(&mut self, from: usize, errors: usize, public: &[TyVarId]) {
+    /// which the definition's type mentions, are warned of; gives one of them.
+    pub(crate) fn default_types(
+        &mut self,
+        from: usize,
+        errors: usize,
+        public: &[TyVarId],
+    ) -> Option<ScalarType> {
+        let mut chosen = None;
         for i in from..self.tables.ty_vars.len() {
             let id = TyVarId(i as u32);
             let data = self.tables.ty_var(id);
@@ -26,6 +33,7 @@ impl Checker<'_> {
                 Constraint::Scalars(set) => {
                     if let Some(ty) = set.default_type() {
                         if let (Some(span), true) = (span, public.contains(&id)) {
+                            chosen = Some(ty);
                             self.warn(
                                 Diagnostic::warning(
                                     "defaulted-type",
@@ -78,6 +86,7 @@ impl Checker<'_> {
                 }
             }
         }
+        chosen
     }
 
     /// Makes what is open in a type of a finished definition parameters.

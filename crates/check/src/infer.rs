@@ -174,6 +174,8 @@ pub(crate) struct VarData {
 #[derive(Clone, Debug)]
 pub(crate) struct AbstractData {
     pub(crate) name: Name,
+    /// The module that it is from, as messages write it before the name: `M.`.
+    pub(crate) path: String,
     /// What its values may hold.
     pub(crate) lifted: Liftedness,
     /// Its representation, where the module behind it is known.

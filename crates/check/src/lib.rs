@@ -9,6 +9,7 @@
 //! flat list of definitions; each definition is finished ([`zonk`]) before the
 //! next begins. No input makes it panic.
 
+mod advice;
 mod ambiguous;
 mod arrays;
 mod builtin;
@@ -38,12 +39,14 @@ mod pats;
 mod print;
 mod program;
 mod report;
+mod size_params;
 mod subst;
 pub mod tast;
 mod type_rules;
 mod types;
 mod unify;
 mod uniq;
+mod unused;
 mod visit;
 mod warnings;
 mod witness;

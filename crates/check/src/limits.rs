@@ -43,6 +43,16 @@ impl Checker<'_> {
         });
     }
 
+    /// A literal with a fraction or an exponent whose type is this variable.
+    pub(crate) fn float_literal(&self, var: TyVarId) -> Option<Span> {
+        let mut literals = self.literals.iter();
+        let found = literals.find(|literal| {
+            matches!(literal.value, Number::Float(_))
+                && self.tables.shallow(&literal.ty) == Ty::Var(var)
+        });
+        found.map(|literal| literal.span)
+    }
+
     /// Reports the literals that do not fit their types.
     pub(crate) fn check_literals(&mut self) {
         for literal in std::mem::take(&mut self.literals) {

@@ -236,6 +236,7 @@ impl<'a> Checker<'a> {
             let form = match driver {
                 Driver::For(name, bound) => {
                     let text = c.name(name.name);
+                    c.note_bound(name, false);
                     let id = c.new_value(text, name.span);
                     c.bind_mono(name.name, id, bound.ty.clone(), name.span);
                     LoopForm::For(

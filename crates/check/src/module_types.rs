@@ -224,9 +224,12 @@ impl<'a> Checker<'a> {
         repr: Option<Arc<TypeAbbr>>,
     ) -> (TypeId, TypeAbbr) {
         let id = TypeId(self.tables.abstracts.len() as u32);
-        self.tables
-            .abstracts
-            .push(AbstractData { name, lifted, repr });
+        self.tables.abstracts.push(AbstractData {
+            name,
+            path: String::new(),
+            lifted,
+            repr,
+        });
         let mut args = TypeArgs::default();
         for param in &params {
             match param {

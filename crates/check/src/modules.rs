@@ -19,6 +19,9 @@ use syntax::symbol::Symbol;
 /// Parametric modules that apply others twice can ask for exponentially many.
 const MAX_APPLICATIONS: u32 = 50_000;
 
+/// Paths of modules in messages grow no longer than this, in bytes, and one name.
+const MAX_PATH: usize = 60;
+
 impl<'a> Checker<'a> {
     // ----------------------------------------------------------- declarations
 
@@ -39,8 +42,8 @@ impl<'a> Checker<'a> {
             DeclKind::Mod(bind) => (bind.name, 0),
             DeclKind::Type(bind) => (bind.name, 1),
             DeclKind::ModType(bind) => (bind.name, 2),
-            DeclKind::Local(inner) => return self.check_duplicate(inner, seen),
-            DeclKind::Open(_) | DeclKind::Import(_) => return,
+            // Nobody else sees a local name, so it may hide another or be hidden.
+            DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
             let name = self.name(ident.name);
@@ -80,7 +83,9 @@ impl<'a> Checker<'a> {
                 self.env.bind_type(bind.name.name, abbr);
             }
             DeclKind::Mod(bind) => {
+                let before = self.tables.abstracts.len();
                 let module = Entry::Module(self.mod_bind(bind));
+                self.name_abstract(before, bind.name.name);
                 self.report_too_large(bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
@@ -154,7 +159,9 @@ impl<'a> Checker<'a> {
         let ty = self.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
-        if def.entry && self.is_sound_since(errors) {
+        // A body that could not be read says nothing of the type.
+        let read = !matches!(bind.body.kind, ast::ExpKind::Error);
+        if def.entry && read && self.is_sound_since(errors) {
             self.entry_point(bind, &def, &scheme);
         }
         let entry = ValueEntry {
@@ -188,6 +195,7 @@ impl<'a> Checker<'a> {
         };
         let errors = self.diags.len();
         self.wanted.clear();
+        self.forget_locals();
         self.sections.clear();
         let (mut def, scheme) = self.function(&source);
         let is_main = &*self.name(bind.name.name) == "main";
@@ -201,6 +209,7 @@ impl<'a> Checker<'a> {
             self.check_causality(&def);
             self.check_matches(&def);
             self.warn_of(&def);
+            self.warn_of_unused();
             self.check_recursion(&def, bind);
             self.check_equality(&def);
             if !self.in_prelude {
@@ -237,21 +246,40 @@ impl<'a> Checker<'a> {
         self.functor(body)
     }
 
+    /// Abstract types made since there were `from` are known by the module's name.
+    fn name_abstract(&mut self, from: usize, module: Symbol) {
+        if self.tables.abstracts.len() > from {
+            let name = self.name(module);
+            for data in self.tables.abstracts.iter_mut().skip(from) {
+                if data.path.len() < MAX_PATH {
+                    data.path = format!("{name}.{}", data.path);
+                }
+            }
+        }
+    }
+
     /// Makes a parametric module and checks it with abstract parameters.
     fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
         let env = self.snapshot();
         if let FunctorBody::Source { params, ret, body } = &body {
             let (defs, in_root) = (self.defs.len(), self.in_root);
             self.in_root = false;
+            let mut used = Vec::with_capacity(params.len());
             for param in *params {
+                used.push(self.enter_parameter(param.name.name));
                 let sig = self.sig_exp(&param.ty);
+                let before = self.tables.abstracts.len();
                 let module = self.skeleton(&sig);
+                self.name_abstract(before, param.name.name);
                 self.env.bind_term(param.name.name, Entry::Module(module));
             }
             let module = self.mod_exp(body);
             if let Some(ret) = ret {
                 let sig = self.sig_exp(ret);
                 self.ascribe(&module, &sig, body.span);
+            }
+            for (param, used) in params.iter().zip(used) {
+                self.leave_parameter(&param.name, used);
             }
             self.defs.truncate(defs);
             self.in_root = in_root;
@@ -345,6 +373,7 @@ impl<'a> Checker<'a> {
                     return empty_module();
                 };
                 let caller = self.snapshot();
+                let used = self.locals.modules();
                 self.env = functor.env.clone();
                 let in_root = std::mem::replace(&mut self.in_root, false);
                 let sig = self.sig_exp(&param.ty);
@@ -372,6 +401,7 @@ impl<'a> Checker<'a> {
                 };
                 self.in_root = in_root;
                 self.env = caller;
+                self.locals.set_modules(used);
                 result
             }
         }

@@ -43,7 +43,10 @@ impl<'a> Checker<'a> {
         let mut labels = Vec::new();
         for ident in path {
             let module = match &entry {
-                Entry::Module(module) => module.clone(),
+                Entry::Module(module) => {
+                    self.note_module_used(first.name);
+                    module.clone()
+                }
                 Entry::Value(_)
                 | Entry::Operator(_)
                 | Entry::Equality { .. }

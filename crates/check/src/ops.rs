@@ -79,6 +79,39 @@ impl<'a> Checker<'a> {
         self.apply(fun, vec![left, right], span)
     }
 
+    /// Whether an operator stands after a function, which it cannot be applied to:
+    /// `reduce + 0 xs`. Reports it.
+    pub(crate) fn is_bare_operator(
+        &mut self,
+        op: &ast::Operator,
+        fun: &Exp,
+        operand: &ast::Exp,
+    ) -> bool {
+        let entry = (op.name.quals.is_empty()).then(|| self.env.term(op.name.name.name));
+        let built_in = matches!(
+            entry.flatten(),
+            Some(Entry::Operator(_) | Entry::Logical { .. })
+        );
+        let ty = self.tables.shallow(&fun.ty);
+        if !built_in || !matches!(ty, Ty::Arrow(_)) {
+            return false;
+        }
+        let op_text = self.name(op.name.name.name);
+        let (name, rest) = (self.excerpt(fun.span), self.excerpt(operand.span));
+        self.report(
+            Diagnostic::error(
+                "not-a-scalar",
+                format!("The operator \"{op_text}\" cannot be applied to the function \"{name}\""),
+            )
+            .at(op.span, "")
+            .note(format!("\"{name}\" has type \"{}\"", self.tables.show(&ty)))
+            .hint(format!(
+                "to give the operator to the function, put it in parentheses: `{name} ({op_text}) {rest}`"
+            )),
+        );
+        true
+    }
+
     pub(crate) fn prefix(
         &mut self,
         op: SourceOp,
@@ -356,7 +389,11 @@ impl<'a> Checker<'a> {
                 if let Err(mismatch) = result {
                     // Go on as if it had fitted.
                     let what = self.argument_message(fun, arg, i);
-                    self.mismatch(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
+                    let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
+                    if let Some(diag) = diag {
+                        let diag = self.advise_call(diag, &mismatch, fun, arg);
+                        self.report(diag);
+                    }
                 }
                 let mut subst = Subst::default();
                 if let Some(name) = arrow.name {
@@ -390,11 +427,15 @@ impl<'a> Checker<'a> {
                     let plural = if i == 1 { "" } else { "s" };
                     format!("too many arguments: the function takes {i} argument{plural} only")
                 };
-                self.report(
-                    Diagnostic::error("not-a-function", message)
-                        .at(if i == 0 { fun.span } else { arg.span }, "")
-                        .note(format!("its type is \"{text}\"")),
-                );
+                let place = if i == 0 { fun.span } else { arg.span };
+                // After a wrong argument, what the function gives is no surprise.
+                if !self.is_known_wrong(fun.span.to(arg.span)) {
+                    let diag = Diagnostic::error("not-a-function", message)
+                        .at(place, "")
+                        .note(format!("its type is \"{text}\""));
+                    let diag = self.advise_shadowing(diag, fun);
+                    self.report(diag);
+                }
                 None
             }
         }

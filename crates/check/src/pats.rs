@@ -132,6 +132,7 @@ impl<'a> Checker<'a> {
             );
         }
         bound.push((ident.name, ident.span));
+        self.note_bound(ident, false);
         let id = self.new_value(name, ident.span);
         self.bind_mono(ident.name, id, ty.clone(), ident.span);
         Pat {

@@ -1,20 +1,22 @@
 //! Types and sizes as messages show them.
 
 use crate::funs::simple_name;
-use crate::infer::{Scalars, Tables};
+use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState};
 use crate::intrinsics::Intrinsic;
 use crate::ops::arrow;
 use crate::tast::{
     Def, Dim, Exp, ExpKind, Index, Program, RetType, SourceOp, Ty, TyVarId, TypeId, Uniq, VarId,
 };
 use prim::{BinOp, ScalarType};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// Where the names of variables and abstract types are found.
 trait Names {
     fn var(&self, var: VarId) -> &str;
     fn ty_var(&self, var: TyVarId) -> &str;
-    fn abstract_ty(&self, id: TypeId) -> &str;
+    /// The path of the module that it is from, and its name there.
+    fn abstract_ty(&self, id: TypeId) -> (&str, &str);
 }
 
 impl Names for Tables {
@@ -23,13 +25,37 @@ impl Names for Tables {
     }
 
     fn ty_var(&self, var: TyVarId) -> &str {
-        self.ty_vars.get(var.0 as usize).map_or("?", |v| &v.name)
+        let Some(data) = self.ty_vars.get(var.0 as usize) else {
+            return "?";
+        };
+        match (&data.state, &data.constraint) {
+            (TyState::Open, Constraint::Scalars(Scalars::INTS)) => "int",
+            (TyState::Open, Constraint::Scalars(Scalars::FLOATS)) => "float",
+            _ => &data.name,
+        }
     }
 
-    fn abstract_ty(&self, id: TypeId) -> &str {
+    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
         self.abstracts
             .get(id.0 as usize)
-            .map_or("?", |data| &data.name)
+            .map_or(("", "?"), |data| (&data.path, &data.name))
+    }
+}
+
+/// The names of a table, seen from inside of modules.
+struct Inside<'t>(&'t Tables);
+
+impl Names for Inside<'_> {
+    fn var(&self, var: VarId) -> &str {
+        Names::var(self.0, var)
+    }
+
+    fn ty_var(&self, var: TyVarId) -> &str {
+        Names::ty_var(self.0, var)
+    }
+
+    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
+        ("", Names::abstract_ty(self.0, id).1)
     }
 }
 
@@ -42,8 +68,8 @@ impl Names for Program {
         self.ty_vars.get(var.0 as usize).map_or("?", |name| name)
     }
 
-    fn abstract_ty(&self, _: TypeId) -> &'static str {
-        "acc"
+    fn abstract_ty(&self, _: TypeId) -> (&'static str, &'static str) {
+        ("", "acc")
     }
 }
 
@@ -120,6 +146,18 @@ impl Tables {
         printer.out
     }
 
+    /// As [`Tables::show`], with the types of modules as the modules call them.
+    pub(crate) fn show_inside(&self, ty: &Ty) -> String {
+        let ty = self.resolve(ty);
+        let mut printer = Printer {
+            names: &Inside(self),
+            out: String::new(),
+            limit: MAX_SHOWN,
+        };
+        printer.ty(&ty, Prec::Any);
+        printer.out
+    }
+
     /// The size as text.
     pub(crate) fn show_dim(&self, dim: &Dim) -> String {
         let mut printer = Printer {
@@ -130,6 +168,92 @@ impl Tables {
         printer.dim(&self.resolve_dim(dim), 0);
         printer.out
     }
+}
+
+/// Names for messages in which several sizes of one name must be told apart.
+pub(crate) struct Labels<'t> {
+    tables: &'t Tables,
+    /// Names for those that share theirs with another.
+    names: FxHashMap<VarId, String>,
+}
+
+impl<'t> Labels<'t> {
+    /// Names for what these sizes mention.
+    pub(crate) fn of(tables: &'t Tables, dims: &[&Dim]) -> Self {
+        let mut mentions = Mentions::default();
+        for dim in dims {
+            crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
+        }
+        let mut shared: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
+        for var in &mentions.dims {
+            shared.entry(&tables.var(*var).name).or_default().0 += 1;
+        }
+        let mut names = FxHashMap::default();
+        for var in &mentions.dims {
+            let name = &*tables.var(*var).name;
+            if let Some((count, number)) = shared.get_mut(name)
+                && *count > 1
+            {
+                *number += 1;
+                // The first keeps its name.
+                if *number > 1 {
+                    names.insert(*var, format!("{name}{}", subscript(*number)));
+                }
+            }
+        }
+        Self { tables, names }
+    }
+
+    /// As [`Tables::show`].
+    pub(crate) fn show(&self, ty: &Ty) -> String {
+        let ty = self.tables.resolve(ty);
+        let mut printer = Printer {
+            names: self,
+            out: String::new(),
+            limit: MAX_SHOWN,
+        };
+        printer.ty(&ty, Prec::Any);
+        printer.out
+    }
+
+    /// As [`Tables::show_dim`].
+    pub(crate) fn show_dim(&self, dim: &Dim) -> String {
+        let mut printer = Printer {
+            names: self,
+            out: String::new(),
+            limit: MAX_SHOWN,
+        };
+        printer.dim(&self.tables.resolve_dim(dim), 0);
+        printer.out
+    }
+
+    /// What a size is called.
+    pub(crate) fn name(&self, var: VarId) -> &str {
+        Names::var(self, var)
+    }
+}
+
+impl Names for Labels<'_> {
+    fn var(&self, var: VarId) -> &str {
+        let own = self.names.get(&var).map(String::as_str);
+        own.unwrap_or_else(|| Names::var(self.tables, var))
+    }
+
+    fn ty_var(&self, var: TyVarId) -> &str {
+        Names::ty_var(self.tables, var)
+    }
+
+    fn abstract_ty(&self, id: TypeId) -> (&str, &str) {
+        Names::abstract_ty(self.tables, id)
+    }
+}
+
+fn subscript(number: usize) -> String {
+    let digits = number.to_string();
+    let digits = digits.bytes().map(|digit| u32::from(digit - b'0'));
+    digits
+        .filter_map(|digit| char::from_u32('₀' as u32 + digit))
+        .collect()
 }
 
 /// A set of scalar types as text.
@@ -239,7 +363,9 @@ impl Printer<'_> {
             Ty::Abstract(id, args) => {
                 let compound = !(args.types.is_empty() && args.dims.is_empty());
                 self.open(compound && prec == Prec::Atom);
-                self.out.push_str(self.names.abstract_ty(*id));
+                let (path, name) = self.names.abstract_ty(*id);
+                self.out.push_str(path);
+                self.out.push_str(name);
                 for dim in &args.dims {
                     self.out.push_str(" [");
                     self.dim(dim, 0);

@@ -14,7 +14,7 @@ use syntax::span::{FileId, Span};
 /// So many problems are collected.
 const MAX_COLLECTED: usize = 1000;
 
-/// So many errors are given to the user.
+/// So many errors, or warnings, are given to the user.
 const MAX_ERRORS: usize = 30;
 
 /// So many places are shown where a name is not known.
@@ -148,21 +148,31 @@ pub(crate) fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     cap(out)
 }
 
-/// The first errors, and how many more there are.
+/// The first errors or warnings, and how many more there are.
 fn cap(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let errors = diags.iter().filter(|diag| diag.is_error()).count();
-    if errors <= MAX_ERRORS {
-        return diags;
+    for errors in [true, false] {
+        let counts = |diag: &Diagnostic| diag.is_error() == errors;
+        let all = diags.iter().filter(|diag| counts(diag)).count();
+        if all <= MAX_ERRORS {
+            continue;
+        }
+        let mut kept = 0;
+        diags.retain(|diag| {
+            kept += usize::from(counts(diag));
+            !counts(diag) || kept <= MAX_ERRORS
+        });
+        let more = all - MAX_ERRORS;
+        diags.push(if errors {
+            Diagnostic::error(
+                "too-many-errors",
+                format!("{more} more errors are not shown"),
+            )
+        } else {
+            Diagnostic::warning(
+                "too-many-warnings",
+                format!("{more} more warnings are not shown"),
+            )
+        });
     }
-    let mut kept = 0;
-    diags.retain(|diag| {
-        kept += usize::from(diag.is_error());
-        !diag.is_error() || kept <= MAX_ERRORS
-    });
-    let more = errors - MAX_ERRORS;
-    diags.push(Diagnostic::error(
-        "too-many-errors",
-        format!("{more} more errors are not shown"),
-    ));
     diags
 }

@@ -253,7 +253,9 @@ impl<'a> Checker<'a> {
             if let Anonymous::Result(_) = anon {
                 return self.fresh_dim("k");
             }
-            return Dim::Var(self.existential(Arc::from("k"), anon, size.span));
+            let var = self.existential(Arc::from("k"), anon, size.span);
+            self.tables.var_mut(var).span = Some(size.span);
+            return Dim::Var(var);
         };
         let exp = self.exp(exp);
         self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
@@ -370,7 +372,10 @@ impl<'a> Checker<'a> {
     pub(crate) fn find_module(&mut self, path: &[ast::Ident]) -> Option<Module<'a>> {
         let (first, rest) = path.split_first()?;
         let mut module = match self.env.term(first.name).cloned() {
-            Some(Entry::Module(module)) => module,
+            Some(Entry::Module(module)) => {
+                self.note_module_used(first.name);
+                module
+            }
             other => {
                 let text = self.name(first.name);
                 let message = if other.is_some() {

@@ -9,7 +9,7 @@ use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
 /// Limits, of which an example would fill pages, and what no text can show.
-const WITHOUT_EXAMPLES: [&str; 9] = [
+const WITHOUT_EXAMPLES: [&str; 10] = [
     "file-too-large",
     "invalid-utf8",
     "nesting-too-deep",
@@ -18,6 +18,7 @@ const WITHOUT_EXAMPLES: [&str; 9] = [
     "too-many-errors",
     "too-many-files",
     "too-many-parameters",
+    "too-many-warnings",
     "README",
 ];
 

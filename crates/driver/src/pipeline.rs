@@ -140,8 +140,6 @@ pub(crate) enum Run {
     Lanes,
     /// Long loops whose iterations overlap.
     Pipeline,
-    /// Very long code to functions.
-    Outline,
 }
 
 /// What passes below the level of segops are told, and what they tell.
@@ -210,11 +208,6 @@ pub fn passes() -> Vec<PassInfo> {
         "parts of the next iteration run beside this one in long loops",
         Run::Pipeline,
     );
-    add(
-        "outline",
-        "pieces of very long code become functions",
-        Run::Outline,
-    );
     list
 }
 
@@ -228,7 +221,7 @@ impl Run {
                 Ir::Soacs(_)
             ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
-                | (Self::Lanes | Self::Pipeline | Self::Outline, Ir::Imp(_))
+                | (Self::Lanes | Self::Pipeline, Ir::Imp(_))
         )
     }
 
@@ -255,9 +248,6 @@ impl Run {
             }
             (Self::Pipeline, Ir::Imp(program)) => {
                 Ir::Imp(imp::pipeline::pipeline(program, target.lanes.bytes))
-            }
-            (Self::Outline, Ir::Imp(program)) => {
-                Ir::Imp(imp::outline::outline(program, imp::outline::LIMIT))
             }
             (_, ir) => ir,
         })

@@ -11,9 +11,6 @@ use runtime::{Config, Context, Error, Output};
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
-/// Code of more names is cut to pieces, where pieces are tested.
-const PIECE: usize = 40;
-
 /// Numbers of threads, whose results must not differ.
 const THREADS: [usize; 3] = [1, 2, 4];
 
@@ -124,16 +121,6 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
             Err(message) => return vec![message],
         }
         let mut problems = Vec::new();
-        if let Ok(lanes) = program.lanes() {
-            let pieces = imp::outline::outline(lanes.clone(), PIECE);
-            match imp::verify(&pieces) {
-                Ok(()) => levels.push(("outline", outcomes(&pieces))),
-                Err(errors) => problems.extend(errors.iter().map(|e| format!("outline: {e}"))),
-            }
-            if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
-                problems.push("outline: something else is read back".to_owned());
-            }
-        }
         for (level, outcomes) in levels {
             for (((case, entry), before), now) in program.calls().zip(before).zip(&outcomes) {
                 let result =

@@ -112,7 +112,8 @@ fn one(
 ) -> Result<Val, String> {
     let entry = oracle.entry(name)?;
     if entry.params.len() != args.len() {
-        return Err(format!("`{name}` has to take {} arguments", args.len()));
+        let s = if args.len() == 1 { "" } else { "s" };
+        return Err(format!("`{name}` has to take {} argument{s}", args.len()));
     }
     let same = |x: &Ty, y: &Ty| alike(&Interp::plain_type(x), &Interp::plain_type(y));
     let mut given = entry.params.iter().zip(types);

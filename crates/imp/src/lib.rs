@@ -23,7 +23,6 @@ pub mod divider;
 pub mod eval;
 pub mod generate;
 pub mod lanes;
-pub mod outline;
 pub mod pipeline;
 mod places;
 mod syntax;

@@ -271,8 +271,9 @@ pub enum Stmt {
         mask: Option<Expr>,
     },
     /// An owned variable gets a new block of a number of bytes; fails if there
-    /// is no memory or the number is negative.
-    Alloc(Var, Expr),
+    /// is no memory or the number is negative. The check, where there is one,
+    /// says at which place of the program.
+    Alloc(Var, Expr, Option<CheckId>),
     /// A buffer of constant size in the frame: a variable that is not owned,
     /// for small arrays of one iteration.
     Frame {

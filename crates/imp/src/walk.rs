@@ -36,7 +36,7 @@ pub enum Use {
 /// nested in it, in the order of execution: what it reads before what it sets.
 pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
     match stmt {
-        Stmt::Set(v, e) | Stmt::Alloc(v, e) => {
+        Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
             in_expr(e, f);
             f(*v, Use::Sets);
         }

@@ -74,12 +74,12 @@ fn valid() -> Program {
             check: CheckId(0),
             values: vec![v(3)],
         },
-        Stmt::Alloc(Var(5), Expr::i64(8)),
+        Stmt::Alloc(Var(5), Expr::i64(8), None),
         Stmt::Load(Var(4), at(0, v(3))),
         Stmt::Store(at(2, v(3)), sum(v(4), Expr::i64(1))),
     ];
     main.body = vec![
-        Stmt::Alloc(Var(2), v(1)),
+        Stmt::Alloc(Var(2), v(1), None),
         Stmt::For(For {
             how: How::Tasks(launch),
             var: Var(3),

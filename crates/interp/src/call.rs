@@ -3,7 +3,7 @@
 
 use crate::failure::{Class, Failure, Res};
 use crate::machine::{Args, Machine, NOWHERE};
-use crate::shape::Mode;
+use crate::shape::{INVALID_SIZES, Mode};
 use crate::tree::{Comparison, Func, Slot};
 use crate::value::{FunKind, FunVal, RTy, Val};
 use crate::watch::Active;
@@ -55,11 +55,13 @@ impl Machine<'_> {
             self.set(slot, ty.clone());
         }
         let from_outside = std::mem::take(&mut self.from_outside);
-        for (param, arg) in func.params.iter().zip(args) {
-            if from_outside && let Some(ty) = &param.ty {
+        for (i, (param, arg)) in func.params.iter().zip(args).enumerate() {
+            if let Some(names) = &from_outside
+                && let Some(ty) = &param.ty
+            {
                 let fits = self.conform(ty, &arg, Mode::Strict, param.span);
-                fits.map_err(|failure| match failure.class {
-                    Class::Program => invalid_sizes(func.span),
+                fits.map_err(|failure| match (failure.class, names.get(i)) {
+                    (Class::Program, Some(name)) => of_argument(&failure, name, func.span),
                     _ => failure,
                 })?;
             }
@@ -87,12 +89,13 @@ impl Machine<'_> {
     }
 
     /// A definition applied to arguments from outside, as many as there are.
-    pub fn call_entry(&mut self, id: u32, args: Args) -> Res<Val> {
+    /// Messages call them by `names`.
+    pub fn call_entry(&mut self, id: u32, args: Args, names: Box<[String]>) -> Res<Val> {
         let fun = self.definition(id)?;
         if args.is_empty() {
             return Ok(fun);
         }
-        self.from_outside = self.interp.arity(id) > 0;
+        self.from_outside = (self.interp.arity(id) > 0).then_some(names);
         self.apply(&fun, args)
     }
 
@@ -204,9 +207,11 @@ impl Machine<'_> {
     }
 }
 
-/// The failure of arguments of an entry point whose sizes do not agree.
-pub fn invalid_sizes(span: Span) -> Box<Failure> {
-    Failure::at(span, "entry point arguments have invalid sizes.")
+/// The failure of an argument of an entry point that does not fit the others.
+fn of_argument(failure: &Failure, name: &str, span: Span) -> Box<Failure> {
+    let said = failure.message.strip_prefix("Value").unwrap_or("");
+    let end = if said.is_empty() { "." } else { said };
+    Failure::at(span, format!("{INVALID_SIZES}: {name}{end}"))
 }
 
 /// `x op y`, with the checks that the operator needs.

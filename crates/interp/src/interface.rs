@@ -2,6 +2,7 @@
 //! sizes of entry points' arguments.
 
 use crate::failure::Res;
+use crate::shape::invalid_sizes;
 use crate::value::{Array, Data, Dims, RTy, Val};
 use ::value::{Reader, Value, ValueType};
 use check::tast::{Dim, Entry, Ty, VarId};
@@ -142,49 +143,68 @@ pub fn plain(ty: &Ty) -> Rc<RTy> {
     })
 }
 
-/// Fails unless sizes of the same name are equal in all arguments.
-pub fn check_sizes(entry: &Entry, args: &[Val]) -> Res<()> {
-    let mut sizes = FxHashMap::default();
-    let fits = entry
-        .params
-        .iter()
-        .zip(args)
-        .all(|(param, arg)| fit(&param.ty.ty, arg, &mut sizes));
-    if fits {
-        return Ok(());
-    }
-    Err(crate::call::invalid_sizes(entry.span))
+/// What messages call the parameters of an entry point.
+pub fn names(entry: &Entry) -> Box<[String]> {
+    let params = entry.params.iter().enumerate();
+    params
+        .map(|(i, param)| {
+            if param.name.is_empty() {
+                format!("argument {}", i + 1)
+            } else {
+                format!("\"{}\"", param.name)
+            }
+        })
+        .collect()
 }
 
-fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> bool {
+/// Fails unless sizes of the same name are equal in all arguments.
+pub fn check_sizes(entry: &Entry, names: &[String], args: &[Val]) -> Res<()> {
+    let mut sizes = FxHashMap::default();
+    for ((param, name), arg) in entry.params.iter().zip(names).zip(args) {
+        fit(&param.ty.ty, arg, &mut sizes)
+            .map_err(|(found, wanted)| invalid_sizes(name, &found, &wanted, entry.span))?;
+    }
+    Ok(())
+}
+
+/// The array's shape and the type that it should have, where they differ.
+type Misfit = (Dims, RTy);
+
+fn fit(ty: &Ty, arg: &Val, sizes: &mut FxHashMap<VarId, i64>) -> Result<(), Misfit> {
     match (ty, arg) {
         (Ty::Array(_), Val::Array(array)) => {
-            let mut ty = ty;
+            let mut elem = ty;
+            let mut wanted = Dims::new();
             for actual in &array.shape {
-                let Ty::Array(outer) = ty else { break };
-                let same = match &outer.dim {
-                    Dim::Const(n) => n == actual,
-                    Dim::Var(var) => *sizes.entry(*var).or_insert(*actual) == *actual,
-                    Dim::Any | Dim::Op(..) | Dim::Exp(_) => true,
-                };
-                if !same {
-                    return false;
-                }
-                ty = &outer.elem;
+                let Ty::Array(outer) = elem else { break };
+                wanted.push(match &outer.dim {
+                    Dim::Const(n) => *n,
+                    Dim::Var(var) => *sizes.entry(*var).or_insert(*actual),
+                    Dim::Any | Dim::Op(..) | Dim::Exp(_) => *actual,
+                });
+                elem = &outer.elem;
+            }
+            if wanted.iter().zip(&array.shape).any(|(x, y)| x != y) {
+                let elem = RTy::clone(&plain(elem));
+                let outer = |inner, dim: &i64| RTy::Array(*dim, Rc::new(inner));
+                let wanted = wanted.iter().rev().fold(elem, outer);
+                return Err((array.shape.clone(), wanted));
             }
             match &array.data {
-                Data::Other(elements, _) => elements.iter().all(|elem| fit(ty, elem, sizes)),
-                _ => true,
+                Data::Other(elements, _) => {
+                    elements.iter().try_for_each(|part| fit(elem, part, sizes))
+                }
+                _ => Ok(()),
             }
         }
-        (Ty::Tuple(tys), Val::Tuple(parts)) => tys
-            .iter()
-            .zip(parts.iter())
-            .all(|(ty, part)| fit(ty, part, sizes)),
-        (Ty::Record(fields), Val::Tuple(parts)) => fields
-            .iter()
-            .zip(parts.iter())
-            .all(|((_, ty), part)| fit(ty, part, sizes)),
-        _ => true,
+        (Ty::Tuple(tys), Val::Tuple(parts)) => {
+            let mut parts = tys.iter().zip(parts.iter());
+            parts.try_for_each(|(ty, part)| fit(ty, part, sizes))
+        }
+        (Ty::Record(fields), Val::Tuple(parts)) => {
+            let mut parts = fields.iter().zip(parts.iter());
+            parts.try_for_each(|((_, ty), part)| fit(ty, part, sizes))
+        }
+        _ => Ok(()),
     }
 }

@@ -164,8 +164,9 @@ impl Interp {
             return Err(Failure::bug("an entry point without a definition"));
         };
         let mut machine = Machine::new(self, *self.deadline.borrow());
-        interface::check_sizes(entry, &args)?;
-        let value = machine.call_entry(id, Args::from_vec(args));
+        let names = interface::names(entry);
+        interface::check_sizes(entry, &names, &args)?;
+        let value = machine.call_entry(id, Args::from_vec(args), names);
         value.map_err(|mut failure| {
             if failure.class == Class::Unbound {
                 failure = Failure::bug("a size that is not known");
@@ -181,7 +182,7 @@ impl Interp {
         };
         let mut machine = Machine::new(self, *self.deadline.borrow());
         machine
-            .call_entry(id, Args::from_vec(args))
+            .call_entry(id, Args::from_vec(args), Box::default())
             .map_err(|failure| *failure)
     }
 
@@ -204,7 +205,7 @@ impl Interp {
         machine.watcher = Some(watcher);
         machine.nans = nans;
         machine
-            .call_entry(id, Args::from_vec(args))
+            .call_entry(id, Args::from_vec(args), Box::default())
             .map_err(|failure| *failure)
     }
 

@@ -44,9 +44,9 @@ pub struct Machine<'a> {
     pub(crate) watcher: Option<&'a mut Watcher<'a>>,
     /// Whether new NaNs stop the evaluation.
     pub(crate) nans: bool,
-    /// Whether the next frame is an entry point's, whose arguments come from
-    /// outside: all of their sizes are checked.
-    pub(crate) from_outside: bool,
+    /// The names of arguments, if the next frame is an entry point's, whose
+    /// arguments come from outside: all of their sizes are checked.
+    pub(crate) from_outside: Option<Box<[String]>>,
 }
 
 impl<'a> Machine<'a> {
@@ -63,7 +63,7 @@ impl<'a> Machine<'a> {
             active: Vec::new(),
             watcher: None,
             nans: false,
-            from_outside: false,
+            from_outside: None,
         }
     }
 

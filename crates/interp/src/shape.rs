@@ -278,7 +278,21 @@ pub fn mismatch(value: &Val, ty: &RTy, span: Span) -> Box<Failure> {
 
 /// The failure of an array of this shape where a type asks for another.
 pub fn shapes_differ(found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
-    let mut text = String::from("Value of shape ");
+    misfit("Value", found, wanted, span)
+}
+
+/// The failure of an argument of an entry point of this shape where the others, or
+/// its type, ask for another.
+pub fn invalid_sizes(argument: &str, found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
+    let what = format!("{INVALID_SIZES}: {argument}");
+    misfit(&what, found, wanted, span)
+}
+
+/// What failures of arguments whose sizes do not agree begin with.
+pub const INVALID_SIZES: &str = "entry point arguments have invalid sizes";
+
+fn misfit(what: &str, found: &[i64], wanted: &RTy, span: Span) -> Box<Failure> {
+    let mut text = format!("{what} of shape ");
     push_shape(found, &mut text);
     text.push_str(" cannot match shape of type \"");
     push_type(wanted, &mut text);

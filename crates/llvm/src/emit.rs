@@ -388,7 +388,11 @@ fn declare_runtime<'c>(
         f
     };
     let hidden = Effects::ArgumentsAndHidden;
-    let alloc = declare("br_alloc", types.ptr.fn_type(&[ptr, i64], false), hidden);
+    let alloc = declare(
+        "br_alloc",
+        types.ptr.fn_type(&[ptr, i64, ptr], false),
+        hidden,
+    );
     set(context, alloc, AttributeLoc::Return, "noalias", 0);
     set(context, alloc, AttributeLoc::Return, "align", 64);
     let void = context.void_type();

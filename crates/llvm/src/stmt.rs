@@ -28,7 +28,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Stmt::Store(access, e) => self.store(access, e),
             Stmt::LoadLanes { var, from, mask } => self.load_lanes(*var, from, mask.as_ref()),
             Stmt::StoreLanes { to, value, mask } => self.store_lanes(to, value, mask.as_ref()),
-            Stmt::Alloc(v, bytes) => self.alloc(*v, bytes),
+            Stmt::Alloc(v, bytes, place) => self.alloc(*v, bytes, *place),
             Stmt::Frame {
                 buffer,
                 elem,
@@ -144,12 +144,16 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .convert(ConvOp::BToI, PrimType::Bool, PrimType::I8, value)
     }
 
-    fn alloc(&mut self, var: Var, bytes: &Expr) -> Res<()> {
+    fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
         let bytes = self.expr(bytes)?;
+        let place = match place {
+            Some(check) => self.emit.check(check.0)?,
+            None => self.emit.types.ptr.const_null(),
+        };
         let block = call_value(
             &self.builder,
             self.emit.runtime.alloc,
-            &[self.ctx.into(), bytes],
+            &[self.ctx.into(), bytes, place.into()],
         )?;
         let block = pointer(block)?;
         let good = self.builder.build_is_not_null(block, "")?;

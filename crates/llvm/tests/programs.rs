@@ -70,7 +70,7 @@ fn map_program() -> Program {
     let f = f.finish(
         "map",
         vec![
-            Stmt::Alloc(ys, mul(v(n), c(4))),
+            Stmt::Alloc(ys, mul(v(n), c(4)), None),
             tasks(1, chunk, chunks, launch, body),
         ],
     );
@@ -168,7 +168,7 @@ fn reduce_with_partial_sums() {
     let f = f.finish(
         "sum",
         vec![
-            Stmt::Alloc(partial, c(64)),
+            Stmt::Alloc(partial, c(64), None),
             tasks(1, chunk, c(16), launch, body),
             Stmt::Set(sum, f32_const(0.0)),
             seq(false, i, c(0), c(16), fold),
@@ -209,7 +209,7 @@ fn failure_in_tasks_leaks_nothing() {
         less(v(i), v(n)),
     );
     let body = vec![
-        Stmt::Alloc(own, c(80)),
+        Stmt::Alloc(own, c(80), None),
         Stmt::Load(i, at(is, PrimType::I64, v(t))),
         Stmt::Store(at(own, PrimType::I64, c(3)), v(i)),
         check(in_bounds, vec![v(i), v(n)]),
@@ -224,10 +224,10 @@ fn failure_in_tasks_leaks_nothing() {
     let f = f.finish(
         "gather",
         vec![
-            Stmt::Alloc(kept, c(1000)),
+            Stmt::Alloc(kept, c(1000), None),
             // Set twice: the first block is given back.
-            Stmt::Alloc(kept, c(2000)),
-            Stmt::Alloc(out, mul(v(n), c(8))),
+            Stmt::Alloc(kept, c(2000), None),
+            Stmt::Alloc(out, mul(v(n), c(8)), None),
             tasks(7, t, v(n), launch, body),
         ],
     );
@@ -286,7 +286,7 @@ fn calls_pass_buffers_and_fail() {
     let inc = inc.finish(
         "inc",
         vec![
-            Stmt::Alloc(ys, mul(v(n), c(8))),
+            Stmt::Alloc(ys, mul(v(n), c(8)), None),
             seq(
                 true,
                 i,
@@ -307,7 +307,7 @@ fn calls_pass_buffers_and_fail() {
     let mut down = down.finish(
         "down",
         vec![
-            Stmt::Alloc(held, c(16)),
+            Stmt::Alloc(held, c(16), None),
             Stmt::Store(at(held, PrimType::I64, c(0)), v(n)),
             Stmt::Set(r, c(0)),
             Stmt::If(
@@ -355,7 +355,7 @@ fn copy_program(elem: ScalarType) -> Program {
     let f = f.finish(
         "copy",
         vec![
-            Stmt::Alloc(ys, mul(v(size), c(elem.size() as i64))),
+            Stmt::Alloc(ys, mul(v(size), c(elem.size() as i64)), None),
             Stmt::Copy {
                 to: Region {
                     buffer: ys,
@@ -495,7 +495,7 @@ fn constants_globals_and_nested_tasks() {
         ..launch()
     };
     let outer = vec![
-        Stmt::Alloc(row, c(8)),
+        Stmt::Alloc(row, c(8), None),
         Stmt::Store(at(row, PrimType::I64, c(0)), mul(v(i), c(1000))),
         tasks(2, j, v(n), inner_launch, inner),
     ];
@@ -510,7 +510,7 @@ fn constants_globals_and_nested_tasks() {
             Stmt::ReadGlobal(size, GlobalId(1)),
             Stmt::Share(shared, table),
             Stmt::Set(cells, mul(v(n), v(n))),
-            Stmt::Alloc(grid, mul(v(cells), c(8))),
+            Stmt::Alloc(grid, mul(v(cells), c(8)), None),
             tasks(1, i, v(n), outer_launch, outer),
         ],
     );
@@ -573,7 +573,7 @@ fn frame_arrays_are_not_independent() {
     let f = f.finish(
         "frames",
         vec![
-            Stmt::Alloc(ys, mul(v(n), c(8))),
+            Stmt::Alloc(ys, mul(v(n), c(8)), None),
             seq(true, i, c(0), v(n), body),
         ],
     );

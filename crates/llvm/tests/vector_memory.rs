@@ -320,7 +320,7 @@ fn vectors_in_tasks() {
     let f = f.finish(
         "sums",
         vec![
-            Stmt::Alloc(ys, mul(v(n), Expr::i64(2))),
+            Stmt::Alloc(ys, mul(v(n), Expr::i64(2)), None),
             common::tasks(1, t, blocks, launch, body),
             Stmt::Set(n, half),
             Stmt::Store(

@@ -240,7 +240,7 @@ fn vectors_travel() {
                 },
             ],
         ),
-        Stmt::Alloc(out, mul(v(n), Expr::i64(4))),
+        Stmt::Alloc(out, mul(v(n), Expr::i64(4)), None),
         Stmt::Set(
             limit,
             common::bin(BinOp::SQuot, PrimType::I64, v(n), sixteen()),

@@ -100,6 +100,11 @@ impl Lower<'_> {
         let pairs = std::mem::take(&mut params.pairs);
         let mut conformed = Vec::new();
         for (i, (value, param)) in args.into_iter().enumerate() {
+            self.argument = if param.name.is_empty() {
+                format!("argument {}", i + 1)
+            } else {
+                format!("\"{}\"", param.name)
+            };
             let value = self.agreeing(&value, &pairs)?;
             let value = self.conform(&param.ty.ty, value, &env, true, Mismatch::Entry)?;
             // Sizes of later parameters may mention this one.
@@ -322,9 +327,10 @@ impl Lower<'_> {
                 atoms.push(atom);
                 continue;
             }
-            let msg = vec![crate::size::text(
-                "entry point arguments have invalid sizes.",
-            )];
+            let msg = vec![crate::size::text(&format!(
+                "entry point arguments have invalid sizes: the arrays that {} is made of differ in size.",
+                self.argument
+            ))];
             let cert = self.f.assert(ok, msg);
             let shape = wanted.into_iter().collect();
             let op = BasicOp::Reshape {

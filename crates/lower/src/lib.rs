@@ -109,6 +109,8 @@ struct Lower<'a> {
     span: Span,
     /// The calls around it, the outermost first.
     calls: Vec<Span>,
+    /// What messages call the argument of an entry point that is being checked.
+    argument: String,
 }
 
 /// Lowers a program. `sources` are the files that its spans point into; `limits`
@@ -144,6 +146,7 @@ pub fn lower(
         copies: Copies::new(limits),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
+        argument: String::new(),
     };
     let mut entries = Vec::new();
     let mut errors: Vec<Diagnostic> = Vec::new();

@@ -263,7 +263,16 @@ impl Lower<'_> {
                 cond = self.f.and(cond, same);
             }
         }
-        let cert = self.f.assert(cond, mismatch_message(&actual, &target, why));
+        let what = match why {
+            Mismatch::Type => "Value".to_owned(),
+            Mismatch::Entry => format!(
+                "entry point arguments have invalid sizes: {}",
+                self.argument
+            ),
+        };
+        let cert = self
+            .f
+            .assert(cond, mismatch_message(&what, &actual, &target));
         let LTy::Array(ty) = &target else {
             return array;
         };
@@ -319,10 +328,7 @@ pub(crate) fn shape_text(dims: &[Size], msg: &mut Vec<MsgPart>) {
     }
 }
 
-fn mismatch_message(actual: &LTy, target: &LTy, why: Mismatch) -> Vec<MsgPart> {
-    if why == Mismatch::Entry {
-        return vec![text("entry point arguments have invalid sizes.")];
-    }
+fn mismatch_message(what: &str, actual: &LTy, target: &LTy) -> Vec<MsgPart> {
     let outer = |ty: &LTy| {
         let (mut dims, mut ty) = (Vec::new(), ty.clone());
         while let LTy::Array(array) = ty {
@@ -333,7 +339,7 @@ fn mismatch_message(actual: &LTy, target: &LTy, why: Mismatch) -> Vec<MsgPart> {
     };
     let (found, _) = outer(actual);
     let (wanted, elem) = outer(target);
-    let mut msg = vec![text("Value of shape ")];
+    let mut msg = vec![text(&format!("{what} of shape "))];
     shape_text(&found, &mut msg);
     msg.push(text(" cannot match shape of type \""));
     shape_text(&wanted, &mut msg);

@@ -222,7 +222,7 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
     match interp.call_values(entry, &arguments(call)?) {
         Ok(values) => Ok(Wanted::Values(values)),
         Err(failure) => match failure.class {
-            Class::Timeout => Ok(Wanted::Unknown),
+            Class::Timeout | Class::Interrupted => Ok(Wanted::Unknown),
             Class::Program if failure.is_out_of_memory() => Ok(Wanted::Unknown),
             Class::Program if call.may_fail => Ok(Wanted::Failure(failure.message)),
             Class::Program => Err(Problem::new(

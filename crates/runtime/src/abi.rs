@@ -33,7 +33,7 @@
 //! # Functions that generated code calls
 //! | symbol | signature |
 //! |---|---|
-//! | `br_alloc` | `u8 *(Ctx*, i64 bytes)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit). |
+//! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit), with the positions of `place` unless it is null. |
 //! | `br_ref` | `void (u8 *block)`: one more reference; null is ignored. |
 //! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |

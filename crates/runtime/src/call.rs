@@ -189,7 +189,7 @@ impl Context {
             {
                 let ctx = self.enter();
                 // SAFETY: this thread's view of a live context.
-                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64) };
+                let block = unsafe { heap::br_alloc(ctx, bytes.len() as i64, std::ptr::null()) };
                 if block.is_null() {
                     // Blocks from `start` on are still the originals.
                     self.free_unique(&params[..index], &copy);
@@ -254,8 +254,10 @@ impl Context {
         let wanted = params.iter().filter(|p| p.kind != KIND_UNIT).count();
         if args.len() != wanted {
             return Err(Error::Usage(format!(
-                "`{name}` takes {wanted} arguments, {} were given",
-                args.len()
+                "`{name}` takes {}, {} {} given",
+                crate::error::arguments(wanted),
+                args.len(),
+                if args.len() == 1 { "was" } else { "were" }
             )));
         }
         let mut words = Words::default();

@@ -245,7 +245,10 @@ impl Context {
 
     /// The most bytes that were in use at a time, as exact as [`Self::live_bytes`].
     pub fn peak_bytes(&self) -> u64 {
-        self.shared().heap.peak().max(self.live_bytes())
+        // SAFETY: as in `live_bytes`.
+        let highest = unsafe { (*self.ctx).heap.highest() };
+        let heap = &self.shared().heap;
+        heap.peak().max(heap.live().saturating_add_signed(highest))
     }
 
     /// The counters, one line each.

@@ -89,6 +89,11 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
     1
 }
 
+/// So many arguments, in words: `1 argument`, `2 arguments`.
+pub fn arguments(count: usize) -> String {
+    format!("{count} argument{}", if count == 1 { "" } else { "s" })
+}
+
 /// The text of a failure with its backtrace; `location` as in [`CheckDesc`].
 pub fn render(message: &str, location: &str) -> String {
     let mut out = format!("Error: {message}");

@@ -107,7 +107,7 @@ fn wrong_data_name_the_argument() {
     );
     let message = bad(&[], b"[1,2] 7");
     assert!(
-        message.contains("more input after the 1 arguments of `main`"),
+        message.contains("more input after the 1 argument of `main`"),
         "{message}"
     );
     let message = bad(&[], b"b\x02\x01 f32\x01\0\0\0\0\0\0\0\0\0\0\0");

@@ -41,6 +41,19 @@ fn freed_blocks_are_reused() {
 }
 
 #[test]
+fn small_blocks_count_for_the_peak() {
+    let mut context = context(None);
+    assert_eq!(big(&mut context, 1000), Ok(1000));
+    let peak = context.peak_bytes();
+    assert!((8_000..20_000).contains(&peak), "{peak}");
+    // It stays what it was when less is in use.
+    assert_eq!(big(&mut context, 10), Ok(10));
+    assert_eq!(context.peak_bytes(), peak);
+    assert_eq!(big(&mut context, 4000), Ok(4000));
+    assert!(context.peak_bytes() >= 32_000);
+}
+
+#[test]
 fn a_cache_never_raises_the_peak() {
     let mut context = context(None);
     let mut largest = 0;

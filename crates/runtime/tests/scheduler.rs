@@ -130,7 +130,11 @@ unsafe extern "C" fn grow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 
     unsafe {
         let node = &*env.cast::<Node>();
         for chunk in lo..hi {
-            let block = br_alloc(ctx, 16 + chunk * 40 + i64::from(node.depth) * 20_000);
+            let block = br_alloc(
+                ctx,
+                16 + chunk * 40 + i64::from(node.depth) * 20_000,
+                std::ptr::null(),
+            );
             if block.is_null() {
                 return 1;
             }

@@ -142,7 +142,7 @@ module type = {}
 -- | nor does this
 ";
     expect![[r#"
-        (def x [] [] - (apply 1 [x]))
+        (def x [] [] - <error>)
         (def y [] [] - 1)
         test.fut:2:5: error: expected a name or a parameter, but found `!` [unexpected-token]
         test.fut:3:7: error: `!` is a prefix and cannot be defined [prefix-operator]
@@ -150,7 +150,7 @@ module type = {}
         test.fut:5:7: error: a name that is bound has no module path [qualified-binding]
         test.fut:6:5: error: a declaration binds one name, not a pattern [pattern-declaration]
         test.fut:8:1: error: this comment documents nothing: no declaration follows it [misplaced-documentation]
-        test.fut:10:3: error: expected a declaration, but found `=` [unexpected-token]
+        test.fut:10:3: error: expected an operator, an argument or the next declaration, but found `=` [unexpected-token]
         test.fut:12:1: error: expected a type parameter or `=`, but found `import` [unexpected-token]
         test.fut:12:8: error: expected the path of a file as a string, but found `foo` [unexpected-token]
         test.fut:13:13: error: expected the name of a module type, but found `=` [unexpected-token]

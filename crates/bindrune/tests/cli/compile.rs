@@ -11,6 +11,36 @@ fn check_says_nothing_of_a_good_program() {
 }
 
 #[test]
+fn check_takes_several_files_and_is_as_strict_as_asked() {
+    let folder = Folder::new();
+    let good = folder.file("good.fut", SAMPLE);
+    let odd = folder.file("odd.fut", "entry main (x: i32) (y: i32) : i32 = x\n");
+    let wrong = folder.file("wrong.fut", "entry main (x: i32) : i32 = z\n");
+    let check = |args: &[&str]| {
+        let args: Vec<&str> = ["check"].iter().chain(args).copied().collect();
+        bindrune(&args, "")
+    };
+    check(&[&good, &good]).quiet();
+    let warned = check(&[&good, &odd]);
+    assert_eq!(warned.code, 0);
+    let warning = "warning[unused-name]: Unused name \"y\"";
+    assert!(warned.stderr.contains(warning), "{}", warned.stderr);
+    check(&["-w", &odd]).quiet();
+    check(&["-w", "--Werror", &odd]).quiet();
+    check(&["--Werror", &good]).quiet();
+    let strict = check(&["--Werror", &odd]);
+    assert_eq!(strict.code, 2);
+    assert!(strict.stderr.contains(warning), "{}", strict.stderr);
+    assert!(strict.stderr.contains("--Werror"), "{}", strict.stderr);
+    // Errors weigh more than warnings, and each file is looked at.
+    check(&["--Werror", &wrong, &odd]).fails(&["Unknown name \"z\"", warning]);
+    let text = folder.file("notes.txt", "def x = 1i32\n");
+    check(&[&text]).fails(&["does not end in `.fut`"]);
+    check(&[&folder.path("absent.fut")]).fails(&["cannot read the file"]);
+    assert_ne!(check(&[]).code, 0);
+}
+
+#[test]
 fn run_compiles_and_runs() {
     let folder = Folder::new();
     folder.file("library.fut", "def twice (x: i32) : i32 = 2 * x\n");

@@ -1,6 +1,6 @@
 //! Built executables: their options, arguments and results.
 
-use crate::process::{Folder, finish, sample, sample_command};
+use crate::process::{Folder, bindrune, finish, sample, sample_command};
 use value::Reader;
 
 #[test]
@@ -76,6 +76,42 @@ fn debugging_reports_counters_and_no_leak() {
         assert!(finished.stderr.contains(part), "{}", finished.stderr);
     }
     assert!(!finished.stderr.contains("behind"), "{}", finished.stderr);
+    // The result alone takes 8,000 bytes.
+    let peak = finished
+        .stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("peak memory: "))
+        .and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    assert!(
+        peak.is_some_and(|bytes| (8_000..100_000).contains(&bytes)),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn too_little_memory_is_told_with_its_place() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "large.fut",
+        "entry main (n: i64) = map (+ 1i64) (iota n)\n\
+         entry wide (n: i64) = replicate n (replicate n 1i64)\n",
+    );
+    let run = |entry: &str, stdin: &str| bindrune(&["run", &program, "-e", entry], stdin);
+    run("main", "1000000000000").fails(&[
+        "out of memory: 8000000000000 bytes were asked for",
+        "large.fut:1:23-",
+    ]);
+    run("wide", "4000000000").fails(&[
+        "the size of an array in bytes does not fit into 63 bits",
+        "large.fut:2:23-",
+    ]);
+}
+
+#[test]
+fn too_much_input_is_counted_in_words() {
+    sample(&["-e", "squares"], "4 5").fails(&["more input after the 1 argument of `squares`"]);
+    sample(&["-e", "dot"], "[1] [2] 3").fails(&["more input after the 2 arguments of `dot`"]);
 }
 
 #[test]

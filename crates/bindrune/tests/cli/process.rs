@@ -25,7 +25,7 @@ entry positive (xs: []i32) : []i32 = map (\\x -> assert (x > 0) (x + x)) xs
 entry fit [n] (xs: [n]i32) (ys: []i32) : [n]i32 = map2 (*) xs (ys :> [n]i32)
 entry fill (n: i64) (x: i64) : []i64 = replicate n x
 entry table (n: i64) (m: i64) : [][]i32 = replicate n (replicate m 1)
-entry nothing (x: i32) : () = ()
+entry nothing (_x: i32) : () = ()
 entry record (x: i32) : {a: i32, b: f32} = {a = x, b = 1}
 entry flags (xs: []bool) : []bool = map (\\x -> !x) xs
 ";

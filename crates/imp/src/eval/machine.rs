@@ -229,7 +229,7 @@ impl<'p> Machine<'p> {
                 }
                 Ok(())
             }
-            Stmt::Alloc(var, bytes) => {
+            Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
                 let at = self.memory.alloc(bytes, Kind::Heap)?;
                 self.set_owned(frame, *var, at)

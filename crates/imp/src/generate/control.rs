@@ -10,7 +10,7 @@ use ir::soac::AccInput;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
 use ir::walk::Visit;
-use ir::{Mems, PassError, walk};
+use ir::{Mems, PassError, Prov, walk};
 use prim::PrimType;
 use std::rc::Rc;
 
@@ -71,7 +71,9 @@ impl Gen<'_, '_> {
             } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, *form, body),
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args),
-            Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, *bytes, *space),
+            Exp::Op(MemOp::Alloc { bytes, space }) => {
+                self.alloc(&stm.pat, stm.aux.prov, *bytes, *space)
+            }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
                 self.with_acc(&stm.pat, inputs, lambda)
             }
@@ -89,7 +91,13 @@ impl Gen<'_, '_> {
         }
     }
 
-    fn alloc(&mut self, pat: &[Param<Mems>], bytes: Atom, space: Space) -> Result<(), PassError> {
+    fn alloc(
+        &mut self,
+        pat: &[Param<Mems>],
+        prov: Prov,
+        bytes: Atom,
+        space: Space,
+    ) -> Result<(), PassError> {
         let [pat] = pat else {
             return Err(PassError::bug("an allocation binds one name"));
         };
@@ -99,7 +107,7 @@ impl Gen<'_, '_> {
                 let var = self
                     .bind_owned(pat)
                     .ok_or_else(|| PassError::bug("no block"))?;
-                self.emit(Stmt::Alloc(var, bytes));
+                self.emit_alloc(var, bytes, prov);
                 Ok(())
             }
             Space::Registers | Space::Private => {

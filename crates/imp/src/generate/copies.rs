@@ -49,7 +49,7 @@ impl Gen<'_, '_> {
             for extent in &extents {
                 bytes = mul(extent.clone(), bytes);
             }
-            self.emit(Stmt::Alloc(temp, bytes));
+            self.emit(Stmt::Alloc(temp, bytes, None));
             let mut packed = crate::syntax::Region {
                 buffer: temp,
                 offset: Expr::i64(0),

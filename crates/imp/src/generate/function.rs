@@ -5,7 +5,8 @@ use super::expr::{add, mul};
 use super::liveness::Blocks;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Expr, For, Function as ImpFunction, How, Launch, Region, Stmt, Var, VarInfo, VarType,
+    Access, Check, Expr, For, Function as ImpFunction, How, Launch, Region, Stmt, Var, VarInfo,
+    VarType,
 };
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
@@ -466,6 +467,18 @@ impl Gen<'_, '_> {
             indices.push(self.atom(*at)?);
         }
         self.element(elem, block, lmad, indices)
+    }
+
+    /// Allocates; a failure names the place, if it is known.
+    pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
+        let location = self.location(prov);
+        let place = (!location.is_empty()).then(|| {
+            self.shared.check(Check {
+                format: "".into(),
+                location,
+            })
+        });
+        self.emit(Stmt::Alloc(var, bytes, place));
     }
 
     /// Source places, innermost first, one a line.

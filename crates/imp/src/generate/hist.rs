@@ -98,7 +98,7 @@ impl Gen<'_, '_> {
                 let buffer = self.owned("own");
                 let elements = mul(copies.clone(), hist.size.clone());
                 let bytes = mul(elements, Expr::i64(ty.size() as i64));
-                self.emit(Stmt::Alloc(buffer, bytes));
+                self.emit_alloc(buffer, bytes, space.prov);
                 buffers.push(buffer);
             }
             own.push(buffers);

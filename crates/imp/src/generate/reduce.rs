@@ -17,7 +17,7 @@ use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
-use ir::{Mems, PassError};
+use ir::{Mems, PassError, Prov};
 use prim::{BinOp, PrimType};
 
 /// Partial results of all chunks lie in the frame up to this many bytes.
@@ -43,7 +43,7 @@ impl Gen<'_, '_> {
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let partials = self.partials("partial", &types, &chunks, decomp.max_chunks);
+        let partials = self.partials("partial", &types, &chunks, decomp.max_chunks, space.prov);
         let cost = self.cost(space)?;
         let mut distinct = self.distinct(mapped, space.body)?;
         distinct.extend(&partials);
@@ -103,6 +103,7 @@ impl Gen<'_, '_> {
         types: &[PrimType],
         chunks: &Expr,
         most: i64,
+        prov: Prov,
     ) -> Vec<Var> {
         let bytes: u64 = types.iter().map(|ty| ty.size() * most as u64).sum();
         let mut buffers = Vec::with_capacity(types.len());
@@ -112,7 +113,7 @@ impl Gen<'_, '_> {
             } else {
                 let buffer = self.owned(hint);
                 let bytes = mul(chunks.clone(), Expr::i64(ty.size() as i64));
-                self.emit(Stmt::Alloc(buffer, bytes));
+                self.emit_alloc(buffer, bytes, prov);
                 buffer
             });
         }

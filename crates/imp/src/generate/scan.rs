@@ -141,7 +141,7 @@ impl Gen<'_, '_> {
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let totals = self.partials("total", types, &chunks, decomp.max_chunks);
+        let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;
         let groups = div_up(chunks.clone(), GROUP);
         let groups = self.name_value(groups, PrimType::I64, "groups");

@@ -386,7 +386,10 @@ impl<'a> Printer<'a> {
                 self.lane_access(to, mask.as_ref()),
                 self.expr(value)
             ),
-            Stmt::Alloc(v, bytes) => format!("{} = alloc {}", self.var(*v), self.expr(bytes)),
+            Stmt::Alloc(v, bytes, place) => {
+                let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
+                format!("{} = alloc {}{place}", self.var(*v), self.expr(bytes))
+            }
             Stmt::Frame {
                 buffer,
                 elem,

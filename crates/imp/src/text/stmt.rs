@@ -128,7 +128,14 @@ impl FunctionParser<'_, '_> {
         match self.p.peek_ident() {
             Some("alloc") => {
                 self.p.ident()?;
-                Ok(Stmt::Alloc(var, self.expr()?))
+                let bytes = self.expr()?;
+                let mut place = None;
+                if self.p.peek_ident() == Some("at") {
+                    self.p.ident()?;
+                    self.p.keyword("check")?;
+                    place = Some(CheckId(self.id()?));
+                }
+                Ok(Stmt::Alloc(var, bytes, place))
             }
             Some("frame") => {
                 self.p.ident()?;

@@ -259,8 +259,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.lane_access(to, mask.as_ref());
                 self.wanted(value, VarType::Vector(to.elem, to.lanes));
             }
-            Stmt::Alloc(v, bytes) => {
+            Stmt::Alloc(v, bytes, place) => {
                 self.typed(bytes, PrimType::I64);
+                if let Some(place) = place
+                    && self.tables.formats.get(place.0 as usize).is_none()
+                {
+                    self.error(format!("check#{} does not exist", place.0));
+                }
                 self.write_buffer(*v, true);
             }
             Stmt::Frame {

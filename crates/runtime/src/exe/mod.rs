@@ -167,8 +167,8 @@ fn read_arguments<R: Read>(
     match stdin.at_end() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
-            "there is more input after the {} arguments of `{}`",
-            entry.params().len(),
+            "there is more input after the {} of `{}`",
+            crate::error::arguments(entry.params().len()),
             entry.name.get()
         )
         .into()),

@@ -214,7 +214,7 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 let n = parser.value()?.parse_with(|text| match text.parse() {
                     Ok(n) if n <= MAX_THREADS => Ok(n),
                     _ => Err(format!(
-                        "the number of threads must be at most {MAX_THREADS}"
+                        "the number of threads must be between 0 (one for each core) and {MAX_THREADS}"
                     )),
                 })?;
                 options.num_threads = (n > 0).then_some(n);
@@ -343,7 +343,10 @@ mod tests {
             (&["-r", "0"], "positive"),
             (&["-r", "many"], "positive"),
             (&["-e"], "-e"),
-            (&["--num-threads=-1"], "at most"),
+            (
+                &["--num-threads=-1"],
+                "between 0 (one for each core) and 4096",
+            ),
             (&["--memory-limit=99999999T"], "bytes"),
             (&["--param=x"], "NAME=N"),
             (&["--tuning=/does/not/exist"], "/does/not/exist"),

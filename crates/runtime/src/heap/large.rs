@@ -79,6 +79,12 @@ impl SharedHeap {
         self.peak.load(Ordering::Relaxed)
     }
 
+    /// Notes that some thread had `unreported` bytes more in use than it told of.
+    pub fn note_peak(&self, unreported: i64) {
+        let most = self.live().saturating_add_signed(unreported);
+        self.peak.fetch_max(most, Ordering::Relaxed);
+    }
+
     fn limit(&self) -> u64 {
         self.given_limit
             .unwrap_or_else(|| *self.default_limit.get_or_init(default_limit))

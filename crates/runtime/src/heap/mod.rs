@@ -10,7 +10,7 @@
 pub mod large;
 mod limit;
 
-use crate::abi::Ctx;
+use crate::abi::{CheckDesc, Ctx, text};
 use crate::context::Shared;
 use crate::stats::Counter;
 use large::{Refused, SharedHeap, give_back, obtain};
@@ -80,6 +80,8 @@ struct FreeList {
 pub struct LocalHeap {
     free: [FreeList; CLASSES],
     unreported: i64,
+    /// The most that `unreported` was since the last report.
+    highest: i64,
 }
 
 impl Default for LocalHeap {
@@ -87,6 +89,7 @@ impl Default for LocalHeap {
         Self {
             free: [FreeList::default(); CLASSES],
             unreported: 0,
+            highest: 0,
         }
     }
 }
@@ -95,6 +98,7 @@ impl LocalHeap {
     /// Tells the shared account about small blocks; refused only for growth.
     fn report(&mut self, shared: &SharedHeap) -> Result<(), Refused> {
         let change = self.unreported;
+        shared.note_peak(std::mem::take(&mut self.highest));
         if change > 0 {
             shared.reserve(change as u64)?;
         } else {
@@ -118,6 +122,7 @@ impl LocalHeap {
             self.unreported -= total as i64;
             return Err(refused);
         }
+        self.highest = self.highest.max(self.unreported);
         let list = &mut self.free[class];
         if let Some(block) = list.first {
             // SAFETY: blocks in a list are free and this thread's own.
@@ -170,6 +175,12 @@ impl LocalHeap {
     /// Bytes of small blocks that the shared account does not know of.
     pub fn unreported(&self) -> i64 {
         self.unreported
+    }
+
+    /// The most bytes of small blocks that the shared account did not know of at a
+    /// time, since it was told last.
+    pub fn highest(&self) -> i64 {
+        self.highest
     }
 
     /// Gives everything back and settles the account.
@@ -261,8 +272,8 @@ impl LocalHeap {
     }
 }
 
-/// Says why there is no memory.
-pub fn describe(bytes: u64, refused: Refused) -> String {
+/// Says why there is no memory, and for what of the program.
+pub fn describe(bytes: u64, refused: Refused, location: &str) -> String {
     let Refused { live, limit } = refused;
     let message = match limit {
         Some(limit) => format!(
@@ -272,22 +283,24 @@ pub fn describe(bytes: u64, refused: Refused) -> String {
             "out of memory: {bytes} bytes were asked for while {live} bytes are in use, and the system has no more."
         ),
     };
-    crate::error::render(&message, "")
+    crate::error::render(&message, location)
 }
 
 /// Allocates a block; see [`crate::abi`].
 ///
 /// # Safety
-/// `ctx` must be the calling thread's view of a live context.
+/// `ctx` must be the calling thread's view of a live context, `place` null or a
+/// valid description.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64) -> *mut u8 {
+pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const CheckDesc) -> *mut u8 {
     // SAFETY: by the caller's promise; `heap` and the others are disjoint fields.
     let (heap, shared, me) = unsafe { (&mut (*ctx).heap, (*ctx).shared(), (*ctx).index()) };
     let Ok(size) = u64::try_from(bytes) else {
         shared.errors.record(|| {
             crate::error::render(
                 "the size of an array in bytes does not fit into 63 bits.",
-                "",
+                // SAFETY: by the caller's promise.
+                &unsafe { location(place) },
             )
         });
         return std::ptr::null_mut();
@@ -295,9 +308,26 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64) -> *mut u8 {
     match heap.alloc(size, shared, me) {
         Ok(block) => block.as_ptr(),
         Err(refused) => {
-            shared.errors.record(|| describe(size, refused));
+            // SAFETY: by the caller's promise.
+            let location = || unsafe { location(place) };
+            shared
+                .errors
+                .record(|| describe(size, refused, &location()));
             std::ptr::null_mut()
         }
+    }
+}
+
+/// The positions of a description, which may be null.
+///
+/// # Safety
+/// `place` must be null or a valid description.
+unsafe fn location(place: *const CheckDesc) -> String {
+    // SAFETY: by the caller's promise.
+    match unsafe { place.as_ref() } {
+        // SAFETY: as above.
+        Some(desc) => unsafe { text(desc.location, desc.location_len) }.into_owned(),
+        None => String::new(),
     }
 }
 
@@ -309,7 +339,7 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64) -> *mut u8 {
 pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
     if data.capacity() == 0 {
         // SAFETY: by the caller's promise.
-        return unsafe { br_alloc(ctx, 0) };
+        return unsafe { br_alloc(ctx, 0, std::ptr::null()) };
     }
     // SAFETY: by the caller's promise.
     let shared = unsafe { (*ctx).shared() };
@@ -317,7 +347,7 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
     if let Err(refused) = shared.heap.reserve(total) {
         shared
             .errors
-            .record(|| describe(data.len() as u64, refused));
+            .record(|| describe(data.len() as u64, refused, ""));
         return std::ptr::null_mut();
     }
     let (data, _, _) = data.into_raw_parts();

@@ -54,7 +54,7 @@ unsafe extern "C" fn sum(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> 
     unsafe {
         let n = *args.add(1) as i64;
         let chunks = (n + CHUNK - 1) / CHUNK;
-        let partial = br_alloc(ctx, chunks * 4);
+        let partial = br_alloc(ctx, chunks * 4, std::ptr::null());
         if partial.is_null() {
             return 1;
         }
@@ -106,7 +106,7 @@ unsafe extern "C" fn big(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> 
     // SAFETY: one word in, two out.
     unsafe {
         let n = *args as i64;
-        let block = br_alloc(ctx, n.checked_mul(8).unwrap_or(-1));
+        let block = br_alloc(ctx, n.checked_mul(8).unwrap_or(-1), std::ptr::null());
         if block.is_null() {
             return 1;
         }
@@ -122,7 +122,7 @@ unsafe extern "C" fn pair(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
     // SAFETY: no words in, three out.
     unsafe {
         *results = 1;
-        *results.add(1) = br_alloc(ctx, 80) as usize as u64;
+        *results.add(1) = br_alloc(ctx, 80, std::ptr::null()) as usize as u64;
         *results.add(2) = 10;
     }
     0
@@ -145,7 +145,7 @@ unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
 unsafe extern "C" fn init(ctx: *mut Ctx) -> i32 {
     // SAFETY: one global.
     unsafe {
-        let block = br_alloc(ctx, 8);
+        let block = br_alloc(ctx, 8, std::ptr::null());
         if block.is_null() {
             return 1;
         }

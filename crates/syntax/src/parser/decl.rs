@@ -210,6 +210,11 @@ impl Parser<'_> {
         bind.ret = self.return_type()?;
         self.expect(Tok::Equals, "a parameter, `:` or `=`")?;
         match self.exp() {
+            Ok(_) if matches!(self.kind(), Tok::Equals | Tok::Arrow) => {
+                let wanted = "an operator, an argument or the next declaration";
+                let _: Res<()> = self.expected(wanted);
+                self.lost = true;
+            }
             Ok(body) => bind.body = body,
             // The name stays known to what follows.
             Err(Failed) => self.lost = true,

@@ -204,7 +204,23 @@ impl<'a> Parser<'a> {
             return Ok(self.bump());
         }
         let error = self.unexpected(what);
-        self.fail(error.map(|e| e.also(open, "the bracket that is open")))
+        let bracket = match kind {
+            Tok::RParen => ")",
+            Tok::RBracket => "]",
+            _ => "}",
+        };
+        let ends = matches!(
+            self.kind(),
+            Tok::Eof | Tok::Def | Tok::Entry | Tok::Type | Tok::Module
+        );
+        self.fail(error.map(|error| {
+            let error = error.also(open, "the bracket that is open");
+            if ends {
+                error.hint(format!("a `{bracket}` is missing before this"))
+            } else {
+                error
+            }
+        }))
     }
 
     // ------------------------------------------------------------------ errors
@@ -234,10 +250,18 @@ impl<'a> Parser<'a> {
                     format!("expected {what}, but found `{shown}`"),
                 )
                 .at(span, format!("expected {what}"));
-                Some(if token.kind == Tok::Bang {
-                    error.hint("`!` is a prefix; as an argument it needs parentheses: `f (!x)`")
-                } else {
-                    error
+                // Where names are bound, `=` and `->` are no comparison and no function.
+                let binds = ["name", "parameter", "pattern"];
+                let binds = binds.iter().any(|word| what.contains(word));
+                Some(match token.kind {
+                    Tok::Bang => {
+                        error.hint("`!` is a prefix; as an argument it needs parentheses: `f (!x)`")
+                    }
+                    Tok::Equals if !binds => error.hint("to compare two values, write `==`"),
+                    Tok::Arrow if !binds => {
+                        error.hint("an anonymous function begins with a backslash: `\\x -> x + 1`")
+                    }
+                    _ => error,
                 })
             }
         }
