@@ -8,6 +8,7 @@
 mod program;
 mod report;
 
+use crate::deep::on_large_stack;
 use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
@@ -140,7 +141,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let reports: Vec<Report> = by_workers(workers, &files, |worker, file| {
         progress.begin(&file.to_string_lossy());
         let executable = work.path().join(format!("program-{worker}"));
-        let report = program::test(file, executable, &options);
+        let report = on_large_stack(|| program::test(file, executable, &options));
         progress.end(!report.failures.is_empty(), &report.lines());
         report
     });

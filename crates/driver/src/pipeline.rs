@@ -140,6 +140,8 @@ pub(crate) enum Run {
     Lanes,
     /// Long loops whose iterations overlap.
     Pipeline,
+    /// Very large functions become several.
+    Split,
 }
 
 /// What passes below the level of segops are told, and what they tell.
@@ -208,6 +210,11 @@ pub fn passes() -> Vec<PassInfo> {
         "parts of the next iteration run beside this one in long loops",
         Run::Pipeline,
     );
+    add(
+        "split",
+        "functions too large for a back end become several",
+        Run::Split,
+    );
     list
 }
 
@@ -221,7 +228,7 @@ impl Run {
                 Ir::Soacs(_)
             ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
-                | (Self::Lanes | Self::Pipeline, Ir::Imp(_))
+                | (Self::Lanes | Self::Pipeline | Self::Split, Ir::Imp(_))
         )
     }
 
@@ -249,6 +256,7 @@ impl Run {
             (Self::Pipeline, Ir::Imp(program)) => {
                 Ir::Imp(imp::pipeline::pipeline(program, target.lanes.bytes))
             }
+            (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(program)),
             (_, ir) => ir,
         })
     }

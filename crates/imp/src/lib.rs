@@ -25,6 +25,7 @@ pub mod generate;
 pub mod lanes;
 pub mod pipeline;
 mod places;
+pub mod split;
 mod syntax;
 pub mod text;
 mod verify;

@@ -112,12 +112,16 @@ impl<'p, 'c> Emit<'p, 'c> {
         let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
-        if function.inline {
+        let wanted = [
+            (function.inline, "alwaysinline"),
+            (function.apart, "noinline"),
+        ];
+        for (_, attribute) in wanted.iter().filter(|(wanted, _)| *wanted) {
             set(
                 self.context,
                 value,
                 AttributeLoc::Function,
-                "alwaysinline",
+                attribute,
                 0,
             );
         }

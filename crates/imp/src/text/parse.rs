@@ -172,6 +172,7 @@ impl FunctionParser<'_, '_> {
     fn function(mut self) -> Result<Function> {
         self.p.take_hints();
         let inline = self.p.take_keyword("inline");
+        let apart = self.p.take_keyword("apart");
         let recursive = self.p.take_keyword("recursive");
         self.p.keyword("fun")?;
         let name = self.p.fun_name()?.0;
@@ -208,6 +209,7 @@ impl FunctionParser<'_, '_> {
             vars: (0..count).map(info).collect(),
             body,
             inline,
+            apart,
             recursive,
         })
     }
