@@ -39,9 +39,9 @@ use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Frames of more weight are split.
-const LARGEST: u64 = 16_000;
+const LARGEST: u64 = 12_000;
 /// The weight of a piece, about; at most that of a conditional of two such.
-const PIECE: u64 = 4000;
+const PIECE: u64 = 2000;
 /// Lighter runs are not worth a call.
 const LEAST: u64 = PIECE / 8;
 /// Pieces have no more parameters and results than this.
@@ -50,7 +50,7 @@ const MOST_VALUES: usize = 256;
 /// The weight of a conditional: blocks of a back end weigh more than operations.
 const BRANCH: u64 = 6;
 /// The weight of a loop, for which passes of their own look.
-const LOOP: u64 = 24;
+const LOOP: u64 = 64;
 /// The weight of a loop of tasks, whose body is a function of its own.
 const TASKS: u64 = 50;
 

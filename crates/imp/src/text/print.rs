@@ -199,7 +199,7 @@ impl<'a> Printer<'a> {
     }
 
     fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
+        for _ in 0..self.depth.min(ir::text::MAX_INDENT) {
             self.out.push_str("  ");
         }
         self.out.push_str(text);
