@@ -25,17 +25,16 @@
 //! since thousands of them may be active.
 
 mod flow;
-mod rename;
 
 use crate::places::Places;
+use crate::rename::each_var_mut;
 use crate::syntax::{
     Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType,
 };
 use crate::walk::names;
 use flow::Flow;
 use prim::Scalar;
-use rename::Renaming;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Frames of more weight are split.
@@ -343,9 +342,9 @@ impl Split<'_> {
         let results: Vec<Var> = outputs.iter().map(|var| renaming.var(*var)).collect();
         let outside: FxHashSet<Var> = inputs.iter().chain(&outputs).copied().collect();
         let mut body: Vec<Stmt> = run.into_iter().map(|item| item.stmt).collect();
-        renaming.stmts(&mut body);
+        each_var_mut(&mut body, &mut |var| *var = renaming.var(*var));
         let mut owned: Vec<Var> = Vec::new();
-        for (new, &old) in renaming.old().iter().enumerate() {
+        for (new, &old) in renaming.old.iter().enumerate() {
             let new = Var(new as u32);
             if self.frame.owned.contains(&old) && !inputs.contains(&old) {
                 owned.push(new);
@@ -384,4 +383,35 @@ impl Split<'_> {
 struct Interface {
     inputs: Vec<Var>,
     outputs: Vec<Var>,
+}
+
+/// New variables for those of a function that come up, in order.
+struct Renaming<'f> {
+    from: &'f [VarInfo],
+    new: FxHashMap<Var, Var>,
+    /// The old variables, by the numbers of the new ones.
+    old: Vec<Var>,
+}
+
+impl<'f> Renaming<'f> {
+    fn new(from: &'f [VarInfo]) -> Self {
+        Self {
+            from,
+            new: FxHashMap::default(),
+            old: Vec::new(),
+        }
+    }
+
+    fn into_vars(self) -> Vec<VarInfo> {
+        let info = |var: &Var| self.from[var.index()].clone();
+        self.old.iter().map(info).collect()
+    }
+
+    /// The new variable for an old one.
+    fn var(&mut self, var: Var) -> Var {
+        *self.new.entry(var).or_insert_with(|| {
+            self.old.push(var);
+            Var(self.old.len() as u32 - 1)
+        })
+    }
 }

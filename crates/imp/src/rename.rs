@@ -1,49 +1,20 @@
-//! Variables of a function become those of another.
+//! Changes of the variables in statements.
 
-use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo,
-};
+use crate::syntax::{Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var};
 use crate::walk::each_part_mut;
-use rustc_hash::FxHashMap;
 
-/// New variables for those that come up, in order.
-pub(super) struct Renaming<'f> {
-    from: &'f [VarInfo],
-    new: FxHashMap<Var, Var>,
-    old: Vec<Var>,
+/// Calls `f` on every mention of a variable in statements, nested ones and lists
+/// of tasks included.
+pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
+    Change { f }.stmts(stmts);
 }
 
-impl<'f> Renaming<'f> {
-    /// From a function with these variables.
-    pub(super) fn new(from: &'f [VarInfo]) -> Self {
-        Self {
-            from,
-            new: FxHashMap::default(),
-            old: Vec::new(),
-        }
-    }
+struct Change<'f> {
+    f: &'f mut dyn FnMut(&mut Var),
+}
 
-    /// The old variables, by the numbers of the new ones.
-    pub(super) fn old(&self) -> &[Var] {
-        &self.old
-    }
-
-    /// The new function's variables.
-    pub(super) fn into_vars(self) -> Vec<VarInfo> {
-        let info = |var: &Var| self.from[var.index()].clone();
-        self.old.iter().map(info).collect()
-    }
-
-    /// The new variable for an old one.
-    pub(super) fn var(&mut self, var: Var) -> Var {
-        *self.new.entry(var).or_insert_with(|| {
-            self.old.push(var);
-            Var(self.old.len() as u32 - 1)
-        })
-    }
-
-    /// Renames all variables in statements.
-    pub(super) fn stmts(&mut self, stmts: &mut [Stmt]) {
+impl Change<'_> {
+    fn stmts(&mut self, stmts: &mut [Stmt]) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 self.stmt(stmt);
@@ -52,7 +23,7 @@ impl<'f> Renaming<'f> {
     }
 
     fn set(&mut self, var: &mut Var) {
-        *var = self.var(*var);
+        (self.f)(var);
     }
 
     fn all(&mut self, vars: &mut [Var]) {
