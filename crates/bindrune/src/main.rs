@@ -6,6 +6,7 @@ mod build;
 mod check_command;
 mod common;
 mod data;
+mod deep;
 mod dev;
 mod interpret;
 mod link;
@@ -66,6 +67,14 @@ fn main() -> ExitCode {
         }
     };
     match cli.command {
+        // What it compiles runs on the system's stack.
+        Command::Run(args) => run::run(args),
+        command => deep::on_large_stack(|| compile(command)),
+    }
+}
+
+fn compile(command: Command) -> ExitCode {
+    match command {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
         Command::Check(args) => check_command::run(args),

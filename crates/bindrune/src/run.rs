@@ -1,6 +1,7 @@
 //! `bindrune run`: compile and run in this process, or interpret.
 
 use crate::common::{self, Compiler};
+use crate::deep::on_large_stack;
 use crate::interpret;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,11 +30,14 @@ pub struct Args {
 /// Runs the program.
 pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
-        return interpret::run(&args.file, args.options);
+        return on_large_stack(|| interpret::run(&args.file, args.options));
     }
-    let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
-    let image = ir.and_then(|ir| session.image(ir, &mut ()));
-    let image = match common::report(&session, image) {
+    let image = on_large_stack(|| {
+        let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
+        let image = ir.and_then(|ir| session.image(ir, &mut ()));
+        common::report(&session, image)
+    });
+    let image = match image {
         Ok(image) => image,
         Err(code) => return code,
     };

@@ -10,6 +10,7 @@ mod report;
 
 use crate::backend::{self, Backend};
 use crate::common;
+use crate::deep::on_large_stack;
 use crate::progress::Progress;
 use harness::programs::{by_workers, find};
 use program::Report;
@@ -140,7 +141,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let reports: Vec<Report> = by_workers(workers, &files, |worker, file| {
         progress.begin(&file.to_string_lossy());
         let executable = work.path().join(format!("program-{worker}"));
-        let report = program::test(file, executable, &options);
+        let report = on_large_stack(|| program::test(file, executable, &options));
         progress.end(!report.failures.is_empty(), &report.lines());
         report
     });

@@ -136,10 +136,14 @@ pub(crate) enum Run {
     Mem,
     /// From memory to the imperative IR.
     Imp,
+    /// Functions that call themselves last become loops.
+    Tail,
     /// Loops of the imperative IR to vector code.
     Lanes,
     /// Long loops whose iterations overlap.
     Pipeline,
+    /// Very large functions become several.
+    Split,
 }
 
 /// What passes below the level of segops are told, and what they tell.
@@ -199,6 +203,11 @@ pub fn passes() -> Vec<PassInfo> {
         Run::Imp,
     );
     add(
+        "tail-calls",
+        "functions that call themselves last become loops",
+        Run::Tail,
+    );
+    add(
         "lanes",
         "loops run several iterations at once, in vector lanes",
         Run::Lanes,
@@ -207,6 +216,11 @@ pub fn passes() -> Vec<PassInfo> {
         "pipeline",
         "parts of the next iteration run beside this one in long loops",
         Run::Pipeline,
+    );
+    add(
+        "split",
+        "functions too large for a back end become several",
+        Run::Split,
     );
     list
 }
@@ -221,7 +235,10 @@ impl Run {
                 Ir::Soacs(_)
             ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
                 | (Self::Imp, Ir::Mems(_))
-                | (Self::Lanes | Self::Pipeline, Ir::Imp(_))
+                | (
+                    Self::Tail | Self::Lanes | Self::Pipeline | Self::Split,
+                    Ir::Imp(_)
+                )
         )
     }
 
@@ -249,6 +266,8 @@ impl Run {
             (Self::Pipeline, Ir::Imp(program)) => {
                 Ir::Imp(imp::pipeline::pipeline(program, target.lanes.bytes))
             }
+            (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program)),
+            (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(program)),
             (_, ir) => ir,
         })
     }

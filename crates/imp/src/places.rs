@@ -120,6 +120,11 @@ impl Places {
         named.first >= from && named.last < to
     }
 
+    /// Whether a variable is a parameter.
+    pub(crate) fn is_param(&self, var: Var) -> bool {
+        self.vars[var.index()].first == 0
+    }
+
     /// Whether a variable is named after the statement with this number.
     pub(crate) fn named_from(&self, var: Var, from: u32) -> bool {
         self.vars[var.index()].last >= from

@@ -366,6 +366,9 @@ pub struct Function {
     pub body: Vec<Stmt>,
     /// Whether the back end should inline it wherever it is called.
     pub inline: bool,
+    /// Whether the back end must not inline it: it is a piece of a function that
+    /// is too large.
+    pub apart: bool,
     /// Whether it can call itself, directly or not: then it checks the stack on entry.
     pub recursive: bool,
 }

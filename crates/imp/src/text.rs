@@ -31,7 +31,7 @@
 //!   left out; `at` stands before the offset, which is left out if it is 0.
 //! - `//` begins a comment.
 //!
-//! Nesting is limited to [`MAX_DEPTH`]: deeper text is an error.
+//! Nesting is limited by [`max_depth`](ir::text::max_depth): deeper text is an error.
 
 mod expr;
 mod parse;

@@ -30,6 +30,7 @@ fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Function {
             .collect(),
         body,
         inline: false,
+        apart: false,
         recursive: false,
     }
 }

@@ -56,6 +56,7 @@ fn program(body: Vec<Stmt>) -> Program {
             .to_vec(),
         body,
         inline: false,
+        apart: false,
         recursive: false,
     };
     Program {

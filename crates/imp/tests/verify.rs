@@ -36,6 +36,7 @@ fn function(name: &str, vars: &[(&str, VarType)]) -> Function {
             .collect(),
         body: vec![],
         inline: false,
+        apart: false,
         recursive: false,
     }
 }

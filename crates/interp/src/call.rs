@@ -19,6 +19,15 @@ const MAX_DEPTH: usize = 100_000;
 impl Machine<'_> {
     /// Calls a function with as many arguments as it takes.
     pub fn call(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+        self.framed(func, |machine| {
+            machine.bind_args(func, captured, inst, args)?;
+            let value = machine.eval(&func.body)?;
+            machine.returned(func, value)
+        })
+    }
+
+    /// Runs `f` in a frame of a function's own.
+    pub(crate) fn framed<R>(&mut self, func: &Func, f: impl FnOnce(&mut Self) -> Res<R>) -> Res<R> {
         self.tick()?;
         if self.depth >= MAX_DEPTH {
             return Err(Failure::new(
@@ -34,9 +43,9 @@ impl Machine<'_> {
             let base = self.base;
             self.active.push(Active { scope, base, site });
         }
-        let n_slots = func.n_slots;
-        self.stack.resize_with(self.base + n_slots, Val::default);
-        let result = self.in_frame(func, captured, inst, args);
+        self.stack
+            .resize_with(self.base + func.n_slots, Val::default);
+        let result = f(self);
         self.stack.truncate(self.base);
         self.base = base;
         self.site = site;
@@ -47,7 +56,14 @@ impl Machine<'_> {
         result
     }
 
-    fn in_frame(&mut self, func: &Func, captured: &[Val], inst: &[Val], args: Args) -> Res<Val> {
+    /// Puts what a function takes into its frame.
+    pub(crate) fn bind_args(
+        &mut self,
+        func: &Func,
+        captured: &[Val],
+        inst: &[Val],
+        args: Args,
+    ) -> Res<()> {
         for (slot, value) in func.captures.iter().zip(captured) {
             self.set(*slot, value.clone());
         }
@@ -74,7 +90,11 @@ impl Machine<'_> {
                 self.set(slot, size.clone());
             }
         }
-        let value = self.eval(&func.body)?;
+        Ok(())
+    }
+
+    /// A function's result, which has the shape that its type says.
+    pub(crate) fn returned(&mut self, func: &Func, value: Val) -> Res<Val> {
         if let Some(ty) = &func.ret {
             self.forget(&func.ext);
             self.conform(ty, &value, Mode::Check, func.span)?;
@@ -85,7 +105,10 @@ impl Machine<'_> {
     /// Calls a definition with as many arguments as it takes.
     pub fn call_global(&mut self, id: u32, inst: &[Val], args: Args) -> Res<Val> {
         let func = self.interp.func(id)?;
-        self.call(&func, &[], inst, args)
+        self.framed(&func, |machine| {
+            machine.bind_args(&func, &[], inst, args)?;
+            machine.rounds(id, &func)
+        })
     }
 
     /// A definition applied to arguments from outside, as many as there are.

@@ -23,6 +23,7 @@ mod build;
 mod call;
 mod failure;
 mod interface;
+mod last;
 mod last_use;
 mod machine;
 mod places;

@@ -194,14 +194,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn truth(&mut self, node: &Node) -> Res<bool> {
+    pub(crate) fn truth(&mut self, node: &Node) -> Res<bool> {
         match self.eval(node)? {
             Val::Scalar(Scalar::Bool(x)) => Ok(x),
             _ => Err(Failure::bug("a truth value was expected")),
         }
     }
 
-    fn args(&mut self, nodes: &[Node]) -> Res<Args> {
+    pub(crate) fn args(&mut self, nodes: &[Node]) -> Res<Args> {
         let mut args = Args::with_capacity(nodes.len());
         for node in nodes {
             args.push(self.eval(node)?);
@@ -209,7 +209,7 @@ impl<'a> Machine<'a> {
         Ok(args)
     }
 
-    fn inst(&mut self, inst: &Inst) -> Res<Args> {
+    pub(crate) fn inst(&mut self, inst: &Inst) -> Res<Args> {
         let mut out = Args::new();
         for ty in &inst.types {
             out.push(Val::Type(self.rty(ty)?));
@@ -283,31 +283,12 @@ impl<'a> Machine<'a> {
             Node::And(pair) => Ok(Val::bool(self.truth(&pair.0)? && self.truth(&pair.1)?)),
             Node::Or(pair) => Ok(Val::bool(self.truth(&pair.0)? || self.truth(&pair.1)?)),
             Node::Let(binds, body) => {
-                for bind in binds {
-                    match bind {
-                        Bind::Pat(sizes, param, node) => {
-                            let value = self.eval(node)?;
-                            self.forget(sizes);
-                            self.bind(param, value)?;
-                        }
-                        Bind::Fun(slot, node) => {
-                            let value = self.eval(node)?;
-                            self.set(*slot, value);
-                        }
-                    }
-                }
+                self.binds(binds)?;
                 self.eval(body)
             }
             Node::Loop(inner) => self.run_loop(inner),
             Node::Match(scrutinee, cases, span) => {
-                let value = self.eval(scrutinee)?;
-                let found = cases
-                    .iter()
-                    .find(|(param, _)| Self::matches(&param.pat, &value));
-                let Some((param, body)) = found else {
-                    return Err(Failure::at(*span, "no case matches"));
-                };
-                self.bind(param, value)?;
+                let body = self.case(scrutinee, cases, *span)?;
                 self.eval(body)
             }
             Node::Parts(nodes) => {
@@ -458,6 +439,42 @@ impl<'a> Machine<'a> {
             Node::Hole(span) => Err(Failure::at(*span, "Reached hole of type.")),
             Node::Refused(what, span) => Err(Failure::bug(what).called(*span)),
         }
+    }
+
+    /// Evaluates and binds what a `let` binds.
+    pub(crate) fn binds(&mut self, binds: &[Bind]) -> Res<()> {
+        for bind in binds {
+            match bind {
+                Bind::Pat(sizes, param, node) => {
+                    let value = self.eval(node)?;
+                    self.forget(sizes);
+                    self.bind(param, value)?;
+                }
+                Bind::Fun(slot, node) => {
+                    let value = self.eval(node)?;
+                    self.set(*slot, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The body of the first case that fits, with its variables bound.
+    pub(crate) fn case<'n>(
+        &mut self,
+        scrutinee: &Node,
+        cases: &'n [(Param, Node)],
+        span: Span,
+    ) -> Res<&'n Node> {
+        let value = self.eval(scrutinee)?;
+        let found = cases
+            .iter()
+            .find(|(param, _)| Self::matches(&param.pat, &value));
+        let Some((param, body)) = found else {
+            return Err(Failure::at(span, "no case matches"));
+        };
+        self.bind(param, value)?;
+        Ok(body)
     }
 
     /// A captured value; a size may have none yet.

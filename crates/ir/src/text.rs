@@ -32,7 +32,7 @@
 //!   `@ block_7 -> {offset; (stride: extent), ...}`.
 //! - `//` begins a comment.
 //!
-//! Nesting is limited to [`MAX_DEPTH`]: deeper text is an error.
+//! Nesting is limited by [`max_depth`]: deeper text is an error.
 
 mod basic;
 mod cursor;
@@ -50,8 +50,24 @@ use crate::syntax::{Level, Program};
 use crate::types::Type;
 use std::fmt;
 
-/// How deep bodies and types may nest in text.
+/// How deep bodies and types may nest in text that any thread can read.
 pub const MAX_DEPTH: usize = 1000;
+
+/// How deep they may nest in text that a thread with enough stack reads.
+const MAX_DEPTH_WITH_STACK: usize = 250_000;
+
+/// Stack for each level with which no walk has to grow it, in bytes.
+const STACK_PER_LEVEL: usize = 16 * 1024;
+
+/// Statements deeper than this are not indented further: text would grow with the
+/// square of the depth.
+pub const MAX_INDENT: usize = 64;
+
+/// How deep bodies and types may nest in text that this thread reads.
+pub fn max_depth() -> usize {
+    let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
+    room.clamp(MAX_DEPTH, MAX_DEPTH_WITH_STACK)
+}
 
 /// How operations and annotations are written.
 pub trait TextForm: Sized {
@@ -104,7 +120,7 @@ pub fn print_with_notes<L: Level>(program: &Program<L>, notes: &[Note]) -> Strin
 /// # Errors
 ///
 /// The first thing that is not as it should be: the level, syntax, a name with
-/// two hints, nesting deeper than [`MAX_DEPTH`].
+/// two hints, nesting deeper than [`max_depth`].
 pub fn parse<L: Level>(text: &str) -> Result<Program<L>, ParseError> {
     Parser::new(text)?.program()
 }

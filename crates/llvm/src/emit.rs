@@ -149,14 +149,12 @@ impl<'p, 'c> Emit<'p, 'c> {
         let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
-        if function.inline {
-            set(
-                self.context,
-                value,
-                AttributeLoc::Function,
-                "alwaysinline",
-                0,
-            );
+        let wanted = [
+            (function.inline, "alwaysinline"),
+            (function.apart, "noinline"),
+        ];
+        for (_, attribute) in wanted.iter().filter(|(wanted, _)| *wanted) {
+            set(self.context, value, AttributeLoc::Function, attribute, 0);
         }
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
         for (i, param) in function.params.iter().enumerate() {

@@ -7,7 +7,7 @@
 //! is one [`ExpKind::Let`], all arguments of a call are in one
 //! [`ExpKind::Apply`]. Everything else nests, at most
 //! [`crate::MAX_NESTING`] levels of brackets, branches or bodies deep, with at
-//! most [`crate::MAX_SUFFIXES`] suffixes at each level. A walk that recurses must
+//! most [`crate::MAX_SUFFIXES`] suffixes on a path. A walk that recurses must
 //! still grow its stack (crate `stacker`), as dropping an [`Exp`] does.
 
 use prim::ScalarType;

@@ -21,12 +21,21 @@ pub use parser::{Parse, parse, parse_expr};
 pub use token::Comment;
 
 /// How deep brackets, branches and bodies may nest; more is the error
-/// `nesting-too-deep`.
-pub const MAX_NESTING: u32 = 2000;
+/// `nesting-too-deep`. On a thread whose stack is smaller than
+/// [`STACK_PER_LEVEL`] times as much, less is too deep, but [`SAFE_NESTING`] is
+/// not.
+pub const MAX_NESTING: u32 = 250_000;
 
-/// How many suffixes (`.x`, `[i]`, `: t`, `with ...`) may follow each other on
-/// one expression; more is the error `nesting-too-deep`.
-pub const MAX_SUFFIXES: u32 = 64;
+/// The nesting that any thread's stack bears: walks grow it where they need more.
+pub const SAFE_NESTING: u32 = 2000;
+
+/// Stack for each level of nesting, in bytes, with which no walk of the compiler
+/// has to grow it.
+pub const STACK_PER_LEVEL: usize = 16 * 1024;
+
+/// How many suffixes (`.x`, `[i]`, `: t`, `with ...`) may stand on a path from the
+/// root of the tree to a leaf; more is the error `nesting-too-deep`.
+pub const MAX_SUFFIXES: u32 = 100_000;
 
 /// A recursive walk that finds less stack than this left, in bytes, gets more.
 pub(crate) const RED_ZONE: usize = 128 * 1024;

@@ -36,6 +36,7 @@ pub(crate) fn generate(
         vars: Vec::new(),
         body: Vec::new(),
         inline: false,
+        apart: false,
         recursive: false,
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
@@ -147,6 +148,7 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> O
         vars: Vec::new(),
         body: Vec::new(),
         inline: false,
+        apart: false,
         recursive: false,
     };
     for function in program

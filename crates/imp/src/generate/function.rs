@@ -93,6 +93,7 @@ pub(crate) fn generate(
         vars: g.vars,
         body,
         inline,
+        apart: false,
         recursive,
     })
 }

@@ -53,6 +53,8 @@ const LEAST_STATEMENTS: usize = 32;
 const MAX_STATEMENTS: usize = 1000;
 /// Loops in a body that have no more iterations than this are opened up.
 const MOST_OPENED: i64 = 4;
+/// So deep are loops opened up in one another.
+const MOST_NESTED: u32 = 8;
 
 /// Pipelines the loops of a program where that promises something, for vector
 /// registers of so many bytes.
@@ -159,7 +161,7 @@ impl Pipeline<'_> {
             return None;
         }
         let mut body = Vec::new();
-        flatten(&f.body, &mut body)?;
+        flatten(&f.body, MOST_NESTED, &mut body)?;
         if !(LEAST_STATEMENTS..=MAX_STATEMENTS).contains(&body.len()) {
             return None;
         }
@@ -276,8 +278,8 @@ fn shared(body: &[Stmt]) -> FxHashSet<Var> {
 }
 
 /// The statements of a body without control flow, loops of few iterations opened
-/// up; `None` for other bodies.
-fn flatten(stmts: &[Stmt], out: &mut Vec<Stmt>) -> Option<()> {
+/// up, at most `depth` in one another; `None` for other bodies.
+fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
     for stmt in stmts {
         match stmt {
             Stmt::Set(..)
@@ -292,13 +294,14 @@ fn flatten(stmts: &[Stmt], out: &mut Vec<Stmt>) -> Option<()> {
                 to: Expr::Const(to),
                 body,
             }) => {
+                let depth = depth.checked_sub(1)?;
                 let (first, end) = (from.as_i64()?, to.as_i64()?);
                 if end.checked_sub(first)? > MOST_OPENED {
                     return None;
                 }
                 for at in first..end {
                     out.push(Stmt::Set(*var, Expr::Const(Scalar::int(from.ty(), at))));
-                    flatten(body, out)?;
+                    flatten(body, depth, out)?;
                     if out.len() > MAX_STATEMENTS {
                         return None;
                     }

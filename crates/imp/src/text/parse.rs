@@ -4,7 +4,7 @@ use crate::{
     Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Var, VarInfo,
     VarType,
 };
-use ir::text::{MAX_DEPTH, ParseError, Parser};
+use ir::text::{MAX_DEPTH, ParseError, Parser, max_depth};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) type Result<T> = std::result::Result<T, ParseError>;
 /// # Errors
 ///
 /// The first thing that is not as it should be: the level, syntax, the name of
-/// no function, a variable with two types, nesting deeper than [`MAX_DEPTH`].
+/// no function, a variable with two types, nesting deeper than [`max_depth`].
 pub fn parse(text: &str) -> Result<Program> {
     let mut p = Parser::new(text)?;
     let mut functions: FxHashMap<Arc<str>, FunId> = FxHashMap::default();
@@ -72,6 +72,7 @@ pub fn parse(text: &str) -> Result<Program> {
             functions: &functions,
             types: FxHashMap::default(),
             depth: 0,
+            max_depth: max_depth(),
         };
         program.functions.push(parser.function()?);
     }
@@ -166,12 +167,14 @@ pub(super) struct FunctionParser<'f, 't> {
     pub(super) functions: &'f FxHashMap<Arc<str>, FunId>,
     types: FxHashMap<u32, VarType>,
     depth: usize,
+    max_depth: usize,
 }
 
 impl FunctionParser<'_, '_> {
     fn function(mut self) -> Result<Function> {
         self.p.take_hints();
         let inline = self.p.take_keyword("inline");
+        let apart = self.p.take_keyword("apart");
         let recursive = self.p.take_keyword("recursive");
         self.p.keyword("fun")?;
         let name = self.p.fun_name()?.0;
@@ -208,6 +211,7 @@ impl FunctionParser<'_, '_> {
             vars: (0..count).map(info).collect(),
             body,
             inline,
+            apart,
             recursive,
         })
     }
@@ -284,8 +288,10 @@ impl FunctionParser<'_, '_> {
 
     /// Runs `f` one level deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= MAX_DEPTH {
-            return self.p.error(format!("nested more than {MAX_DEPTH} deep"));
+        if self.depth >= self.max_depth {
+            return self
+                .p
+                .error(format!("nested more than {} deep", self.max_depth));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));

@@ -151,12 +151,13 @@ impl<'a> Printer<'a> {
     /// The first line of a function and its owned variables.
     fn head(&self) -> String {
         let f = self.function;
-        let marks = match (f.inline, f.recursive) {
-            (false, false) => "",
-            (true, false) => "inline ",
-            (false, true) => "recursive ",
-            (true, true) => "inline recursive ",
-        };
+        let mark = |set, text| if set { text } else { "" };
+        let marks = [
+            mark(f.inline, "inline "),
+            mark(f.apart, "apart "),
+            mark(f.recursive, "recursive "),
+        ];
+        let marks = marks.concat();
         let name = if is_identifier(&f.name) && &*f.name != "fun" {
             f.name.to_string()
         } else {
@@ -198,7 +199,7 @@ impl<'a> Printer<'a> {
     }
 
     fn line(&mut self, text: &str) {
-        for _ in 0..self.depth {
+        for _ in 0..self.depth.min(ir::text::MAX_INDENT) {
             self.out.push_str("  ");
         }
         self.out.push_str(text);

@@ -1,7 +1,7 @@
 //! The parser's basis: tokens, names, operands, sizes, types.
 
 use super::lex::{Token, error_at, tokens};
-use super::{MAX_DEPTH, ParseError};
+use super::{ParseError, max_depth};
 use crate::name::{FunName, Name};
 use crate::syntax::Atom;
 use crate::types::{Dim, Shape, Space, Type};
@@ -19,6 +19,7 @@ pub struct Parser<'a> {
     tokens: Vec<(Token<'a>, usize)>,
     at: usize,
     depth: usize,
+    max_depth: usize,
     /// Hints of the current function's names, by number.
     pub(super) hints: FxHashMap<u32, Arc<str>>,
 }
@@ -32,6 +33,7 @@ impl<'a> Parser<'a> {
             tokens,
             at: 0,
             depth: 0,
+            max_depth: max_depth(),
             hints: FxHashMap::default(),
         })
     }
@@ -214,8 +216,8 @@ impl<'a> Parser<'a> {
 
     /// Runs `f` one level deeper.
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= MAX_DEPTH {
-            return self.error(format!("nested more than {MAX_DEPTH} deep"));
+        if self.depth >= self.max_depth {
+            return self.error(format!("nested more than {} deep", self.max_depth));
         }
         self.depth += 1;
         let result = with_stack(|| f(self));

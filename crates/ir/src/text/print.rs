@@ -1,7 +1,7 @@
 //! The printer: everything but operations, which print themselves.
 
-use super::TextForm;
 use super::lex::{is_identifier, is_plain_hint, quote};
+use super::{MAX_INDENT, TextForm};
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::syntax::{
     Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
@@ -190,7 +190,7 @@ impl<'a> Printer<'a> {
     /// Begins a new line.
     pub fn line(&mut self) {
         self.out.push('\n');
-        for _ in 0..self.indent {
+        for _ in 0..self.indent.min(MAX_INDENT) {
             self.out.push_str("  ");
         }
     }

@@ -67,6 +67,7 @@ impl Fun {
             vars: self.vars,
             body,
             inline: false,
+            apart: false,
             recursive: false,
         }
     }

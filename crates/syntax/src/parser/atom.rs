@@ -10,9 +10,12 @@ use crate::token::Tok;
 impl Parser<'_> {
     /// An atom with its suffixes.
     pub(super) fn atom(&mut self) -> Res<Exp> {
+        self.spine(Self::atom_inner)
+    }
+
+    fn atom_inner(&mut self) -> Res<Exp> {
         let start = self.span();
         let mut exp = self.plain_atom()?;
-        let mut suffixes = 0;
         loop {
             let kind = match self.kind() {
                 Tok::Dot => {
@@ -52,7 +55,7 @@ impl Parser<'_> {
                 }
                 _ => return Ok(exp),
             };
-            self.suffix(&mut suffixes)?;
+            self.suffix()?;
             exp = Exp {
                 kind,
                 span: self.since(start),

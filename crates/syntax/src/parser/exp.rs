@@ -15,14 +15,13 @@ impl Parser<'_> {
     fn exp_inner(&mut self) -> Res<Exp> {
         let start = self.span();
         let mut exp = self.op_exp(0)?;
-        let mut suffixes = 0;
         loop {
             let coerce = match self.kind() {
                 Tok::Colon => false,
                 Tok::ColonGreater => true,
                 _ => return Ok(exp),
             };
-            self.suffix(&mut suffixes)?;
+            self.suffix()?;
             self.bump();
             let ty = Box::new(self.type_exp()?);
             let kind = if coerce {
@@ -40,11 +39,14 @@ impl Parser<'_> {
     /// Operands and the operators between them that bind at least as tightly as
     /// `min` (see [`prec`]).
     pub(super) fn op_exp(&mut self, min: u8) -> Res<Exp> {
+        self.spine(|p| p.op_exp_inner(min))
+    }
+
+    fn op_exp_inner(&mut self, min: u8) -> Res<Exp> {
         let start = self.span();
         let mut left = self.operand()?;
         // The precedence of `left` if it is a run of operators that can go on.
         let mut run = None;
-        let mut suffixes = 0;
         loop {
             let token = self.token();
             match token.kind {
@@ -52,7 +54,7 @@ impl Parser<'_> {
                     if min > prec::RANGE {
                         return Ok(left);
                     }
-                    self.suffix(&mut suffixes)?;
+                    self.suffix()?;
                     left = self.range(left, start)?;
                     run = None;
                     continue;
@@ -61,7 +63,7 @@ impl Parser<'_> {
                     if min > prec::WITH {
                         return Ok(left);
                     }
-                    self.suffix(&mut suffixes)?;
+                    self.suffix()?;
                     self.bump();
                     let path = self.update_path()?;
                     self.expect(Tok::Equals, "`=` and the new value")?;

@@ -19,7 +19,7 @@ use crate::lexer::{MAX_ERRORS, lex};
 use crate::span::{FileId, Span};
 use crate::symbol::{Interner, Symbol};
 use crate::token::{Comment, Lexed, Tok, Token};
-use crate::{MAX_NESTING, MAX_SUFFIXES, RED_ZONE, STACK_STEP};
+use crate::{MAX_NESTING, MAX_SUFFIXES, RED_ZONE, SAFE_NESTING, STACK_PER_LEVEL, STACK_STEP};
 
 /// What comes of a file.
 #[derive(Debug)]
@@ -64,12 +64,23 @@ struct Failed;
 
 type Res<T> = Result<T, Failed>;
 
+/// How deep a tree may be for the stack of this thread.
+fn max_nesting() -> u32 {
+    let room = stacker::remaining_stack().unwrap_or(0) / STACK_PER_LEVEL;
+    u32::try_from(room).map_or(MAX_NESTING, |room| room.clamp(SAFE_NESTING, MAX_NESTING))
+}
+
 struct Parser<'a> {
     source: &'a str,
     names: &'a Interner,
     lexed: Lexed,
     pos: usize,
     depth: u32,
+    /// How deep brackets, branches and bodies may nest.
+    max_depth: u32,
+    /// At most so many suffixes stand on a path through what was read of the
+    /// innermost level.
+    suffixes: u32,
     /// Braces that are open at `pos`.
     braces: u32,
     /// The next entry of `lexed.docs` that was not looked at.
@@ -90,6 +101,8 @@ impl<'a> Parser<'a> {
             lexed,
             pos: 0,
             depth: 0,
+            max_depth: max_nesting(),
+            suffixes: 0,
             braces: 0,
             next_doc: 0,
             lost: false,
@@ -291,8 +304,9 @@ impl<'a> Parser<'a> {
             Diagnostic::error("nesting-too-deep", "this is nested too deeply")
                 .at(span, "")
                 .note(format!(
-                    "brackets, branches and bodies may nest {MAX_NESTING} levels deep, \
-                     and {MAX_SUFFIXES} suffixes may follow an expression"
+                    "brackets, branches and bodies may nest {} levels deep, \
+                     and {MAX_SUFFIXES} suffixes may follow an expression",
+                    self.max_depth
                 ))
                 .hint("bind a part of it to a name"),
         ));
@@ -302,19 +316,28 @@ impl<'a> Parser<'a> {
 
     /// Runs a recursive step.
     fn nested<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        if self.depth >= MAX_NESTING {
+        if self.depth >= self.max_depth {
             return self.too_deep(self.span());
         }
         self.depth += 1;
-        let result = stacker::maybe_grow(RED_ZONE, STACK_STEP, || step(self));
+        let result = stacker::maybe_grow(RED_ZONE, STACK_STEP, || self.spine(step));
         self.depth -= 1;
         result
     }
 
-    /// Counts a suffix after what starts at `start`.
-    fn suffix(&mut self, count: &mut u32) -> Res<()> {
-        *count += 1;
-        if *count > MAX_SUFFIXES {
+    /// Reads something that suffixes may follow: those inside it and inside of what
+    /// stands beside it are not on one path.
+    fn spine<T>(&mut self, step: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+        let beside = std::mem::take(&mut self.suffixes);
+        let result = step(self);
+        self.suffixes = self.suffixes.max(beside);
+        result
+    }
+
+    /// Counts a suffix of what was read in this [`Parser::spine`].
+    fn suffix(&mut self) -> Res<()> {
+        self.suffixes += 1;
+        if self.suffixes > MAX_SUFFIXES {
             return self.too_deep(self.span());
         }
         Ok(())

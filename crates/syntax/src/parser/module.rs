@@ -19,7 +19,6 @@ impl Parser<'_> {
 
     fn mod_exp_inner(&mut self) -> Res<ModExp> {
         let start = self.span();
-        let mut suffixes = 0;
         let mut exp = match self.kind() {
             Tok::Backslash => {
                 self.bump();
@@ -43,7 +42,7 @@ impl Parser<'_> {
             _ => self.mod_atom()?,
         };
         while starts_mod_atom(self.kind()) {
-            self.suffix(&mut suffixes)?;
+            self.suffix()?;
             let arg = self.mod_atom()?;
             exp = ModExp {
                 kind: ModExpKind::Apply(Box::new(exp), Box::new(arg)),
@@ -51,7 +50,7 @@ impl Parser<'_> {
             };
         }
         while self.eat(Tok::Colon) {
-            self.suffix(&mut suffixes)?;
+            self.suffix()?;
             let ty = self.mod_type_exp()?;
             exp = ModExp {
                 kind: ModExpKind::Ascript(Box::new(exp), Box::new(ty)),
@@ -130,9 +129,8 @@ impl Parser<'_> {
             });
         }
         let mut exp = self.mod_type_atom()?;
-        let mut suffixes = 0;
         while self.eat(Tok::With) {
-            self.suffix(&mut suffixes)?;
+            self.suffix()?;
             let ref_start = self.span();
             let name = self.qual_name("a type of the module type")?;
             let params = self.type_params()?;

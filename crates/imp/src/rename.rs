@@ -1,0 +1,172 @@
+//! Changes of the variables in statements.
+
+use crate::syntax::{Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var};
+use crate::walk::each_part_mut;
+
+/// Calls `f` on every mention of a variable in statements, nested ones and lists
+/// of tasks included.
+pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
+    Change { f }.stmts(stmts);
+}
+
+struct Change<'f> {
+    f: &'f mut dyn FnMut(&mut Var),
+}
+
+impl Change<'_> {
+    fn stmts(&mut self, stmts: &mut [Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                self.stmt(stmt);
+            }
+        });
+    }
+
+    fn set(&mut self, var: &mut Var) {
+        (self.f)(var);
+    }
+
+    fn all(&mut self, vars: &mut [Var]) {
+        vars.iter_mut().for_each(|var| self.set(var));
+    }
+
+    fn stmt(&mut self, stmt: &mut Stmt) {
+        match stmt {
+            Stmt::Set(v, e) | Stmt::Alloc(v, e, _) => {
+                self.set(v);
+                self.expr(e);
+            }
+            Stmt::Load(v, from) => {
+                self.set(v);
+                self.access(from);
+            }
+            Stmt::Store(to, e) => {
+                self.access(to);
+                self.expr(e);
+            }
+            Stmt::LoadLanes { var, from, mask } => {
+                self.set(var);
+                self.lane_access(from);
+                mask.iter_mut().for_each(|mask| self.expr(mask));
+            }
+            Stmt::StoreLanes { to, value, mask } => {
+                self.lane_access(to);
+                self.expr(value);
+                mask.iter_mut().for_each(|mask| self.expr(mask));
+            }
+            Stmt::Frame {
+                buffer,
+                elem: _,
+                count: _,
+            } => self.set(buffer),
+            Stmt::ConstData(v, _)
+            | Stmt::ReadGlobal(v, _)
+            | Stmt::WriteGlobal(_, v)
+            | Stmt::Release(v) => self.set(v),
+            Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
+                self.set(v);
+                self.set(w);
+            }
+            Stmt::Copy {
+                to,
+                from,
+                elem: _,
+                extents,
+            } => {
+                for Region {
+                    buffer,
+                    offset,
+                    strides,
+                } in [to, from]
+                {
+                    self.set(buffer);
+                    self.expr(offset);
+                    self.exprs(strides);
+                }
+                self.exprs(extents);
+            }
+            Stmt::If(cond, yes, no) => {
+                self.expr(cond);
+                self.stmts(yes);
+                self.stmts(no);
+            }
+            Stmt::While(cond, body) => {
+                self.set(cond);
+                self.stmts(body);
+            }
+            Stmt::For(For {
+                how,
+                var,
+                from,
+                to,
+                body,
+            }) => {
+                self.expr(from);
+                self.expr(to);
+                self.set(var);
+                match how {
+                    How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
+                    How::Tasks(launch) => {
+                        self.expr(&mut launch.cost);
+                        self.all(&mut launch.owned);
+                        self.all(&mut launch.locals);
+                        self.all(&mut launch.distinct);
+                    }
+                }
+                self.stmts(body);
+            }
+            Stmt::Call {
+                fun: _,
+                args,
+                results,
+            } => {
+                for arg in args {
+                    match arg {
+                        Arg::Scalar(e) => self.expr(e),
+                        Arg::Buffer(v) => self.set(v),
+                    }
+                }
+                self.all(results);
+            }
+            Stmt::Check {
+                cond,
+                check: _,
+                values,
+            } => {
+                self.expr(cond);
+                self.exprs(values);
+            }
+        }
+    }
+
+    fn access(&mut self, access: &mut Access) {
+        self.set(&mut access.buffer);
+        self.expr(&mut access.offset);
+        for (index, stride) in &mut access.dims {
+            self.expr(index);
+            self.expr(stride);
+        }
+    }
+
+    fn lane_access(&mut self, access: &mut LaneAccess) {
+        self.set(&mut access.buffer);
+        match &mut access.at {
+            LanePositions::Unit(at) | LanePositions::Each(at) => self.expr(at),
+            LanePositions::Strided(at, stride) => {
+                self.expr(at);
+                self.expr(stride);
+            }
+        }
+    }
+
+    fn exprs(&mut self, exprs: &mut [Expr]) {
+        exprs.iter_mut().for_each(|e| self.expr(e));
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match e {
+            Expr::Var(v) => self.set(v),
+            _ => each_part_mut(e, &mut |part| self.expr(part)),
+        });
+    }
+}

@@ -1,0 +1,128 @@
+//! Which variables of others a run of statements needs and gives.
+//!
+//! One walk, in time linear in the statements (the variables set in both arms of
+//! a conditional are found by going through both lists).
+
+use crate::syntax::{For, Stmt, Var};
+use crate::walk::{Use, names};
+use rustc_hash::FxHashSet;
+
+/// The state of the walk: what was set on every way to this point.
+pub(super) struct Flow<'p> {
+    /// Whether a variable is named nowhere else.
+    local: &'p dyn Fn(Var) -> bool,
+    certain: FxHashSet<Var>,
+    /// What was added to `certain`, in order.
+    log: Vec<Var>,
+    needed: Vec<Var>,
+    needed_set: FxHashSet<Var>,
+    given: Vec<Var>,
+    given_set: FxHashSet<Var>,
+    /// A block that others own is given back, or a global is written.
+    refused: bool,
+}
+
+impl<'p> Flow<'p> {
+    /// Nothing was looked at.
+    pub(super) fn new(local: &'p dyn Fn(Var) -> bool) -> Self {
+        Self {
+            local,
+            certain: FxHashSet::default(),
+            log: Vec::new(),
+            needed: Vec::new(),
+            needed_set: FxHashSet::default(),
+            given: Vec::new(),
+            given_set: FxHashSet::default(),
+            refused: false,
+        }
+    }
+
+    /// What is read before it was set for certain, in order; none if the
+    /// statements do what a function cannot do for others.
+    pub(super) fn needed(&self) -> Option<Vec<Var>> {
+        (!self.refused).then(|| self.needed.clone())
+    }
+
+    /// What is set, in order.
+    pub(super) fn given(&self) -> &[Var] {
+        &self.given
+    }
+
+    /// Whether it is set on every way through the statements.
+    pub(super) fn is_certain(&self, var: Var) -> bool {
+        self.certain.contains(&var)
+    }
+
+    /// Goes on with a statement.
+    pub(super) fn stmt(&mut self, stmt: &Stmt) {
+        let in_loop = matches!(stmt, Stmt::For(_));
+        names(stmt, &mut |var, used| {
+            if (self.local)(var) {
+                return;
+            }
+            match used {
+                Use::Reads => {
+                    if !self.certain.contains(&var) && self.needed_set.insert(var) {
+                        self.needed.push(var);
+                    }
+                }
+                Use::Sets => {
+                    if self.given_set.insert(var) {
+                        self.given.push(var);
+                    }
+                    // A counter is set if there is an iteration.
+                    if !in_loop && self.certain.insert(var) {
+                        self.log.push(var);
+                    }
+                }
+            }
+        });
+        match stmt {
+            Stmt::Release(var) => self.refused |= !(self.local)(*var),
+            Stmt::WriteGlobal(..) => self.refused = true,
+            Stmt::If(_, yes, no) => {
+                let first = self.undone(yes, None);
+                let second = self.undone(no, None);
+                let (few, many) = if first.len() < second.len() {
+                    (first, second)
+                } else {
+                    (second, first)
+                };
+                let few: FxHashSet<Var> = few.into_iter().collect();
+                for var in many.into_iter().filter(|var| few.contains(var)) {
+                    if self.certain.insert(var) {
+                        self.log.push(var);
+                    }
+                }
+            }
+            Stmt::While(_, body) => {
+                self.undone(body, None);
+            }
+            Stmt::For(For { var, body, .. }) => {
+                self.undone(body, Some(*var));
+            }
+            _ => {}
+        }
+    }
+
+    /// Walks a list that may not run, with a counter set before; what it sets for
+    /// certain.
+    fn undone(&mut self, stmts: &[Stmt], counter: Option<Var>) -> Vec<Var> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let before = self.log.len();
+            if let Some(counter) = counter.filter(|var| !(self.local)(*var))
+                && self.certain.insert(counter)
+            {
+                self.log.push(counter);
+            }
+            for stmt in stmts {
+                self.stmt(stmt);
+            }
+            let set = self.log.split_off(before);
+            for var in &set {
+                self.certain.remove(var);
+            }
+            set
+        })
+    }
+}

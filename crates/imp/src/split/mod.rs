@@ -1,0 +1,415 @@
+//! Very large functions become several.
+//!
+//! A back end's passes take more than linear time in the size of a function, and
+//! its stack in the depth of its nesting. Programs that people write stay far
+//! below where this matters; generated ones have a thousand branches one inside
+//! the other. Of a function that is too large, pieces of a bounded size (runs of
+//! statements of one list) become functions of their own, innermost first, and
+//! a call takes their place:
+//!
+//! ```text
+//! c = ...                          c = ...
+//! if c { r = 1 } else {            if c { r = 1 } else {
+//!   (a thousand branches)    =>      (r) = f part 1 (x, y)
+//! }                                }
+//! ```
+//!
+//! What a piece reads before it sets it is a parameter, what it sets and others
+//! read is a result. A piece stays where it is if that is no call: where it sets
+//! a borrowed buffer that is used outside, or gives back a block that it does not
+//! own. A variable that a piece sets on some ways only is handed through, and 0
+//! at the start of its frame (the function, or a loop of tasks).
+//!
+//! Needs: a verified program; runs last, so that no other pass sees the pieces.
+//! Guarantees: a verified program with the same results. Pieces check the stack,
+//! since thousands of them may be active.
+
+mod flow;
+
+use crate::places::Places;
+use crate::rename::each_var_mut;
+use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
+use crate::walk::names;
+use flow::Flow;
+use prim::Scalar;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Frames of more weight are split.
+const LARGEST: u64 = 12_000;
+/// The weight of a piece, about; at most that of a conditional of two such.
+const PIECE: u64 = 2000;
+/// Lighter runs are not worth a call.
+const LEAST: u64 = PIECE / 8;
+/// Pieces have no more parameters and results than this.
+const MOST_VALUES: usize = 256;
+
+/// The weight of a conditional: blocks of a back end weigh more than operations.
+const BRANCH: u64 = 6;
+/// The weight of a loop, for which passes of their own look.
+const LOOP: u64 = 64;
+/// The weight of a loop of tasks, whose body is a function of its own.
+const TASKS: u64 = 50;
+
+/// Splits the functions that are too large.
+pub fn split(mut program: Program) -> Program {
+    let first = program.functions.len();
+    let mut pieces = Vec::new();
+    for function in &mut program.functions {
+        if heavy(&function.body) {
+            split_function(function, first, &mut pieces);
+        }
+    }
+    program.functions.append(&mut pieces);
+    program
+}
+
+/// Whether any frame of a function may be too large.
+fn heavy(body: &[Stmt]) -> bool {
+    let mut weight = 0;
+    crate::walk::each_stmt(body, &mut |stmt| weight += own_weight(stmt));
+    weight > LARGEST
+}
+
+fn split_function(function: &mut Function, first: usize, pieces: &mut Vec<Function>) {
+    let places = Places::new(function);
+    let body = std::mem::take(&mut function.body);
+    let mut split = Split {
+        vars: &function.vars,
+        places: &places,
+        name: &function.name,
+        first,
+        pieces,
+        made: 0,
+        frame: Frame::new(&body, &function.owned),
+    };
+    let (body, _) = split.block(body, Places::FIRST);
+    let frame = split.frame;
+    function.body = frame.started(body, &function.vars);
+    function.owned.retain(|var| !frame.moved.contains(var));
+}
+
+/// Of one statement, without what is nested in it.
+fn own_weight(stmt: &Stmt) -> u64 {
+    let mut weight = match stmt {
+        Stmt::If(..) => BRANCH,
+        Stmt::While(..) => LOOP,
+        Stmt::For(For { how, .. }) => match how {
+            How::Tasks(_) => TASKS,
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) => LOOP,
+        },
+        _ => 1,
+    };
+    names(stmt, &mut |_, _| weight += 1);
+    weight
+}
+
+/// Of all statements of a frame, those of tasks in it excepted.
+fn frame_weight(stmts: &[Stmt]) -> u64 {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        stmts
+            .iter()
+            .map(|stmt| {
+                own_weight(stmt)
+                    + match stmt {
+                        Stmt::If(_, yes, no) => frame_weight(yes) + frame_weight(no),
+                        Stmt::For(For {
+                            how: How::Tasks(_), ..
+                        }) => 0,
+                        Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
+                        _ => 0,
+                    }
+            })
+            .sum()
+    })
+}
+
+/// A function, or a loop of tasks.
+#[derive(Default)]
+struct Frame {
+    /// Whether it is too large.
+    large: bool,
+    owned: FxHashSet<Var>,
+    /// Variables that belong to pieces now.
+    moved: FxHashSet<Var>,
+    /// Variables that have to be 0 at the start.
+    zero: Vec<Var>,
+}
+
+impl Frame {
+    fn new(body: &[Stmt], owned: &[Var]) -> Self {
+        Self {
+            large: frame_weight(body) > LARGEST,
+            owned: owned.iter().copied().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The body with what has to come before it.
+    fn started(&self, body: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
+        let mut zero = self.zero.clone();
+        zero.sort_unstable();
+        zero.dedup();
+        let start = zero.into_iter().filter_map(|var| {
+            let value = match vars.get(var.index())?.ty {
+                VarType::Scalar(ty) => Expr::Const(Scalar::zero(ty)),
+                VarType::Vector(ty, lanes) => {
+                    Expr::Splat(lanes, Box::new(Expr::Const(Scalar::zero(ty))))
+                }
+                VarType::Buffer => return None,
+            };
+            Some(Stmt::Set(var, value))
+        });
+        start.chain(body).collect()
+    }
+}
+
+/// A statement with its numbers and its weight.
+struct Item {
+    stmt: Stmt,
+    from: u32,
+    to: u32,
+    weight: u64,
+}
+
+struct Split<'f> {
+    vars: &'f [VarInfo],
+    places: &'f Places,
+    name: &'f str,
+    /// The number of the first piece of all as a function.
+    first: usize,
+    pieces: &'f mut Vec<Function>,
+    /// How many pieces of this function there are.
+    made: u32,
+    /// The innermost frame.
+    frame: Frame,
+}
+
+impl Split<'_> {
+    /// A list, and its weight when its pieces are gone.
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> (Vec<Stmt>, u64) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut items = Vec::with_capacity(stmts.len());
+            let mut total = 0;
+            for stmt in stmts {
+                let to = self.places.end(at);
+                let (stmt, weight) = self.stmt(stmt, at);
+                total += weight;
+                items.push(Item {
+                    stmt,
+                    from: at,
+                    to,
+                    weight,
+                });
+                at = to;
+            }
+            if !self.frame.large || total <= PIECE {
+                return (items.into_iter().map(|item| item.stmt).collect(), total);
+            }
+            let mut out = Vec::new();
+            let mut left = 0;
+            let mut run: Vec<Item> = Vec::new();
+            let mut weight = 0;
+            for item in items {
+                if weight + item.weight > PIECE && !run.is_empty() {
+                    left += self.run(std::mem::take(&mut run), weight, &mut out);
+                    weight = 0;
+                }
+                weight += item.weight;
+                run.push(item);
+            }
+            left += self.run(run, weight, &mut out);
+            (out, left)
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32) -> (Stmt, u64) {
+        let own = own_weight(&stmt);
+        match stmt {
+            Stmt::If(cond, yes, no) => {
+                let (yes, first) = self.block(yes, at + 1);
+                let (no, second) = self.block(no, self.places.other(at));
+                (Stmt::If(cond, yes, no), own + first + second)
+            }
+            Stmt::While(cond, body) => {
+                let (body, weight) = self.block(body, at + 1);
+                (Stmt::While(cond, body), own + weight)
+            }
+            Stmt::For(f) => match f.how {
+                How::Tasks(_) => (Stmt::For(self.tasks(f, at)), own),
+                How::Seq { .. } => {
+                    let (body, weight) = self.block(f.body, at + 1);
+                    (Stmt::For(For { body, ..f }), own + weight)
+                }
+                // Their statements stand as they were put.
+                How::Scheduled | How::Lanes(_) => {
+                    let weight = frame_weight(&f.body);
+                    (Stmt::For(f), own + weight)
+                }
+            },
+            stmt => (stmt, own),
+        }
+    }
+
+    fn tasks(&mut self, mut f: For, at: u32) -> For {
+        let How::Tasks(launch) = &mut f.how else {
+            return f;
+        };
+        let frame = Frame::new(&f.body, &launch.owned);
+        let outer = std::mem::replace(&mut self.frame, frame);
+        let (body, _) = self.block(f.body, at + 1);
+        let frame = std::mem::replace(&mut self.frame, outer);
+        f.body = frame.started(body, self.vars);
+        for list in [&mut launch.owned, &mut launch.locals, &mut launch.distinct] {
+            list.retain(|var| !frame.moved.contains(var));
+        }
+        f
+    }
+
+    /// Adds a run of statements to a list, as a call if it is worth one; the
+    /// weight of what was added.
+    fn run(&mut self, mut run: Vec<Item>, weight: u64, out: &mut Vec<Stmt>) -> u64 {
+        let (Some(from), Some(to)) = (run.first().map(|i| i.from), run.last().map(|i| i.to)) else {
+            return 0;
+        };
+        let mut behind = Vec::new();
+        if weight >= LEAST {
+            // Blocks of others are given back after the call.
+            let places = self.places;
+            let others = |stmt: &Stmt| match stmt {
+                Stmt::Release(var) if !places.local(*var, from, to) => Some(*var),
+                _ => None,
+            };
+            behind.extend(run.iter().filter_map(|item| others(&item.stmt)));
+            if let Some(interface) = self.interface(&run, from, to, &behind) {
+                run.retain(|item| others(&item.stmt).is_none());
+                let call = self.piece(run, interface);
+                let weight = own_weight(&call) + 2 * behind.len() as u64;
+                out.push(call);
+                out.extend(behind.into_iter().map(Stmt::Release));
+                return weight;
+            }
+        }
+        out.extend(run.into_iter().map(|item| item.stmt));
+        weight
+    }
+
+    /// What a run of statements would take and give as a function; none where
+    /// it cannot be one.
+    fn interface(&mut self, run: &[Item], from: u32, to: u32, behind: &[Var]) -> Option<Interface> {
+        let local = |var: Var| self.places.local(var, from, to);
+        let mut flow = Flow::new(&local);
+        for item in run {
+            match &item.stmt {
+                Stmt::Release(var) if !local(*var) => {}
+                stmt => flow.stmt(stmt),
+            }
+        }
+        let mut inputs = flow.needed()?;
+        let mut zero = Vec::new();
+        for &var in flow.given() {
+            let certain = flow.is_certain(var);
+            if self.vars.get(var.index())?.ty == VarType::Buffer {
+                let fits = certain
+                    && self.frame.owned.contains(&var)
+                    && !inputs.contains(&var)
+                    && !behind.contains(&var);
+                if !fits {
+                    return None;
+                }
+            } else if !certain && !inputs.contains(&var) {
+                inputs.push(var);
+                zero.push(var);
+            }
+        }
+        let outputs = flow.given().to_vec();
+        if inputs.len() + outputs.len() > MOST_VALUES {
+            return None;
+        }
+        // A parameter has a value from the start.
+        zero.retain(|var| !self.places.is_param(*var));
+        self.frame.zero.append(&mut zero);
+        Some(Interface { inputs, outputs })
+    }
+
+    /// Makes a function of a run of statements; the call.
+    fn piece(&mut self, run: Vec<Item>, interface: Interface) -> Stmt {
+        let Interface { inputs, outputs } = interface;
+        let mut renaming = Renaming::new(self.vars);
+        let params = inputs.iter().map(|var| renaming.var(*var)).collect();
+        let results: Vec<Var> = outputs.iter().map(|var| renaming.var(*var)).collect();
+        let outside: FxHashSet<Var> = inputs.iter().chain(&outputs).copied().collect();
+        let mut body: Vec<Stmt> = run.into_iter().map(|item| item.stmt).collect();
+        each_var_mut(&mut body, &mut |var| *var = renaming.var(*var));
+        let mut owned: Vec<Var> = Vec::new();
+        for (new, &old) in renaming.old.iter().enumerate() {
+            let new = Var(new as u32);
+            if self.frame.owned.contains(&old) && !inputs.contains(&old) {
+                owned.push(new);
+            }
+            if !outside.contains(&old) {
+                self.frame.moved.insert(old);
+            }
+        }
+        self.made += 1;
+        let fun = FunId((self.first + self.pieces.len()) as u32);
+        let args = inputs.iter().map(|var| match self.vars[var.index()].ty {
+            VarType::Buffer => Arg::Buffer(*var),
+            VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(*var)),
+        });
+        let call = Stmt::Call {
+            fun,
+            args: args.collect(),
+            results: outputs,
+        };
+        self.pieces.push(Function {
+            name: Arc::from(format!("{} part {}", self.name, self.made)),
+            params,
+            results,
+            owned,
+            vars: renaming.into_vars(),
+            body,
+            inline: false,
+            apart: true,
+            recursive: true,
+        });
+        call
+    }
+}
+
+/// What a piece takes and gives.
+struct Interface {
+    inputs: Vec<Var>,
+    outputs: Vec<Var>,
+}
+
+/// New variables for those of a function that come up, in order.
+struct Renaming<'f> {
+    from: &'f [VarInfo],
+    new: FxHashMap<Var, Var>,
+    /// The old variables, by the numbers of the new ones.
+    old: Vec<Var>,
+}
+
+impl<'f> Renaming<'f> {
+    fn new(from: &'f [VarInfo]) -> Self {
+        Self {
+            from,
+            new: FxHashMap::default(),
+            old: Vec::new(),
+        }
+    }
+
+    fn into_vars(self) -> Vec<VarInfo> {
+        let info = |var: &Var| self.from[var.index()].clone();
+        self.old.iter().map(info).collect()
+    }
+
+    /// The new variable for an old one.
+    fn var(&mut self, var: Var) -> Var {
+        *self.new.entry(var).or_insert_with(|| {
+            self.old.push(var);
+            Var(self.old.len() as u32 - 1)
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! Functions that call themselves last become loops.
+//!
+//! A call is last if what follows it, in all lists around it, only hands its
+//! results on to the function's results and gives blocks back. It becomes an
+//! assignment to the parameters and another round:
+//!
+//! ```text
+//! recursive fun f(n, xs) -> (r) {       fun f(n, xs) -> (r) {
+//!                                         own = share xs
+//!                                         again = true
+//!                                         while again {
+//!                                           again = false
+//!   if n == 0 { a = share xs }      =>      if n == 0 { a = share own }
+//!   else {                                  else {
+//!     ys = alloc ...                          ys = alloc ...
+//!     (b) = f(n - 1, ys)                      n' = n - 1; ys' = share ys
+//!     release ys                              release ys
+//!     a = share b                             n = n'; own = share ys'; release ys'
+//!     release b                               again = true
+//!   }                                       }
+//!   r = share a                             if again { } else { r = share a }
+//! }                                       }
+//!                                       }
+//! ```
+//!
+//! Arguments that are the parameters themselves cost nothing. Other calls of the
+//! function, if there are any, stay calls.
+//!
+//! Needs: a verified program as [`generate`](crate::generate) makes it, in which an
+//! owned variable that is set again gives its old block back. Guarantees: a
+//! verified program with the same results, in constant stack for such calls.
+
+use crate::rename::each_var_mut;
+use crate::syntax::{Arg, Expr, FunId, Function, Program, Stmt, Var, VarInfo, VarType};
+use crate::walk::each_stmt;
+use prim::{PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// Rewrites all functions with such calls.
+pub fn tail_calls(mut program: Program) -> Program {
+    for at in 0..program.functions.len() {
+        if program.functions[at].recursive {
+            let function = &mut program.functions[at];
+            rewrite(function, FunId(at as u32));
+            let mut calls = Vec::new();
+            each_stmt(&program.functions[at].body, &mut |stmt| {
+                if let Stmt::Call { fun, .. } = stmt {
+                    calls.push(*fun);
+                }
+            });
+            let functions = &program.functions;
+            let recursive = |fun: FunId| functions.get(fun.0 as usize).is_some_and(|f| f.recursive);
+            let still = calls.into_iter().any(recursive);
+            program.functions[at].recursive = still;
+        }
+    }
+    program
+}
+
+fn rewrite(function: &mut Function, id: FunId) {
+    let results: FxHashSet<Var> = function.results.iter().copied().collect();
+    if results.len() < function.results.len()
+        || function.params.iter().any(|param| results.contains(param))
+    {
+        return;
+    }
+    let again = Var(function.vars.len() as u32);
+    let mut pass = Tail {
+        id,
+        params: function.params.clone(),
+        vars: std::mem::take(&mut function.vars),
+        owned: Vec::new(),
+        holders: FxHashMap::default(),
+        again,
+        found: false,
+    };
+    pass.fresh(VarType::Scalar(PrimType::Bool), "again");
+    let body = std::mem::take(&mut function.body);
+    let mut body = pass.list(body, function.results.clone()).0;
+    if pass.found {
+        let holders = pass.holders;
+        each_var_mut(&mut body, &mut |var| {
+            if let Some(holder) = holders.get(var) {
+                *var = *holder;
+            }
+        });
+        let set = |value| Stmt::Set(again, Expr::Const(Scalar::Bool(value)));
+        body.insert(0, set(false));
+        let held = function.params.iter().filter_map(|param| {
+            let holder = holders.get(param)?;
+            Some(Stmt::Share(*holder, *param))
+        });
+        function.body = held.collect();
+        function.body.push(set(true));
+        function.body.push(Stmt::While(again, body));
+    } else {
+        pass.vars.truncate(again.index());
+        function.body = body;
+    }
+    function.vars = pass.vars;
+    function.owned.extend(pass.owned);
+}
+
+struct Tail {
+    id: FunId,
+    params: Vec<Var>,
+    vars: Vec<VarInfo>,
+    /// New owned variables.
+    owned: Vec<Var>,
+    /// For buffer parameters that get other values, what denotes them.
+    holders: FxHashMap<Var, Var>,
+    /// Whether there is another round.
+    again: Var,
+    found: bool,
+}
+
+impl Tail {
+    fn fresh(&mut self, ty: VarType, hint: &str) -> Var {
+        let var = Var(self.vars.len() as u32);
+        self.vars.push(VarInfo {
+            ty,
+            hint: Arc::from(hint),
+        });
+        if ty == VarType::Buffer {
+            self.owned.push(var);
+        }
+        var
+    }
+
+    /// A list after which the function's results are what these variables hold;
+    /// whether it has a last call.
+    fn list(&mut self, mut stmts: Vec<Stmt>, mut wanted: Vec<Var>) -> (Vec<Stmt>, bool) {
+        let mut after = Vec::new();
+        let mut handed: FxHashSet<Var> = wanted.iter().copied().collect();
+        while let Some(stmt) = stmts.pop_if(|stmt| hands_on(stmt, &mut wanted, &mut handed)) {
+            after.push(stmt);
+        }
+        after.reverse();
+        let (list, found) = match stmts.pop() {
+            Some(Stmt::If(cond, yes, no)) => {
+                let (yes, first) = self.deeper(yes, wanted.clone());
+                let (no, second) = self.deeper(no, wanted);
+                stmts.push(Stmt::If(cond, yes, no));
+                if first || second {
+                    let kept =
+                        |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
+                    let (releases, moves): (Vec<_>, Vec<_>) = after.into_iter().partition(kept);
+                    if !moves.is_empty() {
+                        stmts.push(Stmt::If(Expr::Var(self.again), Vec::new(), moves));
+                    }
+                    stmts.extend(releases);
+                    return (stmts, true);
+                }
+                (after, false)
+            }
+            Some(Stmt::Call { fun, args, results }) if fun == self.id && results == wanted => {
+                let blocks = after
+                    .into_iter()
+                    .filter(|stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)));
+                self.another_round(args, blocks.collect(), &mut stmts);
+                self.found = true;
+                (Vec::new(), true)
+            }
+            last => {
+                stmts.extend(last);
+                (after, false)
+            }
+        };
+        stmts.extend(list);
+        (stmts, found)
+    }
+
+    fn deeper(&mut self, stmts: Vec<Stmt>, wanted: Vec<Var>) -> (Vec<Stmt>, bool) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.list(stmts, wanted))
+    }
+
+    /// The parameters get the arguments, after which blocks may go.
+    fn another_round(&mut self, args: Vec<Arg>, releases: Vec<Stmt>, out: &mut Vec<Stmt>) {
+        let mut set = Vec::new();
+        for (param, arg) in self.params.clone().into_iter().zip(args) {
+            match arg {
+                Arg::Scalar(Expr::Var(var)) | Arg::Buffer(var) if var == param => {}
+                Arg::Scalar(value) => {
+                    let next = self.fresh(self.vars[param.index()].ty, "next");
+                    out.push(Stmt::Set(next, value));
+                    set.push(Stmt::Set(param, Expr::Var(next)));
+                }
+                Arg::Buffer(from) => {
+                    let next = self.fresh(VarType::Buffer, "next");
+                    out.push(Stmt::Share(next, from));
+                    let holder = match self.holders.get(&param) {
+                        Some(holder) => *holder,
+                        None => {
+                            let holder = self.fresh(VarType::Buffer, "own");
+                            self.holders.insert(param, holder);
+                            holder
+                        }
+                    };
+                    set.push(Stmt::Share(holder, next));
+                    set.push(Stmt::Release(next));
+                }
+            }
+        }
+        out.extend(releases);
+        out.append(&mut set);
+        out.push(Stmt::Set(self.again, Expr::Const(Scalar::Bool(true))));
+    }
+}
+
+/// Whether a statement only hands values on to those that are wanted after it, or
+/// gives back other blocks; then `wanted` are those before it.
+fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> bool {
+    let (to, from) = match stmt {
+        Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from) => (*to, *from),
+        Stmt::Release(var) => return !wanted.contains(var),
+        _ => return false,
+    };
+    let Some(at) = wanted.iter().position(|var| *var == to) else {
+        return false;
+    };
+    if wanted.contains(&from) {
+        return false;
+    }
+    wanted[at] = from;
+    handed.insert(from);
+    true
+}

@@ -1,0 +1,106 @@
+//! Calls of a definition by itself that come last: they take the frame of the
+//! caller, so that their number is not bounded.
+
+use crate::failure::{Failure, Res};
+use crate::machine::{Args, Machine};
+use crate::tree::{Func, Node};
+use crate::value::Val;
+use syntax::span::Span;
+
+/// What a body comes to.
+enum Last {
+    Value(Val),
+    /// A call of the same definition: its instance, its arguments, its place.
+    Call(Args, Args, Span),
+}
+
+impl Machine<'_> {
+    /// Evaluates the body of a definition whose arguments are in the frame.
+    pub(crate) fn rounds(&mut self, id: u32, func: &Func) -> Res<Val> {
+        let mut place = None;
+        loop {
+            // The places of all rounds but the last are forgotten.
+            let last = self
+                .eval_last(&func.body, id)
+                .map_err(|failure| match place {
+                    Some(span) => failure.called(span),
+                    None => failure,
+                })?;
+            match last {
+                Last::Value(value) => return self.returned(func, value),
+                Last::Call(inst, args, span) => {
+                    place = Some(span);
+                    if let Some(value) = self.next_round(id, func, &inst, args, span)? {
+                        return self.returned(func, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts the arguments of the next round into the frame. Where the result would
+    /// have to have another shape, the round runs in a frame of its own: its value.
+    fn next_round(
+        &mut self,
+        id: u32,
+        func: &Func,
+        inst: &[Val],
+        args: Args,
+        span: Span,
+    ) -> Res<Option<Val>> {
+        let (base, next) = (self.base, self.stack.len());
+        let shape = match &func.ret {
+            Some(ty) => {
+                self.forget(&func.ext);
+                Some(self.rty(ty)?)
+            }
+            None => None,
+        };
+        let value = self.framed(func, |machine| {
+            machine.bind_args(func, &[], inst, args)?;
+            let same = match (&func.ret, &shape) {
+                (Some(ty), Some(shape)) => machine.rty(ty)? == *shape,
+                _ => true,
+            };
+            if !same {
+                return machine.rounds(id, func).map(Some);
+            }
+            for slot in 0..func.n_slots {
+                machine.stack[base + slot] = std::mem::take(&mut machine.stack[next + slot]);
+            }
+            Ok(None)
+        });
+        value.map_err(|failure| failure.called(span))
+    }
+
+    fn eval_last(&mut self, mut node: &Node, id: u32) -> Res<Last> {
+        loop {
+            node = match node {
+                Node::If(parts) => {
+                    if self.truth(&parts.0)? {
+                        &parts.1
+                    } else {
+                        &parts.2
+                    }
+                }
+                Node::Let(binds, body) => {
+                    self.binds(binds)?;
+                    body
+                }
+                Node::Match(scrutinee, cases, span) => self.case(scrutinee, cases, *span)?,
+                Node::Assert(pair, text, span) => {
+                    if !self.truth(&pair.0)? {
+                        let message = format!("Assertion is false: {text}");
+                        return Err(Failure::at(*span, message));
+                    }
+                    &pair.1
+                }
+                Node::Call(callee, inst, nodes, span) if *callee == id => {
+                    let args = self.args(nodes)?;
+                    return Ok(Last::Call(self.inst(inst)?, args, *span));
+                }
+                node => return self.eval(node).map(Last::Value),
+            };
+        }
+    }
+}
