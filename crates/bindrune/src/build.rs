@@ -27,14 +27,12 @@ pub fn run(args: Args) -> ExitCode {
         return common::fail("the executable would overwrite the program; name it with -o");
     }
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
-    let object = ir
-        .and_then(|ir| session.compile(ir, &mut ()))
-        .and_then(|m| Ok(m.to_object()?));
-    let object = match common::report(&session, object) {
-        Ok(object) => object,
+    let objects = ir.and_then(|ir| session.objects(ir, &mut ()));
+    let objects = match common::report(&session, objects) {
+        Ok(objects) => objects,
         Err(code) => return code,
     };
-    match link::executable(&object, &output) {
+    match link::executable(&objects, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => common::fail(message),
     }

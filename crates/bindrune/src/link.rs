@@ -8,18 +8,22 @@ use std::process::Command;
 static RUNTIME: &[u8] = include_bytes!(env!("BINDRUNE_RUNTIME_LIB"));
 
 /// Links an object into an executable at `output`. The error says what to do.
-pub fn executable(object: &[u8], output: &Path) -> Result<(), String> {
+pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     let folder = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
-    let object_file = folder.path().join("program.o");
     let library = folder.path().join("libruntime.a");
     let linked = folder.path().join("program");
-    write(&object_file, object)?;
+    let mut object_files = Vec::new();
+    for (number, object) in objects.iter().enumerate() {
+        let file = folder.path().join(format!("program-{number}.o"));
+        write(&file, object)?;
+        object_files.push(file);
+    }
     write(&library, RUNTIME)?;
     let linker = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let result = Command::new(&linker)
         .arg("-o")
         .arg(&linked)
-        .arg(&object_file)
+        .args(&object_files)
         .arg(&library)
         .args(["-Wl,--gc-sections", "-s", "-lpthread", "-ldl", "-lm"])
         .output();

@@ -15,4 +15,4 @@ mod warnings;
 pub use error::Failure;
 pub use imp::lanes::{Decision, Mode};
 pub use pipeline::{Ir, PassInfo, Stage, passes};
-pub use session::{Observer, Options, Session};
+pub use session::{Observer, Options, PORTABLE, Session};

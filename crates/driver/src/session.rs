@@ -6,16 +6,20 @@ use crate::warnings;
 use check::{Checked, Loader};
 use imp::lanes::Mode;
 use ir::{Mems, Segs, Soacs};
+use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
+/// The processor of executables that have code for several levels of processors.
+pub const PORTABLE: &str = "portable";
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
+    /// The processor: `native`, `generic`, [`PORTABLE`], or a name such as `x86-64-v3`.
     pub cpu: String,
     /// Whether floats keep every rounding that the source has: no fused multiply-adds.
     pub strict_floats: bool,
@@ -42,6 +46,15 @@ impl Default for Options {
             verify: cfg!(debug_assertions),
             executable: false,
         }
+    }
+}
+
+/// What the symbols of a level's code end in.
+fn suffix(level: Level) -> &'static str {
+    match level {
+        Level::V2 => ".v2",
+        Level::V3 => ".v3",
+        Level::V4 => ".v4",
     }
 }
 
@@ -184,10 +197,7 @@ impl Session {
             source_name: &source_name,
             lanes: imp::lanes::Options {
                 mode: self.options.lanes,
-                bytes: match self.options.lanes {
-                    Mode::Off => 0,
-                    Mode::Auto | Mode::Width(_) => llvm::vector_bytes(&self.options.cpu)?,
-                },
+                machine: llvm::machine(self.cpu()?)?,
             },
             decisions: Vec::new(),
         };
@@ -218,21 +228,92 @@ impl Session {
         Ok(ir)
     }
 
+    /// The imperative IR after the last pass.
+    fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Program, Failure> {
+        match self.advance(ir, Stage::Llvm, observer)? {
+            Ir::Imp(program) => Ok(program),
+            _ => Err(Failure::bug("the passes do not lead to the imperative IR")),
+        }
+    }
+
     /// Machine code of a program.
     pub fn compile(
         &mut self,
         ir: Ir,
         observer: &mut dyn Observer,
     ) -> Result<llvm::Module, Failure> {
-        let Ir::Imp(program) = self.advance(ir, Stage::Llvm, observer)? else {
-            return Err(Failure::bug("the passes do not lead to the imperative IR"));
+        let program = self.imperative(ir, observer)?;
+        let start = if self.options.executable {
+            llvm::Start::Program
+        } else {
+            llvm::Start::Nothing
         };
+        self.machine_code(&program, start, "")
+    }
+
+    fn machine_code(
+        &self,
+        program: &imp::Program,
+        start: llvm::Start,
+        suffix: &'static str,
+    ) -> Result<llvm::Module, Failure> {
         let options = llvm::Options {
-            cpu: self.options.cpu.clone(),
+            cpu: self.cpu()?.to_owned(),
             opt_level: self.options.llvm_level,
-            executable: self.options.executable,
+            start,
+            suffix,
         };
-        Ok(llvm::compile(&program, &options)?)
+        Ok(llvm::compile(program, &options)?)
+    }
+
+    /// The processor that code is made for: where there is code for several
+    /// levels, the best that this machine has.
+    fn cpu(&self) -> Result<&str, Failure> {
+        if self.options.cpu != PORTABLE {
+            return Ok(&self.options.cpu);
+        }
+        Level::of_this_machine()
+            .map(Level::processor)
+            .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
+    }
+
+    /// The object files of an executable.
+    pub fn objects(
+        &mut self,
+        ir: Ir,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        if self.options.cpu != PORTABLE {
+            return Ok(vec![self.compile(ir, observer)?.to_object()?]);
+        }
+        // What does not depend on the processor is done once.
+        let before = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
+        let ir = self.advance(ir, before, observer)?;
+        let levels = Level::ALL.map(|level| (level as u64, suffix(level)));
+        let mut objects = Vec::new();
+        for level in Level::ALL {
+            level.processor().clone_into(&mut self.options.cpu);
+            let start = if objects.is_empty() {
+                llvm::Start::Best(levels.to_vec())
+            } else {
+                llvm::Start::Nothing
+            };
+            let object = self.object_of_level(ir.clone(), start, suffix(level), observer);
+            PORTABLE.clone_into(&mut self.options.cpu);
+            objects.push(object?);
+        }
+        Ok(objects)
+    }
+
+    fn object_of_level(
+        &mut self,
+        ir: Ir,
+        start: llvm::Start,
+        suffix: &'static str,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<u8>, Failure> {
+        let program = self.imperative(ir, observer)?;
+        Ok(self.machine_code(&program, start, suffix)?.to_object()?)
     }
 
     /// A program's code in this process.

@@ -3,7 +3,7 @@
 use crate::emit::Emit;
 use crate::error::{Error, Res};
 use crate::target::Processor;
-use crate::{Options, entries, function, masks, metadata, passes, tables, target};
+use crate::{Options, Start, entries, function, masks, metadata, passes, tables, target};
 use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -105,17 +105,23 @@ fn emit_program(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
     }
     let mut exported = Vec::new();
     for entry in &emit.program.entries {
-        exported.push((entry, entries::entry(emit, entry)?));
+        exported.push((entry, entries::entry(emit, entry, options.suffix)?));
     }
     let init = emit
         .program
         .init
-        .map(|id| entries::init(emit, id))
+        .map(|id| entries::init(emit, id, options.suffix))
         .transpose()?;
-    let fini = init.map(|_| entries::fini(emit)).transpose()?;
-    let table = tables::program(emit, &exported, init, fini);
-    if options.executable {
-        entries::main(emit, table)?;
+    let fini = init
+        .map(|_| entries::fini(emit, options.suffix))
+        .transpose()?;
+    let table = tables::program(emit, &exported, init, fini, options.suffix);
+    match &options.start {
+        Start::Nothing => Ok(()),
+        Start::Program => entries::main(emit, "br_main", &[table.into()]),
+        Start::Best(levels) => {
+            let levels = tables::levels(emit, levels);
+            entries::main(emit, "br_main_levels", &levels)
+        }
     }
-    Ok(())
 }

@@ -1,52 +1,54 @@
 //! The machine that code is made for.
 
 use crate::error::{Error, Res};
+use imp::Machine;
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
 /// The processors that can be asked for by name, besides `native` and `generic`,
-/// with the width of their vector registers in bytes.
-const PROCESSORS: &[(&str, u32)] = &[
-    ("x86-64", 16),
-    ("x86-64-v2", 16),
-    ("x86-64-v3", 32),
-    ("x86-64-v4", 64),
-    ("nehalem", 16),
-    ("westmere", 16),
-    ("sandybridge", 16),
-    ("ivybridge", 16),
-    ("haswell", 32),
-    ("broadwell", 32),
-    ("skylake", 32),
-    ("skylake-avx512", 64),
-    ("cascadelake", 64),
-    ("cooperlake", 64),
-    ("cannonlake", 64),
-    ("icelake-client", 64),
-    ("icelake-server", 64),
-    ("tigerlake", 64),
-    ("rocketlake", 64),
-    ("alderlake", 32),
-    ("raptorlake", 32),
-    ("meteorlake", 32),
-    ("arrowlake", 32),
-    ("lunarlake", 32),
-    ("sapphirerapids", 64),
-    ("emeraldrapids", 64),
-    ("graniterapids", 64),
-    ("gracemont", 32),
-    ("sierraforest", 32),
-    ("grandridge", 32),
-    ("btver1", 16),
-    ("btver2", 16),
-    ("bdver1", 16),
-    ("bdver2", 16),
-    ("bdver3", 16),
-    ("bdver4", 32),
-    ("znver1", 32),
-    ("znver2", 32),
-    ("znver3", 32),
-    ("znver4", 64),
+/// with the width of their vector registers in bytes and whether they have fused
+/// multiply-adds.
+const PROCESSORS: &[(&str, u32, bool)] = &[
+    ("x86-64", 16, false),
+    ("x86-64-v2", 16, false),
+    ("x86-64-v3", 32, true),
+    ("x86-64-v4", 64, true),
+    ("nehalem", 16, false),
+    ("westmere", 16, false),
+    ("sandybridge", 16, false),
+    ("ivybridge", 16, false),
+    ("haswell", 32, true),
+    ("broadwell", 32, true),
+    ("skylake", 32, true),
+    ("skylake-avx512", 64, true),
+    ("cascadelake", 64, true),
+    ("cooperlake", 64, true),
+    ("cannonlake", 64, true),
+    ("icelake-client", 64, true),
+    ("icelake-server", 64, true),
+    ("tigerlake", 64, true),
+    ("rocketlake", 64, true),
+    ("alderlake", 32, true),
+    ("raptorlake", 32, true),
+    ("meteorlake", 32, true),
+    ("arrowlake", 32, true),
+    ("lunarlake", 32, true),
+    ("sapphirerapids", 64, true),
+    ("emeraldrapids", 64, true),
+    ("graniterapids", 64, true),
+    ("gracemont", 32, true),
+    ("sierraforest", 32, true),
+    ("grandridge", 32, true),
+    ("btver1", 16, false),
+    ("btver2", 16, false),
+    ("bdver1", 16, false),
+    ("bdver2", 16, true),
+    ("bdver3", 16, true),
+    ("bdver4", 32, true),
+    ("znver1", 32, true),
+    ("znver2", 32, true),
+    ("znver3", 32, true),
+    ("znver4", 64, true),
 ];
 
 /// What AVX-512 must have to count as 64 bytes wide.
@@ -58,6 +60,8 @@ pub struct Processor {
     features: String,
     /// Width of the vector registers in bytes, 16 at least.
     pub vector_bytes: u32,
+    /// Whether there is an instruction for fused multiply-adds.
+    pub fma: bool,
     /// Whether gathers and scatters that leave out lanes are worth their
     /// instructions.
     pub gathers: bool,
@@ -67,7 +71,7 @@ impl Processor {
     /// A processor by its name: `native` is this machine with all that it can
     /// do, `generic` any 64-bit one.
     pub fn new(cpu: &str) -> Res<Self> {
-        let (name, mut features, vector_bytes) = match cpu {
+        let (name, mut features, vector_bytes, fma) = match cpu {
             "native" => {
                 let features = TargetMachine::get_host_cpu_features().to_string();
                 let has = |wanted: &str| features.split(',').any(|feature| feature == wanted);
@@ -78,14 +82,15 @@ impl Processor {
                 } else {
                     16
                 };
+                let fma = has("+fma");
                 let name = TargetMachine::get_host_cpu_name().to_string();
-                (name, features, bytes)
+                (name, features, bytes, fma)
             }
-            "generic" => ("x86-64".to_owned(), String::new(), 16),
-            _ => match PROCESSORS.iter().find(|(name, _)| *name == cpu) {
-                Some((name, bytes)) => ((*name).to_owned(), String::new(), *bytes),
+            "generic" => ("x86-64".to_owned(), String::new(), 16, false),
+            _ => match PROCESSORS.iter().find(|(name, ..)| *name == cpu) {
+                Some((name, bytes, fma)) => ((*name).to_owned(), String::new(), *bytes, *fma),
                 None => {
-                    let names: Vec<_> = PROCESSORS.iter().map(|(name, _)| *name).collect();
+                    let names: Vec<_> = PROCESSORS.iter().map(|(name, ..)| *name).collect();
                     return Err(Error::Usage(format!(
                         "unknown processor '{cpu}'; known are native, generic, {}",
                         names.join(", ")
@@ -107,6 +112,7 @@ impl Processor {
             name,
             features,
             vector_bytes,
+            fma,
             gathers: vector_bytes == 64 && !slow,
         })
     }
@@ -119,13 +125,17 @@ impl Processor {
     }
 }
 
-/// The width in bytes of the vector registers that code for a processor uses,
-/// the processor named as in [`Options::cpu`](crate::Options::cpu).
+/// What choices before machine code depend on, for a processor named as in
+/// [`Options::cpu`](crate::Options::cpu).
 ///
 /// # Errors
 /// [`Error::Usage`] for an unknown processor.
-pub fn vector_bytes(cpu: &str) -> Res<u32> {
-    Ok(Processor::new(cpu)?.vector_bytes)
+pub fn describe(cpu: &str) -> Res<Machine> {
+    let processor = Processor::new(cpu)?;
+    Ok(Machine {
+        bytes: processor.vector_bytes,
+        fma: processor.fma,
+    })
 }
 
 /// The target machine for a processor. Code is position independent.

@@ -113,7 +113,7 @@ fn same_bytes_again() {
     let program = map_program();
     let object = || {
         let options = Options {
-            executable: true,
+            start: llvm::Start::Program,
             ..Options::default()
         };
         llvm::compile(&program, &options)

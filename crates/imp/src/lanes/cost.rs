@@ -3,6 +3,7 @@
 //! compiler runs on.
 
 use super::value::{Shape, Shapes, Stride, Val};
+use crate::machine::Machine;
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
 use crate::walk::{divides, is_division, type_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
@@ -17,6 +18,9 @@ const STRAGGLERS: f64 = 1.5;
 const BRANCH: f64 = 6.0;
 /// A call.
 const CALL: f64 = 40.0;
+/// Operations that a fused multiply-add takes without an instruction.
+const STEPS_F64: f64 = 32.0;
+const STEPS_F32: f64 = 24.0;
 /// Arms of a conditional up to this cost are run under a mask without a branch.
 const FLAT: f64 = 16.0;
 
@@ -28,13 +32,6 @@ pub(super) fn trips(f: &For) -> f64 {
         }
         _ => TRIPS,
     }
-}
-
-/// What a machine's vectors can do.
-#[derive(Clone, Copy)]
-pub(super) struct Machine {
-    /// Bytes of a vector register.
-    pub(super) bytes: u32,
 }
 
 /// How expensive an operation is: for a scalar, for a vector register, and for
@@ -122,6 +119,8 @@ pub(super) struct Costs<'s, 'a> {
     pub(super) parts: usize,
     /// Whether there are accesses that are not in order.
     pub(super) gathers: bool,
+    /// Whether there are fused multiply-adds.
+    pub(super) fused: bool,
     /// How often the loops around run.
     scale: f64,
 }
@@ -136,6 +135,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             loops: false,
             parts: 0,
             gathers: false,
+            fused: false,
             scale: 1.0,
         }
     }
@@ -149,6 +149,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             loops: false,
             parts: 0,
             gathers: false,
+            fused: false,
             scale: 1.0,
         }
     }
@@ -222,11 +223,11 @@ impl<'s, 'a> Costs<'s, 'a> {
             }
             Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, price(1.0, 1.0)),
             Expr::Fma(ty, x, y, z) => {
-                // The smallest machines have no instruction.
-                let price = if self.machine.bytes < 32 {
-                    by_lane(CALL, CALL)
-                } else {
-                    price(1.0, 1.0)
+                self.fused = true;
+                let price = match ty {
+                    _ if self.machine.fma => price(1.0, 1.0),
+                    PrimType::F64 => price(STEPS_F64, STEPS_F64),
+                    _ => price(STEPS_F32, STEPS_F32),
                 };
                 self.operator(&[x, y, z], *ty, false, price)
             }
@@ -420,7 +421,7 @@ impl<'s, 'a> Costs<'s, 'a> {
 /// no lane is there, that no branch goes around it.
 pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt]) -> bool {
     // With registers of this size every operation counts once.
-    let machine = Machine { bytes: 1 << 16 };
+    let machine = Machine::of(1 << 16);
     harmless(shapes, arm) && Costs::vector(shapes, machine).block(arm) <= FLAT
 }
 

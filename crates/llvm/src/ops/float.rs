@@ -169,12 +169,16 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// `x * y + z` with one rounding.
     pub fn fma(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
-        if ty != PrimType::F16 {
+        if ty == PrimType::F16 {
+            // The product of two halves is a double, and so is the sum but for
+            // bits that no half can see.
+            let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
+            let sum = self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)?;
+            return self.float_to_float(PrimType::F64, ty, sum);
+        }
+        if self.emit.processor.fma {
             return self.intrinsic("llvm.fma", &[x, y, z]);
         }
-        // The double result is exact but for bits that no half can see.
-        let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
-        let fused = self.intrinsic("llvm.fma", &[wide(x)?, wide(y)?, wide(z)?])?;
-        self.float_to_float(PrimType::F64, ty, fused)
+        self.emulated_fma(ty, x, y, z)
     }
 }
