@@ -5,50 +5,79 @@ use imp::Machine;
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
+/// What instructions a processor has, as far as code differs.
+#[derive(Clone, Copy)]
+pub struct Has {
+    /// Width of the vector registers in bytes, 16 at least.
+    pub vector_bytes: u32,
+    /// Fused multiply-adds.
+    pub fma: bool,
+    /// Rounding of floats to integers (SSE4.1).
+    pub rounding: bool,
+}
+
+const SSE2: Has = Has {
+    vector_bytes: 16,
+    fma: false,
+    rounding: false,
+};
+const SSE4: Has = Has {
+    rounding: true,
+    ..SSE2
+};
+const FMA: Has = Has { fma: true, ..SSE4 };
+const AVX2: Has = Has {
+    vector_bytes: 32,
+    ..FMA
+};
+const AVX512: Has = Has {
+    vector_bytes: 64,
+    ..FMA
+};
+
 /// The processors that can be asked for by name, besides `native` and `generic`,
-/// with the width of their vector registers in bytes and whether they have fused
-/// multiply-adds.
-const PROCESSORS: &[(&str, u32, bool)] = &[
-    ("x86-64", 16, false),
-    ("x86-64-v2", 16, false),
-    ("x86-64-v3", 32, true),
-    ("x86-64-v4", 64, true),
-    ("nehalem", 16, false),
-    ("westmere", 16, false),
-    ("sandybridge", 16, false),
-    ("ivybridge", 16, false),
-    ("haswell", 32, true),
-    ("broadwell", 32, true),
-    ("skylake", 32, true),
-    ("skylake-avx512", 64, true),
-    ("cascadelake", 64, true),
-    ("cooperlake", 64, true),
-    ("cannonlake", 64, true),
-    ("icelake-client", 64, true),
-    ("icelake-server", 64, true),
-    ("tigerlake", 64, true),
-    ("rocketlake", 64, true),
-    ("alderlake", 32, true),
-    ("raptorlake", 32, true),
-    ("meteorlake", 32, true),
-    ("arrowlake", 32, true),
-    ("lunarlake", 32, true),
-    ("sapphirerapids", 64, true),
-    ("emeraldrapids", 64, true),
-    ("graniterapids", 64, true),
-    ("gracemont", 32, true),
-    ("sierraforest", 32, true),
-    ("grandridge", 32, true),
-    ("btver1", 16, false),
-    ("btver2", 16, false),
-    ("bdver1", 16, false),
-    ("bdver2", 16, true),
-    ("bdver3", 16, true),
-    ("bdver4", 32, true),
-    ("znver1", 32, true),
-    ("znver2", 32, true),
-    ("znver3", 32, true),
-    ("znver4", 64, true),
+/// and what they have.
+const PROCESSORS: &[(&str, Has)] = &[
+    ("x86-64", SSE2),
+    ("x86-64-v2", SSE4),
+    ("x86-64-v3", AVX2),
+    ("x86-64-v4", AVX512),
+    ("nehalem", SSE4),
+    ("westmere", SSE4),
+    ("sandybridge", SSE4),
+    ("ivybridge", SSE4),
+    ("haswell", AVX2),
+    ("broadwell", AVX2),
+    ("skylake", AVX2),
+    ("skylake-avx512", AVX512),
+    ("cascadelake", AVX512),
+    ("cooperlake", AVX512),
+    ("cannonlake", AVX512),
+    ("icelake-client", AVX512),
+    ("icelake-server", AVX512),
+    ("tigerlake", AVX512),
+    ("rocketlake", AVX512),
+    ("alderlake", AVX2),
+    ("raptorlake", AVX2),
+    ("meteorlake", AVX2),
+    ("arrowlake", AVX2),
+    ("lunarlake", AVX2),
+    ("sapphirerapids", AVX512),
+    ("emeraldrapids", AVX512),
+    ("graniterapids", AVX512),
+    ("gracemont", AVX2),
+    ("sierraforest", AVX2),
+    ("grandridge", AVX2),
+    ("btver1", SSE2),
+    ("btver2", SSE4),
+    ("bdver1", SSE4),
+    ("bdver2", FMA),
+    ("bdver3", FMA),
+    ("bdver4", AVX2),
+    ("znver1", AVX2),
+    ("znver2", AVX2),
+    ("znver3", AVX2),
+    ("znver4", AVX512),
 ];
 
 /// What AVX-512 must have to count as 64 bytes wide.
@@ -58,10 +87,8 @@ const WIDE: &[&str] = &["+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"];
 pub struct Processor {
     name: String,
     features: String,
-    /// Width of the vector registers in bytes, 16 at least.
-    pub vector_bytes: u32,
-    /// Whether there is an instruction for fused multiply-adds.
-    pub fma: bool,
+    /// Its instructions.
+    pub has: Has,
     /// Whether gathers and scatters that leave out lanes are worth their
     /// instructions.
     pub gathers: bool,
@@ -71,7 +98,7 @@ impl Processor {
     /// A processor by its name: `native` is this machine with all that it can
     /// do, `generic` any 64-bit one.
     pub fn new(cpu: &str) -> Res<Self> {
-        let (name, mut features, vector_bytes, fma) = match cpu {
+        let (name, mut features, has) = match cpu {
             "native" => {
                 let features = TargetMachine::get_host_cpu_features().to_string();
                 let has = |wanted: &str| features.split(',').any(|feature| feature == wanted);
@@ -82,13 +109,17 @@ impl Processor {
                 } else {
                     16
                 };
-                let fma = has("+fma");
+                let here = Has {
+                    vector_bytes: bytes,
+                    fma: has("+fma"),
+                    rounding: has("+sse4.1"),
+                };
                 let name = TargetMachine::get_host_cpu_name().to_string();
-                (name, features, bytes, fma)
+                (name, features, here)
             }
-            "generic" => ("x86-64".to_owned(), String::new(), 16, false),
+            "generic" => ("x86-64".to_owned(), String::new(), SSE2),
             _ => match PROCESSORS.iter().find(|(name, ..)| *name == cpu) {
-                Some((name, bytes, fma)) => ((*name).to_owned(), String::new(), *bytes, *fma),
+                Some((name, has)) => ((*name).to_owned(), String::new(), *has),
                 None => {
                     let names: Vec<_> = PROCESSORS.iter().map(|(name, ..)| *name).collect();
                     return Err(Error::Usage(format!(
@@ -103,7 +134,7 @@ impl Processor {
         // elements between parts of a vector by a table in one step, which LLVM
         // takes for slower than two steps without.
         let slow = name.starts_with("znver") || name == "x86-64-v4";
-        if slow && vector_bytes == 64 {
+        if slow && has.vector_bytes == 64 {
             let comma = if features.is_empty() { "" } else { "," };
             let tuning = "+prefer-no-gather,+prefer-no-scatter,+fast-variable-crosslane-shuffle";
             features = format!("{features}{comma}{tuning}");
@@ -111,9 +142,8 @@ impl Processor {
         Ok(Self {
             name,
             features,
-            vector_bytes,
-            fma,
-            gathers: vector_bytes == 64 && !slow,
+            has,
+            gathers: has.vector_bytes == 64 && !slow,
         })
     }
 }
@@ -121,7 +151,7 @@ impl Processor {
 impl Processor {
     /// Whether masks have registers of their own.
     pub fn has_masks(&self) -> bool {
-        self.vector_bytes == 64
+        self.has.vector_bytes == 64
     }
 }
 
@@ -131,10 +161,12 @@ impl Processor {
 /// # Errors
 /// [`Error::Usage`] for an unknown processor.
 pub fn describe(cpu: &str) -> Res<Machine> {
-    let processor = Processor::new(cpu)?;
+    let Has {
+        vector_bytes, fma, ..
+    } = Processor::new(cpu)?.has;
     Ok(Machine {
-        bytes: processor.vector_bytes,
-        fma: processor.fma,
+        bytes: vector_bytes,
+        fma,
     })
 }
 

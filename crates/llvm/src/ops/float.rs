@@ -118,7 +118,41 @@ impl<'c> Ops<'_, '_, 'c> {
             | UnOp::Ctz
             | UnOp::Popc => return Err(no_operator(op.name(), ty)),
         };
+        let rounds = matches!(op, UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
+        if rounds && !self.emit.processor.has.rounding {
+            return self.emulated_rounding(op, ty, x);
+        }
         self.intrinsic(intrinsic, &[x])
+    }
+
+    /// The integer next to a float, nearest, below, above or towards 0, without an
+    /// instruction for it: to a number that is so large that all its like are
+    /// integers, what is added is rounded.
+    fn emulated_rounding(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let power = if ty == PrimType::F64 { 52 } else { 23 };
+        let large = float_like(x, f64::from(power).exp2())?;
+        let size = self.intrinsic("llvm.fabs", &[x])?;
+        let near = self.float_sub(self.float_add(size, large)?, large)?;
+        let is_whole = self.not(self.is_less(size, large)?)?;
+        let signed = |near| self.intrinsic("llvm.copysign", &[near, x]);
+        let one = float_like(x, 1.0)?;
+        let rounded = match op {
+            UnOp::FRound => signed(near)?,
+            UnOp::FTrunc => {
+                let less = self.float_sub(near, one)?;
+                signed(self.select(self.is_less(size, near)?, less, near)?)?
+            }
+            _ => {
+                let near = signed(near)?;
+                let (beyond, other) = if op == UnOp::FFloor {
+                    (self.is_less(x, near)?, self.float_sub(near, one)?)
+                } else {
+                    (self.is_less(near, x)?, self.float_add(near, one)?)
+                };
+                signed(self.select(beyond, other, near)?)?
+            }
+        };
+        self.select(is_whole, x, rounded)
     }
 
     fn float_signum(&self, x: Value<'c>) -> Res<Value<'c>> {
@@ -176,7 +210,7 @@ impl<'c> Ops<'_, '_, 'c> {
             let sum = self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)?;
             return self.float_to_float(PrimType::F64, ty, sum);
         }
-        if self.emit.processor.fma {
+        if self.emit.processor.has.fma {
             return self.intrinsic("llvm.fma", &[x, y, z]);
         }
         self.emulated_fma(ty, x, y, z)
