@@ -31,7 +31,7 @@ pub mod text;
 mod verify;
 pub mod walk;
 
-pub use machine::Machine;
+pub use machine::{Machine, Make};
 pub use syntax::*;
 pub use text::{parse, print};
 pub use verify::{VerifyError, verify};

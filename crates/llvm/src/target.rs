@@ -1,7 +1,7 @@
 //! The machine that code is made for.
 
 use crate::error::{Error, Res};
-use imp::Machine;
+use imp::{Machine, Make};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
@@ -36,52 +36,58 @@ const AVX512: Has = Has {
 };
 
 /// The processors that can be asked for by name, besides `native` and `generic`,
-/// and what they have.
-const PROCESSORS: &[(&str, Has)] = &[
-    ("x86-64", SSE2),
-    ("x86-64-v2", SSE4),
-    ("x86-64-v3", AVX2),
-    ("x86-64-v4", AVX512),
-    ("nehalem", SSE4),
-    ("westmere", SSE4),
-    ("sandybridge", SSE4),
-    ("ivybridge", SSE4),
-    ("haswell", AVX2),
-    ("broadwell", AVX2),
-    ("skylake", AVX2),
-    ("skylake-avx512", AVX512),
-    ("cascadelake", AVX512),
-    ("cooperlake", AVX512),
-    ("cannonlake", AVX512),
-    ("icelake-client", AVX512),
-    ("icelake-server", AVX512),
-    ("tigerlake", AVX512),
-    ("rocketlake", AVX512),
-    ("alderlake", AVX2),
-    ("raptorlake", AVX2),
-    ("meteorlake", AVX2),
-    ("arrowlake", AVX2),
-    ("lunarlake", AVX2),
-    ("sapphirerapids", AVX512),
-    ("emeraldrapids", AVX512),
-    ("graniterapids", AVX512),
-    ("gracemont", AVX2),
-    ("sierraforest", AVX2),
-    ("grandridge", AVX2),
-    ("btver1", SSE2),
-    ("btver2", SSE4),
-    ("bdver1", SSE4),
-    ("bdver2", FMA),
-    ("bdver3", FMA),
-    ("bdver4", AVX2),
-    ("znver1", AVX2),
-    ("znver2", AVX2),
-    ("znver3", AVX2),
-    ("znver4", AVX512),
+/// what they have, and what their operations cost. A name that may stand for any
+/// make must not do badly on one of them: gathers are those of the slowest.
+const PROCESSORS: &[(&str, Has, Make)] = &[
+    ("x86-64", SSE2, Make::ZEN4),
+    ("x86-64-v2", SSE4, Make::ZEN4),
+    ("x86-64-v3", AVX2, Make::ZEN4),
+    ("x86-64-v4", AVX512, Make::ZEN4),
+    ("nehalem", SSE4, Make::ZEN4),
+    ("westmere", SSE4, Make::ZEN4),
+    ("sandybridge", SSE4, Make::ZEN4),
+    ("ivybridge", SSE4, Make::ZEN4),
+    ("haswell", AVX2, Make::INTEL),
+    ("broadwell", AVX2, Make::INTEL),
+    ("skylake", AVX2, Make::INTEL),
+    ("skylake-avx512", AVX512, Make::INTEL),
+    ("cascadelake", AVX512, Make::INTEL),
+    ("cooperlake", AVX512, Make::INTEL),
+    ("cannonlake", AVX512, Make::INTEL),
+    ("icelake-client", AVX512, Make::INTEL),
+    ("icelake-server", AVX512, Make::INTEL),
+    ("tigerlake", AVX512, Make::INTEL),
+    ("rocketlake", AVX512, Make::INTEL),
+    ("alderlake", AVX2, Make::INTEL),
+    ("raptorlake", AVX2, Make::INTEL),
+    ("meteorlake", AVX2, Make::INTEL),
+    ("arrowlake", AVX2, Make::INTEL),
+    ("lunarlake", AVX2, Make::INTEL),
+    ("sapphirerapids", AVX512, Make::INTEL),
+    ("emeraldrapids", AVX512, Make::INTEL),
+    ("graniterapids", AVX512, Make::INTEL),
+    ("gracemont", AVX2, Make::ZEN4),
+    ("sierraforest", AVX2, Make::ZEN4),
+    ("grandridge", AVX2, Make::ZEN4),
+    ("btver1", SSE2, Make::ZEN4),
+    ("btver2", SSE4, Make::ZEN4),
+    ("bdver1", SSE4, Make::ZEN4),
+    ("bdver2", FMA, Make::ZEN4),
+    ("bdver3", FMA, Make::ZEN4),
+    ("bdver4", AVX2, Make::ZEN4),
+    ("znver1", AVX2, Make::ZEN4),
+    ("znver2", AVX2, Make::ZEN4),
+    ("znver3", AVX2, Make::ZEN4),
+    ("znver4", AVX512, Make::ZEN4),
+    ("znver5", AVX512, Make::ZEN5),
 ];
 
 /// What AVX-512 must have to count as 64 bytes wide.
 const WIDE: &[&str] = &["+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"];
+
+fn named(name: &str) -> Option<&'static (&'static str, Has, Make)> {
+    PROCESSORS.iter().find(|(known, ..)| *known == name)
+}
 
 /// A processor as LLVM takes it, and what is known of it here.
 pub struct Processor {
@@ -89,16 +95,15 @@ pub struct Processor {
     features: String,
     /// Its instructions.
     pub has: Has,
-    /// Whether gathers and scatters that leave out lanes are worth their
-    /// instructions.
-    pub gathers: bool,
+    /// How fast it is.
+    make: Make,
 }
 
 impl Processor {
     /// A processor by its name: `native` is this machine with all that it can
     /// do, `generic` any 64-bit one.
     pub fn new(cpu: &str) -> Res<Self> {
-        let (name, mut features, has) = match cpu {
+        let (name, mut features, has, make) = match cpu {
             "native" => {
                 let features = TargetMachine::get_host_cpu_features().to_string();
                 let has = |wanted: &str| features.split(',').any(|feature| feature == wanted);
@@ -115,11 +120,12 @@ impl Processor {
                     rounding: has("+sse4.1"),
                 };
                 let name = TargetMachine::get_host_cpu_name().to_string();
-                (name, features, here)
+                let make = named(&name).map_or(Make::ZEN4, |(.., make)| *make);
+                (name, features, here, make)
             }
-            "generic" => ("x86-64".to_owned(), String::new(), SSE2),
-            _ => match PROCESSORS.iter().find(|(name, ..)| *name == cpu) {
-                Some((name, has)) => ((*name).to_owned(), String::new(), *has),
+            "generic" => ("x86-64".to_owned(), String::new(), SSE2, Make::ZEN4),
+            _ => match named(cpu) {
+                Some((name, has, make)) => ((*name).to_owned(), String::new(), *has, *make),
                 None => {
                     let names: Vec<_> = PROCESSORS.iter().map(|(name, ..)| *name).collect();
                     return Err(Error::Usage(format!(
@@ -129,29 +135,49 @@ impl Processor {
                 }
             },
         };
-        // AMD's processors take longer for a gather than for as many loads, and
-        // a name that may be one of theirs must not do badly there. They move
-        // elements between parts of a vector by a table in one step, which LLVM
-        // takes for slower than two steps without.
-        let slow = name.starts_with("znver") || name == "x86-64-v4";
-        if slow && has.vector_bytes == 64 {
+        // Where gathers take longer than as many loads, elements move between parts
+        // of a vector by a table in one step, which LLVM takes for slower than two
+        // steps without.
+        if !make.gathers() && has.vector_bytes == 64 {
             let comma = if features.is_empty() { "" } else { "," };
             let tuning = "+prefer-no-gather,+prefer-no-scatter,+fast-variable-crosslane-shuffle";
             features = format!("{features}{comma}{tuning}");
+        }
+        // LLVM would keep to half of a register on Intel's processors, as the first
+        // ones that had AVX-512 slow down while they use all of it. Code in lanes
+        // uses it anyway.
+        if has.vector_bytes == 64 {
+            let comma = if features.is_empty() { "" } else { "," };
+            features = format!("{features}{comma}-prefer-256-bit");
         }
         Ok(Self {
             name,
             features,
             has,
-            gathers: has.vector_bytes == 64 && !slow,
+            make,
         })
     }
 }
 
 impl Processor {
+    /// What choices depend on.
+    pub fn machine(&self) -> Machine {
+        Machine {
+            bytes: self.has.vector_bytes,
+            fma: self.has.fma,
+            make: self.make,
+        }
+    }
+
     /// Whether masks have registers of their own.
     pub fn has_masks(&self) -> bool {
-        self.has.vector_bytes == 64
+        self.machine().masks()
+    }
+
+    /// Whether gathers and scatters that leave out lanes are worth their
+    /// instructions.
+    pub fn gathers(&self) -> bool {
+        self.has_masks() && self.make.gathers()
     }
 }
 
@@ -161,13 +187,7 @@ impl Processor {
 /// # Errors
 /// [`Error::Usage`] for an unknown processor.
 pub fn describe(cpu: &str) -> Res<Machine> {
-    let Has {
-        vector_bytes, fma, ..
-    } = Processor::new(cpu)?.has;
-    Ok(Machine {
-        bytes: vector_bytes,
-        fma,
-    })
+    Ok(Processor::new(cpu)?.machine())
 }
 
 /// The target machine for a processor. Code is position independent.

@@ -33,8 +33,6 @@ const LONG_BODY: f64 = 200.0;
 /// The same without fused multiply-adds, whose parts wait for each other: rounds or
 /// bodies up to this cost. What is longer outgrows the caches for code.
 const EMULATED_ROUND: f64 = 800.0;
-/// Bytes of vector registers of machines that estimate roots of doubles.
-const ROOTS_BYTES: u32 = 64;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -215,7 +213,7 @@ impl Planner<'_> {
             cost: groups * (body + 1.0) + 3.0,
             left: is_plain(&f.body, self.machine())
                 && !is_short(f)
-                && (self.options.machine.bytes < 64 || costs.gathers || costs.parts != 1),
+                && (!self.machine().masks() || costs.gathers || costs.parts != 1),
         })
     }
 
@@ -243,8 +241,7 @@ impl Planner<'_> {
         } else {
             cost >= LONG_BODY
         };
-        let wide = self.options.machine.bytes == ROOTS_BYTES && log2 == 3;
-        if idle || wide && any_shares_roots(&f.body) {
+        if idle || log2 == 3 && any_shares_roots(&f.body, self.machine()) {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
@@ -299,11 +296,11 @@ impl Planner<'_> {
 
 /// Whether some part of a body, or of a loop in it, is done sooner if two
 /// registers of lanes share its square roots out.
-fn any_shares_roots(body: &[Stmt]) -> bool {
-    let mut found = shares_roots(body);
+fn any_shares_roots(body: &[Stmt], machine: Machine) -> bool {
+    let mut found = shares_roots(body, machine);
     each_stmt(body, &mut |stmt| {
         if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
-            found |= shares_roots(body);
+            found |= shares_roots(body, machine);
         }
     });
     found

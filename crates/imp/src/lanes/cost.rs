@@ -3,7 +3,7 @@
 //! compiler runs on.
 
 use super::value::{Shape, Shapes, Stride, Val};
-use crate::machine::Machine;
+use crate::machine::{Machine, Make};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
 use crate::walk::{divides, is_division, type_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
@@ -59,7 +59,7 @@ const fn by_lane(scalar: f64, lane: f64) -> Price {
     }
 }
 
-fn binary_price(op: BinOp, ty: PrimType) -> Price {
+fn binary_price(op: BinOp, ty: PrimType, make: Make) -> Price {
     match op {
         BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
         BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => price(1.5, 1.0),
@@ -71,8 +71,8 @@ fn binary_price(op: BinOp, ty: PrimType) -> Price {
         },
         BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
         BinOp::FMin | BinOp::FMax => price(4.0, 4.0),
-        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, 1.2),
-        BinOp::FDiv => by_lane(3.0, 0.6),
+        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, make.quotient_f64),
+        BinOp::FDiv => by_lane(3.0, make.quotient_f32),
         BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
             by_lane(12.0, 12.0)
         }
@@ -80,10 +80,10 @@ fn binary_price(op: BinOp, ty: PrimType) -> Price {
     }
 }
 
-fn unary_price(op: UnOp, ty: PrimType) -> Price {
+fn unary_price(op: UnOp, ty: PrimType, make: Make) -> Price {
     match op {
-        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, 1.6),
-        UnOp::FSqrt => by_lane(4.0, 0.8),
+        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, make.root_f64),
+        UnOp::FSqrt => by_lane(4.0, make.root_f32),
         UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
         UnOp::FExp2Eighths => price(2.0, 2.0),
         UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
@@ -200,13 +200,15 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Unary(op, ty, x) => self.operator(&[x], *ty, false, unary_price(*op, *ty)),
+            Expr::Unary(op, ty, x) => {
+                self.operator(&[x], *ty, false, unary_price(*op, *ty, self.machine.make))
+            }
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = match &**y {
                     // Multiplications and shifts.
                     Expr::Const(_) if is_division(*op) => price(4.0, 6.0),
-                    _ => binary_price(*op, *ty),
+                    _ => binary_price(*op, *ty, self.machine.make),
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
