@@ -6,7 +6,7 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, machine, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -31,6 +31,9 @@ from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from rows import figure_rows
 from sizes import figure_builds, figure_generated, report_sizes
 from values import agree, parse, random_i32s, scalar
+
+sys.path.insert(0, str(HERE / "machine"))
+from machine import compare, measure  # noqa: E402
 
 MINI = HERE / "programs" / "mini.fut"
 BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
@@ -205,11 +208,23 @@ def figure_memory(options, notes):
     return {"file_bytes": size, "peak_to_file": row}
 
 
+def figure_machine(options, notes):
+    """What the vector units do, in cycles, and the make that the compiler's table
+    has nearest to it."""
+    cycles = measure()
+    if "fma_f64_y" not in cycles:
+        notes.add("the machine has no AVX2, so that the table of makes says nothing of it")
+        return {"cycles": cycles}
+    _, _, nearest = compare(cycles)
+    print("machine", cycles, nearest, flush=True)
+    return {"cycles": cycles, "nearest": nearest}
+
+
 FIGURES = {
     "mini": figure_mini, "small": figure_small, "basis": figure_basis, "rows": figure_rows,
     "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
     "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
-    "generated": figure_generated, "builds": figure_builds,
+    "machine": figure_machine, "generated": figure_generated, "builds": figure_builds,
 }
 
 
@@ -291,6 +306,9 @@ def report(results):
             row = results[name][key]
             values = ", ".join(f"{k} {v * scale:.2f} {unit}" for k, v in row.items())
             lines += [f"**{name}**: {values}", ""]
+    if "machine" in results:
+        row = ", ".join(f"{name} {cycles}" for name, cycles in results["machine"]["cycles"].items())
+        lines += [f"**machine** (cycles; nearest {results['machine'].get('nearest', 'none')}): {row}", ""]
     lines += [f"- {note}" for note in results["notes"]]
     return "\n".join(lines) + "\n"
 

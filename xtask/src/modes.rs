@@ -1,13 +1,13 @@
 //! Every program of `tests/programs/`, `examples/` and `bench/programs/` in every
-//! mode: for each processor that this machine is, with vector lanes and without,
-//! with 1, 2 and 4 threads. Each case gives what its test block says in the first
+//! mode: for each processor that this machine is, by itself and as a level of an executable
+//! for several, with vector lanes and without, with 1, 2 and 4 threads. Each case gives what its test block says in the first
 //! mode, and the same words, results or failure, in all others.
 
 use crate::Outcome;
 use crate::programs::{compiler, input, keep_wanted, verdict};
 use harness::Spec;
 use harness::process::{End, run};
-use harness::processors::runnable;
+use harness::processors::{levels, runnable};
 use harness::programs::{first_line, in_parallel, ours};
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +47,14 @@ pub fn task(root: &Path) -> Outcome {
     ))
 }
 
+/// How an executable is run.
+struct Run<'a> {
+    executable: &'a str,
+    threads: &'a str,
+    /// The level of processors whose code is wanted.
+    level: Option<&'a str>,
+}
+
 /// What a case's run gave: whether it succeeded, and all that it printed.
 type Given = (bool, Vec<u8>, String);
 
@@ -60,7 +68,14 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
     }
     let (source, output) = (path.to_string_lossy(), executable.to_string_lossy());
     let (mut runs, mut first) = (0, None);
-    for cpu in cpus {
+    let levels: Vec<Option<&str>> = levels().into_iter().map(Some).collect();
+    for cpu in cpus.iter().copied().chain(["portable"]) {
+        // Where there is code for one processor, nothing is chosen.
+        let chosen = if cpu == "portable" {
+            &levels[..]
+        } else {
+            &[None]
+        };
         for lanes in LANES {
             let options = ["--cpu", cpu, "--lanes", lanes];
             let args = [&[compiler, "build", &source, "-o", &output], &options[..]].concat();
@@ -71,9 +86,18 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
                     "--cpu {cpu} --lanes {lanes}: does not build: {line}"
                 ));
             }
-            for threads in THREADS {
-                let mode = format!("--cpu {cpu} --lanes {lanes}, {threads} threads");
-                let given = cases(&spec, path, &output, threads, first.is_none())
+            let modes = THREADS
+                .iter()
+                .flat_map(|threads| chosen.iter().map(move |level| (*threads, *level)));
+            for (threads, level) in modes {
+                let shown = level.unwrap_or(cpu);
+                let mode = format!("--cpu {cpu} ({shown}) --lanes {lanes}, {threads} threads");
+                let run = Run {
+                    executable: &output,
+                    threads,
+                    level,
+                };
+                let given = cases(&spec, path, &run, first.is_none())
                     .map_err(|e| format!("{mode}: {e}"))?;
                 runs += given.len();
                 match &first {
@@ -91,15 +115,9 @@ fn program(compiler: &str, path: &Path, executable: &Path, cpus: &[&str]) -> Res
     Ok(runs)
 }
 
-/// Runs all cases with so many threads; holds them against the test blocks too
+/// Runs all cases; holds them against the test blocks too
 /// if that is asked for.
-fn cases(
-    spec: &Spec,
-    path: &Path,
-    executable: &str,
-    threads: &str,
-    judged: bool,
-) -> Result<Vec<Given>, String> {
+fn cases(spec: &Spec, path: &Path, how: &Run<'_>, judged: bool) -> Result<Vec<Given>, String> {
     let folder = path.parent().unwrap_or(path);
     let mut all = Vec::new();
     for case in &spec.cases {
@@ -109,7 +127,12 @@ fn cases(
         let stdin = stdin?;
         for entry in case.entries.iter() {
             let place = format!("line {}, {entry}", case.line);
-            let args = [executable, "--num-threads", threads, "-e", entry];
+            let mut args = vec![how.executable, "--num-threads", how.threads, "-e", entry];
+            args.extend(
+                how.level
+                    .into_iter()
+                    .flat_map(|level| ["--cpu-level", level]),
+            );
             let finished = run(&args, &stdin, LIMIT)?;
             let good = match finished.end {
                 End::Code(0) => true,

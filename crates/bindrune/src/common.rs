@@ -12,7 +12,8 @@ use syntax::render;
 /// Options of every command that compiles.
 #[derive(Args, Clone)]
 pub struct Compiler {
-    /// The processor: native, generic, x86-64-v2, x86-64-v3, x86-64-v4 or an LLVM name.
+    /// The processor: native, generic, portable (executables that take the best of
+    /// their code for x86-64-v2, -v3 and -v4), one of these three, or an LLVM name.
     #[arg(long, default_value = "native", value_name = "CPU")]
     pub cpu: String,
     /// Floating point: `fused` lets `a * b + c` round once, `strict` never.

@@ -16,4 +16,4 @@ pub use error::Failure;
 pub use imp::lanes::{Decision, Mode};
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
-pub use session::{Observer, Options, Session};
+pub use session::{Observer, Options, PORTABLE, Session};

@@ -3,6 +3,7 @@
 //! To see the whole compiler at a glance, read [`passes`]. `bindrune dev
 //! --stage NAME` stops after the pass of that name.
 
+use imp::lanes::Mode;
 use ir::{Mems, PassError, Segs, Soacs};
 
 /// A program at any level below the typed tree.
@@ -263,8 +264,8 @@ impl Run {
                 target.decisions = decisions;
                 Ir::Imp(program)
             }
-            (Self::Pipeline, Ir::Imp(program)) => {
-                Ir::Imp(imp::pipeline::pipeline(program, target.lanes.bytes))
+            (Self::Pipeline, Ir::Imp(program)) if target.lanes.mode != Mode::Off => {
+                Ir::Imp(imp::pipeline::pipeline(program, target.lanes.machine))
             }
             (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program)),
             (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(program)),

@@ -6,16 +6,20 @@ use crate::warnings;
 use check::{Checked, Loader};
 use imp::lanes::Mode;
 use ir::{Mems, Segs, Soacs};
+use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
+/// The processor of executables that have code for several levels of processors.
+pub const PORTABLE: &str = "portable";
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
+    /// The processor: `native`, `generic`, [`PORTABLE`], or a name such as `x86-64-v3`.
     pub cpu: String,
     /// Whether floats keep every rounding that the source has: no fused multiply-adds.
     pub strict_floats: bool,
@@ -48,6 +52,15 @@ impl Default for Options {
             copies: lower::Limits::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+}
+
+/// What the symbols of a level's code end in.
+fn suffix(level: Level) -> &'static str {
+    match level {
+        Level::V2 => ".v2",
+        Level::V3 => ".v3",
+        Level::V4 => ".v4",
     }
 }
 
@@ -190,10 +203,7 @@ impl Session {
             source_name: &source_name,
             lanes: imp::lanes::Options {
                 mode: self.options.lanes,
-                bytes: match self.options.lanes {
-                    Mode::Off => 0,
-                    Mode::Auto | Mode::Width(_) => llvm::vector_bytes(&self.options.cpu)?,
-                },
+                machine: llvm::machine(self.cpu()?)?,
             },
             decisions: Vec::new(),
         };
@@ -224,32 +234,43 @@ impl Session {
         Ok(ir)
     }
 
-    /// The imperative IR of a program, ready for LLVM, and what LLVM is asked for.
-    fn finished(
-        &mut self,
-        ir: Ir,
-        observer: &mut dyn Observer,
-    ) -> Result<(imp::Program, llvm::Options), Failure> {
-        let Ir::Imp(program) = self.advance(ir, Stage::Llvm, observer)? else {
-            return Err(Failure::bug("the passes do not lead to the imperative IR"));
-        };
-        let options = llvm::Options {
-            cpu: self.options.cpu.clone(),
-            opt_level: self.options.llvm_level,
-            executable: self.options.executable,
-            threads: self.options.threads,
-        };
-        Ok((program, options))
+    /// The imperative IR after the last pass.
+    fn imperative(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<imp::Program, Failure> {
+        match self.advance(ir, Stage::Llvm, observer)? {
+            Ir::Imp(program) => Ok(program),
+            _ => Err(Failure::bug("the passes do not lead to the imperative IR")),
+        }
     }
 
-    /// A program's object files.
-    pub fn objects(
-        &mut self,
-        ir: Ir,
-        observer: &mut dyn Observer,
-    ) -> Result<Vec<Vec<u8>>, Failure> {
-        let (program, options) = self.finished(ir, observer)?;
-        Ok(llvm::compile(&program, &options, llvm::Output::Object)?)
+    /// What LLVM is asked for.
+    fn wanted(&self, start: llvm::Start, suffix: &'static str) -> Result<llvm::Options, Failure> {
+        Ok(llvm::Options {
+            cpu: self.cpu()?.to_owned(),
+            opt_level: self.options.llvm_level,
+            start,
+            suffix,
+            threads: self.options.threads,
+        })
+    }
+
+    /// What a program for one processor starts.
+    fn start(&self) -> llvm::Start {
+        if self.options.executable {
+            llvm::Start::Program
+        } else {
+            llvm::Start::Nothing
+        }
+    }
+
+    /// The processor that code is made for: where there is code for several
+    /// levels, the best that this machine has.
+    fn cpu(&self) -> Result<&str, Failure> {
+        if self.options.cpu != PORTABLE {
+            return Ok(&self.options.cpu);
+        }
+        Level::of_this_machine()
+            .map(Level::processor)
+            .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
     }
 
     /// A program's assembly at that stage, its LLVM code at any other.
@@ -259,14 +280,55 @@ impl Session {
         stage: Stage,
         observer: &mut dyn Observer,
     ) -> Result<String, Failure> {
-        let (program, options) = self.finished(ir, observer)?;
+        let program = self.imperative(ir, observer)?;
         let output = match stage {
             Stage::Asm => llvm::Output::Assembly,
             Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
                 llvm::Output::Ir
             }
         };
+        let options = self.wanted(self.start(), "")?;
         Ok(llvm::text(&program, &options, output)?)
+    }
+
+    /// The object files of an executable.
+    pub fn objects(
+        &mut self,
+        ir: Ir,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        if self.options.cpu != PORTABLE {
+            return self.objects_for(ir, self.start(), "", observer);
+        }
+        // What does not depend on the processor is done once.
+        let before = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
+        let ir = self.advance(ir, before, observer)?;
+        let levels = Level::ALL.map(|level| (level as u64, suffix(level)));
+        let mut objects = Vec::new();
+        for level in Level::ALL {
+            level.processor().clone_into(&mut self.options.cpu);
+            let start = if objects.is_empty() {
+                llvm::Start::Best(levels.to_vec())
+            } else {
+                llvm::Start::Nothing
+            };
+            let made = self.objects_for(ir.clone(), start, suffix(level), observer);
+            PORTABLE.clone_into(&mut self.options.cpu);
+            objects.extend(made?);
+        }
+        Ok(objects)
+    }
+
+    fn objects_for(
+        &mut self,
+        ir: Ir,
+        start: llvm::Start,
+        suffix: &'static str,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let program = self.imperative(ir, observer)?;
+        let options = self.wanted(start, suffix)?;
+        Ok(llvm::compile(&program, &options, llvm::Output::Object)?)
     }
 
     /// A program's code in this process.
@@ -275,7 +337,7 @@ impl Session {
         ir: Ir,
         observer: &mut dyn Observer,
     ) -> Result<runtime::Image, Failure> {
-        let objects = self.objects(ir, observer)?;
+        let objects = self.objects_for(ir, llvm::Start::Nothing, "", observer)?;
         // SAFETY: the symbols are the runtime's own, statics of this process.
         let jit = unsafe { llvm::Jit::new(&objects, &runtime::symbols()) }?;
         let table = jit.program()?.cast::<runtime::abi::Program>();

@@ -18,3 +18,12 @@ pub fn runnable() -> Vec<&'static str> {
     }
     cpus
 }
+
+/// The levels, as `--cpu-level` names them, whose code this machine runs.
+pub fn levels() -> Vec<&'static str> {
+    let mut levels = Vec::new();
+    for cpu in runnable() {
+        levels.extend(cpu.strip_prefix("x86-64-"));
+    }
+    levels
+}

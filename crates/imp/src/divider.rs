@@ -10,14 +10,14 @@
 //!
 //! Needs nothing of the code but its operators; they may be scalar or in lanes.
 
+use crate::machine::Machine;
 use crate::syntax::{Expr, Stmt};
 use crate::walk::each_part;
 use prim::{BinOp, PrimType, UnOp};
 
-/// Cycles of the divider for a vector register of quotients and of roots.
-const QUOTIENT: f64 = 9.0;
-const ROOT: f64 = 16.0;
-/// Operations of the multipliers that these take besides.
+/// Lanes of the registers that are shared out.
+const LANES: f64 = 8.0;
+/// Operations of the multipliers that quotients and roots take besides.
 const QUOTIENT_STEPS: f64 = 3.0;
 const ROOT_STEPS: f64 = 2.0;
 /// Operations of the multipliers for a root without the divider.
@@ -26,8 +26,12 @@ const ROOT_BY_PRODUCTS: f64 = 15.0;
 const WORTH: f64 = 0.9;
 
 /// Whether a loop with this body, inner loops left out, is done sooner if every
-/// other square root of doubles in it is computed without the divider.
-pub fn shares_roots(body: &[Stmt]) -> bool {
+/// other square root of doubles in it is computed without the divider, which takes
+/// the estimates of processors with masks.
+pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
+    if !machine.masks() {
+        return false;
+    }
     let mut load = Load::default();
     load.block(body);
     let Load {
@@ -35,12 +39,14 @@ pub fn shares_roots(body: &[Stmt]) -> bool {
         roots,
         others,
     } = load;
-    let divider = |by_divider: f64| QUOTIENT * quotients + ROOT * by_divider;
+    let (quotient, root) = (machine.make.quotient_f64, machine.make.root_f64);
+    let divider = |by_divider: f64| LANES * (quotient * quotients + root * by_divider);
     let multipliers = |by_divider: f64| {
-        others
+        let operations = others
             + QUOTIENT_STEPS * quotients
             + ROOT_STEPS * by_divider
-            + ROOT_BY_PRODUCTS * (roots - by_divider)
+            + ROOT_BY_PRODUCTS * (roots - by_divider);
+        LANES * machine.make.product_f64 * operations
     };
     let cycles = |by_divider: f64| divider(by_divider).max(multipliers(by_divider));
     roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
@@ -94,6 +100,7 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Make;
     use crate::syntax::Var;
 
     #[test]
@@ -117,9 +124,22 @@ mod tests {
             (with_products(12), false),
         ];
         for (body, wanted) in cases {
-            assert_eq!(shares_roots(&body), wanted, "{body:?}");
+            let machine = Machine::of(64);
+            assert_eq!(shares_roots(&body, machine), wanted, "{body:?}");
+            assert!(!shares_roots(&body, Machine::of(32)));
             let inside = Stmt::While(Var(3), body);
-            assert!(!shares_roots(&[inside]));
+            assert!(!shares_roots(&[inside], machine));
         }
+        // The slower the divider, the sooner.
+        let of = |make| Machine {
+            make,
+            ..Machine::of(64)
+        };
+        let body: Vec<Stmt> = with_products(15);
+        assert!(!shares_roots(&body, of(Make::ZEN4)));
+        assert!(shares_roots(&body, of(Make::INTEL)));
+        let body: Vec<Stmt> = with_products(8);
+        assert!(shares_roots(&body, of(Make::INTEL)));
+        assert!(!shares_roots(&body, of(Make::ZEN5)));
     }
 }

@@ -6,7 +6,7 @@
 //! Before and after, and with other widths, the program verifies.
 
 use imp::lanes::{Mode, Options, vectorise};
-use imp::{Program, generate, print, verify};
+use imp::{Machine, Program, generate, print, verify};
 use ir::{Mems, text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,19 @@ fn apply(source: &str) -> Result<String, String> {
     check(&program, "before")?;
     for bytes in [16, 64] {
         for mode in [Mode::Auto, Mode::Width(2), Mode::Width(8), Mode::Width(64)] {
-            let (program, _) = vectorise(program.clone(), Options { mode, bytes });
+            let (program, _) = vectorise(
+                program.clone(),
+                Options {
+                    mode,
+                    machine: Machine::of(bytes),
+                },
+            );
             check(&program, &format!("{mode:?} with {bytes} bytes"))?;
         }
     }
     let options = Options {
         mode: Mode::Auto,
-        bytes: 32,
+        machine: Machine::of(32),
     };
     let (off, none) = vectorise(
         program.clone(),

@@ -65,6 +65,8 @@ pub struct Emit<'p, 'c> {
     /// How the program falls apart, and the part that this module is.
     pub plan: &'p Plan,
     pub part: usize,
+    /// What the symbols end in that others than this module can name.
+    pub suffix: &'static str,
     pub processor: Processor,
     pub types: Types<'c>,
     pub metadata: Metadata<'c>,
@@ -89,7 +91,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         module: Module<'c>,
         metadata: Metadata<'c>,
         program: &'p Program,
-        (plan, part): (&'p Plan, usize),
+        (plan, part, suffix): (&'p Plan, usize, &'static str),
         processor: Processor,
     ) -> Res<Self> {
         let types = Types::new(context);
@@ -100,6 +102,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             program,
             plan,
             part,
+            suffix,
             processor,
             types,
             metadata,
@@ -145,7 +148,7 @@ impl<'p, 'c> Emit<'p, 'c> {
 
     fn declare(&self, function: &Function) -> Res<FunctionValue<'c>> {
         let ty = self.function_type(function)?;
-        let name = format!("f.{}", function.name);
+        let name = format!("f.{}{}", function.name, self.suffix);
         let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
@@ -322,7 +325,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         let one_place = self.plan.has_one_place(data.bytes.len());
         if one_place && self.part > 0 {
-            let name = format!("data.{id}");
+            let name = format!("data.{id}{}", self.suffix);
             let global = self.module.add_global(self.types.i8, None, &name);
             global.set_constant(true);
             global.set_alignment(64);
@@ -336,7 +339,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         let block = self
             .context
             .const_struct(&[header.into(), bytes.into()], false);
-        let global = self.constant(&format!("data.{id}"), block, 64);
+        let global = self.constant(&format!("data.{id}{}", self.suffix), block, 64);
         if one_place {
             global.set_linkage(Linkage::External);
             global.set_visibility(GlobalVisibility::Hidden);

@@ -9,6 +9,7 @@ use imp::{Entry, FunId, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::builder::Builder;
+use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{FunctionValue, PointerValue};
 use prim::PrimType;
 
@@ -54,8 +55,8 @@ fn word_at<'c>(
 pub fn entry_elsewhere<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> FunctionValue<'c> {
     let params = [emit.types.ptr.into(); ENTRY_PARAMS];
     let ty = emit.types.i32.fn_type(&params, false);
-    emit.module
-        .add_function(&entry_symbol(&entry.name), ty, None)
+    let name = entry_symbol(&entry.name) + emit.suffix;
+    emit.module.add_function(&name, ty, None)
 }
 
 /// The exported code of an entry point: unpacks words, calls, packs words.
@@ -64,7 +65,8 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
     let missing = || Error::bug(format_args!("entry {} has no function", entry.name));
     let function = emit.program.functions.get(id).ok_or_else(missing)?;
     let callee = emit.function(id)?;
-    let (f, b) = export(emit, &entry_symbol(&entry.name), ENTRY_PARAMS);
+    let name = entry_symbol(&entry.name) + emit.suffix;
+    let (f, b) = export(emit, &name, ENTRY_PARAMS);
     let (ctx, args, results) = (param(f, 0)?, param(f, 1)?, param(f, 2)?);
     let mut values: Vec<Value<'c>> = vec![ctx.into()];
     for (i, var) in function.params.iter().enumerate() {
@@ -111,7 +113,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
 /// The code that fills the globals; on failure it releases what it stored.
 pub fn init<'c>(emit: &Emit<'_, 'c>, id: FunId) -> Res<FunctionValue<'c>> {
     let callee = emit.function(id.0 as usize)?;
-    let (f, b) = export(emit, "bindrune_init", 1);
+    let (f, b) = export(emit, &format!("bindrune_init{}", emit.suffix), 1);
     let ctx = param(f, 0)?;
     let status = int(call_value(&b, callee, &[ctx.into()])?)?;
     let (bad, done) = (
@@ -134,7 +136,9 @@ pub fn fini<'c>(emit: &Emit<'_, 'c>) -> Res<FunctionValue<'c>> {
         .context
         .void_type()
         .fn_type(&[emit.types.ptr.into()], false);
-    let f = emit.module.add_function("bindrune_fini", ty, None);
+    let f = emit
+        .module
+        .add_function(&format!("bindrune_fini{}", emit.suffix), ty, None);
     emit.attribute(f, AttributeLoc::Function, "nounwind", 0);
     let b = emit.context.create_builder();
     b.position_at_end(emit.context.append_basic_block(f, "entry"));
@@ -156,20 +160,24 @@ fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'
     Ok(())
 }
 
-/// `main`, which leaves everything to the runtime.
-pub fn main<'c>(emit: &Emit<'_, 'c>, table: PointerValue<'c>) -> Res<()> {
+/// `main`, which leaves everything to a function of the runtime. That takes what
+/// `main` gets and `more`.
+pub fn main<'c>(emit: &Emit<'_, 'c>, start: &str, more: &[Value<'c>]) -> Res<()> {
     let (types, b) = (&emit.types, emit.context.create_builder());
     let (int_type, ptr) = (types.i32.into(), types.ptr.into());
-    let start = types.i32.fn_type(&[int_type, ptr, ptr], false);
-    let start = emit.module.add_function("br_main", start, None);
+    let mut params: Vec<BasicMetadataTypeEnum<'c>> = vec![int_type, ptr];
+    for value in more {
+        params.push(value.get_type().into());
+    }
+    let ty = types.i32.fn_type(&params, false);
+    let start = emit.module.add_function(start, ty, None);
     let main = emit
         .module
         .add_function("main", types.i32.fn_type(&[int_type, ptr], false), None);
     b.position_at_end(emit.context.append_basic_block(main, "entry"));
-    let [argc, argv] = main.get_params()[..] else {
-        return Err(Error::bug("main has lost its parameters"));
-    };
-    let status = call_value(&b, start, &[argc, argv, table.into()])?;
+    let mut args = main.get_params();
+    args.extend(more);
+    let status = call_value(&b, start, &args)?;
     b.build_return(Some(&status))?;
     Ok(())
 }

@@ -379,7 +379,10 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
 
     /// The body of a loop that runs on this thread.
     pub fn loop_body(&mut self, body: &'p [Stmt]) -> Res<()> {
-        let around = std::mem::replace(&mut self.shares_roots, shares_roots(body));
+        let around = std::mem::replace(
+            &mut self.shares_roots,
+            shares_roots(body, self.emit.processor.machine()),
+        );
         self.block(body)?;
         self.shares_roots = around;
         Ok(())

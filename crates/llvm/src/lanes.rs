@@ -362,7 +362,7 @@ impl<'c> Frame<'_, '_, 'c> {
 
     /// Whether the processor gathers and scatters such elements under a mask.
     fn has_gathers(&self, target: &Target<'c>) -> bool {
-        self.emit.processor.gathers && target.elem.size() >= 4
+        self.emit.processor.gathers() && target.elem.size() >= 4
     }
 
     /// The addresses, with another one where the mask is not set.

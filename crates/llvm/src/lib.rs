@@ -48,7 +48,7 @@ pub use error::Error;
 pub use jit::Jit;
 pub use module::Output;
 pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
-pub use target::vector_bytes;
+pub use target::describe as machine;
 
 /// What code is made for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +58,9 @@ pub struct Options {
     /// LLVM's optimisation level, 0 to 3.
     pub opt_level: u8,
     /// Whether the object gets a `main` that starts the runtime.
-    pub executable: bool,
+    pub start: Start,
+    /// What all symbols that the object exports end in.
+    pub suffix: &'static str,
     /// How many modules are compiled side by side at most; the bytes do not
     /// depend on it.
     pub threads: usize,
@@ -69,10 +71,25 @@ impl Default for Options {
         Self {
             cpu: "native".to_owned(),
             opt_level: 3,
-            executable: false,
+            start: Start::Nothing,
+            suffix: "",
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
+}
+
+/// What an object starts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Start {
+    /// Nothing: it has no `main`.
+    #[default]
+    Nothing,
+    /// Its program.
+    Program,
+    /// The best program for the processor that it is started on, of several for
+    /// levels of processors: their numbers and the suffixes of their symbols. One
+    /// of them is its own.
+    Best(Vec<(u64, &'static str)>),
 }
 
 /// Compiles a program: the bytes of each module, in order.

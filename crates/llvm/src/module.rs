@@ -7,7 +7,7 @@ use crate::emit::Emit;
 use crate::error::{Error, Res};
 use crate::parts::{Plan, tasks_apart};
 use crate::target::Processor;
-use crate::{Options, entries, function, masks, metadata, passes, tables, target, tasks};
+use crate::{Options, Start, entries, function, masks, metadata, passes, tables, target, tasks};
 use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -98,7 +98,14 @@ fn compile_part(
     module.set_source_file_name(&program.source_name);
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let emit = Emit::new(&context, module, metadata, program, (plan, part), processor)?;
+    let emit = Emit::new(
+        &context,
+        module,
+        metadata,
+        program,
+        (plan, part, options.suffix),
+        processor,
+    )?;
     emit_part(&emit, options)?;
     passes::optimise(&emit.module, &machine, options.opt_level)?;
     if !emit.processor.has_masks() {
@@ -158,8 +165,13 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
             .transpose()?;
         let fini = init.map(|_| entries::fini(emit)).transpose()?;
         let table = tables::program(emit, &exported, init, fini);
-        if options.executable {
-            entries::main(emit, table)?;
+        match &options.start {
+            Start::Nothing => {}
+            Start::Program => entries::main(emit, "br_main", &[table.into()])?,
+            Start::Best(levels) => {
+                let levels = tables::levels(emit, levels);
+                entries::main(emit, "br_main_levels", &levels)?;
+            }
         }
         for (id, data) in emit.program.data.iter().enumerate() {
             if emit.plan.has_one_place(data.bytes.len()) {

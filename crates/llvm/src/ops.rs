@@ -7,6 +7,7 @@
 
 mod build;
 mod float;
+mod fma;
 mod int;
 mod lanes;
 mod powers;

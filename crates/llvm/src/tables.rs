@@ -47,9 +47,27 @@ pub fn program<'c>(
     fields.push(code(init).into());
     fields.push(code(fini).into());
     let table = emit.context.const_struct(&fields, false);
-    let global = emit.constant(PROGRAM_SYMBOL, table, 8);
+    let global = emit.constant(&format!("{PROGRAM_SYMBOL}{}", emit.suffix), table, 8);
     global.set_linkage(Linkage::External);
     global.as_pointer_value()
+}
+
+/// The runtime's table of programs for levels of processors, and how many there
+/// are: the levels' numbers and the suffixes of their symbols.
+pub fn levels<'c>(emit: &Emit<'_, 'c>, levels: &[(u64, &str)]) -> [Value<'c>; 2] {
+    let types = &emit.types;
+    let levels: Vec<_> = levels
+        .iter()
+        .map(|(number, suffix)| {
+            let symbol = format!("{PROGRAM_SYMBOL}{suffix}");
+            let known = emit.module.get_global(&symbol);
+            let table = known.unwrap_or_else(|| emit.module.add_global(types.i8, None, &symbol));
+            let number = types.i64.const_int(*number, false).into();
+            let fields = [number, table.as_pointer_value().into()];
+            emit.context.const_struct(&fields, false)
+        })
+        .collect();
+    Tables(emit).array("levels", &levels)
 }
 
 fn address(f: FunctionValue<'_>) -> PointerValue<'_> {

@@ -133,7 +133,8 @@ impl<'p, 'c> Task<'p, 'c> {
     /// another part.
     fn declare(&self, emit: &Emit<'p, 'c>, across: bool) -> FunctionValue<'c> {
         let (ptr, i64) = (emit.types.ptr.into(), emit.types.i64.into());
-        let name = format!("task.{}.{}", self.launch.id, self.launch.name);
+        let Launch { id, name, .. } = self.launch;
+        let name = format!("task.{id}.{name}{}", emit.suffix);
         let params = [ptr, ptr, i64, i64];
         if across {
             emit.helper_across(&name, &params, emit.types.i32)

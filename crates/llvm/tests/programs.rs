@@ -111,7 +111,7 @@ fn same_bytes_again() {
     let program = map_program();
     let object = |threads| {
         let options = Options {
-            executable: true,
+            start: llvm::Start::Program,
             threads,
             ..Options::default()
         };

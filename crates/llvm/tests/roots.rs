@@ -37,7 +37,7 @@ fn program() -> Program {
             mask: None,
         },
     ];
-    assert!(imp::divider::shares_roots(&body));
+    assert!(imp::divider::shares_roots(&body, imp::Machine::of(64)));
     let lanes = Expr::i64(i64::from(LANES));
     let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), lanes);
     let body = vec![common::seq(false, i, Expr::i64(0), count, body)];

@@ -299,7 +299,7 @@ fn registers_are_as_wide_as_said() {
         vec![array_of(ScalarType::I32)],
         vec![],
     );
-    let unknown = llvm::vector_bytes("z80").unwrap_err().to_string();
+    let unknown = llvm::machine("z80").unwrap_err().to_string();
     let (_, names) = unknown.split_once("known are ").unwrap();
     let mut widths = std::collections::BTreeSet::new();
     for cpu in names.split(", ") {
@@ -317,7 +317,7 @@ fn registers_are_as_wide_as_said() {
             (false, true) => 32,
             (false, false) => 16,
         };
-        let said = llvm::vector_bytes(cpu).unwrap();
+        let said = llvm::machine(cpu).unwrap().bytes;
         assert_eq!(said, found, "{cpu}: {assembly}");
         widths.insert(said);
     }

@@ -42,6 +42,7 @@
 //! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
+//! | `br_main_levels` | `i32 (i32 argc, const u8 *const *argv, const LevelDesc*, u64 n)`: the same where there is a program for each of several levels of processors. |
 //!
 //! Every function is safe to call from any task; none unwinds or exits.
 
@@ -167,6 +168,16 @@ pub struct Program {
     pub init: Option<InitFn>,
     /// Releases them.
     pub fini: Option<FiniFn>,
+}
+
+/// A program's code for a level of processors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LevelDesc {
+    /// The level's number: 2 for x86-64-v2 and so on.
+    pub number: u64,
+    /// The program.
+    pub program: *const Program,
 }
 
 // SAFETY: the tables are immutable and refer only to immutable data and code.

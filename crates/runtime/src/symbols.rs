@@ -13,6 +13,7 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_fail", error::br_fail as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
         ("br_main", exe::br_main as *const ()),
+        ("br_main_levels", exe::br_main_levels as *const ()),
     ];
     all.extend(math::symbols());
     all

@@ -177,3 +177,32 @@ fn help_and_version_go_to_standard_output() {
     bindrune(&["compose"], "").fails(&["compose"]);
     bindrune::<&str>(&[], "").fails(&["Usage"]);
 }
+
+#[test]
+fn loops_use_whole_registers_on_all_makes_of_processors() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "loops.fut",
+        "entry plain [n] (xs: [n]f64) : [n]f64 = map (\\x -> x * x + 1) xs
+entry long (n: i64) : f64 =
+  reduce (+) 0 (map (\\i -> let x = f64.i64 i in f64.exp (-x) / (1 + f64.sqrt x)) (iota n))
+",
+    );
+    let products = |cpu: &str| {
+        let args = ["dev", "--stage", "asm", "--cpu", cpu, &program];
+        let code = bindrune(&args, "").quiet();
+        ["zmm", "ymm"].map(|register| {
+            let fused = |line: &&str| line.contains("vfmadd") && line.contains(register);
+            code.text().lines().filter(fused).count()
+        })
+    };
+    for cpu in ["znver4", "sapphirerapids", "skylake-avx512", "x86-64-v4"] {
+        let [whole, half] = products(cpu);
+        assert!(
+            whole > 10 && half == 0,
+            "{cpu}: {whole} of 64 bytes, {half} of 32"
+        );
+    }
+    let [whole, half] = products("x86-64-v3");
+    assert!(whole == 0 && half > 10, "{whole} of 64 bytes, {half} of 32");
+}

@@ -1,6 +1,7 @@
 //! Built executables: their options, arguments and results.
 
-use crate::process::{Folder, bindrune, finish, sample, sample_command};
+use crate::process::{Finished, Folder, bindrune, finish, sample, sample_command};
+use std::process::{Command, Stdio};
 use value::Reader;
 
 #[test]
@@ -162,8 +163,8 @@ fn options_are_explained_and_wrong_ones_named() {
 #[test]
 fn executables_need_the_c_library_and_no_other() {
     let program = sample_command(&[]).get_program().to_owned();
-    let mut ldd = std::process::Command::new("ldd");
-    let done = finish(ldd.arg(program).stdout(std::process::Stdio::piped()), b"");
+    let mut ldd = Command::new("ldd");
+    let done = finish(ldd.arg(program).stdout(Stdio::piped()), b"");
     let names = done
         .text()
         .lines()
@@ -172,4 +173,50 @@ fn executables_need_the_c_library_and_no_other() {
     let other = |name: &&str| !name.contains("vdso") && !name.contains("ld-linux");
     let names: Vec<&str> = names.filter(other).collect();
     assert_eq!(names, ["libc.so.6"], "{done:?}");
+}
+
+/// A portable executable and what it is run with.
+fn portable(executable: &str, args: &[&str]) -> Finished {
+    let mut command = Command::new(executable);
+    command.args(args).stdout(Stdio::piped());
+    finish(&mut command, b"100000i64")
+}
+
+#[test]
+fn portable_executables_take_the_code_that_the_machine_has() {
+    let folder = Folder::new();
+    let source = "def table = map f64.i64 (iota 10)
+entry main (n: i64) : (f64, f64) =
+  let terms = map (\\i -> f64.sin (f64.i64 i) * table[i % 10] + f64.exp (-0.001 * f64.i64 i)) (iota n)
+  in (reduce (+) 0 terms, f64.maximum terms)
+entry fails (n: i64) : []i64 = map (\\i -> 1 / (i - 7)) (iota n)
+";
+    let program = folder.file("both.fut", source);
+    let executable = folder.path("both");
+    let args = ["build", "--cpu", "portable", &program, "-o", &executable];
+    bindrune(&args, "").quiet();
+
+    let levels = harness::processors::levels();
+    let best = portable(&executable, &[]).quiet();
+    let native = bindrune(&["run", &program], "100000i64").quiet();
+    assert_eq!(best.stdout, native.stdout);
+    let here = bindrune(&["run", "--cpu", "portable", &program], "100000i64").quiet();
+    assert_eq!(here.stdout, native.stdout);
+    let said = portable(&executable, &["-L"]).stderr;
+    let last = levels.last().expect("this machine has a level");
+    assert!(said.contains(&format!("code for x86-64-{last}")), "{said}");
+    for level in ["v2", "v3", "v4"] {
+        let option = format!("--cpu-level={level}");
+        let finished = portable(&executable, &[&option]);
+        if !levels.contains(&level) {
+            finished.fails(&["this processor", level]);
+            continue;
+        }
+        assert_eq!(finished.quiet().stdout, native.stdout, "{level}");
+        let said = portable(&executable, &[&option, "-L"]).stderr;
+        assert!(said.contains(&format!("code for x86-64-{level}")), "{said}");
+        portable(&executable, &[&option, "-e", "fails"]).fails(&["division by zero", "both.fut:5"]);
+    }
+    portable(&executable, &["--cpu-level", "v1"]).fails(&["v2, v3 or v4"]);
+    sample(&["--cpu-level=v2"], "[1]").fails(&["--cpu portable"]);
 }

@@ -158,7 +158,7 @@ impl Program {
         Ok(self.vectors.get_or_init(|| {
             let options = imp::lanes::Options {
                 mode: imp::lanes::Mode::Auto,
-                bytes: 64,
+                machine: imp::Machine::of(64),
             };
             imp::lanes::vectorise(program.clone(), options).0
         }))

@@ -6,12 +6,13 @@
 //! branches and loops cost whose lanes part ways, and that LLVM vectorises
 //! plain innermost loops itself, which are left to it.
 
-use super::cost::{Costs, Machine, trips, widest};
+use super::cost::{Costs, trips, widest};
 use super::legal::examine;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use super::{Decision, Mode, Options};
 use crate::divider::shares_roots;
+use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
 use crate::walk::{each_part, each_stmt};
@@ -29,8 +30,9 @@ const SHORT_ROUND: f64 = 24.0;
 /// Bodies without loops from this cost on are too long for the machine to begin
 /// the next group while one is under way.
 const LONG_BODY: f64 = 200.0;
-/// Bytes of vector registers of machines that estimate roots of doubles.
-const ROOTS_BYTES: u32 = 64;
+/// The same without fused multiply-adds, whose parts wait for each other: rounds or
+/// bodies up to this cost. What is longer outgrows the caches for code.
+const EMULATED_ROUND: f64 = 800.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -82,9 +84,7 @@ pub(super) fn plan(function: &Function, places: &Places, options: Options) -> Pl
 
 impl Planner<'_> {
     fn machine(&self) -> Machine {
-        Machine {
-            bytes: self.options.bytes,
-        }
+        self.options.machine
     }
 
     /// Plans statements; their cost with what was chosen.
@@ -124,7 +124,7 @@ impl Planner<'_> {
         let body = self.block(&f.body, at + 1);
         self.nest -= usize::from(independent);
         let mut cost = trips(f) * (body + 1.0);
-        let plain = self.chosen.len() == before.0 && is_plain(&f.body);
+        let plain = self.chosen.len() == before.0 && is_plain(&f.body, self.machine());
         if !independent {
             if plain && let Some(vector) = self.reduction(f, at) {
                 cost = cost.min(vector);
@@ -211,9 +211,9 @@ impl Planner<'_> {
         Ok(Candidate {
             lanes: shapes.lanes,
             cost: groups * (body + 1.0) + 3.0,
-            left: is_plain(&f.body)
+            left: is_plain(&f.body, self.machine())
                 && !is_short(f)
-                && (self.options.bytes < 64 || costs.gathers || costs.parts != 1),
+                && (!self.machine().masks() || costs.gathers || costs.parts != 1),
         })
     }
 
@@ -226,16 +226,22 @@ impl Planner<'_> {
             .rev()
             .find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0)
             .unwrap_or(3);
-        let mut lanes = (self.options.bytes >> log2).clamp(2, MAX_LANES);
+        let mut lanes = (self.options.machine.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
         let mut costs = Costs::vector(shapes, self.machine());
-        let idle = if loops {
-            costs.round(&f.body) <= SHORT_ROUND
+        let cost = if loops {
+            costs.round(&f.body)
         } else {
-            costs.block(&f.body) >= LONG_BODY
+            costs.block(&f.body)
         };
-        let wide = self.options.bytes == ROOTS_BYTES && log2 == 3;
-        if idle || wide && any_shares_roots(&f.body) {
+        let idle = if costs.fused && !self.machine().fma {
+            cost <= EMULATED_ROUND
+        } else if loops {
+            cost <= SHORT_ROUND
+        } else {
+            cost >= LONG_BODY
+        };
+        if idle || log2 == 3 && any_shares_roots(&f.body, self.machine()) {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
@@ -268,7 +274,7 @@ impl Planner<'_> {
         let size = widest(self.vars, &f.body).max(4) as u32;
         let mut shapes = Shapes {
             vars: self.vars,
-            lanes: (self.options.bytes / size).max(2),
+            lanes: (self.options.machine.bytes / size).max(2),
             own,
             known: FxHashMap::default(),
             private: FxHashMap::default(),
@@ -290,11 +296,11 @@ impl Planner<'_> {
 
 /// Whether some part of a body, or of a loop in it, is done sooner if two
 /// registers of lanes share its square roots out.
-fn any_shares_roots(body: &[Stmt]) -> bool {
-    let mut found = shares_roots(body);
+fn any_shares_roots(body: &[Stmt], machine: Machine) -> bool {
+    let mut found = shares_roots(body, machine);
     each_stmt(body, &mut |stmt| {
         if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
-            found |= shares_roots(body);
+            found |= shares_roots(body, machine);
         }
     });
     found
@@ -318,21 +324,26 @@ fn is_short(f: &For) -> bool {
 }
 
 /// Whether a body is code that LLVM's loop vectoriser knows how to deal with:
-/// no loops, calls or checks.
-fn is_plain(body: &[Stmt]) -> bool {
-    fn expr(e: &Expr) -> bool {
+/// no loops, calls or checks, and nothing that becomes code with branches.
+fn is_plain(body: &[Stmt], machine: Machine) -> bool {
+    fn expr(e: &Expr, fma: bool) -> bool {
         match e {
             Expr::Const(_) | Expr::Var(_) => true,
-            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x),
-            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x) && expr(y),
-            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => expr(x) && expr(y) && expr(z),
+            Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x, fma),
+            Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
+            Expr::Fma(..) if !fma => false,
+            Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
+                expr(x, fma) && expr(y, fma) && expr(z, fma)
+            }
             _ => false,
         }
     }
     body.iter().all(|stmt| match stmt {
-        Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e),
+        Stmt::Set(_, e) | Stmt::Store(_, e) => expr(e, machine.fma),
         Stmt::Load(..) => true,
-        Stmt::If(cond, yes, no) => expr(cond) && is_plain(yes) && is_plain(no),
+        Stmt::If(cond, yes, no) => {
+            expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine)
+        }
         _ => false,
     })
 }

@@ -3,6 +3,7 @@
 //! compiler runs on.
 
 use super::value::{Shape, Shapes, Stride, Val};
+use crate::machine::{Machine, Make};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
 use crate::walk::{divides, is_division, type_of};
 use prim::{BinOp, PrimType, Scalar, UnOp};
@@ -17,6 +18,9 @@ const STRAGGLERS: f64 = 1.5;
 const BRANCH: f64 = 6.0;
 /// A call.
 const CALL: f64 = 40.0;
+/// Operations that a fused multiply-add takes without an instruction.
+const STEPS_F64: f64 = 32.0;
+const STEPS_F32: f64 = 24.0;
 /// Arms of a conditional up to this cost are run under a mask without a branch.
 const FLAT: f64 = 16.0;
 
@@ -28,13 +32,6 @@ pub(super) fn trips(f: &For) -> f64 {
         }
         _ => TRIPS,
     }
-}
-
-/// What a machine's vectors can do.
-#[derive(Clone, Copy)]
-pub(super) struct Machine {
-    /// Bytes of a vector register.
-    pub(super) bytes: u32,
 }
 
 /// How expensive an operation is: for a scalar, for a vector register, and for
@@ -62,7 +59,7 @@ const fn by_lane(scalar: f64, lane: f64) -> Price {
     }
 }
 
-fn binary_price(op: BinOp, ty: PrimType) -> Price {
+fn binary_price(op: BinOp, ty: PrimType, make: Make) -> Price {
     match op {
         BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
         BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => price(1.5, 1.0),
@@ -74,8 +71,8 @@ fn binary_price(op: BinOp, ty: PrimType) -> Price {
         },
         BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
         BinOp::FMin | BinOp::FMax => price(4.0, 4.0),
-        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, 1.2),
-        BinOp::FDiv => by_lane(3.0, 0.6),
+        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, make.quotient_f64),
+        BinOp::FDiv => by_lane(3.0, make.quotient_f32),
         BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
             by_lane(12.0, 12.0)
         }
@@ -83,10 +80,10 @@ fn binary_price(op: BinOp, ty: PrimType) -> Price {
     }
 }
 
-fn unary_price(op: UnOp, ty: PrimType) -> Price {
+fn unary_price(op: UnOp, ty: PrimType, make: Make) -> Price {
     match op {
-        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, 1.6),
-        UnOp::FSqrt => by_lane(4.0, 0.8),
+        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, make.root_f64),
+        UnOp::FSqrt => by_lane(4.0, make.root_f32),
         UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
         UnOp::FExp2Eighths => price(2.0, 2.0),
         UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
@@ -122,6 +119,8 @@ pub(super) struct Costs<'s, 'a> {
     pub(super) parts: usize,
     /// Whether there are accesses that are not in order.
     pub(super) gathers: bool,
+    /// Whether there are fused multiply-adds.
+    pub(super) fused: bool,
     /// How often the loops around run.
     scale: f64,
 }
@@ -136,6 +135,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             loops: false,
             parts: 0,
             gathers: false,
+            fused: false,
             scale: 1.0,
         }
     }
@@ -149,6 +149,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             loops: false,
             parts: 0,
             gathers: false,
+            fused: false,
             scale: 1.0,
         }
     }
@@ -199,13 +200,15 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Unary(op, ty, x) => self.operator(&[x], *ty, false, unary_price(*op, *ty)),
+            Expr::Unary(op, ty, x) => {
+                self.operator(&[x], *ty, false, unary_price(*op, *ty, self.machine.make))
+            }
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = match &**y {
                     // Multiplications and shifts.
                     Expr::Const(_) if is_division(*op) => price(4.0, 6.0),
-                    _ => binary_price(*op, *ty),
+                    _ => binary_price(*op, *ty, self.machine.make),
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
@@ -222,11 +225,11 @@ impl<'s, 'a> Costs<'s, 'a> {
             }
             Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, price(1.0, 1.0)),
             Expr::Fma(ty, x, y, z) => {
-                // The smallest machines have no instruction.
-                let price = if self.machine.bytes < 32 {
-                    by_lane(CALL, CALL)
-                } else {
-                    price(1.0, 1.0)
+                self.fused = true;
+                let price = match ty {
+                    _ if self.machine.fma => price(1.0, 1.0),
+                    PrimType::F64 => price(STEPS_F64, STEPS_F64),
+                    _ => price(STEPS_F32, STEPS_F32),
                 };
                 self.operator(&[x, y, z], *ty, false, price)
             }
@@ -420,7 +423,7 @@ impl<'s, 'a> Costs<'s, 'a> {
 /// no lane is there, that no branch goes around it.
 pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt]) -> bool {
     // With registers of this size every operation counts once.
-    let machine = Machine { bytes: 1 << 16 };
+    let machine = Machine::of(1 << 16);
     harmless(shapes, arm) && Costs::vector(shapes, machine).block(arm) <= FLAT
 }
 

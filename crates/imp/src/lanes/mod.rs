@@ -44,6 +44,7 @@ mod sink;
 mod value;
 mod vary;
 
+use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use rustc_hash::FxHashMap;
@@ -63,12 +64,12 @@ pub enum Mode {
 }
 
 /// What the pass has to know.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// How many lanes.
     pub mode: Mode,
-    /// Bytes of a vector register: 16, 32 or 64.
-    pub bytes: u32,
+    /// The machine.
+    pub machine: Machine,
 }
 
 /// What was decided for an independent loop, and why.

@@ -2,6 +2,7 @@
 //! that everything waits for (multipliers), in cycles, for vector registers of
 //! one size. Rough: what counts is what is long and what is short.
 
+use crate::machine::Machine;
 use crate::syntax::{Expr, Var, VarInfo, VarType};
 use crate::walk::{each_part, is_division, type_of};
 use prim::{BinOp, ConvOp, PrimType, UnOp};
@@ -23,11 +24,11 @@ pub(super) const LOAD: (f64, f64) = (7.0, 0.25);
 pub(super) const STORE: (f64, f64) = (1.0, 0.25);
 
 /// What an expression costs: latency along its longest path, the rest in all.
-pub(super) fn of(vars: &[VarInfo], expr: &Expr, bytes: u32) -> Cost {
+pub(super) fn of(vars: &[VarInfo], expr: &Expr, machine: Machine) -> Cost {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         let mut cost = Cost::default();
         each_part(expr, &mut |part| {
-            let part = of(vars, part, bytes);
+            let part = of(vars, part, machine);
             cost.latency = cost.latency.max(part.latency);
             cost.busy += part.busy;
             cost.operations += part.operations;
@@ -35,7 +36,7 @@ pub(super) fn of(vars: &[VarInfo], expr: &Expr, bytes: u32) -> Cost {
         let (latency, busy) = operation(expr);
         cost.latency += latency;
         if latency > 0.0 {
-            let registers = registers(vars, expr, bytes);
+            let registers = registers(vars, expr, machine);
             cost.busy += busy * registers.max(0.25);
             cost.operations += registers;
         }
@@ -44,26 +45,26 @@ pub(super) fn of(vars: &[VarInfo], expr: &Expr, bytes: u32) -> Cost {
 }
 
 /// How many vector registers a variable takes; 0 for scalars.
-pub(super) fn registers_of(vars: &[VarInfo], var: Var, bytes: u32) -> f64 {
+pub(super) fn registers_of(vars: &[VarInfo], var: Var, machine: Machine) -> f64 {
     match vars.get(var.index()).map(|info| info.ty) {
-        Some(VarType::Vector(ty, lanes)) => share(ty, lanes, bytes),
+        Some(VarType::Vector(ty, lanes)) => share(ty, lanes, machine),
         _ => 0.0,
     }
 }
 
-fn share(ty: PrimType, lanes: u32, bytes: u32) -> f64 {
-    (f64::from(ty.size() as u32 * lanes) / f64::from(bytes)).max(1.0)
+fn share(ty: PrimType, lanes: u32, machine: Machine) -> f64 {
+    (f64::from(ty.size() as u32 * lanes) / f64::from(machine.bytes)).max(1.0)
 }
 
 /// How many registers an expression's value takes.
-fn registers(vars: &[VarInfo], expr: &Expr, bytes: u32) -> f64 {
+fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
     let (Some(lanes), Some(ty)) = (lanes(vars, expr), type_of(vars, expr)) else {
         return 0.0;
     };
     // Comparisons are made at the operands' width.
     match expr {
-        Expr::Compare(_, ty, _, _) => share(*ty, lanes, bytes),
-        _ => share(ty, lanes, bytes),
+        Expr::Compare(_, ty, _, _) => share(*ty, lanes, machine),
+        _ => share(ty, lanes, machine),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What must come before what in straight code, within one run of it.
 
 use super::cost::{self, Cost};
+use crate::machine::Machine;
 use crate::syntax::{Expr, Stmt, Var, VarInfo};
 use crate::walk::{Use, divides, names};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,7 +51,7 @@ impl Graph {
     pub(super) fn new(
         vars: &[VarInfo],
         stmts: &[Stmt],
-        bytes: u32,
+        machine: Machine,
         apart: &Rc<FxHashSet<Var>>,
     ) -> Option<Self> {
         let mut graph = Self {
@@ -72,7 +73,7 @@ impl Graph {
         let mut readers: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
         let mut accesses: Vec<usize> = Vec::new();
         for (at, stmt) in stmts.iter().enumerate() {
-            let mut node = plain(vars, stmt, bytes);
+            let mut node = plain(vars, stmt, machine);
             names(stmt, &mut |var, used| match used {
                 Use::Reads => {
                     match setters.get(&var) {
@@ -126,11 +127,11 @@ impl Graph {
 }
 
 /// The statement by itself.
-fn plain(vars: &[VarInfo], stmt: &Stmt, bytes: u32) -> Node {
+fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
     let mut cost = Cost::default();
     let mut traps = false;
     let mut add = |e: &Expr| {
-        let more = cost::of(vars, e, bytes);
+        let more = cost::of(vars, e, machine);
         cost.latency = cost.latency.max(more.latency);
         cost.busy += more.busy;
         cost.operations += more.operations;
@@ -159,7 +160,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, bytes: u32) -> Node {
     cost.busy += access.1;
     Node {
         sets,
-        registers: sets.map_or(0.0, |var| cost::registers_of(vars, var, bytes)),
+        registers: sets.map_or(0.0, |var| cost::registers_of(vars, var, machine)),
         memory,
         cost,
         before: Vec::new(),

@@ -36,6 +36,7 @@ mod cut;
 mod graph;
 mod order;
 
+use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
 
@@ -56,24 +57,21 @@ const MOST_OPENED: i64 = 4;
 /// So deep are loops opened up in one another.
 const MOST_NESTED: u32 = 8;
 
-/// Pipelines the loops of a program where that promises something, for vector
-/// registers of so many bytes.
-pub fn pipeline(mut program: Program, bytes: u32) -> Program {
-    if bytes > 0 {
-        for function in &mut program.functions {
-            let places = Places::new(function);
-            let shared = shared(&function.body);
-            let body = std::mem::take(&mut function.body);
-            let mut pass = Pipeline {
-                vars: &mut function.vars,
-                places: &places,
-                bytes,
-                shared: &shared,
-                apart: Rc::default(),
-                fresh: Vec::new(),
-            };
-            function.body = pass.block(body, Places::FIRST);
-        }
+/// Pipelines the loops of a program where that promises something.
+pub fn pipeline(mut program: Program, machine: Machine) -> Program {
+    for function in &mut program.functions {
+        let places = Places::new(function);
+        let shared = shared(&function.body);
+        let body = std::mem::take(&mut function.body);
+        let mut pass = Pipeline {
+            vars: &mut function.vars,
+            places: &places,
+            machine,
+            shared: &shared,
+            apart: Rc::default(),
+            fresh: Vec::new(),
+        };
+        function.body = pass.block(body, Places::FIRST);
     }
     program
 }
@@ -81,7 +79,7 @@ pub fn pipeline(mut program: Program, bytes: u32) -> Program {
 struct Pipeline<'f> {
     vars: &'f mut Vec<VarInfo>,
     places: &'f Places,
-    bytes: u32,
+    machine: Machine,
     /// Buffers whose blocks others may denote too.
     shared: &'f FxHashSet<Var>,
     /// Buffers in scope whose block no other buffer denotes.
@@ -179,7 +177,7 @@ impl Pipeline<'_> {
             let info = self.vars[var.index()].clone();
             self.fresh_var(info)
         });
-        let graph = Graph::new(self.vars, &body, self.bytes, &self.apart)?;
+        let graph = Graph::new(self.vars, &body, self.machine, &self.apart)?;
         // What was named anew is known here alone; the bounds are the loop's own.
         let places = self.places;
         let inside = (at + 1, places.end(at));
@@ -232,7 +230,7 @@ impl Pipeline<'_> {
         merged.extend(early().map(|(stmt, _)| copy::renamed(stmt, &renamed, &renamed)));
         let late = body.iter().zip(&cut.early).filter(|(_, early)| !**early);
         merged.extend(late.map(|(stmt, _)| stmt.clone()));
-        let order = order::schedule(&Graph::new(self.vars, &merged, self.bytes, &self.apart)?);
+        let order = order::schedule(&Graph::new(self.vars, &merged, self.machine, &self.apart)?);
         let mut merged: Vec<Option<Stmt>> = merged.into_iter().map(Some).collect();
         let mut inside: Vec<Stmt> = order
             .into_iter()

@@ -5,6 +5,7 @@ use super::Ops;
 use crate::emit::call_value;
 use crate::error::{Error, Res};
 use crate::types::Value;
+use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType, VectorType};
 use inkwell::{FloatPredicate, IntPredicate};
 
@@ -268,5 +269,15 @@ impl<'c> Ops<'_, '_, 'c> {
     pub(super) fn intrinsic(&self, name: &str, args: &[Value<'c>]) -> Res<Value<'c>> {
         let types: Vec<_> = args.iter().take(1).map(Value::get_type).collect();
         call_value(self.builder, self.emit.intrinsic(name, &types)?, args)
+    }
+
+    /// A new block of the function that is being filled.
+    pub(super) fn new_block(&self, name: &str) -> Res<BasicBlock<'c>> {
+        let function = self
+            .builder
+            .get_insert_block()
+            .and_then(BasicBlock::get_parent)
+            .ok_or_else(|| Error::bug("code without a function"))?;
+        Ok(self.emit.context.append_basic_block(function, name))
     }
 }

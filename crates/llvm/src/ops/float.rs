@@ -118,7 +118,41 @@ impl<'c> Ops<'_, '_, 'c> {
             | UnOp::Ctz
             | UnOp::Popc => return Err(no_operator(op.name(), ty)),
         };
+        let rounds = matches!(op, UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc);
+        if rounds && !self.emit.processor.has.rounding {
+            return self.emulated_rounding(op, ty, x);
+        }
         self.intrinsic(intrinsic, &[x])
+    }
+
+    /// The integer next to a float, nearest, below, above or towards 0, without an
+    /// instruction for it: to a number that is so large that all its like are
+    /// integers, what is added is rounded.
+    fn emulated_rounding(&self, op: UnOp, ty: PrimType, x: Value<'c>) -> Res<Value<'c>> {
+        let power = if ty == PrimType::F64 { 52 } else { 23 };
+        let large = float_like(x, f64::from(power).exp2())?;
+        let size = self.intrinsic("llvm.fabs", &[x])?;
+        let near = self.float_sub(self.float_add(size, large)?, large)?;
+        let is_whole = self.not(self.is_less(size, large)?)?;
+        let signed = |near| self.intrinsic("llvm.copysign", &[near, x]);
+        let one = float_like(x, 1.0)?;
+        let rounded = match op {
+            UnOp::FRound => signed(near)?,
+            UnOp::FTrunc => {
+                let less = self.float_sub(near, one)?;
+                signed(self.select(self.is_less(size, near)?, less, near)?)?
+            }
+            _ => {
+                let near = signed(near)?;
+                let (beyond, other) = if op == UnOp::FFloor {
+                    (self.is_less(x, near)?, self.float_sub(near, one)?)
+                } else {
+                    (self.is_less(near, x)?, self.float_add(near, one)?)
+                };
+                signed(self.select(beyond, other, near)?)?
+            }
+        };
+        self.select(is_whole, x, rounded)
     }
 
     fn float_signum(&self, x: Value<'c>) -> Res<Value<'c>> {
@@ -169,12 +203,16 @@ impl<'c> Ops<'_, '_, 'c> {
 
     /// `x * y + z` with one rounding.
     pub fn fma(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
-        if ty != PrimType::F16 {
+        if ty == PrimType::F16 {
+            // The product of two halves is a double, and so is the sum but for
+            // bits that no half can see.
+            let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
+            let sum = self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)?;
+            return self.float_to_float(PrimType::F64, ty, sum);
+        }
+        if self.emit.processor.has.fma {
             return self.intrinsic("llvm.fma", &[x, y, z]);
         }
-        // The double result is exact but for bits that no half can see.
-        let wide = |v: Value<'c>| self.float_to_float(ty, PrimType::F64, v);
-        let fused = self.intrinsic("llvm.fma", &[wide(x)?, wide(y)?, wide(z)?])?;
-        self.float_to_float(PrimType::F64, ty, fused)
+        self.emulated_fma(ty, x, y, z)
     }
 }

@@ -129,7 +129,7 @@ impl<'c> Ops<'_, '_, 'c> {
             // LLVM does not know how to make a scalar of it.
             self.builder
                 .build_select(vector(mask)?, numbers, zero, "")?
-        } else if self.emit.processor.vector_bytes == 64 && fits {
+        } else if self.emit.processor.has_masks() && fits {
             self.intrinsic("llvm.x86.avx512.mask.compress", &[numbers, zero, mask])?
         } else {
             self.intrinsic("llvm.experimental.vector.compress", &[numbers, mask, zero])?

@@ -24,10 +24,9 @@
 use super::Ops;
 use super::build::{float_like, int_like, lanes_of};
 use crate::emit::call_value;
-use crate::error::{Error, Res};
+use crate::error::Res;
 use crate::types::{Value, int, vector};
 use inkwell::IntPredicate;
-use inkwell::basic_block::BasicBlock;
 
 /// Lanes of doubles in the registers that have an instruction for the estimate.
 const LANES: u32 = 8;
@@ -109,15 +108,5 @@ impl<'c> Ops<'_, '_, 'c> {
         let none = vector(x)?.get_type().get_poison().into();
         let all = self.emit.types.i8.const_all_ones().into();
         call_value(self.builder, function, &[x, none, all])
-    }
-
-    /// A new block of the function that is being filled.
-    fn new_block(&self, name: &str) -> Res<BasicBlock<'c>> {
-        let function = self
-            .builder
-            .get_insert_block()
-            .and_then(BasicBlock::get_parent)
-            .ok_or_else(|| Error::bug("code without a function"))?;
-        Ok(self.emit.context.append_basic_block(function, name))
     }
 }

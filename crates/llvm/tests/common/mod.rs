@@ -202,7 +202,7 @@ pub fn jit(program: &Program, cpu: &str) -> Jit {
 
 /// The processors to compile for that this machine can stand in for.
 pub fn machines() -> Vec<&'static str> {
-    let mut machines = vec!["native", "x86-64-v2"];
+    let mut machines = vec!["native", "generic", "x86-64-v2"];
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         machines.push("x86-64-v3");
     }

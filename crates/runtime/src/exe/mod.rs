@@ -5,13 +5,15 @@
 //! by the `main` of object files, [`run`] by the compiler's own `run` command;
 //! both take the same way.
 
+pub mod levels;
 pub mod options;
 
-use crate::abi::{EntryDesc, KIND_UNIT, ParamDesc, Program};
+use crate::abi::{EntryDesc, KIND_UNIT, LevelDesc, ParamDesc, Program};
 use crate::call::{Shown, Words, describe, show, value_type};
 use crate::context::{Config, Context};
 use crate::error::Error;
 use crate::image::Image;
+use levels::{Code, Level};
 use options::{Command, Options};
 use std::ffi::{CStr, OsString, c_char};
 use std::fs::{self, File};
@@ -55,7 +57,7 @@ impl From<String> for Failure {
 /// Behaves as the program's executable does, called with `args`, of which the
 /// first is its name. Returns the exit code.
 pub fn run<R: Read>(
-    image: Image,
+    code: impl Into<Code>,
     args: impl IntoIterator<Item = OsString>,
     mut streams: Streams<'_, R>,
 ) -> i32 {
@@ -63,7 +65,7 @@ pub fn run<R: Read>(
     let name = args.next().map_or("program".to_owned(), |name| {
         name.to_string_lossy().into_owned()
     });
-    let message = match behave(image, &name, args, &mut streams) {
+    let message = match behave(code.into(), &name, args, &mut streams) {
         Ok(()) => return 0,
         Err(Failure::Quiet) => return 1,
         Err(Failure::Message(message)) => message,
@@ -75,7 +77,7 @@ pub fn run<R: Read>(
 }
 
 fn behave<R: Read>(
-    image: Image,
+    code: Code,
     name: &str,
     args: impl Iterator<Item = OsString>,
     streams: &mut Streams<'_, R>,
@@ -91,6 +93,7 @@ fn behave<R: Read>(
             format!("there is no tuning parameter `{param}`; --print-params lists them").into(),
         );
     }
+    let (level, image) = code.choose(options.cpu_level, Level::of_this_machine())?;
     let mut times = match &options.runtime_file {
         Some(path) => Some(
             File::create(path)
@@ -109,6 +112,9 @@ fn behave<R: Read>(
             streams.stderr,
             &format!("{name}: {} threads", context.num_threads()),
         );
+        if let Some(level) = level {
+            log(streams.stderr, &format!("{name}: code for {level}"));
+        }
     }
     let mut words = Words::default();
     let outcome = read_arguments(&mut context, &entry, &mut streams.stdin, &mut words)
@@ -321,6 +327,43 @@ pub unsafe extern "C" fn br_main(
     argv: *const *const c_char,
     program: *const Program,
 ) -> i32 {
+    // SAFETY: by the caller's promise; the table needs nobody to keep it.
+    let image = unsafe { Image::new(*program, Arc::new(())) };
+    // SAFETY: by the caller's promise.
+    unsafe { start(argc, argv, Code::One(image)) }
+}
+
+/// The same for a program with code for several levels of processors.
+///
+/// # Safety
+/// As for [`br_main`]; `levels` must point to `n` valid tables, in order of their
+/// numbers, and code is run only on machines of its level.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_main_levels(
+    argc: i32,
+    argv: *const *const c_char,
+    levels: *const LevelDesc,
+    n: u64,
+) -> i32 {
+    let mut images = Vec::new();
+    for at in 0..n as usize {
+        // SAFETY: there are `n` of them.
+        let LevelDesc { number, program } = unsafe { *levels.add(at) };
+        let level = Level::ALL.into_iter().find(|l| *l as u64 == number);
+        if let Some(level) = level {
+            // SAFETY: by the caller's promise; the table needs nobody to keep it.
+            images.push((level, unsafe { Image::new(*program, Arc::new(())) }));
+        }
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { start(argc, argv, Code::Levels(images)) }
+}
+
+/// Runs a program in a process that is there for nothing else.
+///
+/// # Safety
+/// `argc` and `argv` must be what `main` got.
+unsafe fn start(argc: i32, argv: *const *const c_char, code: Code) -> i32 {
     // A closed pipe is an error of `write` here, not the end of the process.
     // SAFETY: no handler of ours is replaced; the process has just started.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
@@ -331,8 +374,6 @@ pub unsafe extern "C" fn br_main(
             OsString::from_vec(arg.to_bytes().to_vec())
         })
         .collect();
-    // SAFETY: by the caller's promise; the table needs nobody to keep it.
-    let image = unsafe { Image::new(*program, Arc::new(())) };
     // SAFETY: the descriptors are this process's standard streams; the handles
     // are forgotten below, so that nothing closes them.
     let (mut stdout, mut stderr) = unsafe {
@@ -357,7 +398,7 @@ pub unsafe extern "C" fn br_main(
         }
     };
     run(
-        image,
+        code,
         args,
         Streams {
             stdin,

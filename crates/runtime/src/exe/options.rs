@@ -1,6 +1,7 @@
 //! The command line of an executable, with the options of the reference
 //! compiler's executables.
 
+use super::levels::Level;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -29,6 +30,8 @@ pub struct Options {
     pub num_threads: Option<usize>,
     /// Memory limit in bytes.
     pub memory_limit: Option<u64>,
+    /// The level of processors whose code is to be run.
+    pub cpu_level: Option<Level>,
     /// Tuning parameters that were set, in order.
     pub params: Vec<(String, i64)>,
 }
@@ -57,6 +60,7 @@ impl Default for Options {
             debug: false,
             num_threads: None,
             memory_limit: None,
+            cpu_level: None,
             params: Vec::new(),
         }
     }
@@ -140,6 +144,12 @@ const LINES: &[Line] = &[
         Some("BYTES"),
         "Fail rather than use more memory; K, M, G, T may follow the number.",
     ),
+    line(
+        None,
+        "cpu-level",
+        Some("LEVEL"),
+        "Run the code for processors of level v2, v3 or v4, rather than the best.",
+    ),
     line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
     line(
         None,
@@ -222,6 +232,12 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
             Long("memory-limit") => {
                 options.memory_limit = Some(parser.value()?.parse_with(parse_bytes)?);
             }
+            Long("cpu-level") => {
+                let level = parser.value()?.parse_with(|text| {
+                    Level::from_name(text).ok_or("the level must be v2, v3 or v4")
+                })?;
+                options.cpu_level = Some(level);
+            }
             Long("param") => {
                 let param = parser.value()?.parse_with(|text| {
                     parse_assignment(text).ok_or("must be of the form NAME=N")
@@ -284,7 +300,7 @@ fn read_tuning(file: &PathBuf) -> Result<Vec<(String, i64)>, lexopt::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Options, help, parse};
+    use super::{Command, Level, Options, help, parse};
 
     fn parsed(args: &[&str]) -> Result<Command, String> {
         parse(args.iter().map(Into::into))
@@ -300,6 +316,7 @@ mod tests {
             print_result: false,
             num_threads: Some(3),
             memory_limit: Some(2 << 30),
+            cpu_level: Some(Level::V3),
             params: vec![("main.tile".to_owned(), 16)],
             ..Options::default()
         };
@@ -313,6 +330,7 @@ mod tests {
             "--num-threads=3",
             "--memory-limit",
             "2G",
+            "--cpu-level=v3",
             "--param=main.tile=16",
             "--cache-file=x",
         ]);
@@ -327,6 +345,8 @@ mod tests {
             "--num-threads",
             "3",
             "--memory-limit=2147483648",
+            "--cpu-level",
+            "v3",
             "--param",
             "main.tile=16",
         ]);
@@ -348,6 +368,7 @@ mod tests {
                 "between 0 (one for each core) and 4096",
             ),
             (&["--memory-limit=99999999T"], "bytes"),
+            (&["--cpu-level=v5"], "v4"),
             (&["--param=x"], "NAME=N"),
             (&["--tuning=/does/not/exist"], "/does/not/exist"),
             (&["input.in"], "input.in"),

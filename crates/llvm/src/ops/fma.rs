@@ -1,0 +1,280 @@
+//! Fused multiply-add on processors without an instruction for it, with the same
+//! bits: vector code for what is usual, a function that is called for the rest.
+//!
+//! # Singles
+//! The product of two singles is a double. The sum `s` of that and the third
+//! operand, rounded to a double and then to a single, is rounded as if once
+//! unless `s` lies in the middle of two singles. Middles of normal singles show
+//! in the last bits of `s`; tiny results are not looked at more closely here. The
+//! function for the rest rounds `s` to odd, from which the second rounding gives
+//! the right result (Boldo and Melquiond 2008).
+//!
+//! # Doubles
+//! The product is `p + e`: Dekker's algorithm, the operands split into halves by
+//! their bits. The sum of `p` and `z` is `s + t` (Knuth's `TwoSum`). So the result
+//! is `s + (t + e)`, rounded once. With `w = t + e`, rounded, `r = s + w` is
+//! rounded right unless that sum lies in the middle of two doubles: the part `d`
+//! of it that the rounding of `r` drops, made greater by the least factor, then
+//! changes `r` when it is added. Infinities, NaNs and overflows make `r` a NaN,
+//! which is no number's equal. Where `p` is so small that `e` need not be a double,
+//! and `s` is small too, `r` is not trusted either. (To a large `s` such a `p` adds
+//! nothing; factors of 0 are common.) All of `t`, `e`, `w` are computed with their signs
+//! turned: a zero among them comes out as 0.0, and `s - 0.0` is `s` also if that
+//! is -0.0.
+//!
+//! The function for the rest knows zero factors, infinities and NaNs, sums that
+//! lose nothing (`w` exact), and products too small to count; what is left goes
+//! to the C library, lane by lane.
+
+use super::Ops;
+use super::build::{float_like, int_like, lanes_of};
+use crate::emit::{Effects, call_value};
+use crate::error::{Error, Res};
+use crate::types::{Value, int};
+use inkwell::attributes::AttributeLoc;
+use inkwell::types::BasicType;
+use inkwell::values::FunctionValue;
+use inkwell::{FloatPredicate, IntPredicate};
+use prim::PrimType;
+
+/// Half of the last bits of a double, those that a split takes away.
+const LOW_BITS: u64 = (1 << 27) - 1;
+/// What comes with a `p` or an `s` of this size is trusted. As all lesser numbers
+/// lack the first bits of the exponent, so do two of them put together.
+const TRUSTED: f64 = f64::from_bits(256 << 52);
+/// Products of doubles that are at least this large are `p + e` exactly.
+const LEAST_PRODUCT: f64 = f64::from_bits((1023 - 968) << 52);
+/// To numbers of this size lesser products add nothing.
+const LARGE: f64 = f64::from_bits((1023 - 850) << 52);
+/// The least factor above 1.
+const ABOVE_ONE: f64 = 1.0 + f64::EPSILON;
+/// The bits of a double that a single has no room for, and how they are in the
+/// middle of two singles.
+const DROPPED: u64 = (1 << 29) - 1;
+const MIDDLE: u64 = 1 << 28;
+/// Singles whose bits, without the sign, are below these are tiny.
+const TINY: u64 = (127 - 125) << 23;
+
+/// A multiply-add of doubles in parts.
+struct Parts<'c> {
+    p: Value<'c>,
+    s: Value<'c>,
+    /// -t and -e.
+    t: Value<'c>,
+    e: Value<'c>,
+    /// -w.
+    w: Value<'c>,
+    r: Value<'c>,
+    /// Where `r` is no middle.
+    clear: Value<'c>,
+}
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// `x * y + z` with one rounding, without the instruction: singles or doubles.
+    pub(super) fn emulated_fma(
+        &self,
+        ty: PrimType,
+        x: Value<'c>,
+        y: Value<'c>,
+        z: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let (usual, trusted) = if ty == PrimType::F32 {
+            let s = self.double_sum(x, y, z)?;
+            let r = self.float_resize(s, self.emit.types.f32)?;
+            (r, self.not(self.doubtful(s, r)?)?)
+        } else {
+            let parts = self.parts(x, y, z)?;
+            let types = &self.emit.types;
+            let sizes = self.or(
+                self.bits_as(parts.p, types.i64)?,
+                self.bits_as(parts.s, types.i64)?,
+            )?;
+            let size = self.intrinsic("llvm.fabs", &[self.bits_as(sizes, types.f64)?])?;
+            let small = self.is_less(size, float_like(size, TRUSTED)?)?;
+            (parts.r, self.and(parts.clear, self.not(small)?)?)
+        };
+        let trusted = match lanes_of(x) {
+            Some(_) => self.all(trusted)?,
+            None => trusted,
+        };
+        let rest = self.rest(ty, x)?;
+        let b = self.builder;
+        let (before, rare, after) = (
+            b.get_insert_block()
+                .ok_or_else(|| Error::bug("code without a block"))?,
+            self.new_block("fma.rare")?,
+            self.new_block("fma")?,
+        );
+        let branch = b.build_conditional_branch(int(trusted)?, after, rare)?;
+        self.emit.metadata.likely(branch)?;
+        b.position_at_end(rare);
+        let other = call_value(b, rest, &[x, y, z])?;
+        b.build_unconditional_branch(after)?;
+        b.position_at_end(after);
+        let phi = b.build_phi(usual.get_type(), "fma")?;
+        phi.add_incoming(&[(&usual, before), (&other, rare)]);
+        Ok(phi.as_basic_value())
+    }
+
+    /// Singles, `x * y + z` as a double.
+    fn double_sum(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+        let wide = |v| self.float_resize(v, self.emit.types.f64);
+        self.float_add(self.float_mul(wide(x)?, wide(y)?)?, wide(z)?)
+    }
+
+    /// Where the double `s`, `r` as a single, may have been rounded twice.
+    fn doubtful(&self, s: Value<'c>, r: Value<'c>) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        let low = self.resize(self.bits_as(s, types.i64)?, types.i32, false)?;
+        let dropped = self.and(low, int_like(low, DROPPED)?)?;
+        let middle = self.int_compare(IntPredicate::EQ, dropped, int_like(low, MIDDLE)?)?;
+        // Without its sign, and 0 after all others; in the order of signed integers.
+        let bits = self.bits_as(r, types.i32)?;
+        let size = self.left_shift(bits, int_like(bits, 1)?)?;
+        let place = self.add(size, int_like(bits, (1 << 31) - 1)?)?;
+        let bound = (TINY << 1).wrapping_add((1 << 31) - 1);
+        let tiny = self.int_compare(IntPredicate::SLT, place, int_like(bits, bound)?)?;
+        self.or(middle, tiny)
+    }
+
+    /// Doubles; see the module's header.
+    fn parts(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Parts<'c>> {
+        let p = self.float_mul(x, y)?;
+        // Of 53 bits 26 are kept. Rounded, what is left takes 26 bits and a sign.
+        let bits = self.bits_as(x, self.emit.types.i64)?;
+        let rounded = self.add(bits, int_like(bits, LOW_BITS / 2 + 1)?)?;
+        let x_high = self.high(rounded)?;
+        let x_low = self.float_sub(x, x_high)?;
+        let y_high = self.high(self.bits_as(y, self.emit.types.i64)?)?;
+        let y_low = self.float_sub(y, y_high)?;
+        let mut e = p;
+        for (x, y) in [
+            (x_high, y_high),
+            (x_high, y_low),
+            (x_low, y_high),
+            (x_low, y_low),
+        ] {
+            e = self.float_sub(e, self.float_mul(x, y)?)?;
+        }
+        let s = self.float_add(p, z)?;
+        let t = self.lost(p, z, s)?;
+        let w = self.float_add(t, e)?;
+        let r = self.float_sub(s, w)?;
+        // Of `s` and `w` the former is the larger, or 0.
+        let d = self.float_add(w, self.float_sub(r, s)?)?;
+        let more = self.float_mul(d, float_like(d, ABOVE_ONE)?)?;
+        let clear = self.float_compare(FloatPredicate::OEQ, self.float_sub(r, more)?, r)?;
+        Ok(Parts {
+            p,
+            s,
+            t,
+            e,
+            w,
+            r,
+            clear,
+        })
+    }
+
+    /// A double whose last bits are cleared.
+    fn high(&self, bits: Value<'c>) -> Res<Value<'c>> {
+        let high = self.and(bits, int_like(bits, !LOW_BITS)?)?;
+        self.bits_as(high, self.emit.types.f64)
+    }
+
+    /// What a rounded sum `s` is more than `x + y`.
+    fn lost(&self, x: Value<'c>, y: Value<'c>, s: Value<'c>) -> Res<Value<'c>> {
+        let of_y = self.float_sub(s, x)?;
+        let of_x = self.float_sub(s, of_y)?;
+        self.float_add(self.float_sub(of_x, x)?, self.float_sub(of_y, y)?)
+    }
+
+    /// The function for lanes that are not usual, for operands like `like`.
+    fn rest(&self, ty: PrimType, like: Value<'c>) -> Res<FunctionValue<'c>> {
+        let emit = self.emit;
+        let name = match lanes_of(like) {
+            Some(lanes) => format!("fma.{lanes}x{ty}"),
+            None => format!("fma.{ty}"),
+        };
+        if let Some(known) = emit.module.get_function(&name) {
+            return Ok(known);
+        }
+        let t = like.get_type();
+        let f = emit.helper(&name, &[t.into(); 3], t.as_basic_type_enum());
+        for attribute in ["willreturn", "mustprogress", "noinline", "cold"] {
+            emit.attribute(f, AttributeLoc::Function, attribute, 0);
+        }
+        emit.effects(f, Effects::None);
+        let [x, y, z] = f.get_params()[..] else {
+            return Err(Error::bug("a function has lost its parameters"));
+        };
+        let builder = emit.context.create_builder();
+        builder.position_at_end(emit.context.append_basic_block(f, "entry"));
+        let ops = Ops {
+            emit,
+            builder: &builder,
+        };
+        let result = if ty == PrimType::F32 {
+            ops.odd_sum(x, y, z)?
+        } else {
+            ops.unusual(x, y, z)?
+        };
+        builder.build_return(Some(&result))?;
+        Ok(f)
+    }
+
+    /// Any singles: the sum as a double is rounded to odd.
+    fn odd_sum(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        let wide = |v| self.float_resize(v, types.f64);
+        let (p, z) = (self.float_mul(wide(x)?, wide(y)?)?, wide(z)?);
+        let s = self.float_add(p, z)?;
+        let lost = self.lost(p, z, s)?;
+        let inexact = self.float_compare(FloatPredicate::ONE, lost, float_like(s, 0.0)?)?;
+        let bits = self.bits_as(s, types.i64)?;
+        let last = self.and(bits, int_like(bits, 1)?)?;
+        let even = self.int_compare(IntPredicate::EQ, last, int_like(bits, 0)?)?;
+        // One step away from 0 where `s` is too small, or towards it.
+        let signs = self.xor(self.bits_as(lost, types.i64)?, bits)?;
+        let less = self.int_compare(IntPredicate::SLT, signs, int_like(bits, 0)?)?;
+        let one = int_like(bits, 1)?;
+        let odd = self.select(less, self.add(bits, one)?, self.sub(bits, one)?)?;
+        let wanted = self.and(inexact, even)?;
+        let s = self.bits_as(self.select(wanted, odd, bits)?, types.f64)?;
+        self.float_resize(s, types.f32)
+    }
+
+    /// Any doubles.
+    fn unusual(&self, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Res<Value<'c>> {
+        let parts = self.parts(x, y, z)?;
+        let size = |v| self.intrinsic("llvm.fabs", &[v]);
+        let is =
+            |predicate, v, constant| self.float_compare(predicate, v, float_like(v, constant)?);
+        let endless = |v| is(FloatPredicate::UEQ, size(v)?, f64::INFINITY);
+        let endless_product = self.or(endless(x)?, endless(y)?)?;
+        let small = is(FloatPredicate::OLT, size(parts.p)?, LEAST_PRODUCT)?;
+        let large = is(FloatPredicate::OGE, size(z)?, LARGE)?;
+        let plain = self.or(endless_product, self.and(small, large)?)?;
+        let endless_z = endless(z)?;
+        let value = self.select(endless_z, z, parts.r)?;
+        let value = self.select(plain, parts.s, value)?;
+
+        let zero = |v| is(FloatPredicate::OEQ, v, 0.0);
+        let nothing = self.or(zero(x)?, zero(y)?)?;
+        let whole = self.or(self.not(small)?, nothing)?;
+        let exact = zero(self.lost(parts.t, parts.e, parts.w)?)?;
+        let right = self.and(whole, self.or(parts.clear, exact)?)?;
+        let good = self.or(right, self.or(plain, endless_z)?)?;
+        let good = match lanes_of(x) {
+            Some(_) => self.all(good)?,
+            None => good,
+        };
+
+        let b = self.builder;
+        let (known, other) = (self.new_block("known")?, self.new_block("other")?);
+        b.build_conditional_branch(int(good)?, known, other)?;
+        b.position_at_end(known);
+        b.build_return(Some(&value))?;
+        b.position_at_end(other);
+        self.intrinsic("llvm.fma", &[x, y, z])
+    }
+}
