@@ -268,7 +268,9 @@ impl Run {
                 Ir::Imp(imp::pipeline::pipeline(program, target.lanes.machine))
             }
             (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program)),
-            (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(program)),
+            (Self::Split, Ir::Imp(program)) => {
+                Ir::Imp(imp::split::split(program, imp::split::Sizes::default()))
+            }
             (_, ir) => ir,
         })
     }

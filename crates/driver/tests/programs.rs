@@ -11,6 +11,13 @@ use runtime::{Config, Context, Error, Output};
 use support::{Files, Outcome, Program, all_same_bits, every_program, shown};
 use value::Value;
 
+/// What is split where that is tested.
+const SMALL: imp::split::Sizes = imp::split::Sizes {
+    function: 60,
+    tasks: 90,
+    piece: 40,
+};
+
 /// Numbers of threads, whose results must not differ.
 const THREADS: [usize; 3] = [1, 2, 4];
 
@@ -121,6 +128,16 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
             Err(message) => return vec![message],
         }
         let mut problems = Vec::new();
+        if let Ok(lanes) = program.lanes() {
+            let pieces = imp::split::split(lanes.clone(), SMALL);
+            match imp::verify(&pieces) {
+                Ok(()) => levels.push(("split", outcomes(&pieces))),
+                Err(errors) => problems.extend(errors.iter().map(|e| format!("split: {e}"))),
+            }
+            if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {
+                problems.push("split: something else is read back".to_owned());
+            }
+        }
         for (level, outcomes) in levels {
             for (((case, entry), before), now) in program.calls().zip(before).zip(&outcomes) {
                 let result =

@@ -1,7 +1,7 @@
 //! Large functions become several: sizes are bounded, results and failures stay.
 
 use imp::eval::{ErrorClass, EvalError, EvalValue, eval_entry};
-use imp::split::split;
+use imp::split::{Sizes, split};
 use imp::{Program, parse, print, verify};
 use prim::Scalar;
 use std::fmt::Write;
@@ -38,7 +38,7 @@ fn splits(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
 #[track_caller]
 fn splits_here(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
     let before = program(head, body);
-    let after = split(before.clone());
+    let after = split(before.clone(), Sizes::default());
     assert_eq!(verify(&after), Ok(()));
     assert!(after.functions.len() >= least, "{}", after.functions.len());
     for function in &after.functions {
@@ -105,7 +105,10 @@ fn branches_in_branches() {
 fn small_functions_stay() {
     let body = chain(300, |i| format!("r_1: i64 = {i}"), "r_1: i64 = -1\n");
     let before = program("", &body);
-    assert_eq!(print(&split(before.clone())), print(&before));
+    assert_eq!(
+        print(&split(before.clone(), Sizes::default())),
+        print(&before)
+    );
 }
 
 #[test]

@@ -35,12 +35,30 @@ use prim::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Frames of more weight are split.
-const LARGEST: u64 = 12_000;
-/// The weight of a piece, about; at most that of a conditional of two such.
-const PIECE: u64 = 2000;
-/// Lighter runs are not worth a call.
-const LEAST: u64 = PIECE / 8;
+/// What is too large, by weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Functions of more are split.
+    pub function: u64,
+    /// Loops of tasks of more are split: calls cost time there.
+    pub tasks: u64,
+    /// The weight of a piece, about; at most that of a conditional of two such.
+    /// Runs of less than an eighth are not worth a call.
+    pub piece: u64,
+}
+
+impl Default for Sizes {
+    /// LLVM takes 1.6 times as long for functions of 8,000 as for pieces of 2,000
+    /// (`bench/run.py generated`, `library`).
+    fn default() -> Self {
+        Self {
+            function: 5000,
+            tasks: 16_000,
+            piece: 2000,
+        }
+    }
+}
+
 /// Pieces have no more parameters and results than this.
 const MOST_VALUES: usize = 256;
 
@@ -52,12 +70,12 @@ const LOOP: u64 = 64;
 const TASKS: u64 = 50;
 
 /// Splits the functions that are too large.
-pub fn split(mut program: Program) -> Program {
+pub fn split(mut program: Program, sizes: Sizes) -> Program {
     let first = program.functions.len();
     let mut pieces = Vec::new();
     for function in &mut program.functions {
-        if heavy(&function.body) {
-            split_function(function, first, &mut pieces);
+        if heavy(&function.body, sizes) {
+            split_function(function, sizes, first, &mut pieces);
         }
     }
     program.functions.append(&mut pieces);
@@ -65,13 +83,13 @@ pub fn split(mut program: Program) -> Program {
 }
 
 /// Whether any frame of a function may be too large.
-fn heavy(body: &[Stmt]) -> bool {
+fn heavy(body: &[Stmt], sizes: Sizes) -> bool {
     let mut weight = 0;
     crate::walk::each_stmt(body, &mut |stmt| weight += own_weight(stmt));
-    weight > LARGEST
+    weight > sizes.function.min(sizes.tasks)
 }
 
-fn split_function(function: &mut Function, first: usize, pieces: &mut Vec<Function>) {
+fn split_function(function: &mut Function, sizes: Sizes, first: usize, pieces: &mut Vec<Function>) {
     let places = Places::new(function);
     let body = std::mem::take(&mut function.body);
     let mut split = Split {
@@ -81,7 +99,8 @@ fn split_function(function: &mut Function, first: usize, pieces: &mut Vec<Functi
         first,
         pieces,
         made: 0,
-        frame: Frame::new(&body, &function.owned),
+        sizes,
+        frame: Frame::new(&body, &function.owned, sizes.function),
     };
     let (body, _) = split.block(body, Places::FIRST);
     let frame = split.frame;
@@ -137,9 +156,9 @@ struct Frame {
 }
 
 impl Frame {
-    fn new(body: &[Stmt], owned: &[Var]) -> Self {
+    fn new(body: &[Stmt], owned: &[Var], largest: u64) -> Self {
         Self {
-            large: frame_weight(body) > LARGEST,
+            large: frame_weight(body) > largest,
             owned: owned.iter().copied().collect(),
             ..Self::default()
         }
@@ -181,6 +200,7 @@ struct Split<'f> {
     pieces: &'f mut Vec<Function>,
     /// How many pieces of this function there are.
     made: u32,
+    sizes: Sizes,
     /// The innermost frame.
     frame: Frame,
 }
@@ -203,7 +223,7 @@ impl Split<'_> {
                 });
                 at = to;
             }
-            if !self.frame.large || total <= PIECE {
+            if !self.frame.large || total <= self.sizes.piece {
                 return (items.into_iter().map(|item| item.stmt).collect(), total);
             }
             let mut out = Vec::new();
@@ -211,7 +231,7 @@ impl Split<'_> {
             let mut run: Vec<Item> = Vec::new();
             let mut weight = 0;
             for item in items {
-                if weight + item.weight > PIECE && !run.is_empty() {
+                if weight + item.weight > self.sizes.piece && !run.is_empty() {
                     left += self.run(std::mem::take(&mut run), weight, &mut out);
                     weight = 0;
                 }
@@ -255,7 +275,7 @@ impl Split<'_> {
         let How::Tasks(launch) = &mut f.how else {
             return f;
         };
-        let frame = Frame::new(&f.body, &launch.owned);
+        let frame = Frame::new(&f.body, &launch.owned, self.sizes.tasks);
         let outer = std::mem::replace(&mut self.frame, frame);
         let (body, _) = self.block(f.body, at + 1);
         let frame = std::mem::replace(&mut self.frame, outer);
@@ -273,7 +293,7 @@ impl Split<'_> {
             return 0;
         };
         let mut behind = Vec::new();
-        if weight >= LEAST {
+        if 8 * weight >= self.sizes.piece {
             // Blocks of others are given back after the call.
             let places = self.places;
             let others = |stmt: &Stmt| match stmt {
