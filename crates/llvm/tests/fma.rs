@@ -10,7 +10,10 @@ use common::{Fun, entry_fn, jit, machines, mul, v};
 use imp::{Access, Expr, Program, Stmt, VarType};
 use prim::{BinOp, PrimType, Scalar, eval};
 
-const LANES: u32 = 8;
+/// One by one, in code of its own, in a function.
+const WIDTHS: [u32; 3] = [1, 8, 32];
+/// All of them divide this.
+const LANES: u32 = 32;
 
 /// `out[i] = fma (x[i], y[i], z[i])`, in lanes and as scalars.
 fn program(ty: PrimType) -> Program {
@@ -18,7 +21,7 @@ fn program(ty: PrimType) -> Program {
         source_name: "fma".into(),
         ..Program::default()
     };
-    for lanes in [1, LANES] {
+    for lanes in WIDTHS {
         let mut f = Fun::default();
         let (out, n) = f.array("out");
         let buffers = ["x", "y", "z"].map(|name| f.array(name).0);
@@ -250,7 +253,7 @@ fn products_and_sums_are_rounded_once() {
         let program = program(ty);
         for cpu in machines().into_iter().filter(|cpu| *cpu != "native") {
             let jit = jit(&program, cpu);
-            for lanes in [1, LANES] {
+            for lanes in WIDTHS {
                 let code = entry_fn(&jit, &format!("fma{lanes}"));
                 let mut out = vec![0u8; rows.len() * size];
                 let n = rows.len() as u64;

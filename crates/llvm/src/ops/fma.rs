@@ -55,6 +55,9 @@ const MIDDLE: u64 = 1 << 28;
 /// Singles whose bits, without the sign, are below these are tiny.
 const TINY: u64 = (127 - 125) << 23;
 
+/// Operands of more bytes are passed to a function.
+const MOST_BYTES: u32 = 64;
+
 /// A multiply-add of doubles in parts.
 struct Parts<'c> {
     p: Value<'c>,
@@ -71,7 +74,26 @@ struct Parts<'c> {
 
 impl<'c> Ops<'_, '_, 'c> {
     /// `x * y + z` with one rounding, without the instruction: singles or doubles.
+    /// Of vectors that take many registers all is a function, as code would grow
+    /// beyond measure.
     pub(super) fn emulated_fma(
+        &self,
+        ty: PrimType,
+        x: Value<'c>,
+        y: Value<'c>,
+        z: Value<'c>,
+    ) -> Res<Value<'c>> {
+        let bytes = ty.size() as u32 * lanes_of(x).unwrap_or(1);
+        if bytes <= MOST_BYTES {
+            return self.fma_in_place(ty, x, y, z);
+        }
+        let f = self.fma_function("fma.all", ty, x, |ops, [x, y, z]| {
+            ops.fma_in_place(ty, x, y, z)
+        })?;
+        call_value(self.builder, f, &[x, y, z])
+    }
+
+    fn fma_in_place(
         &self,
         ty: PrimType,
         x: Value<'c>,
@@ -97,7 +119,13 @@ impl<'c> Ops<'_, '_, 'c> {
             Some(_) => self.all(trusted)?,
             None => trusted,
         };
-        let rest = self.rest(ty, x)?;
+        let rest = self.fma_function("fma.rare", ty, x, |ops, [x, y, z]| {
+            if ty == PrimType::F32 {
+                ops.odd_sum(x, y, z)
+            } else {
+                ops.unusual(x, y, z)
+            }
+        })?;
         let b = self.builder;
         let (before, rare, after) = (
             b.get_insert_block()
@@ -188,19 +216,26 @@ impl<'c> Ops<'_, '_, 'c> {
         self.float_add(self.float_sub(of_x, x)?, self.float_sub(of_y, y)?)
     }
 
-    /// The function for lanes that are not usual, for operands like `like`.
-    fn rest(&self, ty: PrimType, like: Value<'c>) -> Res<FunctionValue<'c>> {
+    /// A function of three operands like `like`, made by `body` when it is wanted
+    /// first.
+    fn fma_function(
+        &self,
+        name: &str,
+        ty: PrimType,
+        like: Value<'c>,
+        body: impl FnOnce(&Ops<'_, '_, 'c>, [Value<'c>; 3]) -> Res<Value<'c>>,
+    ) -> Res<FunctionValue<'c>> {
         let emit = self.emit;
         let name = match lanes_of(like) {
-            Some(lanes) => format!("fma.{lanes}x{ty}"),
-            None => format!("fma.{ty}"),
+            Some(lanes) => format!("{name}.{lanes}x{ty}"),
+            None => format!("{name}.{ty}"),
         };
         if let Some(known) = emit.module.get_function(&name) {
             return Ok(known);
         }
         let t = like.get_type();
         let f = emit.helper(&name, &[t.into(); 3], t.as_basic_type_enum());
-        for attribute in ["willreturn", "mustprogress", "noinline", "cold"] {
+        for attribute in ["willreturn", "mustprogress", "noinline"] {
             emit.attribute(f, AttributeLoc::Function, attribute, 0);
         }
         emit.effects(f, Effects::None);
@@ -213,11 +248,7 @@ impl<'c> Ops<'_, '_, 'c> {
             emit,
             builder: &builder,
         };
-        let result = if ty == PrimType::F32 {
-            ops.odd_sum(x, y, z)?
-        } else {
-            ops.unusual(x, y, z)?
-        };
+        let result = body(&ops, [x, y, z])?;
         builder.build_return(Some(&result))?;
         Ok(f)
     }
