@@ -2,6 +2,7 @@
 
 use crate::common::{self, Compiler};
 use crate::link;
+use crate::memory::{self, Stages};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,14 +27,16 @@ pub fn run(args: Args) -> ExitCode {
     if output == args.file {
         return common::fail("the executable would overwrite the program; name it with -o");
     }
+    let watch = memory::watch(&args.file, args.compiler.compiler_memory);
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
     let object = ir
-        .and_then(|ir| session.compile(ir, &mut ()))
+        .and_then(|ir| session.compile(ir, &mut Stages::new()))
         .and_then(|m| Ok(m.to_object()?));
     let object = match common::report(&session, object) {
         Ok(object) => object,
         Err(code) => return code,
     };
+    drop(watch);
     match link::executable(&object, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => common::fail(message),

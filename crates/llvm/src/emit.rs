@@ -52,6 +52,7 @@ pub struct Runtime<'c> {
     pub tasks: FunctionValue<'c>,
     pub fail: FunctionValue<'c>,
     pub stack_check: FunctionValue<'c>,
+    pub called: FunctionValue<'c>,
 }
 
 /// A module under construction.
@@ -332,12 +333,19 @@ fn declare_runtime<'c>(
         Effects::ReadArguments,
     );
     set(context, fail, AttributeLoc::Function, "cold", 0);
+    let called = declare(
+        "br_called",
+        void.fn_type(&[ptr, ptr], false),
+        Effects::ReadArguments,
+    );
+    set(context, called, AttributeLoc::Function, "cold", 0);
     Runtime {
         alloc,
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
         release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
         tasks: declare("br_tasks", tasks, Effects::All),
         fail,
+        called,
         stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),
     }
 }

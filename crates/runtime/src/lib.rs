@@ -25,6 +25,7 @@ pub use call::Output;
 pub use context::{Config, Context};
 pub use error::Error;
 pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec};
-pub use reserve::can_reserve;
+pub use heap::memory_limit;
+pub use reserve::{can_reserve, exit_at_once};
 pub use stats::Counter;
 pub use symbols::symbols;

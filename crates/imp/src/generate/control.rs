@@ -2,9 +2,9 @@
 
 use super::function::Gen;
 use super::{Callee, segops, var_type};
-use crate::syntax::{Arg, Expr, For, How, Stmt, Var, VarType};
+use crate::syntax::{Arg, Check, Expr, For, How, Stmt, Var, VarType};
 use ir::mem::MemOp;
-use ir::name::{FunName, Name};
+use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
                 else_body,
             } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, *form, body),
-            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args),
+            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, space }) => self.alloc(&stm.pat, *bytes, *space),
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
                 self.with_acc(&stm.pat, inputs, lambda)
@@ -303,7 +303,13 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    fn call(&mut self, pat: &[Param<Mems>], fun: &FunName, args: &[Atom]) -> Result<(), PassError> {
+    fn call(
+        &mut self,
+        pat: &[Param<Mems>],
+        fun: &FunName,
+        args: &[Atom],
+        prov: Prov,
+    ) -> Result<(), PassError> {
         let callee = self
             .shared
             .ids
@@ -326,10 +332,18 @@ impl Gen<'_, '_> {
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
+                let place = self.shared.recursive.contains(fun).then(|| {
+                    let location = self.location(prov);
+                    self.shared.check(Check {
+                        format: "".into(),
+                        location,
+                    })
+                });
                 self.emit(Stmt::Call {
                     fun: id,
                     args: converted,
                     results,
+                    place,
                 });
             }
             Callee::Constant(_, globals) => {

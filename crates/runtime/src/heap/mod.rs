@@ -10,9 +10,13 @@
 pub mod large;
 mod limit;
 
+pub use limit::default_limit as memory_limit;
+
 use crate::abi::Ctx;
 use crate::context::Shared;
 use crate::stats::Counter;
+
+
 use large::{Refused, SharedHeap, give_back, obtain};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
