@@ -138,7 +138,9 @@ fn usage() -> Option<(u64, u64)> {
 /// next look.
 fn address_space() -> Option<u64> {
     let text = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = text.lines().find(|line| line.starts_with("Max address space"))?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("Max address space"))?;
     let bytes: u64 = line.split_whitespace().nth(3)?.parse().ok()?;
     Some(bytes - bytes / 16)
 }

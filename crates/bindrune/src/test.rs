@@ -8,9 +8,9 @@
 mod program;
 mod report;
 
-use crate::deep::on_large_stack;
 use crate::backend::{self, Backend};
 use crate::common;
+use crate::deep::on_large_stack;
 use crate::progress::Progress;
 use harness::programs::{by_workers, find};
 use program::Report;

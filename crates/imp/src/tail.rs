@@ -143,7 +143,8 @@ impl Tail {
                 let (no, second) = self.deeper(no, wanted);
                 stmts.push(Stmt::If(cond, yes, no));
                 if first || second {
-                    let kept = |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
+                    let kept =
+                        |stmt: &Stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var));
                     let (releases, moves): (Vec<_>, Vec<_>) = after.into_iter().partition(kept);
                     if !moves.is_empty() {
                         stmts.push(Stmt::If(Expr::Var(self.again), Vec::new(), moves));
@@ -156,9 +157,9 @@ impl Tail {
             Some(Stmt::Call {
                 fun, args, results, ..
             }) if fun == self.id && results == wanted => {
-                let blocks = after.into_iter().filter(
-                    |stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)),
-                );
+                let blocks = after
+                    .into_iter()
+                    .filter(|stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)));
                 self.another_round(args, blocks.collect(), &mut stmts);
                 self.found = true;
                 (Vec::new(), true)

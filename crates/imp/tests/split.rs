@@ -70,15 +70,25 @@ fn chain(count: usize, arm: impl Fn(usize) -> String, end: &str) -> String {
     let mut text = String::new();
     for i in 0..count {
         let arm = arm(i);
-        let _ = writeln!(text, "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ {arm} }} else {{");
+        let _ = writeln!(
+            text,
+            "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ {arm} }} else {{"
+        );
     }
     text + end + &"}\n".repeat(count)
 }
 
 #[test]
 fn branches_in_branches() {
-    let body = chain(2000, |i| format!("r_1: i64 = (n_0 * {i})"), "r_1: i64 = -1\n");
-    assert_eq!(splits("", &body, 10, &[0, 1, 1000, 1998, 2000, -7, 1999]), Some(1999 * 1999));
+    let body = chain(
+        2000,
+        |i| format!("r_1: i64 = (n_0 * {i})"),
+        "r_1: i64 = -1\n",
+    );
+    assert_eq!(
+        splits("", &body, 10, &[0, 1, 1000, 1998, 2000, -7, 1999]),
+        Some(1999 * 1999)
+    );
     // The first arms, not the last ones, hold the others.
     let mut body = String::new();
     for i in 0..2000 {
@@ -131,18 +141,11 @@ fn blocks() {
         release s_3
         release a_2
         r_1: i64 = ((x_5 * 1000) + y_6)",
-        chain(
-            1000,
-            arm,
-            "s_3 = alloc 16 s_3[i64: 0] = 7 s_3[i64: 1] = 8"
-        )
+        chain(1000, arm, "s_3 = alloc 16 s_3[i64: 0] = 7 s_3[i64: 1] = 8")
     );
     let owned: Vec<String> = (0..1000).map(|i| format!("b_{}", i + 10)).collect();
     let head = format!("owned a_2, s_3, {}", owned.join(", "));
-    assert_eq!(
-        splits(&head, &body, 5, &[0, 999, 5000, 12]),
-        Some(12_017)
-    );
+    assert_eq!(splits(&head, &body, 5, &[0, 999, 5000, 12]), Some(12_017));
 
     // One list of many blocks, given back far behind where they are made.
     let mut body = String::new();
@@ -160,7 +163,10 @@ fn blocks() {
         }
     }
     let head = format!("owned {}", owned.join(", "));
-    assert_eq!(splits(&head, &body, 4, &[3]), Some(1400 * 3 + 1400 * 1399 / 2));
+    assert_eq!(
+        splits(&head, &body, 4, &[3]),
+        Some(1400 * 3 + 1400 * 1399 / 2)
+    );
 }
 
 #[test]
@@ -180,7 +186,10 @@ fn loops_and_variables_set_on_some_ways() {
     // Set in some arms only, long before it is read.
     let mut body = String::from("x_3: i64 = 11\n");
     for i in 0..3000 {
-        let _ = writeln!(body, "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ x_3: i64 = {i} }} else {{ }}");
+        let _ = writeln!(
+            body,
+            "c_9: bool = eq.i64(n_0, {i})\nif c_9 {{ x_3: i64 = {i} }} else {{ }}"
+        );
     }
     body += "r_1: i64 = x_3";
     assert_eq!(splits("", &body, 8, &[0, 2999, 1234]), Some(1234));

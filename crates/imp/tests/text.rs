@@ -105,7 +105,9 @@ fn odd_names_and_variables_that_stand_nowhere() {
         Stmt::Call {
             fun: FunId(0),
             args: vec![Arg::Scalar(v(6)), Arg::Buffer(Var(2))],
-            results: vec![], place: None },
+            results: vec![],
+            place: None,
+        },
         Stmt::Set(Var(6), Expr::i64(1)),
     ];
     let text = comes_back(&program(vec![

@@ -234,7 +234,9 @@ fn each_violation_is_found() {
     let call = Stmt::Call {
         fun: FunId(0),
         args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
-        results: vec![], place: None };
+        results: vec![],
+        place: None,
+    };
     refused(
         &program(vec![call]),
         "arguments do not fit the parameters of main",

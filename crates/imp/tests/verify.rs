@@ -196,13 +196,17 @@ fn each_violation_is_found() {
             p.functions[0].body.push(Stmt::Call {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(Var(0))],
-                results: vec![Var(1)], place: None });
+                results: vec![Var(1)],
+                place: None,
+            });
         }),
         ("calls itself through functions not marked recursive", |p| {
             let call = Stmt::Call {
                 fun: FunId(1),
                 args: vec![Arg::Scalar(v(0))],
-                results: vec![Var(1)], place: None };
+                results: vec![Var(1)],
+                place: None,
+            };
             p.functions[1].body.push(call);
         }),
         ("the values of check#0 do not fit its format", |p| {

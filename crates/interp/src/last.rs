@@ -20,10 +20,12 @@ impl Machine<'_> {
         let mut place = None;
         loop {
             // The places of all rounds but the last are forgotten.
-            let last = self.eval_last(&func.body, id).map_err(|failure| match place {
-                Some(span) => failure.called(span),
-                None => failure,
-            })?;
+            let last = self
+                .eval_last(&func.body, id)
+                .map_err(|failure| match place {
+                    Some(span) => failure.called(span),
+                    None => failure,
+                })?;
             match last {
                 Last::Value(value) => return self.returned(func, value),
                 Last::Call(inst, args, span) => {

@@ -118,13 +118,7 @@ impl<'p, 'c> Emit<'p, 'c> {
             (function.apart, "noinline"),
         ];
         for (_, attribute) in wanted.iter().filter(|(wanted, _)| *wanted) {
-            set(
-                self.context,
-                value,
-                AttributeLoc::Function,
-                attribute,
-                0,
-            );
+            set(self.context, value, AttributeLoc::Function, attribute, 0);
         }
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
         for (i, param) in function.params.iter().enumerate() {

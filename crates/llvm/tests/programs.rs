@@ -274,11 +274,15 @@ fn calls_pass_buffers_and_fail() {
             Stmt::Call {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(xs), Arg::Scalar(v(n))],
-                results: vec![ys], place: None },
+                results: vec![ys],
+                place: None,
+            },
             Stmt::Call {
                 fun: FunId(2),
                 args: vec![Arg::Scalar(v(depth))],
-                results: vec![total], place: None },
+                results: vec![total],
+                place: None,
+            },
         ],
     );
     let mut inc = Fun::default();
@@ -319,7 +323,9 @@ fn calls_pass_buffers_and_fail() {
                     Stmt::Call {
                         fun: FunId(2),
                         args: vec![Arg::Scalar(sub(v(n), c(1)))],
-                        results: vec![r], place: None },
+                        results: vec![r],
+                        place: None,
+                    },
                     Stmt::Load(n, at(held, PrimType::I64, c(0))),
                     Stmt::If(
                         less(v(n), c(0)),

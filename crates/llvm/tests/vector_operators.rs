@@ -236,7 +236,9 @@ fn vectors_travel() {
                 Stmt::Call {
                     fun: FunId(1),
                     args: [acc, x, m].map(|var| imp::Arg::Scalar(v(var))).to_vec(),
-                    results: vec![acc], place: None },
+                    results: vec![acc],
+                    place: None,
+                },
             ],
         ),
         Stmt::Alloc(out, mul(v(n), Expr::i64(4))),

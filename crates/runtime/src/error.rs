@@ -286,8 +286,16 @@ mod tests {
             slot.called(1, &format!("a.fut:{call}:1-2"));
         }
         let text = slot.take().expect("it failed");
-        assert!(text.starts_with("Error: too deep\n\nBacktrace:\n-> #0  a.fut:0:1-2\n   #1  a.fut:1:1-2\n"), "{text}");
-        assert!(text.ends_with("   #7  a.fut:7:1-2\n   and 12 more calls"), "{text}");
+        assert!(
+            text.starts_with(
+                "Error: too deep\n\nBacktrace:\n-> #0  a.fut:0:1-2\n   #1  a.fut:1:1-2\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("   #7  a.fut:7:1-2\n   and 12 more calls"),
+            "{text}"
+        );
         slot.record(|| "one".into());
         slot.called(0, "a.fut:1:1-2");
         assert_eq!(slot.take().as_deref(), Some("one"));

@@ -28,9 +28,7 @@ mod flow;
 
 use crate::places::Places;
 use crate::rename::each_var_mut;
-use crate::syntax::{
-    Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType,
-};
+use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::names;
 use flow::Flow;
 use prim::Scalar;

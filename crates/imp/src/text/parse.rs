@@ -289,7 +289,9 @@ impl FunctionParser<'_, '_> {
     /// Runs `f` one level deeper.
     pub(super) fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= self.max_depth {
-            return self.p.error(format!("nested more than {} deep", self.max_depth));
+            return self
+                .p
+                .error(format!("nested more than {} deep", self.max_depth));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || f(self));

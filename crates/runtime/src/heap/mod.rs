@@ -16,7 +16,6 @@ use crate::abi::Ctx;
 use crate::context::Shared;
 use crate::stats::Counter;
 
-
 use large::{Refused, SharedHeap, give_back, obtain};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
