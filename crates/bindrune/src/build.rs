@@ -2,6 +2,7 @@
 
 use crate::common::{self, Compiler};
 use crate::link;
+use crate::memory::{self, Stages};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,12 +27,14 @@ pub fn run(args: Args) -> ExitCode {
     if output == args.file {
         return common::fail("the executable would overwrite the program; name it with -o");
     }
+    let watch = memory::watch(&args.file, args.compiler.compiler_memory);
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
-    let objects = ir.and_then(|ir| session.objects(ir, &mut ()));
+    let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
     let objects = match common::report(&session, objects) {
         Ok(objects) => objects,
         Err(code) => return code,
     };
+    drop(watch);
     match link::executable(&objects, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => common::fail(message),

@@ -1,6 +1,7 @@
 //! `bindrune check`: errors and warnings of programs, nothing else.
 
 use crate::common;
+use crate::memory;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,12 +21,16 @@ pub struct Args {
     /// Fail, with exit code 2, if there are warnings and no errors.
     #[arg(long = "Werror")]
     strict: bool,
+    /// How much memory the compiler may use.
+    #[arg(long, value_name = "BYTES", hide = true)]
+    compiler_memory: Option<u64>,
 }
 
 /// Checks the programs, one after the other.
 pub fn run(args: Args) -> ExitCode {
     let (mut failed, mut warned) = (false, false);
     for file in &args.files {
+        let _watch = memory::watch(file, args.compiler_memory);
         let (mut session, result) = common::check(file);
         if args.quiet {
             session.warnings.clear();

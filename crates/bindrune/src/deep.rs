@@ -9,11 +9,15 @@
 const GIB: usize = 1 << 30;
 
 /// Sizes to try, in bytes.
-const SIZES: [usize; 7] = [16 * GIB, 8 * GIB, 4 * GIB, 2 * GIB, GIB, GIB / 4, GIB / 16];
+const SIZES: [usize; 6] = [8 * GIB, 4 * GIB, 2 * GIB, GIB, GIB / 4, GIB / 16];
 
 /// Runs `work` on a large stack.
 pub fn on_large_stack<R>(work: impl FnOnce() -> R) -> R {
-    match SIZES.into_iter().find(|size| runtime::can_reserve(*size)) {
+    // As much again has to be left for all else.
+    match SIZES
+        .into_iter()
+        .find(|size| runtime::can_reserve(2 * size))
+    {
         Some(size) => stacker::grow(size, work),
         None => work(),
     }

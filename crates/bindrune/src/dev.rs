@@ -1,6 +1,7 @@
 //! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
 
 use crate::common::{self, Compiler, Files};
+use crate::memory;
 use check::tast::{Program, VarId};
 use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
 use std::collections::BTreeSet;
@@ -64,6 +65,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         ))
     })?;
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
+    let _watch = memory::watch(&args.file, args.compiler.compiler_memory);
     let name = args.file.to_string_lossy();
     let mut session = Session::new(name.as_ref(), args.compiler.options(false));
     if is_source && stage == Stage::Ast {

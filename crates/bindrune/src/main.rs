@@ -10,6 +10,7 @@ mod deep;
 mod dev;
 mod interpret;
 mod link;
+mod memory;
 mod progress;
 mod repl;
 mod run;
@@ -18,10 +19,8 @@ mod test;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// A compiler makes many small things; the C library's allocator takes a fifth of
-/// the time of `check`.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 /// An optimising compiler for the array language Futhark.
 #[derive(Parser)]

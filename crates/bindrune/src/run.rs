@@ -3,6 +3,7 @@
 use crate::common::{self, Compiler};
 use crate::deep::on_large_stack;
 use crate::interpret;
+use crate::memory::{self, Stages};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,8 +34,9 @@ pub fn run(args: Args) -> ExitCode {
         return on_large_stack(|| interpret::run(&args.file, args.options));
     }
     let image = on_large_stack(|| {
+        let _watch = memory::watch(&args.file, args.compiler.compiler_memory);
         let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
-        let image = ir.and_then(|ir| session.image(ir, &mut ()));
+        let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));
         common::report(&session, image)
     });
     let image = match image {

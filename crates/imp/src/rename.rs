@@ -119,6 +119,7 @@ impl Change<'_> {
                 fun: _,
                 args,
                 results,
+                place: _,
             } => {
                 for arg in args {
                     match arg {

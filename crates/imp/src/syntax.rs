@@ -317,6 +317,9 @@ pub enum Stmt {
         args: Vec<Arg>,
         /// Variables for the results; buffers are owned variables.
         results: Vec<Var>,
+        /// Whose location is that of the call, for backtraces of a callee that
+        /// may use up the stack.
+        place: Option<CheckId>,
     },
     /// Fails unless the condition holds.
     Check {

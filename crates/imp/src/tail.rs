@@ -154,7 +154,9 @@ impl Tail {
                 }
                 (after, false)
             }
-            Some(Stmt::Call { fun, args, results }) if fun == self.id && results == wanted => {
+            Some(Stmt::Call {
+                fun, args, results, ..
+            }) if fun == self.id && results == wanted => {
                 let blocks = after
                     .into_iter()
                     .filter(|stmt| matches!(stmt, Stmt::Release(var) if !handed.contains(var)));

@@ -114,6 +114,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             fun: _,
             args,
             results,
+            place: _,
         } => {
             for arg in args {
                 match arg {

@@ -106,6 +106,7 @@ fn odd_names_and_variables_that_stand_nowhere() {
             fun: FunId(0),
             args: vec![Arg::Scalar(v(6)), Arg::Buffer(Var(2))],
             results: vec![],
+            place: None,
         },
         Stmt::Set(Var(6), Expr::i64(1)),
     ];

@@ -235,6 +235,7 @@ fn each_violation_is_found() {
         fun: FunId(0),
         args: vec![Arg::Buffer(BUFFER), Arg::Scalar(v(X))],
         results: vec![],
+        place: None,
     };
     refused(
         &program(vec![call]),

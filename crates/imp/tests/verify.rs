@@ -197,6 +197,7 @@ fn each_violation_is_found() {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(Var(0))],
                 results: vec![Var(1)],
+                place: None,
             });
         }),
         ("calls itself through functions not marked recursive", |p| {
@@ -204,6 +205,7 @@ fn each_violation_is_found() {
                 fun: FunId(1),
                 args: vec![Arg::Scalar(v(0))],
                 results: vec![Var(1)],
+                place: None,
             };
             p.functions[1].body.push(call);
         }),

@@ -55,6 +55,7 @@ pub struct Runtime<'c> {
     pub tasks: FunctionValue<'c>,
     pub fail: FunctionValue<'c>,
     pub stack_check: FunctionValue<'c>,
+    pub called: FunctionValue<'c>,
 }
 
 /// A module under construction.
@@ -411,6 +412,12 @@ fn declare_runtime<'c>(
         Effects::ReadArguments,
     );
     set(context, fail, AttributeLoc::Function, "cold", 0);
+    let called = declare(
+        "br_called",
+        void.fn_type(&[ptr, ptr], false),
+        Effects::ReadArguments,
+    );
+    set(context, called, AttributeLoc::Function, "cold", 0);
     Runtime {
         alloc,
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
@@ -418,6 +425,7 @@ fn declare_runtime<'c>(
         release_all,
         tasks: declare("br_tasks", tasks, Effects::All),
         fail,
+        called,
         stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),
     }
 }

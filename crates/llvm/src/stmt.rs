@@ -6,6 +6,7 @@ use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{Value, pointer};
 use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Stmt, Var, VarType};
+use inkwell::IntPredicate;
 use inkwell::types::BasicType;
 use inkwell::values::{IntValue, PointerValue};
 use prim::{ConvOp, PrimType};
@@ -54,7 +55,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no),
             Stmt::While(cond, body) => self.while_loop(*cond, body),
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results } => self.call(*fun, args, results),
+            Stmt::Call {
+                fun,
+                args,
+                results,
+                place,
+            } => self.call(*fun, args, results, *place),
             Stmt::Check {
                 cond,
                 check,
@@ -189,7 +195,13 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(())
     }
 
-    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) -> Res<()> {
+    fn call(
+        &mut self,
+        fun: FunId,
+        args: &[Arg],
+        results: &[Var],
+        place: Option<CheckId>,
+    ) -> Res<()> {
         let callee = self.emit.function(fun.0 as usize)?;
         let mut values: Vec<Value<'c>> = vec![self.ctx.into()];
         let mut buffers = Vec::new();
@@ -209,7 +221,10 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             self.stack_slot(all, 0)
         })?;
         self.independent(call_instruction(called.site), &buffers)?;
-        self.fail_unless_ok(called.status)?;
+        match place {
+            Some(place) => self.fail_called_from(called.status, place)?,
+            None => self.fail_unless_ok(called.status)?,
+        }
         for (i, result) in results.iter().enumerate() {
             let value = called.result(&self.builder, i)?;
             match self.var_type(*result)? {
@@ -217,6 +232,24 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 VarType::Buffer => self.set_owned(*result, pointer(value)?)?,
             }
         }
+        Ok(())
+    }
+
+    /// Fails if a call did, and says where it stands.
+    fn fail_called_from(&mut self, status: IntValue<'c>, place: CheckId) -> Res<()> {
+        let zero = status.get_type().const_zero();
+        let (good, bad) = (self.new_block("called"), self.new_block("call.failed"));
+        let ok = self
+            .builder
+            .build_int_compare(IntPredicate::EQ, status, zero, "")?;
+        let branch = self.builder.build_conditional_branch(ok, good, bad)?;
+        self.emit.metadata.likely(branch)?;
+        self.builder.position_at_end(bad);
+        let desc = self.emit.check(place.0)?;
+        let args = [self.ctx.into(), desc.into()];
+        call(&self.builder, self.emit.runtime.called, &args)?;
+        self.builder.build_unconditional_branch(self.fail)?;
+        self.builder.position_at_end(good);
         Ok(())
     }
 

@@ -270,11 +270,13 @@ fn calls_pass_buffers_and_fail() {
                 fun: FunId(1),
                 args: vec![Arg::Buffer(xs), Arg::Scalar(v(n))],
                 results: vec![ys],
+                place: None,
             },
             Stmt::Call {
                 fun: FunId(2),
                 args: vec![Arg::Scalar(v(depth))],
                 results: vec![total],
+                place: None,
             },
         ],
     );
@@ -317,6 +319,7 @@ fn calls_pass_buffers_and_fail() {
                         fun: FunId(2),
                         args: vec![Arg::Scalar(sub(v(n), c(1)))],
                         results: vec![r],
+                        place: None,
                     },
                     Stmt::Load(n, at(held, PrimType::I64, c(0))),
                     Stmt::If(

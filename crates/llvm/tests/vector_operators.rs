@@ -237,6 +237,7 @@ fn vectors_travel() {
                     fun: FunId(1),
                     args: [acc, x, m].map(|var| imp::Arg::Scalar(v(var))).to_vec(),
                     results: vec![acc],
+                    place: None,
                 },
             ],
         ),

@@ -134,13 +134,12 @@ fn stack_bottom() -> Option<usize> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx) -> i32 {
     // SAFETY: by the caller's promise.
-    let (left, shared) = unsafe { ((*ctx).stack_left(), (*ctx).shared()) };
-    if left > 0 {
+    let ctx = unsafe { &*ctx };
+    if ctx.stack_left() > 0 {
         return 0;
     }
-    shared
-        .errors
-        .record(|| render("the stack is used up: the recursion is too deep.", ""));
+    let message = "the stack is used up: the recursion is too deep.";
+    ctx.shared().errors.record_open(ctx.index(), message);
     1
 }
 

@@ -28,24 +28,86 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Calls that a backtrace shows; a recursion that uses the stack up has many more.
+const MAX_CALLS: usize = 8;
+
 /// Holds the first failure of a call.
 #[derive(Default)]
 pub struct ErrorSlot {
     set: AtomicBool,
-    text: Mutex<String>,
+    failure: Mutex<Recorded>,
+}
+
+/// A failure.
+#[derive(Default)]
+struct Recorded {
+    /// What it says: the finished text, unless calls are added.
+    message: String,
+    /// The thread on whose stack calls are added to the backtrace.
+    open: Option<usize>,
+    /// The places of the backtrace, innermost first, one a line.
+    location: String,
+    /// How many calls were added.
+    calls: usize,
+    /// How many calls were not.
+    more: usize,
+}
+
+impl Recorded {
+    fn text(self) -> String {
+        if self.open.is_none() {
+            return self.message;
+        }
+        let mut text = render(&self.message, &self.location);
+        if self.more > 0 {
+            let _ = write!(text, "\n   and {} more calls", self.more);
+        }
+        text
+    }
 }
 
 impl ErrorSlot {
-    /// Records a failure unless there is one already.
-    pub fn record(&self, message: impl FnOnce() -> String) {
+    /// Records a failure, as its finished text, unless there is one already.
+    pub fn record(&self, text: impl FnOnce() -> String) {
+        self.set(|| Recorded {
+            message: text(),
+            ..Recorded::default()
+        });
+    }
+
+    /// Records a failure on a thread whose calls will tell where they stand.
+    pub fn record_open(&self, thread: usize, message: &str) {
+        self.set(|| Recorded {
+            message: message.to_owned(),
+            open: Some(thread),
+            ..Recorded::default()
+        });
+    }
+
+    fn set(&self, failure: impl FnOnce() -> Recorded) {
         if self.set.load(Ordering::Acquire) {
             return;
         }
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.set.load(Ordering::Acquire) {
-            *text = message();
+            *slot = failure();
             self.set.store(true, Ordering::Release);
         }
+    }
+
+    /// Adds the place of a call on this thread to the backtrace, if it is wanted.
+    pub fn called(&self, thread: usize, location: &str) {
+        let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.open != Some(thread) {
+            return;
+        }
+        if slot.calls == MAX_CALLS {
+            slot.more += 1;
+            return;
+        }
+        slot.calls += 1;
+        slot.location.push_str(location);
+        slot.location.push('\n');
     }
 
     /// Takes the failure out; the slot is empty again.
@@ -53,10 +115,10 @@ impl ErrorSlot {
         if !self.set.load(Ordering::Acquire) {
             return None;
         }
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         self.set
             .swap(false, Ordering::AcqRel)
-            .then(|| std::mem::take(&mut *text))
+            .then(|| std::mem::take(&mut *slot).text())
     }
 }
 
@@ -92,6 +154,21 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
 /// So many arguments, in words: `1 argument`, `2 arguments`.
 pub fn arguments(count: usize) -> String {
     format!("{count} argument{}", if count == 1 { "" } else { "s" })
+}
+
+/// Says that a call failed, which stands where the description says; see
+/// [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context, `desc` a valid
+/// description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_called(ctx: *mut Ctx, desc: *const CheckDesc) {
+    // SAFETY: by the caller's promise.
+    let (ctx, desc) = unsafe { (&*ctx, &*desc) };
+    // SAFETY: by the caller's promise.
+    let location = unsafe { text(desc.location, desc.location_len) };
+    ctx.shared().errors.called(ctx.index(), &location);
 }
 
 /// The text of a failure with its backtrace; `location` as in [`CheckDesc`].
@@ -203,6 +280,30 @@ mod tests {
             "Error: division by zero\n\nBacktrace:\n-> #0  a.fut:1:2-3\n   #1  b.fut:10:1-4"
         );
         assert_eq!(render("no place", ""), "Error: no place");
+    }
+
+    #[test]
+    fn calls_are_added_to_the_backtrace() {
+        let slot = ErrorSlot::default();
+        slot.record_open(1, "too deep");
+        for call in 0..20 {
+            slot.called(0, "elsewhere.fut:1:1-1");
+            slot.called(1, &format!("a.fut:{call}:1-2"));
+        }
+        let text = slot.take().expect("it failed");
+        assert!(
+            text.starts_with(
+                "Error: too deep\n\nBacktrace:\n-> #0  a.fut:0:1-2\n   #1  a.fut:1:1-2\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("   #7  a.fut:7:1-2\n   and 12 more calls"),
+            "{text}"
+        );
+        slot.record(|| "one".into());
+        slot.called(0, "a.fut:1:1-2");
+        assert_eq!(slot.take().as_deref(), Some("one"));
     }
 
     #[test]

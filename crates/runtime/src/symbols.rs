@@ -11,6 +11,7 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_unref_all", heap::br_unref_all as *const ()),
         ("br_tasks", sched::br_tasks as *const ()),
         ("br_fail", error::br_fail as *const ()),
+        ("br_called", error::br_called as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
         ("br_main", exe::br_main as *const ()),
         ("br_main_levels", exe::br_main_levels as *const ()),

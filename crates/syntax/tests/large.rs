@@ -3,7 +3,7 @@
 use syntax::ast::{DeclKind, ExpKind, Prog};
 use syntax::span::FileId;
 use syntax::symbol::Interner;
-use syntax::{MAX_NESTING, dump};
+use syntax::{MAX_NESTING, MAX_SUFFIXES, SAFE_NESTING, STACK_PER_LEVEL, dump};
 
 /// Reads a file that must be well formed.
 fn read(text: &str) -> (Prog, Interner) {
@@ -41,7 +41,7 @@ const NESTS: [(&str, &str, &str); 22] = [
 
 #[test]
 fn nests() {
-    for (start, open, close) in NESTS {
+    for (number, (start, open, close)) in NESTS.into_iter().enumerate() {
         let core = if start.contains("module") { "{}" } else { "y" };
         let text = |depth: usize| {
             let end = match start {
@@ -55,8 +55,18 @@ fn nests() {
             )
         };
         // What is allowed can also be walked and dropped on a small stack.
-        let (prog, names) = read(&text(MAX_NESTING as usize / 4));
+        let (prog, names) = read(&text(SAFE_NESTING as usize / 4));
         assert!(dump::prog(&prog, &names).len() > 500);
+        // A large stack takes more, but not all; some forms show it.
+        if number % 4 == 0 {
+            stacker::grow(MAX_NESTING as usize * STACK_PER_LEVEL + (1 << 20), || {
+                read(&text(MAX_NESTING as usize / 4 - 10));
+                let names = Interner::new();
+                let parse = syntax::parse(&text(MAX_NESTING as usize + 10), FileId(0), &names);
+                assert_eq!(parse.errors[0].id, "nesting-too-deep", "{start}{open}");
+                assert_eq!(parse.errors.len(), 1, "{start}{open}: {:?}", parse.errors);
+            });
+        }
         let names = Interner::new();
         let parse = syntax::parse(&text(100_000), FileId(0), &names);
         assert_eq!(parse.errors[0].id, "nesting-too-deep", "{start}{open}");
@@ -72,13 +82,21 @@ fn nests() {
 fn suffixes_nest_too() {
     for suffix in [".0", "[0]", ": t", ":> t", " with [0] = 1"] {
         let names = Interner::new();
-        let text = format!("def x = (a){}", suffix.repeat(100_000));
-        let parse = syntax::parse(&text, FileId(0), &names);
+        let text = |count: u32| format!("def x = (a){}", suffix.repeat(count as usize));
+        read(&text(MAX_SUFFIXES));
+        let parse = syntax::parse(&text(MAX_SUFFIXES + 1), FileId(0), &names);
         assert_eq!(parse.errors[0].id, "nesting-too-deep", "{suffix}");
+        // Those beside one another are not counted together.
+        let one = format!("(a){}", suffix.repeat(1000));
+        read(&format!(
+            "def x = [{}{one}]",
+            format!("{one}, ").repeat(200)
+        ));
+        read(&format!("def x = (a){} + b.y", " + b.x".repeat(200_000)));
     }
-    // The deepest tree that the limits allow.
-    let depth = MAX_NESTING as usize - 10;
-    let suffix = ".0".repeat(syntax::MAX_SUFFIXES as usize);
+    // The deepest tree that any stack takes.
+    let depth = SAFE_NESTING as usize - 10;
+    let suffix = ".0".repeat(MAX_SUFFIXES as usize / SAFE_NESTING as usize);
     let text = format!(
         "def x = {}a{}",
         "(".repeat(depth),
@@ -86,6 +104,9 @@ fn suffixes_nest_too() {
     );
     let (prog, names) = read(&text);
     assert!(dump::prog(&prog, &names).len() > depth * 100);
+    let more = text + &".1".repeat(2000);
+    let parse = syntax::parse(&more, FileId(0), &names);
+    assert_eq!(parse.errors[0].id, "nesting-too-deep");
 }
 
 #[test]

@@ -17,8 +17,8 @@ const SLACK: usize = 40;
 
 /// The crates that may contain unsafe code: `value` and `runtime` own memory that
 /// programs share, `llvm` calls a C++ library, `driver` hands linked code over to
-/// the runtime.
-const UNSAFE_CRATES: [&str; 4] = ["value", "llvm", "runtime", "driver"];
+/// the runtime, `bindrune` has the compiler's allocator.
+const UNSAFE_CRATES: [&str; 5] = ["value", "llvm", "runtime", "driver", "bindrune"];
 
 /// Each file opens with `//!`: what the module does.
 pub fn headers(tree: &Tree) -> Vec<Problem> {

@@ -4,6 +4,7 @@
 mod bad_data;
 mod bad_programs;
 mod compile;
+mod deep;
 mod executable;
 mod guide;
 mod process;

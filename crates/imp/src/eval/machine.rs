@@ -291,7 +291,12 @@ impl<'p> Machine<'p> {
                 Ok(())
             }
             Stmt::For(f) => self.for_loop(frame, f),
-            Stmt::Call { fun, args, results } => {
+            Stmt::Call {
+                fun,
+                args,
+                results,
+                place: _,
+            } => {
                 let args = self.args(frame, *fun, args)?;
                 let values = self.call(*fun, args)?;
                 for (var, value) in results.iter().zip(values) {

@@ -2,15 +2,15 @@
 
 use super::function::Gen;
 use super::{Callee, segops, var_type};
-use crate::syntax::{Arg, Expr, For, How, Stmt, Var, VarType};
+use crate::syntax::{Arg, Check, Expr, For, How, Stmt, Var, VarType};
 use ir::mem::MemOp;
-use ir::name::{FunName, Name};
+use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
 use ir::walk::Visit;
-use ir::{Mems, PassError, Prov, walk};
+use ir::{Mems, PassError, walk};
 use prim::PrimType;
 use std::rc::Rc;
 
@@ -70,7 +70,7 @@ impl Gen<'_, '_> {
                 else_body,
             } => self.branch(&stm.pat, *cond, then_body, else_body),
             Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, *form, body),
-            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args),
+            Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, space }) => {
                 self.alloc(&stm.pat, stm.aux.prov, *bytes, *space)
             }
@@ -311,7 +311,13 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    fn call(&mut self, pat: &[Param<Mems>], fun: &FunName, args: &[Atom]) -> Result<(), PassError> {
+    fn call(
+        &mut self,
+        pat: &[Param<Mems>],
+        fun: &FunName,
+        args: &[Atom],
+        prov: Prov,
+    ) -> Result<(), PassError> {
         let callee = self
             .shared
             .ids
@@ -334,10 +340,18 @@ impl Gen<'_, '_> {
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
+                let place = self.shared.recursive.contains(fun).then(|| {
+                    let location = self.location(prov);
+                    self.shared.check(Check {
+                        format: "".into(),
+                        location,
+                    })
+                });
                 self.emit(Stmt::Call {
                     fun: id,
                     args: converted,
                     results,
+                    place,
                 });
             }
             Callee::Constant(_, globals) => {

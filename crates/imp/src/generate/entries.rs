@@ -68,6 +68,7 @@ pub(crate) fn generate(
         fun: *id,
         args,
         results: results_vars,
+        place: None,
     }];
     let entry = Entry {
         name: entry.name.clone(),
@@ -176,6 +177,7 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> O
             fun: *id,
             args: Vec::new(),
             results: results.clone(),
+            place: None,
         });
         for (&global, var) in globals.iter().zip(results) {
             init.body.push(Stmt::WriteGlobal(global, var));

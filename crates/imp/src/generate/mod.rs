@@ -36,7 +36,7 @@ use ir::syntax::{FunKind, Function};
 use ir::types::Type;
 use ir::{Mems, PassError};
 use petgraph::graph::DiGraph;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What the functions of a program share while they are generated.
@@ -46,6 +46,8 @@ pub(crate) struct Shared<'a> {
     checks: IndexSet<Check>,
     data: Vec<Data>,
     launches: u32,
+    /// Functions that can call themselves, directly or not.
+    recursive: FxHashSet<FunName>,
 }
 
 /// How a function is called.
@@ -99,8 +101,14 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
         checks: IndexSet::new(),
         data: Vec::new(),
         launches: 0,
+        recursive: FxHashSet::default(),
     };
     let recursive = recursive_functions(program);
+    let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
+    shared.recursive = names
+        .filter(|(_, recursive)| **recursive)
+        .map(|(name, _)| name.clone())
+        .collect();
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
     for (function, recursive) in program.functions.iter().zip(recursive) {
         functions.push(function::generate(function, recursive, &mut shared)?);

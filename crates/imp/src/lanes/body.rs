@@ -45,7 +45,12 @@ impl Emit<'_, '_> {
                 check,
                 values,
             } => self.check(cond, *check, values, mask),
-            Stmt::Call { fun, args, results } => self.call(*fun, args, results, mask),
+            Stmt::Call {
+                fun,
+                args,
+                results,
+                place,
+            } => self.call(*fun, args, (results, *place), mask),
             Stmt::Copy {
                 to,
                 from,
@@ -336,7 +341,13 @@ impl Emit<'_, '_> {
         }
     }
 
-    fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var], mask: Mask) {
+    fn call(
+        &mut self,
+        fun: FunId,
+        args: &[Arg],
+        (results, place): (&[Var], Option<CheckId>),
+        mask: Mask,
+    ) {
         let uniform = args.iter().all(|arg| match arg {
             Arg::Scalar(e) => self.shapes.value(e).is_uniform(),
             Arg::Buffer(_) => true,
@@ -356,6 +367,7 @@ impl Emit<'_, '_> {
                 fun,
                 args: args.to_vec(),
                 results: scalars.clone(),
+                place,
             });
             for (result, scalar) in results.iter().zip(scalars) {
                 if *result != scalar {
@@ -390,6 +402,7 @@ impl Emit<'_, '_> {
                 fun,
                 args,
                 results: scalars.clone(),
+                place,
             });
             for (result, scalar) in results.iter().zip(scalars) {
                 let value = Expr::Insert(

@@ -218,6 +218,7 @@ impl Body<'_> {
                 fun: _,
                 args,
                 results,
+                place: _,
             } => {
                 let buffers = results.iter().any(|var| {
                     self.vars

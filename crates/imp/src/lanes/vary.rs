@@ -167,6 +167,7 @@ impl Walk<'_, '_> {
                 fun: _,
                 args,
                 results,
+                place: _,
             } => {
                 let uniform = args.iter().all(|arg| match arg {
                     Arg::Scalar(e) => self.shapes.value(e).is_uniform(),

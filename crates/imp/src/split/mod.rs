@@ -381,6 +381,7 @@ impl Split<'_> {
             fun,
             args: args.collect(),
             results: outputs,
+            place: None,
         };
         self.pieces.push(Function {
             name: Arc::from(format!("{} part {}", self.name, self.made)),

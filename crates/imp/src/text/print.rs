@@ -443,7 +443,12 @@ impl<'a> Printer<'a> {
                 self.nested(&head, body);
                 "}".to_owned()
             }
-            Stmt::Call { fun, args, results } => {
+            Stmt::Call {
+                fun,
+                args,
+                results,
+                place,
+            } => {
                 self.early.extend(args.iter().filter_map(|arg| match arg {
                     Arg::Scalar(Expr::Var(v)) => {
                         let shown = self.shown.get(v.index())?;
@@ -460,7 +465,8 @@ impl<'a> Printer<'a> {
                     .collect();
                 let results = self.typed(results);
                 let name = function_name(self.program, fun.0);
-                format!("({results}) = {name}({})", args.join(", "))
+                let place = place.map_or(String::new(), |check| format!(" at check#{}", check.0));
+                format!("({results}) = {name}({}){place}", args.join(", "))
             }
             Stmt::Check {
                 cond,

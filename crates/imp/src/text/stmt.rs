@@ -330,7 +330,18 @@ impl FunctionParser<'_, '_> {
                 expr => Arg::Scalar(expr),
             })
         })?;
-        Ok(Stmt::Call { fun, args, results })
+        let place = if self.p.take_keyword("at") {
+            self.p.keyword("check")?;
+            Some(CheckId(self.id()?))
+        } else {
+            None
+        };
+        Ok(Stmt::Call {
+            fun,
+            args,
+            results,
+            place,
+        })
     }
 }
 

@@ -309,7 +309,17 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.block(body);
             }
             Stmt::For(f) => self.for_loop(f),
-            Stmt::Call { fun, args, results } => self.call(*fun, args, results),
+            Stmt::Call {
+                fun,
+                args,
+                results,
+                place,
+            } => {
+                self.call(*fun, args, results);
+                if place.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
+                    self.error("a call's place does not exist");
+                }
+            }
             Stmt::Check {
                 cond,
                 check,

@@ -10,9 +10,12 @@
 pub mod large;
 mod limit;
 
+pub use limit::default_limit as memory_limit;
+
 use crate::abi::{CheckDesc, Ctx, text};
 use crate::context::Shared;
 use crate::stats::Counter;
+
 use large::{Refused, SharedHeap, give_back, obtain};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
