@@ -189,7 +189,7 @@ impl Session {
 
     /// Checks what there is with something new behind it.
     fn check(&self, new: &str) -> Checked {
-        self.check_as(new, "", None).0
+        self.check_as(new, "", 0, None).0
     }
 
     /// Checks an expression. Nobody depends on its type, so that defaults are not
@@ -200,13 +200,23 @@ impl Session {
             // Writing to a string cannot fail.
             let _ = write!(new, " ({}: {})", local.name, local.ty);
         }
-        let _ = write!(new, " =\n{input}");
-        self.check_as(&new, "", Some("defaulted-type")).0
+        new.push_str(" =\n");
+        let made = new.len();
+        new.push_str(input);
+        self.check_as(&new, "", made, Some("defaulted-type")).0
     }
 
-    /// As `check`, with the type of a module and without one kind of warning.
-    fn check_as(&self, new: &str, module: &str, silent: Option<&str>) -> (Checked, Option<String>) {
+    /// As `check`, with the type of a module, and without warnings of one kind and
+    /// of the first bytes, which nobody entered.
+    fn check_as(
+        &self,
+        new: &str,
+        module: &str,
+        made: usize,
+        silent: Option<&str>,
+    ) -> (Checked, Option<String>) {
         let (text, root, start) = self.text(new);
+        let start = start + made;
         let (mut sources, interner) = (SourceMap::new(), Interner::new());
         let mut files = Files {
             root: &root,
@@ -332,7 +342,7 @@ impl Session {
     /// The type of a module.
     pub fn module_type(&self, input: &str) -> Result<String, String> {
         let new = format!("module {RESULT} =\n{input}");
-        match self.check_as(&new, RESULT, None) {
+        match self.check_as(&new, RESULT, 0, None) {
             (_, Some(text)) => Ok(format!("{input} : {text}\n")),
             (checked, None) => Err(checked.messages),
         }

@@ -3,7 +3,7 @@
 //! One walk, in time linear in the statements (the variables set in both arms of
 //! a conditional are found by going through both lists).
 
-use crate::syntax::{For, Stmt, Var};
+use crate::syntax::{For, How, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashSet;
 
@@ -11,6 +11,9 @@ use rustc_hash::FxHashSet;
 pub(super) struct Flow<'p> {
     /// Whether a variable is named nowhere else.
     local: &'p dyn Fn(Var) -> bool,
+    /// What belongs to loops of tasks among the statements. Loops side by side may
+    /// have the same variables.
+    of_tasks: FxHashSet<Var>,
     certain: FxHashSet<Var>,
     /// What was added to `certain`, in order.
     log: Vec<Var>,
@@ -27,6 +30,7 @@ impl<'p> Flow<'p> {
     pub(super) fn new(local: &'p dyn Fn(Var) -> bool) -> Self {
         Self {
             local,
+            of_tasks: FxHashSet::default(),
             certain: FxHashSet::default(),
             log: Vec::new(),
             needed: Vec::new(),
@@ -57,7 +61,7 @@ impl<'p> Flow<'p> {
     pub(super) fn stmt(&mut self, stmt: &Stmt) {
         let in_loop = matches!(stmt, Stmt::For(_));
         names(stmt, &mut |var, used| {
-            if (self.local)(var) {
+            if (self.local)(var) || self.of_tasks.contains(&var) {
                 return;
             }
             match used {
@@ -78,7 +82,9 @@ impl<'p> Flow<'p> {
             }
         });
         match stmt {
-            Stmt::Release(var) => self.refused |= !(self.local)(*var),
+            Stmt::Release(var) => {
+                self.refused |= !(self.local)(*var) && !self.of_tasks.contains(var);
+            }
             Stmt::WriteGlobal(..) => self.refused = true,
             Stmt::If(_, yes, no) => {
                 let first = self.undone(yes, None);
@@ -98,7 +104,11 @@ impl<'p> Flow<'p> {
             Stmt::While(_, body) => {
                 self.undone(body, None);
             }
-            Stmt::For(For { var, body, .. }) => {
+            Stmt::For(For { var, body, how, .. }) => {
+                if let How::Tasks(launch) = how {
+                    self.of_tasks.extend(&launch.owned);
+                    self.of_tasks.extend(&launch.locals);
+                }
                 self.undone(body, Some(*var));
             }
             _ => {}

@@ -303,7 +303,7 @@ impl Split<'_> {
             behind.extend(run.iter().filter_map(|item| others(&item.stmt)));
             if let Some(interface) = self.interface(&run, from, to, &behind) {
                 run.retain(|item| others(&item.stmt).is_none());
-                let call = self.piece(run, interface);
+                let call = self.piece(run, (from, to), interface);
                 let weight = own_weight(&call) + 2 * behind.len() as u64;
                 out.push(call);
                 out.extend(behind.into_iter().map(Stmt::Release));
@@ -353,7 +353,7 @@ impl Split<'_> {
     }
 
     /// Makes a function of a run of statements; the call.
-    fn piece(&mut self, run: Vec<Item>, interface: Interface) -> Stmt {
+    fn piece(&mut self, run: Vec<Item>, (from, to): (u32, u32), interface: Interface) -> Stmt {
         let Interface { inputs, outputs } = interface;
         let mut renaming = Renaming::new(self.vars);
         let params = inputs.iter().map(|var| renaming.var(*var)).collect();
@@ -367,7 +367,7 @@ impl Split<'_> {
             if self.frame.owned.contains(&old) && !inputs.contains(&old) {
                 owned.push(new);
             }
-            if !outside.contains(&old) {
+            if !outside.contains(&old) && self.places.local(old, from, to) {
                 self.frame.moved.insert(old);
             }
         }
