@@ -177,5 +177,6 @@ fn short_loops_and_independent_operations_stay() {
 
 #[test]
 fn nothing_changes_without_vectors() {
-    overlaps(&"r_1: i64 = ((r_1 * 31) + i_2)\n".repeat(200), false);
+    let steps = "r_1: i64 = ((r_1 * 31) + i_2)\n".repeat(200);
+    overlaps(&format!("r_1: i64 = i_2\n{steps}"), false);
 }

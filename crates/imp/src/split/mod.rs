@@ -33,6 +33,7 @@ use crate::walk::names;
 use flow::Flow;
 use prim::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What is too large, by weight.
@@ -152,7 +153,19 @@ struct Frame {
     /// Variables that belong to pieces now.
     moved: FxHashSet<Var>,
     /// Variables that have to be 0 at the start.
-    zero: Vec<Var>,
+    zero: BTreeSet<Var>,
+}
+
+/// The value that a variable has at the start of its frame.
+fn zero(ty: VarType) -> Option<Expr> {
+    match ty {
+        VarType::Scalar(ty) => Some(Expr::Const(Scalar::zero(ty))),
+        VarType::Vector(ty, lanes) => {
+            let zero = Expr::Const(Scalar::zero(ty));
+            Some(Expr::Splat(lanes, Box::new(zero)))
+        }
+        VarType::Buffer => None,
+    }
 }
 
 impl Frame {
@@ -166,19 +179,8 @@ impl Frame {
 
     /// The body with what has to come before it.
     fn started(&self, body: Vec<Stmt>, vars: &[VarInfo]) -> Vec<Stmt> {
-        let mut zero = self.zero.clone();
-        zero.sort_unstable();
-        zero.dedup();
-        let start = zero.into_iter().filter_map(|var| {
-            let value = match vars.get(var.index())?.ty {
-                VarType::Scalar(ty) => Expr::Const(Scalar::zero(ty)),
-                VarType::Vector(ty, lanes) => {
-                    Expr::Splat(lanes, Box::new(Expr::Const(Scalar::zero(ty))))
-                }
-                VarType::Buffer => return None,
-            };
-            Some(Stmt::Set(var, value))
-        });
+        let start = self.zero.iter();
+        let start = start.filter_map(|var| Some(Stmt::Set(*var, zero(vars.get(var.index())?.ty)?)));
         start.chain(body).collect()
     }
 }
@@ -348,7 +350,7 @@ impl Split<'_> {
         }
         // A parameter has a value from the start.
         zero.retain(|var| !self.places.is_param(*var));
-        self.frame.zero.append(&mut zero);
+        self.frame.zero.extend(zero);
         Some(Interface { inputs, outputs })
     }
 
@@ -362,6 +364,7 @@ impl Split<'_> {
         let mut body: Vec<Stmt> = run.into_iter().map(|item| item.stmt).collect();
         each_var_mut(&mut body, &mut |var| *var = renaming.var(*var));
         let mut owned: Vec<Var> = Vec::new();
+        let mut start: Vec<Stmt> = Vec::new();
         for (new, &old) in renaming.old.iter().enumerate() {
             let new = Var(new as u32);
             if self.frame.owned.contains(&old) && !inputs.contains(&old) {
@@ -369,8 +372,14 @@ impl Split<'_> {
             }
             if !outside.contains(&old) && self.places.local(old, from, to) {
                 self.frame.moved.insert(old);
+                // What it wants of the start goes with it.
+                if self.frame.zero.remove(&old) {
+                    let value = zero(self.vars[old.index()].ty);
+                    start.extend(value.map(|value| Stmt::Set(new, value)));
+                }
             }
         }
+        start.append(&mut body);
         self.made += 1;
         let fun = FunId((self.first + self.pieces.len()) as u32);
         let args = inputs.iter().map(|var| match self.vars[var.index()].ty {
@@ -389,7 +398,7 @@ impl Split<'_> {
             results,
             owned,
             vars: renaming.into_vars(),
-            body,
+            body: start,
             inline: false,
             apart: true,
             recursive: true,

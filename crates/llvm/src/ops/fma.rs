@@ -55,8 +55,8 @@ const MIDDLE: u64 = 1 << 28;
 /// Singles whose bits, without the sign, are below these are tiny.
 const TINY: u64 = (127 - 125) << 23;
 
-/// Operands of more bytes are passed to a function.
-const MOST_BYTES: u32 = 64;
+/// Doubles in more lanes are passed to a function.
+const MOST_LANES: u32 = 8;
 
 /// A multiply-add of doubles in parts.
 struct Parts<'c> {
@@ -74,8 +74,8 @@ struct Parts<'c> {
 
 impl<'c> Ops<'_, '_, 'c> {
     /// `x * y + z` with one rounding, without the instruction: singles or doubles.
-    /// Of vectors that take many registers all is a function, as code would grow
-    /// beyond measure.
+    /// Of doubles in many registers all is a function, as code would grow beyond
+    /// measure.
     pub(super) fn emulated_fma(
         &self,
         ty: PrimType,
@@ -83,8 +83,7 @@ impl<'c> Ops<'_, '_, 'c> {
         y: Value<'c>,
         z: Value<'c>,
     ) -> Res<Value<'c>> {
-        let bytes = ty.size() as u32 * lanes_of(x).unwrap_or(1);
-        if bytes <= MOST_BYTES {
+        if ty == PrimType::F32 || lanes_of(x).unwrap_or(1) <= MOST_LANES {
             return self.fma_in_place(ty, x, y, z);
         }
         let f = self.fma_function("fma.all", ty, x, |ops, [x, y, z]| {
