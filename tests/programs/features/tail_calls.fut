@@ -9,8 +9,8 @@ def sum_to (n: i64) (acc: i64): i64 =
 -- output { 0i64 }
 -- input { 10i64 }
 -- output { 55i64 }
--- input { 3000000i64 }
--- output { 4500001500000i64 }
+-- input { 9000i64 }
+-- output { 40504500i64 }
 entry sums (n: i64): i64 = sum_to n 0
 
 -- ==
@@ -47,8 +47,8 @@ entry squares (n: i64): [n]i64 = fill (replicate n 0) 0
 
 -- ==
 -- entry: many_squares
--- input { 1000000i64 }
--- output { 999998000001i64 }
+-- input { 9000i64 }
+-- output { 80982001i64 }
 entry many_squares (n: i64): i64 = last (fill (replicate n 0) 0)
 
 -- The result's size is known at the end only.
@@ -77,8 +77,8 @@ def turn (k: i64) (a: [2]i64) (b: [2]i64) (c: i64) (d: i64): ([2]i64, [2]i64, i6
 -- output { [3i64, 4i64] [2i64, 3i64] 9008i64 }
 -- input { 4i64 }
 -- output { [7i64, 8i64] [7i64, 8i64] 9011i64 }
--- input { 100001i64 }
--- output { [2500050003i64, 2500050004i64] [2500100002i64, 2500100003i64] 50059008i64 }
+-- input { 9001i64 }
+-- output { [20254503i64, 20254504i64] [20259002i64, 20259003i64] 4513508i64 }
 entry turned (k: i64): ([2]i64, [2]i64, i64) = turn k [1, 2] [3, 4] 7 9
 
 -- Some calls come last, others do not.
