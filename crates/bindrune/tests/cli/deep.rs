@@ -34,7 +34,6 @@ fn thousands_of_branches_run_on_both_backends() {
             let interpreted = bindrune(&["run", "--backend", "interp", &file], input);
             assert_eq!(interpreted.quiet().text(), output);
         }
-        // Nested on: to LLVM, each piece is small.
         bindrune(&["dev", "--verify", "--stage", "split", &file], "").quiet();
     }
 }
@@ -91,6 +90,20 @@ fn a_hundred_thousand_levels() {
                 "{name}"
             );
         }
+    }
+}
+
+#[test]
+fn millions_of_last_calls() {
+    let folder = Folder::new();
+    let text = "def sum (n: i64) (s: i64) : i64 = if n == 0 then s else sum (n - 1) (s + n)\n\
+                def fill [n] (xs: *[n]i64) (i: i64) : *[n]i64 =\n  \
+                if i == n then xs else fill (xs with [i] = i) (i + 1)\n\
+                entry main (n: i64) = (sum n 0, last (fill (replicate n 0) 0))\n";
+    let file = folder.file("last.fut", text);
+    for backend in ["cpu", "interp"] {
+        let finished = bindrune(&["run", "--backend", backend, &file], "1000000");
+        assert_eq!(finished.quiet().text(), "500000500000i64\n999999i64\n");
     }
 }
 
