@@ -77,8 +77,8 @@ def turn (k: i64) (a: [2]i64) (b: [2]i64) (c: i64) (d: i64): ([2]i64, [2]i64, i6
 -- output { [3i64, 4i64] [2i64, 3i64] 9008i64 }
 -- input { 4i64 }
 -- output { [7i64, 8i64] [7i64, 8i64] 9011i64 }
--- input { 9001i64 }
--- output { [20254503i64, 20254504i64] [20259002i64, 20259003i64] 4513508i64 }
+-- input { 3001i64 }
+-- output { [2251503i64, 2251504i64] [2253002i64, 2253003i64] 1510508i64 }
 entry turned (k: i64): ([2]i64, [2]i64, i64) = turn k [1, 2] [3, 4] 7 9
 
 -- Some calls come last, others do not.

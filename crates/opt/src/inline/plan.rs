@@ -48,3 +48,46 @@ impl Functions<'_> {
         staying.map(|i| known[*i].size).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(size: usize, calls: usize) -> Callee {
+        Callee {
+            size,
+            wanted: false,
+            forbidden: false,
+            calls,
+            arrays: true,
+        }
+    }
+
+    /// So many entry points that each call one function of this size so often.
+    fn callers(count: usize, times: usize, size: usize) -> usize {
+        let known: Vec<Callee> = std::iter::once(function(size, count * times))
+            .chain((0..count).map(|_| function(10, 2)))
+            .collect();
+        let calls: Vec<Vec<usize>> = std::iter::once(Vec::new())
+            .chain((0..count).map(|_| vec![0; times]))
+            .collect();
+        let order: Vec<usize> = (0..=count).collect();
+        limit(&Functions {
+            known: &known,
+            calls: &calls,
+            order: &order,
+            roots: &order[1..],
+        })
+    }
+
+    #[test]
+    fn few_copies_are_made_whatever_their_size() {
+        assert_eq!(callers(3, 2, 1900), LIMITS[0]);
+    }
+
+    #[test]
+    fn many_copies_are_made_of_what_is_small_only() {
+        assert_eq!(callers(30, 3, 1200), 1000);
+        assert_eq!(callers(300, 30, 150), 100);
+    }
+}
