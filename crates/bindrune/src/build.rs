@@ -27,7 +27,7 @@ pub fn run(args: Args) -> ExitCode {
     if output == args.file {
         return common::fail("the executable would overwrite the program; name it with -o");
     }
-    let watch = memory::watch(&args.file, args.compiler.compiler_memory);
+    let watch = memory::watch(&args.file, args.compiler.memory);
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
     let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
     let objects = match common::report(&session, objects) {

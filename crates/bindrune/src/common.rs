@@ -34,8 +34,8 @@ pub struct Compiler {
     #[arg(long, default_value_t = 3, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub llvm_level: u8,
     /// How much memory the compiler may use; what the machine or the container gives if absent.
-    #[arg(long, value_name = "BYTES", hide = true)]
-    pub compiler_memory: Option<u64>,
+    #[arg(long = "compiler-memory", value_name = "BYTES", hide = true)]
+    pub memory: Option<u64>,
     /// Check the compiler's own invariants after every pass.
     #[arg(long)]
     pub verify: bool,

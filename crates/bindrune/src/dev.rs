@@ -65,7 +65,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         ))
     })?;
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
-    let _watch = memory::watch(&args.file, args.compiler.compiler_memory);
+    let _watch = memory::watch(&args.file, args.compiler.memory);
     let name = args.file.to_string_lossy();
     let mut session = Session::new(name.as_ref(), args.compiler.options(false));
     if is_source && stage == Stage::Ast {

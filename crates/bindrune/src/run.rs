@@ -34,7 +34,7 @@ pub fn run(args: Args) -> ExitCode {
         return on_large_stack(|| interpret::run(&args.file, args.options));
     }
     let image = on_large_stack(|| {
-        let _watch = memory::watch(&args.file, args.compiler.compiler_memory);
+        let _watch = memory::watch(&args.file, args.compiler.memory);
         let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
         let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));
         common::report(&session, image)

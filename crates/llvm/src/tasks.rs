@@ -94,8 +94,8 @@ struct Task<'p, 'c> {
 }
 
 /// Emits the code of a loop of tasks whose function has its code in another part.
-pub fn apart<'p, 'c>(
-    emit: &Emit<'p, 'c>,
+pub fn apart<'p>(
+    emit: &Emit<'p, '_>,
     function: &'p Function,
     framed: &FxHashSet<Var>,
     f: &'p For,

@@ -15,13 +15,14 @@ const WIDTHS: [u32; 3] = [1, 8, 32];
 /// All of them divide this.
 const LANES: u32 = 32;
 
-/// `out[i] = fma (x[i], y[i], z[i])`, in lanes and as scalars.
+/// `out[i] = fma (x[i], y[i], z[i])`, in lanes and as scalars, and the same with `x`
+/// for `y`, which has code of its own.
 fn program(ty: PrimType) -> Program {
     let mut program = Program {
         source_name: "fma".into(),
         ..Program::default()
     };
-    for lanes in WIDTHS {
+    for (lanes, square) in WIDTHS.into_iter().flat_map(|n| [(n, false), (n, true)]) {
         let mut f = Fun::default();
         let (out, n) = f.array("out");
         let buffers = ["x", "y", "z"].map(|name| f.array(name).0);
@@ -50,7 +51,7 @@ fn program(ty: PrimType) -> Program {
             });
         }
         let [x, y, z] = vars.map(|var| Box::new(v(var)));
-        let value = Expr::Fma(ty, x, y, z);
+        let value = Expr::Fma(ty, x.clone(), if square { x } else { y }, z);
         body.push(match lanes {
             1 => Stmt::Store(element(out), value),
             _ => Stmt::StoreLanes {
@@ -64,11 +65,15 @@ fn program(ty: PrimType) -> Program {
         let body = vec![common::seq(false, i, Expr::i64(0), count, body)];
         export(
             &mut program,
-            f.finish(&format!("fma{lanes}"), body),
+            f.finish(&name(lanes, square), body),
             &std::array::from_fn::<_, 4, _>(|_| array(ty)),
         );
     }
     program
+}
+
+fn name(lanes: u32, square: bool) -> String {
+    format!("{}{lanes}", if square { "square" } else { "fma" })
 }
 
 /// Operands: as bits, a float type's size of them.
@@ -210,6 +215,12 @@ fn operands(ty: PrimType, count: usize) -> Vec<[u64; 3]> {
                 (p.bits() ^ sign).wrapping_add(off) & (sign | (sign - 1)),
             );
         }
+        // The same of a square, for whose operand there is no other.
+        let z = all.near(x, x);
+        all.add(x, x, z);
+        if let Some(p) = eval::binary(BinOp::FMul, value(ty, x), value(ty, x)) {
+            all.add(x, x, p.bits() ^ (1 << (low + high)));
+        }
         // Small numbers, whose sums are exact or just not.
         let small = |all: &mut Operands| {
             let n = all.bits() % 4096;
@@ -242,40 +253,39 @@ fn products_and_sums_are_rounded_once() {
     ] {
         let rows = operands(ty, count);
         let size = ty.size() as usize;
-        let wanted: Vec<Scalar> = rows
-            .iter()
-            .map(|row| {
+        let wanted = [false, true].map(|square| {
+            let of = |row: &[u64; 3]| {
                 let [x, y, z] = row.map(|bits| value(ty, bits));
-                eval::fma(x, y, z).expect("floats have it")
-            })
-            .collect();
+                eval::fma(x, if square { x } else { y }, z).expect("floats have it")
+            };
+            rows.iter().map(of).collect::<Vec<Scalar>>()
+        });
         let columns = [0, 1, 2].map(|at| column(&rows, at, size));
         let program = program(ty);
         for cpu in machines().into_iter().filter(|cpu| *cpu != "native") {
             let jit = jit(&program, cpu);
             for lanes in WIDTHS {
-                let code = entry_fn(&jit, &format!("fma{lanes}"));
-                let mut out = vec![0u8; rows.len() * size];
-                let n = rows.len() as u64;
-                let mut words = vec![out.as_mut_ptr() as u64, n];
-                words.extend(
-                    columns
-                        .iter()
-                        .flat_map(|column| [column.as_ptr() as u64, n]),
-                );
-                // SAFETY: the code does not look at its context; the words are as
-                // described.
-                unsafe { run(code, &words) };
-                for (at, got) in out.chunks(size).enumerate() {
-                    let mut bits = [0; 8];
-                    bits[..size].copy_from_slice(got);
-                    let (got, wanted) = (value(ty, u64::from_le_bytes(bits)), wanted[at]);
-                    let same = got == wanted || is_nan(got) && is_nan(wanted);
-                    let [x, y, z] = rows[at];
-                    assert!(
-                        same,
-                        "{cpu}, {lanes} lanes: fma {x:x} {y:x} {z:x} = {got:?}, not {wanted:?}"
-                    );
+                for (wanted, square) in wanted.iter().zip([false, true]) {
+                    let code = entry_fn(&jit, &name(lanes, square));
+                    let mut out = vec![0u8; rows.len() * size];
+                    let n = rows.len() as u64;
+                    let mut words = vec![out.as_mut_ptr() as u64, n];
+                    words.extend(columns.iter().flat_map(|c| [c.as_ptr() as u64, n]));
+                    // SAFETY: the code does not look at its context; the words are
+                    // as described.
+                    unsafe { run(code, &words) };
+                    for (at, (got, wanted)) in out.chunks(size).zip(wanted).enumerate() {
+                        let mut bits = [0; 8];
+                        bits[..size].copy_from_slice(got);
+                        let got = value(ty, u64::from_le_bytes(bits));
+                        let same = got == *wanted || is_nan(got) && is_nan(*wanted);
+                        let [x, y, z] = rows[at];
+                        assert!(
+                            same,
+                            "{cpu}, {}: {x:x} {y:x} {z:x} give {got:?}, not {wanted:?}",
+                            name(lanes, square)
+                        );
+                    }
                 }
             }
         }

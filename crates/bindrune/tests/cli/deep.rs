@@ -2,21 +2,24 @@
 //! not use the memory that they take.
 
 use crate::process::{Folder, bindrune};
+use std::fmt::Write;
 
 /// An `else if` for each number, with its own result.
 fn chain(count: usize) -> String {
-    let arms: String = (0..count)
-        .map(|i| format!("if x == {} then y + {} else ", i * 7, i * 3 % 1000))
-        .collect();
-    format!("entry main (x: i32) (y: i32) : i32 = {arms}-1\n")
+    let mut text = "entry main (x: i32) (y: i32) : i32 = ".to_owned();
+    for i in 0..count {
+        let _ = write!(text, "if x == {} then y + {} else ", i * 7, i * 3 % 1000);
+    }
+    text + "-1\n"
 }
 
 /// A case for each number, with its own result.
 fn cases(count: usize) -> String {
-    let arms: String = (0..count)
-        .map(|i| format!("  case {} -> y + {}\n", i * 7, i * 3 % 1000))
-        .collect();
-    format!("entry main (x: i32) (y: i32) : i32 =\n  match x\n{arms}  case _ -> -1\n")
+    let mut text = "entry main (x: i32) (y: i32) : i32 =\n  match x\n".to_owned();
+    for i in 0..count {
+        let _ = writeln!(text, "  case {} -> y + {}", i * 7, i * 3 % 1000);
+    }
+    text + "  case _ -> -1\n"
 }
 
 #[test]

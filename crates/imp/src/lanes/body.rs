@@ -188,7 +188,7 @@ impl Emit<'_, '_> {
                 lanes: Some(there),
                 region: Some(Region::Arm { from, to }),
             };
-            if super::cost::is_flat(self.shapes, arm) {
+            if super::cost::is_flat(self.shapes, arm, self.machine) {
                 self.block(arm, from, outer, mask);
             } else {
                 let arm = self.collect(|emit| emit.block(arm, from, outer, mask));

@@ -421,9 +421,12 @@ impl<'s, 'a> Costs<'s, 'a> {
 
 /// Whether an arm of a varying conditional is so short, and so harmless where
 /// no lane is there, that no branch goes around it.
-pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt]) -> bool {
+pub(super) fn is_flat(shapes: &Shapes<'_>, arm: &[Stmt], machine: Machine) -> bool {
     // With registers of this size every operation counts once.
-    let machine = Machine::of(1 << 16);
+    let machine = Machine {
+        bytes: 1 << 16,
+        ..machine
+    };
     harmless(shapes, arm) && Costs::vector(shapes, machine).block(arm) <= FLAT
 }
 

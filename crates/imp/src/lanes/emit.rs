@@ -15,6 +15,7 @@
 use super::value::{Shape, Shapes, Val};
 use super::vary::Region;
 use crate::generate::expr::{add, compare, div, max, mul, sub};
+use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
@@ -33,6 +34,7 @@ pub(super) struct Mask {
 pub(super) struct Emit<'s, 'a> {
     pub(super) shapes: &'s Shapes<'a>,
     pub(super) places: &'s Places,
+    pub(super) machine: Machine,
     /// Variables made on the way; their numbers follow those of the function.
     pub(super) fresh: Vec<VarInfo>,
     pub(super) out: Vec<Stmt>,
@@ -45,10 +47,12 @@ pub(super) fn vector_loop(
     places: &Places,
     f: &For,
     at: u32,
+    machine: Machine,
 ) -> (Vec<Stmt>, Vec<VarInfo>) {
     let mut emit = Emit {
         shapes,
         places,
+        machine,
         fresh: Vec::new(),
         out: Vec::new(),
     };

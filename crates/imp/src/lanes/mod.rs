@@ -117,7 +117,7 @@ pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decisi
         let plan = choose::plan(function, &places, options);
         decisions.extend(plan.decisions);
         if !plan.widths.is_empty() {
-            rewrite(function, &places, &plan.widths);
+            rewrite(function, &places, &plan.widths, options.machine);
         }
     }
     (program, decisions)
@@ -125,6 +125,7 @@ pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decisi
 
 /// A function whose loops are being replaced.
 struct Rewrite<'p> {
+    machine: Machine,
     vars: Vec<VarInfo>,
     places: &'p Places,
     widths: &'p FxHashMap<u32, u32>,
@@ -134,8 +135,14 @@ struct Rewrite<'p> {
     fresh: Vec<Var>,
 }
 
-fn rewrite(function: &mut Function, places: &Places, widths: &FxHashMap<u32, u32>) {
+fn rewrite(
+    function: &mut Function,
+    places: &Places,
+    widths: &FxHashMap<u32, u32>,
+    machine: Machine,
+) {
     let mut rewrite = Rewrite {
+        machine,
         vars: std::mem::take(&mut function.vars),
         places,
         widths,
@@ -207,7 +214,7 @@ impl Rewrite<'_> {
             return;
         };
         shapes.lanes = lanes;
-        let (stmts, fresh) = emit::vector_loop(&shapes, self.places, f, at);
+        let (stmts, fresh) = emit::vector_loop(&shapes, self.places, f, at, self.machine);
         let varying = shapes.varying();
         self.vectors
             .extend(varying.into_iter().map(|var| (var, lanes)));

@@ -172,15 +172,22 @@ impl<'c> Ops<'_, '_, 'c> {
         let rounded = self.add(bits, int_like(bits, LOW_BITS / 2 + 1)?)?;
         let x_high = self.high(rounded)?;
         let x_low = self.float_sub(x, x_high)?;
-        let y_high = self.high(self.bits_as(y, self.emit.types.i64)?)?;
-        let y_low = self.float_sub(y, y_high)?;
+        let products = if x == y {
+            // Both halves of 26 bits.
+            let twice = self.float_add(x_low, x_low)?;
+            vec![(x_high, x_high), (x_high, twice), (x_low, x_low)]
+        } else {
+            let y_high = self.high(self.bits_as(y, self.emit.types.i64)?)?;
+            let y_low = self.float_sub(y, y_high)?;
+            vec![
+                (x_high, y_high),
+                (x_high, y_low),
+                (x_low, y_high),
+                (x_low, y_low),
+            ]
+        };
         let mut e = p;
-        for (x, y) in [
-            (x_high, y_high),
-            (x_high, y_low),
-            (x_low, y_high),
-            (x_low, y_low),
-        ] {
+        for (x, y) in products {
             e = self.float_sub(e, self.float_mul(x, y)?)?;
         }
         let s = self.float_add(p, z)?;
