@@ -9,7 +9,6 @@ use crate::parts::Plan;
 use crate::target::Processor;
 use crate::types::{Types, Value};
 use imp::{Function, Program, VarType};
-use inkwell::GlobalVisibility;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -330,7 +329,6 @@ impl<'p, 'c> Emit<'p, 'c> {
             let global = self.module.add_global(self.types.i8, None, &name);
             global.set_constant(true);
             global.set_alignment(64);
-            global.set_visibility(GlobalVisibility::Hidden);
             return Ok(self.first_byte(id, global));
         }
         let mut header = [self.types.i64.const_zero(); 8];
@@ -343,7 +341,6 @@ impl<'p, 'c> Emit<'p, 'c> {
         let global = self.constant(&format!("data.{id}{}", self.suffix), block, 64);
         if one_place {
             global.set_linkage(Linkage::External);
-            global.set_visibility(GlobalVisibility::Hidden);
         }
         Ok(self.first_byte(id, global))
     }
@@ -362,10 +359,10 @@ impl<'p, 'c> Emit<'p, 'c> {
 /// The count of references in the header of a block that is never freed.
 pub const STATIC_REFERENCES: i64 = 1 << 62;
 
-/// Makes a function one that several parts name.
+/// Makes a function one that several parts name. It is visible as others are: what
+/// is hidden would be taken to lie near, and in a process parts may lie far apart.
 fn across(f: FunctionValue<'_>) {
     f.set_linkage(Linkage::External);
-    f.as_global_value().set_visibility(GlobalVisibility::Hidden);
 }
 
 fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {

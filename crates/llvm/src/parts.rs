@@ -6,7 +6,7 @@
 //! depends on the program alone: any number of threads makes the same bytes.
 //!
 //! A function that the back end shall inline has no part: each part that calls
-//! it makes its own. What one part defines and another names is a hidden symbol.
+//! it makes its own. What one part defines and another names is an external symbol.
 
 use imp::walk::{each_stmt, names};
 use imp::{For, Function, How, Program, Stmt};
