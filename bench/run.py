@@ -6,7 +6,7 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, machine, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, cycles, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -224,7 +224,7 @@ FIGURES = {
     "mini": figure_mini, "small": figure_small, "basis": figure_basis, "rows": figure_rows,
     "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
     "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
-    "machine": figure_machine, "generated": figure_generated, "builds": figure_builds,
+    "cycles": figure_machine, "generated": figure_generated, "builds": figure_builds,
 }
 
 
@@ -306,9 +306,10 @@ def report(results):
             row = results[name][key]
             values = ", ".join(f"{k} {v * scale:.2f} {unit}" for k, v in row.items())
             lines += [f"**{name}**: {values}", ""]
-    if "machine" in results:
-        row = ", ".join(f"{name} {cycles}" for name, cycles in results["machine"]["cycles"].items())
-        lines += [f"**machine** (cycles; nearest {results['machine'].get('nearest', 'none')}): {row}", ""]
+    if "cycles" in results:
+        figure = results["cycles"]
+        row = ", ".join(f"{name} {cycles}" for name, cycles in figure["cycles"].items())
+        lines += [f"**cycles** (nearest make {figure.get('nearest', 'none')}): {row}", ""]
     lines += [f"- {note}" for note in results["notes"]]
     return "\n".join(lines) + "\n"
 
