@@ -6,7 +6,7 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, cycles, generated, builds (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, cycles, generated, builds, levels (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -28,6 +28,7 @@ from pathlib import Path
 
 from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
+from levels import figure_levels, programs, report_levels
 from rows import figure_rows
 from sizes import figure_builds, figure_generated, report_sizes
 from values import agree, parse, random_i32s, scalar
@@ -220,11 +221,20 @@ def figure_machine(options, notes):
     return {"cycles": cycles, "nearest": nearest}
 
 
+def figure_of_levels(options, notes):
+    """Code for several levels of processors."""
+    if not tool("BINDRUNE", str(ROOT / "build" / "bindrune")):
+        notes.add("bindrune is not built")
+        return {"microseconds": {}, "agree": True}
+    return figure_levels(options, notes, programs(MINI, options.only, data_file))
+
+
 FIGURES = {
     "mini": figure_mini, "small": figure_small, "basis": figure_basis, "rows": figure_rows,
     "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
     "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
     "cycles": figure_machine, "generated": figure_generated, "builds": figure_builds,
+    "levels": figure_of_levels,
 }
 
 
@@ -298,6 +308,7 @@ def report(results):
         lines += time_table(results["rows"], ["futhark c", "futhark multicore"], "Rows and columns")
     lines += report_lanes(results)
     lines += report_sizes(results)
+    lines += report_levels(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
