@@ -6,7 +6,6 @@ mod build;
 mod check_command;
 mod common;
 mod data;
-mod deep;
 mod dev;
 mod interpret;
 mod link;
@@ -68,7 +67,7 @@ fn main() -> ExitCode {
     match cli.command {
         // What it compiles runs on the system's stack.
         Command::Run(args) => run::run(args),
-        command => deep::on_large_stack(|| compile(command)),
+        command => driver::on_large_stack(|| compile(command)),
     }
 }
 

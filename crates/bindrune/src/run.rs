@@ -1,9 +1,9 @@
 //! `bindrune run`: compile and run in this process, or interpret.
 
 use crate::common::{self, Compiler};
-use crate::deep::on_large_stack;
 use crate::interpret;
 use crate::memory::{self, Stages};
+use driver::on_large_stack;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ mod report;
 
 use crate::backend::{self, Backend};
 use crate::common;
-use crate::deep::on_large_stack;
 use crate::progress::Progress;
+use driver::on_large_stack;
 use harness::programs::{by_workers, find};
 use program::Report;
 use std::path::PathBuf;

@@ -10,6 +10,7 @@
 mod error;
 mod pipeline;
 mod session;
+mod stack;
 mod warnings;
 
 pub use error::Failure;
@@ -17,3 +18,4 @@ pub use imp::lanes::{Decision, Mode};
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, PORTABLE, Session};
+pub use stack::on_large_stack;

@@ -247,30 +247,36 @@ impl Run {
     pub(crate) fn apply(
         self,
         ir: Ir,
-        context: &mut opt::Context,
+        context: &mut ir::Context,
         target: &mut Target<'_>,
     ) -> Result<Ir, PassError> {
         Ok(match (self, ir) {
             (Self::Soacs(pass), Ir::Soacs(program)) => Ir::Soacs((pass.run)(program, context)?),
             (Self::Segs(pass), Ir::Segs(program)) => Ir::Segs((pass.run)(program, context)?),
-            (Self::Accumulators, Ir::Soacs(program)) => Ir::Soacs(flatten::accumulators(program)?),
-            (Self::Flatten, Ir::Soacs(program)) => Ir::Segs(flatten::flatten(program)?),
-            (Self::Mem, Ir::Segs(program)) => Ir::Mems(mem::allocate(program)?),
-            (Self::Imp, Ir::Mems(program)) => {
-                Ir::Imp(imp::generate::generate(&program, target.source_name)?)
+            (Self::Accumulators, Ir::Soacs(program)) => {
+                Ir::Soacs(flatten::accumulators(program, context)?)
             }
+            (Self::Flatten, Ir::Soacs(program)) => Ir::Segs(flatten::flatten(program, context)?),
+            (Self::Mem, Ir::Segs(program)) => Ir::Mems(mem::allocate(program, context)?),
+            (Self::Imp, Ir::Mems(program)) => Ir::Imp(imp::generate::generate(
+                &program,
+                target.source_name,
+                context,
+            )?),
             (Self::Lanes, Ir::Imp(program)) => {
-                let (program, decisions) = imp::lanes::vectorise(program, target.lanes);
+                let (program, decisions) = imp::lanes::vectorise(program, target.lanes, context);
                 target.decisions = decisions;
                 Ir::Imp(program)
             }
-            (Self::Pipeline, Ir::Imp(program)) if target.lanes.mode != Mode::Off => {
-                Ir::Imp(imp::pipeline::pipeline(program, target.lanes.machine))
-            }
-            (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program)),
-            (Self::Split, Ir::Imp(program)) => {
-                Ir::Imp(imp::split::split(program, imp::split::Sizes::default()))
-            }
+            (Self::Pipeline, Ir::Imp(program)) if target.lanes.mode != Mode::Off => Ir::Imp(
+                imp::pipeline::pipeline(program, target.lanes.machine, context),
+            ),
+            (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program, context)),
+            (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(
+                program,
+                imp::split::Sizes::default(),
+                context,
+            )),
             (_, ir) => ir,
         })
     }

@@ -5,7 +5,7 @@ use crate::pipeline::{Ir, PassInfo, Run, Stage, Target, passes};
 use crate::warnings;
 use check::{Checked, Loader};
 use imp::lanes::Mode;
-use ir::{Mems, Segs, Soacs};
+use ir::{Context, Mems, Segs, Soacs, Workers};
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -91,12 +91,14 @@ pub struct Session {
     /// Warnings so far.
     pub warnings: Vec<Diagnostic>,
     source_name: String,
+    workers: Workers,
 }
 
 impl Session {
     /// A compilation of the file of this name.
     pub fn new(source_name: impl Into<String>, options: Options) -> Self {
         Self {
+            workers: Workers::new(options.threads, crate::stack::of_workers),
             sources: SourceMap::new(),
             interner: Interner::new(),
             options,
@@ -197,7 +199,10 @@ impl Session {
             Stage::Pass(last) => Some(last),
             Stage::Llvm | Stage::Asm => None,
         };
-        let mut context = opt::Context::new(self.options.fuel, self.options.strict_floats);
+        let mut context = Context {
+            workers: self.workers.clone(),
+            ..Context::new(self.options.fuel, self.options.strict_floats)
+        };
         let source_name = self.source_name.clone();
         let mut target = Target {
             source_name: &source_name,
@@ -249,7 +254,7 @@ impl Session {
             opt_level: self.options.llvm_level,
             start,
             suffix,
-            threads: self.options.threads,
+            workers: self.workers.clone(),
         })
     }
 

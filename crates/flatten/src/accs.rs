@@ -26,7 +26,7 @@ use ir::soac::{AccInput, HistOp, Operator, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{refresh_lambda, sub_bodies};
-use ir::{Atom, Builder, Dim, Name, PassError, Soacs, TypeEnv};
+use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -37,12 +37,16 @@ type Build<'b> = Builder<'b, Soacs>;
 ///
 /// # Errors
 /// Accumulators that a scan or reduction passes on.
-pub fn accumulators(mut program: Program<Soacs>) -> Result<Program<Soacs>, PassError> {
-    for function in &mut program.functions {
+pub fn accumulators(
+    mut program: Program<Soacs>,
+    context: &mut Context,
+) -> Result<Program<Soacs>, PassError> {
+    program.functions = context.each(program.functions, |mut function, _| {
         if has_operator(&function.body) {
-            rewrite(function)?;
+            rewrite(&mut function)?;
         }
-    }
+        Ok(function)
+    })?;
     Ok(program)
 }
 

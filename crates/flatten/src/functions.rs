@@ -6,7 +6,7 @@ use crate::convert::Ctx;
 use ir::name::FunName;
 use ir::soac::Soac;
 use ir::syntax::{Body, Exp, FunKind, FunParam, FunResult, Function, Program};
-use ir::{PassError, Segs, Soacs};
+use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether code runs inside a segop.
@@ -36,7 +36,7 @@ impl Parallel {
 ///
 /// # Errors
 /// Combinators that are not supported yet (`stream`, `flatmap`, `jvp`, `vjp`).
-pub fn flatten(program: Program<Soacs>) -> Result<Program<Segs>, PassError> {
+pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let calls: FxHashMap<FunName, (bool, Vec<FunName>)> = program
         .functions
         .iter()
@@ -84,18 +84,23 @@ pub fn flatten(program: Program<Soacs>) -> Result<Program<Segs>, PassError> {
         }
     }
 
-    let mut functions = Vec::new();
+    let mut copies = Vec::new();
     for (i, function) in program.functions.into_iter().enumerate() {
         let inside = wanted.contains(&(i, Place::Inside));
         let outside = wanted.contains(&(i, Place::Outside));
-        if inside {
-            let copy = function.clone();
-            functions.push(flatten_function(copy, Place::Inside, &parallel)?);
+        if inside && outside {
+            copies.push((function.clone(), Place::Inside));
+        } else if inside {
+            copies.push((function, Place::Inside));
+            continue;
         }
         if outside {
-            functions.push(flatten_function(function, Place::Outside, &parallel)?);
+            copies.push((function, Place::Outside));
         }
     }
+    let functions = context.each(copies, |(function, place), _| {
+        flatten_function(function, place, &parallel)
+    })?;
     Ok(Program {
         files: program.files,
         entries: program.entries,

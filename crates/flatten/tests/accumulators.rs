@@ -44,7 +44,8 @@ fn program(results: usize, function: &str) -> Program<Soacs> {
 /// Evaluates before and after, for few points and for many.
 fn keeps_its_meaning(program: Program<Soacs>) {
     assert!(has_operator(&program));
-    let after = flatten::accumulators(program.clone()).unwrap_or_else(|e| panic!("{e:?}"));
+    let after = flatten::accumulators(program.clone(), &mut ir::Context::default())
+        .unwrap_or_else(|e| panic!("{e:?}"));
     valid(&after);
     assert!(!has_operator(&after));
     for n in [0, 5, 20_000] {
@@ -215,7 +216,10 @@ fun f(n_0: i64, xs_1: [n_0]i64) : (i64, [?0]i64)
         add(12),
         add(15)
     );
-    let message = format!("{:?}", flatten::accumulators(program(1, &function)));
+    let message = format!(
+        "{:?}",
+        flatten::accumulators(program(1, &function), &mut ir::Context::default())
+    );
     assert!(
         message.contains("accumulators with an operator in scans and reductions"),
         "{message}"

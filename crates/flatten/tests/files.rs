@@ -12,7 +12,8 @@ const AFTER: &str = "==== after\n";
 fn flattened(source: &str) -> Result<String, String> {
     let program = text::parse::<Soacs>(source).map_err(|e| e.to_string())?;
     verify(&program).map_err(|e| format!("before: {e:?}"))?;
-    let program = flatten::flatten(program).map_err(|e| e.to_string())?;
+    let program =
+        flatten::flatten(program, &mut ir::Context::default()).map_err(|e| e.to_string())?;
     verify(&program).map_err(|e| format!("after: {e:?}"))?;
     let printed = text::print(&program);
     let parsed = text::parse::<Segs>(&printed).map_err(|e| e.to_string())?;

@@ -33,16 +33,24 @@
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, FunId, Function, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
+use ir::Context;
 use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Rewrites all functions with such calls.
-pub fn tail_calls(mut program: Program) -> Program {
+pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
+    let ids = (0..).map(FunId);
+    let functions = ids.zip(program.functions).collect();
+    program.functions = context.over(functions, |(id, mut function), _| {
+        if function.recursive {
+            rewrite(&mut function, id);
+        }
+        function
+    });
+    // What called no recursive function but itself is recursive no more.
     for at in 0..program.functions.len() {
         if program.functions[at].recursive {
-            let function = &mut program.functions[at];
-            rewrite(function, FunId(at as u32));
             let mut calls = Vec::new();
             each_stmt(&program.functions[at].body, &mut |stmt| {
                 if let Stmt::Call { fun, .. } = stmt {

@@ -23,6 +23,23 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
     });
 }
 
+/// As [`each_stmt`], to change them.
+pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            f(stmt);
+            match stmt {
+                Stmt::If(_, yes, no) => {
+                    each_stmt_mut(yes, f);
+                    each_stmt_mut(no, f);
+                }
+                Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt_mut(body, f),
+                _ => {}
+            }
+        }
+    });
+}
+
 /// How a statement names a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {

@@ -7,7 +7,7 @@
 
 use imp::lanes::{Mode, Options, vectorise};
 use imp::{Machine, Program, generate, print, verify};
-use ir::{Mems, text};
+use ir::{Context, Mems, text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ fn check(program: &Program, what: &str) -> Result<(), String> {
 /// The decisions and the vector code.
 fn apply(source: &str) -> Result<String, String> {
     let program = text::parse::<Mems>(source).map_err(|e| e.to_string())?;
-    let program = generate::generate(&program, "test.fut").map_err(|e| format!("{e:?}"))?;
+    let program = generate::generate(&program, "test.fut", &mut Context::default())
+        .map_err(|e| format!("{e:?}"))?;
     check(&program, "before")?;
     for bytes in [16, 64] {
         for mode in [Mode::Auto, Mode::Width(2), Mode::Width(8), Mode::Width(64)] {
@@ -30,6 +31,7 @@ fn apply(source: &str) -> Result<String, String> {
                     mode,
                     machine: Machine::of(bytes),
                 },
+                &mut Context::default(),
             );
             check(&program, &format!("{mode:?} with {bytes} bytes"))?;
         }
@@ -44,11 +46,12 @@ fn apply(source: &str) -> Result<String, String> {
             mode: Mode::Off,
             ..options
         },
+        &mut Context::default(),
     );
     if off != program || !none.is_empty() {
         return Err("something is done without being asked for".to_owned());
     }
-    let (program, decisions) = vectorise(program, options);
+    let (program, decisions) = vectorise(program, options, &mut Context::default());
     check(&program, "after")?;
     let mut after = String::new();
     for decision in decisions {

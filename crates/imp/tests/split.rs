@@ -38,7 +38,11 @@ fn splits(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
 #[track_caller]
 fn splits_here(head: &str, body: &str, least: usize, args: &[i64]) -> Option<i64> {
     let before = program(head, body);
-    let after = split(before.clone(), Sizes::default());
+    let after = split(
+        before.clone(),
+        Sizes::default(),
+        &mut ir::Context::default(),
+    );
     assert_eq!(verify(&after), Ok(()));
     assert!(after.functions.len() >= least, "{}", after.functions.len());
     for function in &after.functions {
@@ -106,7 +110,11 @@ fn small_functions_stay() {
     let body = chain(300, |i| format!("r_1: i64 = {i}"), "r_1: i64 = -1\n");
     let before = program("", &body);
     assert_eq!(
-        print(&split(before.clone(), Sizes::default())),
+        print(&split(
+            before.clone(),
+            Sizes::default(),
+            &mut ir::Context::default()
+        )),
         print(&before)
     );
 }

@@ -37,7 +37,7 @@ fn program(owned: &str, body: &str) -> Program {
 #[track_caller]
 fn calls(owned: &str, body: &str, wanted: &[(i64, i64)]) -> usize {
     let before = program(owned, body);
-    let after = tail_calls(before.clone());
+    let after = tail_calls(before.clone(), &mut ir::Context::default());
     assert_eq!(verify(&after), Ok(()), "{}", print(&after));
     let run = |program: &Program, n: i64| {
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];

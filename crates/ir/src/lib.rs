@@ -23,6 +23,7 @@ pub mod exact;
 pub mod fuel;
 pub mod mem;
 pub mod name;
+pub mod pass;
 pub mod poly;
 pub mod seg;
 pub mod soac;
@@ -38,6 +39,7 @@ pub use error::PassError;
 pub use fuel::Fuel;
 pub use mem::Mems;
 pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+pub use pass::{Context, Workers};
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{

@@ -44,6 +44,8 @@ mod transpose;
 mod types;
 mod walk;
 
+use ir::Workers;
+
 pub use error::Error;
 pub use jit::Jit;
 pub use module::Output;
@@ -51,7 +53,7 @@ pub use tables::{ABI_VERSION, PROGRAM_SYMBOL};
 pub use target::describe as machine;
 
 /// What code is made for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The processor: `native`, `generic`, or a name such as `x86-64-v3`.
     pub cpu: String,
@@ -61,9 +63,8 @@ pub struct Options {
     pub start: Start,
     /// What all symbols that the object exports end in.
     pub suffix: &'static str,
-    /// How many modules are compiled side by side at most; the bytes do not
-    /// depend on it.
-    pub threads: usize,
+    /// Who compiles modules side by side; the bytes do not depend on it.
+    pub workers: Workers,
 }
 
 impl Default for Options {
@@ -73,7 +74,7 @@ impl Default for Options {
             opt_level: 3,
             start: Start::Nothing,
             suffix: "",
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            workers: Workers::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From a program's parts to what is wanted of them: LLVM text, assembly, objects.
 //!
 //! Each part has a context of its own, lives on one thread and is gone when its
-//! bytes are there, so that as many are in memory as there are threads.
+//! bytes are there, so that as many are in memory as there are workers.
 
 use crate::emit::Emit;
 use crate::error::{Error, Res};
@@ -12,8 +12,6 @@ use imp::Program;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::targets::FileType;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is wanted of a module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,55 +24,13 @@ pub enum Output {
     Ir,
 }
 
-/// Stack of a thread that compiles: LLVM's walks are as deep as code is nested.
-const STACK: usize = 256 << 20;
-
 /// Compiles the parts of a verified program, side by side.
 pub fn compile(program: &Program, options: &Options, output: Output) -> Res<Vec<Vec<u8>>> {
     let plan = Plan::new(program);
-    let threads = options.threads.clamp(1, plan.count);
-    if threads == 1 {
-        let parts = 0..plan.count;
-        return parts
-            .map(|part| compile_part(program, (&plan, part), options, output))
-            .collect();
-    }
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<Option<Res<Vec<u8>>>>> = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let part = next.fetch_add(1, Ordering::Relaxed);
-            if part >= plan.count {
-                return;
-            }
-            let bytes = compile_part(program, (&plan, part), options, output);
-            let mut done = done
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            if done.len() <= part {
-                done.resize_with(part + 1, || None);
-            }
-            done[part] = Some(bytes);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            // Without a thread the others do its work, or the one below.
-            let started = std::thread::Builder::new()
-                .stack_size(STACK)
-                .spawn_scoped(scope, work);
-            if started.is_err() {
-                break;
-            }
-        }
-    });
-    work();
-    let done = done.into_inner();
-    let done = done.unwrap_or_else(std::sync::PoisonError::into_inner);
-    let missing = || Err(Error::bug("a module was not compiled"));
-    done.into_iter()
-        .map(|part| part.unwrap_or_else(missing))
-        .collect()
+    let parts = (0..plan.count).collect();
+    let compile = |part| compile_part(program, (&plan, part), options, output);
+    let done = options.workers.map(parts, compile);
+    done.into_iter().collect()
 }
 
 /// Emits and optimises a part, and gives its bytes.

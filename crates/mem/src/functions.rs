@@ -6,7 +6,7 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::FunName;
 use ir::syntax::{Atom, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Space, Type};
-use ir::{Mems, PassError, Prov, Segs};
+use ir::{Context, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
 
 /// What calls need to know of each function.
@@ -26,7 +26,7 @@ impl Signatures {
 ///
 /// # Errors
 /// Accumulators with an operator are not supported yet.
-pub fn allocate(program: Program<Segs>) -> Result<Program<Mems>, PassError> {
+pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let signatures = Signatures(
         program
             .functions
@@ -39,11 +39,9 @@ pub fn allocate(program: Program<Segs>) -> Result<Program<Mems>, PassError> {
             })
             .collect(),
     );
-    let functions = program
-        .functions
-        .into_iter()
-        .map(|function| allocate_function(function, &signatures))
-        .collect::<Result<Vec<_>, PassError>>()?;
+    let functions = context.each(program.functions, |function, _| {
+        allocate_function(function, &signatures)
+    })?;
     Ok(Program {
         files: program.files,
         entries: program.entries,

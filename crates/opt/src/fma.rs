@@ -17,11 +17,11 @@
 //! reductions inside a segop have become loops: the operator then stands beside
 //! the product that it adds. Needs nothing; guarantees that nothing else changes.
 
-use crate::passes::{Context, Signatures};
+use crate::passes::Signatures;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, VisitMut, with_stack};
-use ir::{Fuel, Name, NameTable, PassError};
+use ir::{Context, Fuel, Name, NameTable, PassError};
 use prim::{BinOp, MathFun, PrimType, Scalar, UnOp};
 use rustc_hash::FxHashMap;
 

@@ -35,13 +35,13 @@ mod merge;
 mod totals;
 
 use crate::alias::Aliases;
-use crate::passes::{Context, Signatures};
+use crate::passes::Signatures;
 use crate::simplify;
 use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::types::Type;
 use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
-use ir::{Fuel, Name, NameTable, PassError, Soacs, TypeEnv};
+use ir::{Context, Fuel, Name, NameTable, PassError, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How often a function is walked at most: a fusion brings combinators inside

@@ -18,11 +18,10 @@
 
 mod plan;
 
-use crate::passes::Context;
 use crate::splice;
 use ir::syntax::{Atom, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
-use ir::{Fuel, FunName, NameTable, PassError, ProvTable};
+use ir::{Context, Fuel, FunName, NameTable, PassError, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Statements of a function that is copied wherever it is called.

@@ -26,4 +26,4 @@ mod splice;
 mod unroll;
 
 pub use level::OptLevel;
-pub use passes::{Context, Pass, SEGS, SOACS, Signatures, run};
+pub use passes::{Pass, SEGS, SOACS, Signatures, run};

@@ -6,25 +6,8 @@
 use crate::level::OptLevel;
 use crate::{fma, fuse, inline, simplify};
 use ir::syntax::Function;
-use ir::{Fuel, FunName, Level, PassError, Program, Segs, Soacs};
+use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
-
-/// What passes share.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
-    /// How many rewrites may still be made.
-    pub fuel: Fuel,
-    /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
-    pub strict_fp: bool,
-}
-
-impl Context {
-    /// For this many rewrites (all if `None`), with or without fused multiply-adds.
-    pub fn new(fuel: Option<u64>, strict_fp: bool) -> Self {
-        let fuel = fuel.map_or_else(Fuel::unlimited, Fuel::limited);
-        Self { fuel, strict_fp }
-    }
-}
 
 /// One step of a pipeline.
 #[derive(Clone, Copy, Debug)]
@@ -137,10 +120,8 @@ pub(crate) fn per_function<L: Level>(
     pass: fn(Function<L>, &Signatures, &mut Context) -> Result<Function<L>, PassError>,
 ) -> Result<Program<L>, PassError> {
     let signatures = Signatures::of(&program);
-    program.functions = program
-        .functions
-        .into_iter()
-        .map(|function| pass(function, &signatures, context))
-        .collect::<Result<_, _>>()?;
+    program.functions = context.each(program.functions, |function, own| {
+        pass(function, &signatures, own)
+    })?;
     Ok(program)
 }

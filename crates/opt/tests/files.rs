@@ -5,11 +5,12 @@
 //! entry points give the same results for some arguments (or both fail). A
 //! file without entry points gets one for each function.
 
+use ir::Context;
 use ir::eval::{Array, EvalValue, eval_entry};
 use ir::syntax::{EntryPoint, EntryType, EntryValue, FunKind, Function};
 use ir::types::Type;
 use ir::{Level, Program, Segs, Soacs, text, verify};
-use opt::{Context, Pass};
+use opt::Pass;
 use prim::{PrimType, Scalar, ScalarType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -160,7 +160,7 @@ impl Program {
                 mode: imp::lanes::Mode::Auto,
                 machine: imp::Machine::of(64),
             };
-            imp::lanes::vectorise(program.clone(), options).0
+            imp::lanes::vectorise(program.clone(), options, &mut ir::Context::default()).0
         }))
     }
 

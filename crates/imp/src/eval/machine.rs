@@ -425,14 +425,15 @@ impl<'p> Machine<'p> {
         extents: &[Expr],
     ) -> Result<()> {
         let values = frame.values();
-        let all = |exprs: &[Expr]| exprs.iter().map(|e| values.i64(e)).collect();
-        let extents: Vec<i64> = Result::<Vec<i64>>::from(all(extents))?;
+        let all =
+            |exprs: &[Expr]| -> Result<Vec<i64>> { exprs.iter().map(|e| values.i64(e)).collect() };
+        let extents = all(extents)?;
         if extents.iter().any(|n| *n <= 0) {
             return Ok(());
         }
         let mut sides = Vec::with_capacity(2);
         for region in [to, from] {
-            let strides: Vec<i64> = Result::<Vec<i64>>::from(all(&region.strides))?;
+            let strides = all(&region.strides)?;
             if strides.len() != extents.len() {
                 return bug("a copy's strides are not as many as its extents");
             }

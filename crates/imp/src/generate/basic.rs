@@ -117,7 +117,7 @@ impl Gen<'_, '_> {
             }
         }
         let location = self.location(prov);
-        let check = self.shared.check(Check {
+        let check = self.tables.check(Check {
             format: format.into(),
             location,
         });
@@ -311,7 +311,7 @@ impl Gen<'_, '_> {
                 Ok(())
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
-                let id = self.shared.data(Data {
+                let id = self.tables.data(Data {
                     elem: *elem,
                     bytes: bytes.clone(),
                 });

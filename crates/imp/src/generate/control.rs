@@ -342,7 +342,7 @@ impl Gen<'_, '_> {
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
                 let place = self.shared.recursive.contains(fun).then(|| {
                     let location = self.location(prov);
-                    self.shared.check(Check {
+                    self.tables.check(Check {
                         format: "".into(),
                         location,
                     })

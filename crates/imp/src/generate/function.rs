@@ -3,6 +3,7 @@
 
 use super::expr::{add, mul};
 use super::liveness::Blocks;
+use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
     Access, Check, Expr, For, Function as ImpFunction, How, Launch, Region, Stmt, Var, VarInfo,
@@ -33,7 +34,8 @@ pub(crate) struct Frame {
 /// A function being generated.
 pub(crate) struct Gen<'a, 'b> {
     pub(crate) function: &'a Function<Mems>,
-    pub(crate) shared: &'a mut Shared<'b>,
+    pub(crate) shared: &'a Shared<'b>,
+    pub(crate) tables: Tables,
     pub(crate) blocks: Blocks,
     pub(crate) accs: FxHashMap<Name, AccTarget>,
     /// Scalars that are elements of arrays, and where their copies in a tile lie.
@@ -46,16 +48,17 @@ pub(crate) struct Gen<'a, 'b> {
     frames: Vec<Frame>,
 }
 
-/// Generates a function.
+/// Generates a function, and its part of the program's tables.
 pub(crate) fn generate(
     function: &Function<Mems>,
     recursive: bool,
-    shared: &mut Shared<'_>,
-) -> Result<ImpFunction, PassError> {
+    shared: &Shared<'_>,
+) -> Result<(ImpFunction, Tables), PassError> {
     let n = function.names.len();
     let mut g = Gen {
         function,
         shared,
+        tables: Tables::default(),
         blocks: Blocks::new(function),
         accs: FxHashMap::default(),
         tiled: FxHashMap::default(),
@@ -85,7 +88,7 @@ pub(crate) fn generate(
     let body = g.lists.pop().unwrap_or_default();
     let has = |name| function.attrs.has(name);
     let inline = !recursive && !has("noinline") && (has("inline") || small(&body));
-    Ok(ImpFunction {
+    let made = ImpFunction {
         name: function.name.0.clone(),
         params,
         results: result_vars,
@@ -95,7 +98,8 @@ pub(crate) fn generate(
         inline,
         apart: false,
         recursive,
-    })
+    };
+    Ok((made, g.tables))
 }
 
 /// Whether a body is short straight-line code.
@@ -351,8 +355,7 @@ impl Gen<'_, '_> {
         distinct: Vec<Var>,
         f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let id = self.shared.launches;
-        self.shared.launches += 1;
+        let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.location(prov);
         self.frames.push(Frame::default());
@@ -474,7 +477,7 @@ impl Gen<'_, '_> {
     pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
         let location = self.location(prov);
         let place = (!location.is_empty()).then(|| {
-            self.shared.check(Check {
+            self.tables.check(Check {
                 format: "".into(),
                 location,
             })

@@ -28,24 +28,22 @@ mod scatter;
 mod segops;
 mod skip;
 mod streams;
+mod tables;
 
-use crate::syntax::{Check, CheckId, Data, DataId, FunId, GlobalId, Program, VarType};
-use indexmap::IndexSet;
+use crate::syntax::{FunId, GlobalId, Program, VarType};
 use ir::name::FunName;
 use ir::syntax::{FunKind, Function};
 use ir::types::Type;
-use ir::{Mems, PassError};
+use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+use tables::Tables;
 
-/// What the functions of a program share while they are generated.
+/// What the functions of a program know of each other while they are generated.
 pub(crate) struct Shared<'a> {
     files: &'a [Arc<str>],
     ids: FxHashMap<FunName, Callee>,
-    checks: IndexSet<Check>,
-    data: Vec<Data>,
-    launches: u32,
     /// Functions that can call themselves, directly or not.
     recursive: FxHashSet<FunName>,
 }
@@ -59,24 +57,17 @@ pub(crate) enum Callee {
     Constant(FunId, Vec<GlobalId>),
 }
 
-impl Shared<'_> {
-    fn check(&mut self, check: Check) -> CheckId {
-        CheckId(self.checks.insert_full(check).0 as u32)
-    }
-
-    fn data(&mut self, data: Data) -> DataId {
-        self.data.push(data);
-        DataId(self.data.len() as u32 - 1)
-    }
-}
-
 /// Generates a program; see the module's header. `source_name` is the main
 /// source file, for messages.
 ///
 /// # Errors
 /// Segops over several dimensions, and anything that an earlier pass should
 /// not have left.
-pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Program, PassError> {
+pub fn generate(
+    program: &ir::Program<Mems>,
+    source_name: &str,
+    context: &mut Context,
+) -> Result<Program, PassError> {
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
     for (at, function) in program.functions.iter().enumerate() {
@@ -98,9 +89,6 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
     let mut shared = Shared {
         files: &program.files,
         ids,
-        checks: IndexSet::new(),
-        data: Vec::new(),
-        launches: 0,
         recursive: FxHashSet::default(),
     };
     let recursive = recursive_functions(program);
@@ -110,8 +98,14 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
         .map(|(name, _)| name.clone())
         .collect();
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
-    for (function, recursive) in program.functions.iter().zip(recursive) {
-        functions.push(function::generate(function, recursive, &mut shared)?);
+    let each: Vec<_> = program.functions.iter().zip(recursive).collect();
+    let made = context.each(each, |(function, recursive), _| {
+        function::generate(function, recursive, &shared)
+    })?;
+    let mut tables = Tables::default();
+    for (mut function, own) in made {
+        tables.append(own, &mut function);
+        functions.push(function);
     }
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
@@ -127,12 +121,13 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
         functions.push(function);
         FunId(functions.len() as u32 - 1)
     });
+    let (checks, data) = tables.finish();
     Ok(Program {
         source_name: source_name.into(),
         functions,
         entries,
-        checks: shared.checks.into_iter().collect(),
-        data: shared.data,
+        checks,
+        data,
         globals,
         init,
     })

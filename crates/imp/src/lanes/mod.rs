@@ -47,6 +47,7 @@ mod vary;
 use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
+use ir::Context;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -105,22 +106,32 @@ impl fmt::Display for Decision {
 
 /// Makes vector code of loops where that pays; also returns what was decided
 /// for each independent loop, in the order of the program, inner ones first.
-pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decision>) {
-    let mut decisions = Vec::new();
+pub fn vectorise(
+    mut program: Program,
+    options: Options,
+    context: &mut Context,
+) -> (Program, Vec<Decision>) {
     if options.mode == Mode::Off {
-        return (program, decisions);
+        return (program, Vec::new());
     }
-    for function in &mut program.functions {
-        expand::expand(function);
-        sink::sink(function);
-        let places = Places::new(function);
-        let plan = choose::plan(function, &places, options);
-        decisions.extend(plan.decisions);
-        if !plan.widths.is_empty() {
-            rewrite(function, &places, &plan.widths, options.machine);
-        }
+    let done = context.over(program.functions, |mut function, _| {
+        let decisions = vectorise_function(&mut function, options);
+        (function, decisions)
+    });
+    let (functions, decisions): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+    program.functions = functions;
+    (program, decisions.into_iter().flatten().collect())
+}
+
+fn vectorise_function(function: &mut Function, options: Options) -> Vec<Decision> {
+    expand::expand(function);
+    sink::sink(function);
+    let places = Places::new(function);
+    let plan = choose::plan(function, &places, options);
+    if !plan.widths.is_empty() {
+        rewrite(function, &places, &plan.widths, options.machine);
     }
-    (program, decisions)
+    plan.decisions
 }
 
 /// A function whose loops are being replaced.

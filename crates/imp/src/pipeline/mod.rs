@@ -39,11 +39,11 @@ mod order;
 use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
-
 use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
 use graph::Graph;
+use ir::Context;
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -58,9 +58,9 @@ const MOST_OPENED: i64 = 4;
 const MOST_NESTED: u32 = 8;
 
 /// Pipelines the loops of a program where that promises something.
-pub fn pipeline(mut program: Program, machine: Machine) -> Program {
-    for function in &mut program.functions {
-        let places = Places::new(function);
+pub fn pipeline(mut program: Program, machine: Machine, context: &mut Context) -> Program {
+    program.functions = context.over(program.functions, |mut function, _| {
+        let places = Places::new(&function);
         let shared = shared(&function.body);
         let body = std::mem::take(&mut function.body);
         let mut pass = Pipeline {
@@ -72,7 +72,8 @@ pub fn pipeline(mut program: Program, machine: Machine) -> Program {
             fresh: Vec::new(),
         };
         function.body = pass.block(body, Places::FIRST);
-    }
+        function
+    });
     program
 }
 

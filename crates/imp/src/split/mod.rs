@@ -29,8 +29,9 @@ mod flow;
 use crate::places::Places;
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
-use crate::walk::names;
+use crate::walk::{each_stmt_mut, names};
 use flow::Flow;
+use ir::Context;
 use prim::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -71,15 +72,32 @@ const LOOP: u64 = 64;
 const TASKS: u64 = 50;
 
 /// Splits the functions that are too large.
-pub fn split(mut program: Program, sizes: Sizes) -> Program {
+pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Program {
     let first = program.functions.len();
-    let mut pieces = Vec::new();
-    for function in &mut program.functions {
+    let done = context.over(program.functions, |mut function, _| {
+        let mut pieces = Vec::new();
         if heavy(&function.body, sizes) {
-            split_function(function, sizes, first, &mut pieces);
+            split_function(&mut function, sizes, first, &mut pieces);
         }
+        (function, pieces)
+    });
+    program.functions = Vec::with_capacity(first);
+    let mut all = Vec::new();
+    for (mut function, mut pieces) in done {
+        // The pieces of each function are numbered as if they were the only ones.
+        let before = all.len() as u32;
+        if before > 0 && !pieces.is_empty() {
+            for function in std::iter::once(&mut function).chain(&mut pieces) {
+                each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
+                    Stmt::Call { fun, .. } if fun.0 as usize >= first => fun.0 += before,
+                    _ => {}
+                });
+            }
+        }
+        program.functions.push(function);
+        all.append(&mut pieces);
     }
-    program.functions.append(&mut pieces);
+    program.functions.append(&mut all);
     program
 }
 

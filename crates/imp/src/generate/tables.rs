@@ -1,0 +1,64 @@
+//! Tables of the program that functions add to: checks, constant data, launches.
+//!
+//! Each function is generated with tables of its own, so that functions need not
+//! know of each other. They are appended to the program's in the order of the
+//! functions, and the function's ids are moved to where its entries have come.
+
+use crate::syntax::{Check, CheckId, Data, DataId, For, Function, How, Stmt};
+use crate::walk::each_stmt_mut;
+use indexmap::IndexSet;
+
+/// Tables that functions add to.
+#[derive(Default)]
+pub(crate) struct Tables {
+    checks: IndexSet<Check>,
+    data: Vec<Data>,
+    launches: u32,
+}
+
+impl Tables {
+    /// The id of a check; equal ones have one.
+    pub(crate) fn check(&mut self, check: Check) -> CheckId {
+        CheckId(self.checks.insert_full(check).0 as u32)
+    }
+
+    /// The id of constant data.
+    pub(crate) fn data(&mut self, data: Data) -> DataId {
+        self.data.push(data);
+        DataId(self.data.len() as u32 - 1)
+    }
+
+    /// The id of a new launch.
+    pub(crate) fn launch(&mut self) -> u32 {
+        self.launches += 1;
+        self.launches - 1
+    }
+
+    /// Appends a function's own tables and moves its ids.
+    pub(crate) fn append(&mut self, own: Self, function: &mut Function) {
+        let first_data = self.data.len() as u32;
+        let first_launch = self.launches;
+        let checks = own.checks.into_iter().map(|check| self.check(check));
+        let checks: Vec<CheckId> = checks.collect();
+        self.data.extend(own.data);
+        self.launches += own.launches;
+        each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
+            Stmt::Check { check: id, .. }
+            | Stmt::Alloc(_, _, Some(id))
+            | Stmt::Call {
+                place: Some(id), ..
+            } => *id = checks[id.0 as usize],
+            Stmt::ConstData(_, id) => id.0 += first_data,
+            Stmt::For(For {
+                how: How::Tasks(launch),
+                ..
+            }) => launch.id += first_launch,
+            _ => {}
+        });
+    }
+
+    /// The program's checks and data.
+    pub(crate) fn finish(self) -> (Vec<Check>, Vec<Data>) {
+        (self.checks.into_iter().collect(), self.data)
+    }
+}
