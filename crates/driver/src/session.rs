@@ -5,13 +5,14 @@ use crate::pipeline::{Ir, PassInfo, Run, Stage, Target, passes};
 use crate::warnings;
 use check::{Checked, Loader};
 use imp::lanes::Mode;
-use ir::{Context, Mems, Segs, Soacs, Workers};
+use ir::{Context, Mems, Segs, Soacs};
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
+use workers::Workers;
 
 /// The processor of executables that have code for several levels of processors.
 pub const PORTABLE: &str = "portable";

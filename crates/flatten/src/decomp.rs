@@ -1,6 +1,7 @@
 //! How a segop falls apart into chunks (design contract 1), from its body alone:
 //! never from the number of workers or the machine.
 
+use ir::cost;
 use ir::exact::{is_exact, plain_operator};
 use ir::seg::{Decomp, SegKind, SegOp};
 use ir::soac::Operator;
@@ -8,21 +9,8 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
 use ir::types::{Dim, Type};
 use ir::{Segs, Soacs};
 use prim::{BinOp, PrimType};
-
-/// Least work of a chunk, in sixteenths of a nanosecond.
-pub(crate) const CHUNK_WORK: i64 = 8_000 * 16;
-/// Most chunks of one segop: enough to keep many cores evenly busy.
-pub(crate) const MAX_CHUNKS: i64 = 512;
-/// Bytes of one partial accumulator over all of its virtual lanes.
-const ACCUMULATOR_BYTES: u64 = 128;
-/// Bytes of the widest values of a block that is scanned at once.
-const BLOCK_BYTES: u64 = 64;
-/// Most points of such a block, however narrow they are.
-const MOST_IN_BLOCK: u64 = 16;
-/// What lanes are taken to gain where operations run side by side.
-const LANES: i64 = 8;
-/// How often a loop of unknown length is taken to run.
-pub(crate) const UNKNOWN_TRIPS: i64 = 64;
+use target::tasks::{ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, MAX_CHUNKS, MOST_IN_BLOCK};
+use target::{LANES, TRIPS, time};
 
 /// The decomposition of a segop with this body.
 pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
@@ -231,14 +219,14 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
         let (mut cost, mut loops) = (0i64, false);
         for stm in &body.stms {
             let (more, inner) = match &stm.exp {
-                Exp::Basic(op) => (basic_cost(op), false),
+                Exp::Basic(op) => (cost::basic(op), false),
                 Exp::If {
                     cond: _,
                     then_body,
                     else_body,
                 } => {
                     let ((a, la), (b, lb)) = (body_cost(then_body), body_cost(else_body));
-                    (a.max(b) + 8, la || lb)
+                    (a.max(b) + time::BRANCH, la || lb)
                 }
                 Exp::Loop {
                     params: _,
@@ -250,24 +238,24 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
                             bound: Atom::Const(n),
                             ..
                         } => n.as_i64().unwrap_or(1),
-                        LoopForm::For { .. } | LoopForm::While { .. } => UNKNOWN_TRIPS,
+                        LoopForm::For { .. } | LoopForm::While { .. } => TRIPS,
                     };
                     (
                         body_cost(body)
                             .0
                             .saturating_mul(trips.max(0))
-                            .saturating_add(16),
+                            .saturating_add(time::LOOP),
                         true,
                     )
                 }
-                Exp::Apply { .. } => (UNKNOWN_TRIPS * 16, true),
+                Exp::Apply { .. } => (time::CALL, true),
                 Exp::Op(SegOp::Seg { space, body, .. }) => {
                     let trips = match space.dims.last() {
                         Some((_, Dim::Const(n))) => *n,
-                        _ => UNKNOWN_TRIPS,
+                        _ => TRIPS,
                     };
                     let lanes = body_cost(body).0.saturating_mul(trips) / LANES;
-                    (lanes.saturating_add(16), true)
+                    (lanes.saturating_add(time::LOOP), true)
                 }
                 Exp::Op(SegOp::WithAcc { inputs: _, lambda }) => body_cost(&lambda.body),
             };
@@ -276,44 +264,4 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
         }
         (cost, loops)
     })
-}
-
-pub(crate) fn basic_cost(op: &BasicOp) -> i64 {
-    match op {
-        BasicOp::Atom(_)
-        | BasicOp::Opaque(_)
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::ConstArray { .. } => 0,
-        BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Assert { .. } => 4,
-        BasicOp::Binary(op, ..) => match op {
-            BinOp::SDiv
-            | BinOp::UDiv
-            | BinOp::SMod
-            | BinOp::UMod
-            | BinOp::SQuot
-            | BinOp::SRem
-            | BinOp::FDiv
-            | BinOp::FMod
-            | BinOp::Pow => 64,
-            _ => 4,
-        },
-        BasicOp::Math(..) => 320,
-        BasicOp::Index { .. } => 8,
-        BasicOp::Update { .. } | BasicOp::UpdateAcc { .. } => 16,
-        BasicOp::Concat { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. } => 400,
-    }
 }

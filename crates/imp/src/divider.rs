@@ -10,10 +10,10 @@
 //!
 //! Needs nothing of the code but its operators; they may be scalar or in lanes.
 
-use crate::machine::Machine;
 use crate::syntax::{Expr, Stmt};
 use crate::walk::each_part;
 use prim::{BinOp, PrimType, UnOp};
+use target::Machine;
 
 /// Lanes of the registers that are shared out.
 const LANES: f64 = 8.0;
@@ -100,8 +100,8 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Make;
     use crate::syntax::Var;
+    use target::Make;
 
     #[test]
     fn roots_are_shared_where_the_multipliers_are_idle() {

@@ -23,7 +23,6 @@ pub mod divider;
 pub mod eval;
 pub mod generate;
 pub mod lanes;
-pub mod machine;
 pub mod pipeline;
 mod places;
 mod rename;
@@ -34,7 +33,7 @@ pub mod text;
 mod verify;
 pub mod walk;
 
-pub use machine::{Machine, Make};
 pub use syntax::*;
+pub use target::{Machine, Make};
 pub use text::{parse, print};
 pub use verify::{VerifyError, verify};

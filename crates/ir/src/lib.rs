@@ -17,6 +17,7 @@
 
 mod attrs;
 pub mod build;
+pub mod cost;
 pub mod error;
 pub mod eval;
 pub mod exact;
@@ -39,7 +40,7 @@ pub use error::PassError;
 pub use fuel::Fuel;
 pub use mem::Mems;
 pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
-pub use pass::{Context, Workers};
+pub use pass::Context;
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{

@@ -44,7 +44,7 @@ mod transpose;
 mod types;
 mod walk;
 
-use ir::Workers;
+use workers::Workers;
 
 pub use error::Error;
 pub use jit::Jit;

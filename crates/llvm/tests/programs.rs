@@ -112,7 +112,7 @@ fn same_bytes_again() {
     let object = |threads| {
         let options = Options {
             start: llvm::Start::Program,
-            workers: ir::Workers::new(threads, |_| 64 << 20),
+            workers: workers::Workers::new(threads, |_| 64 << 20),
             ..Options::default()
         };
         llvm::compile(&program, &options, Output::Object).unwrap()

@@ -12,10 +12,8 @@ use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
+use target::memory::FRAME_BYTES;
 
-/// Arrays of at most this many bytes, of constant size and local to one
-/// iteration, lie in registers (the frame).
-const FRAME_BYTES: i64 = 2048;
 /// No block is larger than this: byte counts and offsets stay far from wrapping.
 const MAX_BYTES: i64 = 1 << 60;
 

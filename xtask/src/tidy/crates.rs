@@ -4,9 +4,10 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// The pipeline: a crate uses only crates that stand above it.
-const ORDER: [&str; 19] = [
-    "prim", "value", "syntax", "check", "interp", "ir", "lower", "opt", "flatten", "mem", "imp",
-    "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen", "bindrune",
+const ORDER: [&str; 21] = [
+    "prim", "target", "workers", "value", "syntax", "check", "interp", "ir", "lower", "opt",
+    "flatten", "mem", "imp", "llvm", "kernelc", "runtime", "driver", "harness", "tune", "progen",
+    "bindrune",
 ];
 
 /// Narrower than [`ORDER`]: all that these crates may use.
@@ -16,10 +17,10 @@ const NARROW: [(&str, &[&str]); 6] = [
     // The oracle shares no code with what it judges.
     ("interp", &["prim", "value", "syntax", "check"]),
     // The core IR knows no source syntax.
-    ("ir", &["prim", "value"]),
-    ("imp", &["prim", "value", "ir"]),
+    ("ir", &["prim", "target", "workers", "value"]),
+    ("imp", &["prim", "target", "value", "ir"]),
     // Code generators know nothing of combinators' sources.
-    ("llvm", &["prim", "imp"]),
+    ("llvm", &["prim", "target", "workers", "imp"]),
     // What programs link with knows nothing of the compiler.
     ("runtime", &["prim", "value"]),
 ];

@@ -121,7 +121,8 @@ impl Tree {
                 format!("{folder}/{name}")
             };
             if kind.is_dir() {
-                if !LEFT_BEHIND.contains(&name) {
+                // The crate of that name is the project's own.
+                if !LEFT_BEHIND.contains(&name) || path == "crates/target" {
                     self.add_folder(root, &path, |_, _| true)?;
                 }
             } else if kind.is_file() && entry.metadata().map_err(problem)?.len() <= MOST_BYTES {

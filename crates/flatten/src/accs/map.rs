@@ -2,8 +2,8 @@
 //! copies of their own.
 
 use super::{Build, Kind, Pass, inline};
-use crate::decomp::{CHUNK_WORK, MAX_CHUNKS, UNKNOWN_TRIPS, basic_cost};
 use ir::build::LoopInit;
+use ir::cost;
 use ir::syntax::{BasicOp, Body, Exp, Lambda, LoopForm, Param, ReshapeKind};
 use ir::types::{Shape, Type};
 use ir::walk::{refresh_lambda, sub_bodies, with_stack};
@@ -11,6 +11,8 @@ use ir::{Atom, Dim, Name, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
+use target::tasks::{CHUNK_WORK, MAX_CHUNKS};
+use target::{TRIPS, time};
 
 /// The copies have no more elements in all than so many times the points.
 const MOST_WRITES: i64 = 8;
@@ -352,7 +354,7 @@ fn estimate(body: &Body<Soacs>) -> (i64, i64) {
         for stm in &body.stms {
             let times = match &stm.exp {
                 Exp::Basic(op) => {
-                    cost = cost.saturating_add(basic_cost(op));
+                    cost = cost.saturating_add(cost::basic(op));
                     writes += i64::from(matches!(op, BasicOp::UpdateAcc { .. }));
                     continue;
                 }
@@ -367,10 +369,10 @@ fn estimate(body: &Body<Soacs>) -> (i64, i64) {
                     body: _,
                 } => bound.as_i64().unwrap_or(1).max(0),
                 Exp::Apply { .. } => {
-                    cost = cost.saturating_add(UNKNOWN_TRIPS * 16);
+                    cost = cost.saturating_add(time::CALL);
                     continue;
                 }
-                Exp::Loop { .. } | Exp::Op(_) => UNKNOWN_TRIPS,
+                Exp::Loop { .. } | Exp::Op(_) => TRIPS,
             };
             sub_bodies(&stm.exp, |body| {
                 let (more, inner) = estimate(body);

@@ -8,11 +8,7 @@ use ir::name::Name;
 use ir::types::Type;
 use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar, UnOp};
-
-/// Elements that a task fills at least.
-const FILL_GRAIN: i64 = 1 << 15;
-/// Most tasks of one fill.
-const FILL_CHUNKS: i64 = 512;
+use target::tasks::{FILL_GRAIN, MAX_CHUNKS};
 
 impl Gen<'_, '_> {
     /// Copies an array to a place, unless it lies there. Where the two share a
@@ -233,7 +229,7 @@ impl Gen<'_, '_> {
         let grain = div(Expr::i64(FILL_GRAIN), max(row.clone(), Expr::i64(1)));
         let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
         let cost = div(mul(n.clone(), row), Expr::i64(4));
-        let chunks = self.n_chunks(n.clone(), grain, FILL_CHUNKS);
+        let chunks = self.n_chunks(n.clone(), grain, MAX_CHUNKS);
         let cost = self.name_value(cost, PrimType::I64, "cost");
         self.for_tasks(what, prov, chunks.clone(), cost, distinct, |g, chunk| {
             let (lo, hi) = g.bounds(n, chunks, Expr::Var(chunk));

@@ -19,9 +19,7 @@ use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
 use ir::{Mems, PassError, Prov};
 use prim::{BinOp, PrimType};
-
-/// Partial results of all chunks lie in the frame up to this many bytes.
-const FRAME_BYTES: u64 = 1 << 15;
+use target::memory::PARTIAL_BYTES;
 
 impl Gen<'_, '_> {
     pub(crate) fn seg_red(
@@ -108,7 +106,7 @@ impl Gen<'_, '_> {
         let bytes: u64 = types.iter().map(|ty| ty.size() * most as u64).sum();
         let mut buffers = Vec::with_capacity(types.len());
         for &ty in types {
-            buffers.push(if bytes <= FRAME_BYTES {
+            buffers.push(if bytes <= PARTIAL_BYTES {
                 self.frame_array(hint, ty, most)
             } else {
                 let buffer = self.owned(hint);

@@ -31,9 +31,7 @@ use ir::syntax::{Atom, Lambda, Param};
 use ir::types::Type;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
-
-/// Chunks of a group.
-const GROUP: i64 = 32;
+use target::tasks::SCAN_GROUP;
 
 /// One scan while it is generated.
 pub(crate) struct Scan<'s> {
@@ -143,7 +141,7 @@ impl Gen<'_, '_> {
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
         let totals = self.partials("total", types, &chunks, decomp.max_chunks, space.prov);
         let carry = self.neutral(operators, types)?;
-        let groups = div_up(chunks.clone(), GROUP);
+        let groups = div_up(chunks.clone(), SCAN_GROUP);
         let groups = self.name_value(groups, PrimType::I64, "groups");
         let cost = self.cost(space)?;
         let cost = div(cost, mul(max(groups.clone(), Expr::i64(1)), Expr::i64(2)));
@@ -151,9 +149,9 @@ impl Gen<'_, '_> {
         let mut distinct = self.distinct(pat, space.body)?;
         distinct.extend(&totals);
         self.for_seq("group", Expr::i64(0), groups, false, |g, group| {
-            let first = mul(Expr::Var(group), Expr::i64(GROUP));
+            let first = mul(Expr::Var(group), Expr::i64(SCAN_GROUP));
             let first = g.name_value(first, PrimType::I64, "first");
-            let last = min(add(first.clone(), Expr::i64(GROUP)), chunks.clone());
+            let last = min(add(first.clone(), Expr::i64(SCAN_GROUP)), chunks.clone());
             let last = g.name_value(last, PrimType::I64, "last");
             let size = g.name_value(sub(last.clone(), first.clone()), PrimType::I64, "size");
 

@@ -20,11 +20,11 @@
 
 use super::expr::{add, and, compare, min, sub};
 use super::function::Gen;
-use super::segops::{Space, independent, statements};
+use super::segops::{Space, independent};
 use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Stm};
 use ir::types::Dim;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, UnOp};
@@ -33,8 +33,8 @@ use prim::{CmpOp, PrimType, UnOp};
 pub(crate) const BLOCK: u32 = 8;
 /// So many points go one by one after a block whose places are apart.
 const PATIENCE: i64 = 512;
-/// Bodies cost at most this, as they are written three times.
-const MOST_COST: i64 = 256;
+/// Statements of a body at most, as it is written three times.
+const MOST_STATEMENTS: usize = 40;
 /// As many arrays as have their vectors in registers.
 const MOST_ARRAYS: usize = 8;
 
@@ -75,7 +75,7 @@ impl Gen<'_, '_> {
     /// The scatter that a map is, if it is one whose body is cheap.
     pub(crate) fn scatter(&self, space: &Space<'_>) -> Option<Scatter> {
         let scatter = self.scatter_of(space.body)?;
-        (statements(&scatter.body.stms) <= MOST_COST).then_some(scatter)
+        (size(&scatter.body.stms) <= MOST_STATEMENTS).then_some(scatter)
     }
 
     /// The scatter that a point's body is, if it is one into vectors whose elements
@@ -286,4 +286,17 @@ impl Gen<'_, '_> {
         self.emit(Stmt::Set(var, value));
         Expr::Var(var)
     }
+}
+
+/// How many statements there are, those of branches included.
+fn size(stms: &[Stm<Mems>]) -> usize {
+    let nested = |stm: &Stm<Mems>| match &stm.exp {
+        Exp::If {
+            cond: _,
+            then_body,
+            else_body,
+        } => size(&then_body.stms) + size(&else_body.stms),
+        Exp::Basic(_) | Exp::Apply { .. } | Exp::Loop { .. } | Exp::Op(_) => 0,
+    };
+    stms.iter().map(|stm| 1 + nested(stm)).sum()
 }

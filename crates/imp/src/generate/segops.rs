@@ -20,19 +20,8 @@ use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param, Stm};
 use ir::types::{Dim, Space as MemSpace, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-
-/// How often a loop of unknown length is taken to run.
-const UNKNOWN_TRIPS: i64 = 64;
-
-/// What lanes are taken to gain in a segop at level 0.
-const LANES: i64 = 8;
-
-/// Points of a chunk that fill vector lanes well. Chunks of dear points have
-/// fewer where there would be fewer chunks than this otherwise.
-const LANES_GRAIN: i64 = 64;
-/// Points of a chunk, dear or not, where points side by side read what lies side
-/// by side.
-const LANES_LEAST: i64 = 16;
+use target::tasks::{LANES_GRAIN, LANES_LEAST};
+use target::{LANES, TRIPS, time};
 
 /// A segop's one dimension and what else its kinds share.
 pub(crate) struct Space<'s> {
@@ -267,7 +256,7 @@ impl Gen<'_, '_> {
                             bound: Atom::Const(n),
                             ..
                         } => Expr::i64(n.as_i64().unwrap_or(1).max(0)),
-                        LoopForm::For { .. } | LoopForm::While { .. } => Expr::i64(UNKNOWN_TRIPS),
+                        LoopForm::For { .. } | LoopForm::While { .. } => Expr::i64(TRIPS),
                     };
                     Some(mul(trips, inner))
                 }
@@ -293,7 +282,7 @@ impl Gen<'_, '_> {
                         Some(div(points, Expr::i64(LANES)))
                     }
                     Some((_, Dim::Const(n))) => Some(Expr::i64(n * statements(&body.stms) / LANES)),
-                    _ => Some(Expr::i64(UNKNOWN_TRIPS * statements(&body.stms) / LANES)),
+                    _ => Some(Expr::i64(TRIPS * statements(&body.stms) / LANES)),
                 },
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
             };
@@ -336,19 +325,19 @@ pub(crate) fn independent(stms: &[Stm<Mems>]) -> bool {
 }
 
 /// The cost of statements, without loops in them, in sixteenths of a nanosecond.
-pub(crate) fn statements(stms: &[Stm<Mems>]) -> i64 {
+fn statements(stms: &[Stm<Mems>]) -> i64 {
     stms.iter()
         .map(|stm| match &stm.exp {
-            Exp::Basic(BasicOp::Math(..)) => 320,
-            Exp::Basic(BasicOp::Atom(_)) => 0,
-            Exp::Basic(_) => 6,
+            // Its memory is there already.
+            Exp::Basic(BasicOp::Scratch { .. }) => 0,
+            Exp::Basic(op) => ir::cost::basic(op),
             Exp::If {
                 cond: _,
                 then_body,
                 else_body,
             } => statements(&then_body.stms).max(statements(&else_body.stms)),
-            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg { level: 0, .. })) => 8,
-            Exp::Apply { .. } | Exp::Op(_) => 320,
+            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg { level: 0, .. })) => time::LOOP,
+            Exp::Apply { .. } | Exp::Op(_) => time::CALL,
         })
         .sum()
 }

@@ -12,13 +12,13 @@ use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use super::{Decision, Mode, Options};
 use crate::divider::shares_roots;
-use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
 use crate::walk::{each_part, each_stmt};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+use target::Machine;
 
 /// Vector code has to promise at least this share of gain.
 const WORTH: f64 = 0.85;

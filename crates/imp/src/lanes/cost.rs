@@ -3,24 +3,14 @@
 //! compiler runs on.
 
 use super::value::{Shape, Shapes, Stride, Val};
-use crate::machine::{Machine, Make};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
 use crate::walk::{divides, is_division, type_of};
-use prim::{BinOp, PrimType, Scalar, UnOp};
+use prim::{BinOp, PrimType, Scalar};
+use target::Machine;
+use target::throughput::{self, BRANCH, CALL, Price, STRAGGLERS};
 
-/// How often a loop of unknown length is taken to run.
-pub(super) const TRIPS: f64 = 64.0;
 /// How often a `while` loop is taken to run.
-const WHILE_TRIPS: f64 = 24.0;
-/// How much longer the slowest lane goes on than an average one.
-const STRAGGLERS: f64 = 1.5;
-/// A branch that is hard to foresee, on average.
-const BRANCH: f64 = 6.0;
-/// A call.
-const CALL: f64 = 40.0;
-/// Operations that a fused multiply-add takes without an instruction.
-const STEPS_F64: f64 = 32.0;
-const STEPS_F32: f64 = 24.0;
+const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
 /// Arms of a conditional up to this cost are run under a mask without a branch.
 const FLAT: f64 = 16.0;
 
@@ -30,72 +20,7 @@ pub(super) fn trips(f: &For) -> f64 {
         (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) => {
             to.saturating_sub(*from).clamp(0, 1 << 40) as f64
         }
-        _ => TRIPS,
-    }
-}
-
-/// How expensive an operation is: for a scalar, for a vector register, and for
-/// each lane where there is no vector instruction.
-#[derive(Clone, Copy)]
-struct Price {
-    scalar: f64,
-    register: f64,
-    lane: f64,
-}
-
-const fn price(scalar: f64, register: f64) -> Price {
-    Price {
-        scalar,
-        register,
-        lane: 0.0,
-    }
-}
-
-const fn by_lane(scalar: f64, lane: f64) -> Price {
-    Price {
-        scalar,
-        register: 0.0,
-        lane,
-    }
-}
-
-fn binary_price(op: BinOp, ty: PrimType, make: Make) -> Price {
-    match op {
-        BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => price(1.0, 1.0),
-        BinOp::SMin | BinOp::UMin | BinOp::SMax | BinOp::UMax => price(1.5, 1.0),
-        BinOp::FAdd | BinOp::FSub | BinOp::FMul => price(1.0, 1.0),
-        BinOp::Mul => match ty {
-            PrimType::I64 => price(1.0, 3.0),
-            PrimType::I8 => price(1.0, 4.0),
-            _ => price(1.0, 1.5),
-        },
-        BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
-        BinOp::FMin | BinOp::FMax => price(4.0, 4.0),
-        BinOp::FDiv if ty == PrimType::F64 => by_lane(4.0, make.quotient_f64),
-        BinOp::FDiv => by_lane(3.0, make.quotient_f32),
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
-            by_lane(12.0, 12.0)
-        }
-        BinOp::Pow | BinOp::FMod => by_lane(30.0, 32.0),
-    }
-}
-
-fn unary_price(op: UnOp, ty: PrimType, make: Make) -> Price {
-    match op {
-        UnOp::FSqrt if ty == PrimType::F64 => by_lane(5.0, make.root_f64),
-        UnOp::FSqrt => by_lane(4.0, make.root_f32),
-        UnOp::SSignum | UnOp::USignum | UnOp::FSignum => price(3.0, 3.0),
-        UnOp::FExp2Eighths => price(2.0, 2.0),
-        UnOp::Clz | UnOp::Ctz | UnOp::Popc => price(1.0, 2.0),
-        UnOp::Neg
-        | UnOp::Not
-        | UnOp::Abs
-        | UnOp::FNeg
-        | UnOp::FAbs
-        | UnOp::FFloor
-        | UnOp::FCeil
-        | UnOp::FRound
-        | UnOp::FTrunc => price(1.0, 1.0),
+        _ => target::TRIPS as f64,
     }
 }
 
@@ -200,42 +125,40 @@ impl<'s, 'a> Costs<'s, 'a> {
                 };
                 (0.0, kind)
             }
-            Expr::Unary(op, ty, x) => {
-                self.operator(&[x], *ty, false, unary_price(*op, *ty, self.machine.make))
-            }
+            Expr::Unary(op, ty, x) => self.operator(
+                &[x],
+                *ty,
+                false,
+                throughput::unary(*op, *ty, self.machine.make),
+            ),
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
                 let price = match &**y {
-                    // Multiplications and shifts.
-                    Expr::Const(_) if is_division(*op) => price(4.0, 6.0),
-                    _ => binary_price(*op, *ty, self.machine.make),
+                    Expr::Const(_) if is_division(*op) => throughput::BY_CONSTANT,
+                    _ => throughput::binary(*op, *ty, self.machine.make),
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
-            Expr::Compare(_, ty, x, y) => self.operator(&[x, y], *ty, false, price(1.0, 1.0)),
+            Expr::Compare(_, ty, x, y) => self.operator(&[x, y], *ty, false, throughput::PLAIN),
             Expr::Convert(_, from, to, x) => {
                 let wide = if from.size() > to.size() { *from } else { *to };
                 let narrows = from.is_int() && to.is_int() && to.size() <= from.size();
                 let price = if from.is_float() && to.is_int() {
-                    price(4.0, 4.0)
+                    throughput::TO_INTEGER
                 } else {
-                    price(1.0, 1.0)
+                    throughput::PLAIN
                 };
                 self.operator(&[x], wide, narrows, price)
             }
-            Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, price(1.0, 1.0)),
+            Expr::Select(ty, c, x, y) => self.operator(&[c, x, y], *ty, false, throughput::PLAIN),
             Expr::Fma(ty, x, y, z) => {
                 self.fused = true;
-                let price = match ty {
-                    _ if self.machine.fma => price(1.0, 1.0),
-                    PrimType::F64 => price(STEPS_F64, STEPS_F64),
-                    _ => price(STEPS_F32, STEPS_F32),
-                };
+                let price = throughput::fma(*ty, self.machine);
                 self.operator(&[x, y, z], *ty, false, price)
             }
             Expr::Math(_, ty, args) => {
                 let args: Vec<&Expr> = args.iter().collect();
-                self.operator(args.as_slice(), *ty, false, by_lane(CALL, CALL))
+                self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
             Expr::Splat(..)
             | Expr::Lanes(..)

@@ -15,11 +15,11 @@
 use super::value::{Shape, Shapes, Val};
 use super::vary::Region;
 use crate::generate::expr::{add, compare, div, max, mul, sub};
-use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Stmt, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar, UnOp};
 use std::sync::Arc;
+use target::Machine;
 
 /// Which lanes run a piece of code.
 #[derive(Clone, Copy)]

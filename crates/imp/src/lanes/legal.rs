@@ -6,10 +6,7 @@ use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Private arrays of all lanes together take at most this many bytes, so that
-/// they stay in the innermost cache.
-const PRIVATE_BYTES: u64 = 16 * 1024;
+use target::memory::PRIVATE_BYTES;
 
 /// What a walk over a candidate's body finds.
 struct Body<'a> {

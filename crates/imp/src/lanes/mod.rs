@@ -44,13 +44,13 @@ mod sink;
 mod value;
 mod vary;
 
-use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use ir::Context;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
+use target::Machine;
 
 /// How many lanes loops get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,11 @@
-//! How long an operation's result takes and how long it keeps the units busy
-//! that everything waits for (multipliers), in cycles, for vector registers of
-//! one size. Rough: what counts is what is long and what is short.
+//! What a statement costs by the table of latencies, for vector registers of one
+//! size.
 
-use crate::machine::Machine;
 use crate::syntax::{Expr, Var, VarInfo, VarType};
-use crate::walk::{each_part, is_division, type_of};
-use prim::{BinOp, ConvOp, PrimType, UnOp};
+use crate::walk::{each_part, type_of};
+use prim::PrimType;
+use target::Machine;
+use target::latency::{self, Latency};
 
 /// The costs of one statement or of several.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
@@ -17,11 +17,6 @@ pub(super) struct Cost {
     /// Operations on vector registers.
     pub(super) operations: f64,
 }
-
-/// A load from the first cache.
-pub(super) const LOAD: (f64, f64) = (7.0, 0.25);
-/// A store.
-pub(super) const STORE: (f64, f64) = (1.0, 0.25);
 
 /// What an expression costs: latency along its longest path, the rest in all.
 pub(super) fn of(vars: &[VarInfo], expr: &Expr, machine: Machine) -> Cost {
@@ -95,27 +90,20 @@ fn lanes(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
 }
 
 /// Latency of an operation, and cycles of the multipliers for a register of it.
-fn operation(expr: &Expr) -> (f64, f64) {
+fn operation(expr: &Expr) -> Latency {
     match expr {
-        Expr::Const(_) | Expr::Var(_) | Expr::Lanes(..) => (0.0, 0.0),
+        Expr::Const(_) | Expr::Var(_) | Expr::Lanes(..) => latency::NOTHING,
         Expr::Splat(_, x) => match **x {
-            Expr::Const(_) => (0.0, 0.0),
-            _ => (3.0, 0.25),
+            Expr::Const(_) => latency::NOTHING,
+            _ => latency::SPLAT,
         },
-        Expr::Fma(..) => (4.0, 1.0),
-        Expr::Binary(op, ty, _, _) => binary(*op, *ty),
-        Expr::Unary(op, ty, _) => match op {
-            UnOp::FSqrt if *ty == PrimType::F64 => (22.0, 2.0),
-            UnOp::FSqrt => (15.0, 2.0),
-            UnOp::FExp2Eighths => (5.0, 0.25),
-            UnOp::FSignum | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => (8.0, 1.0),
-            _ => (1.0, 0.25),
-        },
-        Expr::Compare(..) => (4.0, 1.0),
-        Expr::Convert(ConvOp::ToBits | ConvOp::FromBits, _, _, _) => (0.0, 0.0),
-        Expr::Convert(..) => (4.0, 0.5),
-        Expr::Select(..) => (1.0, 0.25),
-        Expr::Math(..) => (100.0, 100.0),
+        Expr::Fma(..) => latency::FMA,
+        Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
+        Expr::Unary(op, ty, _) => latency::unary(*op, *ty),
+        Expr::Compare(..) => latency::COMPARE,
+        Expr::Convert(op, _, _, _) => latency::convert(*op),
+        Expr::Select(..) => latency::SELECT,
+        Expr::Math(..) => latency::MATH,
         Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)
@@ -123,20 +111,6 @@ fn operation(expr: &Expr) -> (f64, f64) {
         | Expr::Pack(..)
         | Expr::Extract(..)
         | Expr::Insert(..)
-        | Expr::Shift(..) => (5.0, 1.0),
-    }
-}
-
-fn binary(op: BinOp, ty: PrimType) -> (f64, f64) {
-    match op {
-        BinOp::FAdd | BinOp::FSub => (3.0, 0.25),
-        BinOp::FMul => (4.0, 1.0),
-        BinOp::FDiv if ty == PrimType::F64 => (16.0, 3.0),
-        BinOp::FDiv => (12.0, 3.0),
-        BinOp::FMin | BinOp::FMax => (6.0, 2.0),
-        BinOp::Mul => (6.0, 2.0),
-        op if is_division(op) => (30.0, 30.0),
-        BinOp::Pow | BinOp::FMod => (100.0, 100.0),
-        _ => (1.0, 0.25),
+        | Expr::Shift(..) => latency::ACROSS,
     }
 }

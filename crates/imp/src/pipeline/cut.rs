@@ -9,17 +9,14 @@
 
 use super::graph::{Graph, Memory};
 use crate::syntax::Var;
+use target::memory::{KEPT_REGISTERS, WINDOW};
 
-/// Fewer operations on registers than this are looked over by processors anyway.
-const WINDOW: f64 = 100.0;
 /// A chain shorter than this part of what the multipliers have to do costs nothing.
 const WAITING: f64 = 0.6;
 /// The longest chain that is left must be shorter than this part of the whole.
 const WORTH: f64 = 0.8;
 /// What a register that is kept from one part to the other costs, in cycles.
 const KEPT: f64 = 2.0;
-/// Registers that are kept at most.
-const MOST_KEPT: f64 = 12.0;
 
 /// The part that runs ahead.
 pub(super) struct Cut {
@@ -56,7 +53,7 @@ pub(super) fn choose(graph: &Graph, local: impl Fn(Var) -> bool) -> Option<Cut> 
         for early in parts.into_iter().flatten() {
             let crossing = crossing(graph, &early);
             let kept: f64 = crossing.iter().map(|at| nodes[*at].registers).sum();
-            if kept > MOST_KEPT {
+            if kept > KEPT_REGISTERS {
                 continue;
             }
             let before = longest(&finished, |at| early[at]);

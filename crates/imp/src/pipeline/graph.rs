@@ -1,11 +1,11 @@
 //! What must come before what in straight code, within one run of it.
 
 use super::cost::{self, Cost};
-use crate::machine::Machine;
 use crate::syntax::{Expr, Stmt, Var, VarInfo};
 use crate::walk::{Use, divides, names};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use target::{Machine, latency};
 
 /// What a statement does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,17 +142,17 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
             add(e);
             (Some(*v), Memory::None, (0.0, 0.0))
         }
-        Stmt::Load(v, from) => (Some(*v), Memory::Load(from.buffer), cost::LOAD),
+        Stmt::Load(v, from) => (Some(*v), Memory::Load(from.buffer), latency::LOAD),
         Stmt::LoadLanes { var, from, mask: _ } => {
-            (Some(*var), Memory::Load(from.buffer), cost::LOAD)
+            (Some(*var), Memory::Load(from.buffer), latency::LOAD)
         }
         Stmt::Store(to, e) => {
             add(e);
-            (None, Memory::Store(to.buffer), cost::STORE)
+            (None, Memory::Store(to.buffer), latency::STORE)
         }
         Stmt::StoreLanes { to, value, mask: _ } => {
             add(value);
-            (None, Memory::Store(to.buffer), cost::STORE)
+            (None, Memory::Store(to.buffer), latency::STORE)
         }
         _ => (None, Memory::None, (0.0, 0.0)),
     };

@@ -36,7 +36,6 @@ mod cut;
 mod graph;
 mod order;
 
-use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
@@ -47,6 +46,7 @@ use ir::Context;
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
+use target::Machine;
 
 /// Shorter bodies are not looked at.
 const LEAST_STATEMENTS: usize = 32;

@@ -1,0 +1,64 @@
+//! How long an operation's result is waited for, and how long it keeps the units
+//! busy that everything waits for (multipliers), in cycles, for a vector register.
+//! Rough: what counts is what is long and what is short. Chosen by `bench/run.py
+//! mini --only black_scholes`; latencies are those of uops.info for Zen 4.
+
+use prim::{BinOp, ConvOp, PrimType, UnOp};
+
+/// From the operands to the result, and cycles of the multipliers.
+pub type Latency = (f64, f64);
+
+/// A load from the first cache.
+pub const LOAD: Latency = (7.0, 0.25);
+/// A store.
+pub const STORE: Latency = (1.0, 0.25);
+/// A value for all lanes.
+pub const SPLAT: Latency = (3.0, 0.25);
+/// A fused multiply-add.
+pub const FMA: Latency = (4.0, 1.0);
+/// A comparison.
+pub const COMPARE: Latency = (4.0, 1.0);
+/// A choice.
+pub const SELECT: Latency = (1.0, 0.25);
+/// A function of the mathematical library.
+pub const MATH: Latency = (100.0, 100.0);
+/// What goes from lane to lane.
+pub const ACROSS: Latency = (5.0, 1.0);
+/// What takes no instruction.
+pub const NOTHING: Latency = (0.0, 0.0);
+
+/// A conversion.
+pub fn convert(op: ConvOp) -> Latency {
+    match op {
+        ConvOp::ToBits | ConvOp::FromBits => NOTHING,
+        _ => (4.0, 0.5),
+    }
+}
+
+/// An operator on one operand of a type.
+pub fn unary(op: UnOp, ty: PrimType) -> Latency {
+    match op {
+        UnOp::FSqrt if ty == PrimType::F64 => (22.0, 2.0),
+        UnOp::FSqrt => (15.0, 2.0),
+        UnOp::FExp2Eighths => (5.0, 0.25),
+        UnOp::FSignum | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => (8.0, 1.0),
+        _ => (1.0, 0.25),
+    }
+}
+
+/// An operator on two operands of a type.
+pub fn binary(op: BinOp, ty: PrimType) -> Latency {
+    match op {
+        BinOp::FAdd | BinOp::FSub => (3.0, 0.25),
+        BinOp::FMul => (4.0, 1.0),
+        BinOp::FDiv if ty == PrimType::F64 => (16.0, 3.0),
+        BinOp::FDiv => (12.0, 3.0),
+        BinOp::FMin | BinOp::FMax => (6.0, 2.0),
+        BinOp::Mul => (6.0, 2.0),
+        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => {
+            (30.0, 30.0)
+        }
+        BinOp::Pow | BinOp::FMod => (100.0, 100.0),
+        _ => (1.0, 0.25),
+    }
+}

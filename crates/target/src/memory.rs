@@ -1,0 +1,15 @@
+//! How much fits where, of a usual processor of today.
+
+/// Bytes of partial results of all chunks that lie in the frame: the first cache.
+pub const PARTIAL_BYTES: u64 = 32 * 1024;
+/// Bytes of private arrays of all lanes together: half of the first cache, beside
+/// what they are computed from.
+pub const PRIVATE_BYTES: u64 = 16 * 1024;
+/// Bytes of an array of constant size that lies in the frame.
+pub const FRAME_BYTES: i64 = 2048;
+/// Operations that a processor looks ahead over, half of its window: the rest is
+/// taken up by what is not an operation on registers (`bench/run.py mini --only
+/// black_scholes`).
+pub const WINDOW: f64 = 100.0;
+/// Vector registers that may be kept from one part of an iteration to the next.
+pub const KEPT_REGISTERS: f64 = 12.0;

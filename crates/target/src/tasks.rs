@@ -1,0 +1,26 @@
+//! How work falls apart into chunks: constants, so that results do not depend on
+//! the machine (design contract 1).
+
+/// Least work of a chunk, in sixteenths of a nanosecond: 8 µs, so that handing it
+/// out is lost in it (`bench/run.py small`).
+pub const CHUNK_WORK: i64 = 8_000 * 16;
+/// Most chunks of one segop: enough to keep many cores evenly busy.
+pub const MAX_CHUNKS: i64 = 512;
+/// Elements that a task fills or copies at least (`bench/run.py rows`).
+pub const FILL_GRAIN: i64 = 1 << 15;
+/// Points of a chunk that fill vector lanes well. Chunks of dear points have fewer
+/// where there would be fewer chunks than this otherwise (`bench/run.py lanes`).
+pub const LANES_GRAIN: i64 = 64;
+/// Points of a chunk, dear or not, where points side by side read what lies side by
+/// side (`bench/run.py rows`, `column_sums`).
+pub const LANES_LEAST: i64 = 16;
+/// Chunks of a scan whose sums are combined together (`bench/run.py mini --only scan_plus`).
+pub const SCAN_GROUP: i64 = 32;
+/// Bytes of one partial accumulator over all of its virtual lanes: two registers of
+/// the widest machine, so that one adds while the other waits (`bench/run.py mini
+/// --only reduce_plus`).
+pub const ACCUMULATOR_BYTES: u64 = 128;
+/// Bytes of the widest values of a block that is scanned at once: the widest register.
+pub const BLOCK_BYTES: u64 = 64;
+/// Most points of such a block, however narrow they are.
+pub const MOST_IN_BLOCK: u64 = 16;
