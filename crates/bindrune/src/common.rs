@@ -2,7 +2,7 @@
 
 use check::tast::Program;
 use clap::Args;
-use driver::{CopyLimits, Failure, Ir, Mode, Options, Session};
+use driver::{CopyLimits, Failure, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ pub struct Compiler {
     /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
     /// two from 2 to 64) for every loop that can run in lanes.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
-    pub lanes: Mode,
+    pub lanes: Lanes,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
@@ -66,12 +66,12 @@ impl Compiler {
     }
 }
 
-fn lanes(text: &str) -> Result<Mode, String> {
+fn lanes(text: &str) -> Result<Lanes, String> {
     match (text, text.parse::<u32>()) {
-        ("auto", _) => Ok(Mode::Auto),
-        ("off", _) => Ok(Mode::Off),
+        ("auto", _) => Ok(Lanes::Auto),
+        ("off", _) => Ok(Lanes::Off),
         (_, Ok(lanes)) if (2..=64).contains(&lanes) && lanes.is_power_of_two() => {
-            Ok(Mode::Width(lanes))
+            Ok(Lanes::Width(lanes))
         }
         _ => Err("it is `auto`, `off` or a power of two from 2 to 64".to_owned()),
     }

@@ -93,7 +93,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
         )),
         Output::Text(text) => common::put(&text),
         Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry),
-        Output::Ir(ir) => common::put(&format!("{}{}", times.lanes, ir.print())),
+        Output::Ir(ir) => common::put(&format!("{}{}", times.decisions, ir.print())),
     }
 }
 
@@ -106,7 +106,8 @@ enum Output {
 #[derive(Default)]
 struct Notes {
     times: String,
-    lanes: String,
+    /// Of the last pass that decided something.
+    decisions: String,
 }
 
 impl Observer for Notes {
@@ -120,9 +121,12 @@ impl Observer for Notes {
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
 
-    fn lanes(&mut self, decisions: &[Decision]) {
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
+        if !decisions.is_empty() {
+            self.decisions.clear();
+        }
         for decision in decisions {
-            let written = writeln!(self.lanes, "// {decision}");
+            let written = writeln!(self.decisions, "// {decision}");
             debug_assert!(written.is_ok(), "writing to a string does not fail");
         }
     }

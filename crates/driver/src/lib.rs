@@ -14,7 +14,8 @@ mod stack;
 mod warnings;
 
 pub use error::Failure;
-pub use imp::lanes::{Decision, Mode};
+pub use ir::decision;
+pub use ir::{Decision, Lanes};
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, PORTABLE, Session};

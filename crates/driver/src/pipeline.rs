@@ -3,18 +3,17 @@
 //! To see the whole compiler at a glance, read [`passes`]. `bindrune dev
 //! --stage NAME` stops after the pass of that name.
 
-use imp::lanes::Mode;
-use ir::{Mems, PassError, Segs, Soacs};
+use ir::{Context, Mems, PassError, Program, Segs, Soacs};
 
 /// A program at any level below the typed tree.
 #[derive(Clone, Debug)]
 pub enum Ir {
     /// Second-order array combinators.
-    Soacs(ir::Program<Soacs>),
+    Soacs(Program<Soacs>),
     /// Segmented operations.
-    Segs(ir::Program<Segs>),
+    Segs(Program<Segs>),
     /// Segmented operations with memory.
-    Mems(ir::Program<Mems>),
+    Mems(Program<Mems>),
     /// The imperative IR.
     Imp(imp::Program),
 }
@@ -42,7 +41,7 @@ impl Ir {
 
     /// Checks the level's invariants; the error is a listing.
     pub(crate) fn verify(&self) -> Result<(), String> {
-        fn level<L: ir::Level>(program: &ir::Program<L>) -> Result<(), String> {
+        fn level<L: ir::Level>(program: &Program<L>) -> Result<(), String> {
             ir::verify::verify(program).map_err(|errors| ir::verify::listing(program, &errors))
         }
         match self {
@@ -119,164 +118,148 @@ pub struct PassInfo {
     pub name: String,
     /// What it does, in a line.
     pub description: &'static str,
-    pub(crate) run: Run,
+    /// Whether programs get on without it: it only makes them better, and without
+    /// fuel leaves them as they are.
+    pub optional: bool,
+    run: Run,
 }
 
-/// How a pass runs.
+impl PassInfo {
+    /// Whether the pass takes programs of this level.
+    pub fn accepts(&self, ir: &Ir) -> bool {
+        self.run.accepts(ir)
+    }
+
+    /// Whether the pass gives arrays memory.
+    pub(crate) fn is_mem(&self) -> bool {
+        matches!(self.run, Run::ToMems(_))
+    }
+
+    /// Runs the pass; a program of another level is left as it is.
+    pub fn apply(&self, ir: Ir, context: &mut Context) -> Result<Ir, PassError> {
+        self.run.apply(ir, context)
+    }
+}
+
+/// A pass that leaves the level as it is.
+type Within<P> = fn(P, &mut Context) -> Result<P, PassError>;
+/// A pass from a level to the next.
+type Down<P, Q> = fn(P, &mut Context) -> Result<Q, PassError>;
+
+/// How a pass runs, by the levels before and after it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Run {
-    /// A pass of the level of combinators.
-    Soacs(&'static opt::Pass<Soacs>),
-    /// A pass of the level of segops.
-    Segs(&'static opt::Pass<Segs>),
-    /// Combinators without accumulators that have an operator.
-    Accumulators,
+enum Run {
+    /// Combinators.
+    Soacs(Within<Program<Soacs>>),
     /// From combinators to segops.
-    Flatten,
+    ToSegs(Down<Program<Soacs>, Program<Segs>>),
+    /// Segops.
+    Segs(Within<Program<Segs>>),
     /// From segops to memory.
-    Mem,
+    ToMems(Down<Program<Segs>, Program<Mems>>),
     /// From memory to the imperative IR.
-    Imp,
-    /// Functions that call themselves last become loops.
-    Tail,
-    /// Loops of the imperative IR to vector code.
-    Lanes,
-    /// Long loops whose iterations overlap.
-    Pipeline,
-    /// Very large functions become several.
-    Split,
-}
-
-/// What passes below the level of segops are told, and what they tell.
-#[derive(Debug)]
-pub(crate) struct Target<'s> {
-    /// The main source file.
-    pub(crate) source_name: &'s str,
-    /// Vectors.
-    pub(crate) lanes: imp::lanes::Options,
-    /// What was decided for independent loops.
-    pub(crate) decisions: Vec<imp::lanes::Decision>,
+    ToImp(Down<Program<Mems>, imp::Program>),
+    /// The imperative IR.
+    Imp(Within<imp::Program>),
 }
 
 /// The passes, in order.
 pub fn passes() -> Vec<PassInfo> {
     let mut list: Vec<PassInfo> = Vec::new();
-    let mut add = |name: &str, description, run| {
+    let mut add = |base: &str, description, run| {
         let again = list
             .iter()
-            .filter(|pass| pass.name == name || pass.name.starts_with(&format!("{name}-")))
+            .filter(|pass| pass.name == base || pass.name.starts_with(&format!("{base}-")))
             .count();
         let name = if again == 0 {
-            name.to_owned()
+            base.to_owned()
         } else {
-            format!("{name}-{}", again + 1)
+            format!("{base}-{}", again + 1)
+        };
+        let optional = match run {
+            Run::Soacs(_) | Run::Segs(_) | Run::Imp(_) => base != "accumulators",
+            Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
         list.push(PassInfo {
             name,
             description,
+            optional,
             run,
         });
     };
     for pass in opt::SOACS {
-        add(pass.name, pass.description, Run::Soacs(pass));
+        add(pass.name, pass.description, Run::Soacs(pass.run));
     }
     add(
         "accumulators",
         "accumulators with an operator become arrays that are updated in place",
-        Run::Accumulators,
+        Run::Soacs(flatten::accumulators),
     );
     add(
         "flatten",
         "nested combinators become segmented operations",
-        Run::Flatten,
+        Run::ToSegs(flatten::flatten),
     );
     for pass in opt::SEGS {
-        add(pass.name, pass.description, Run::Segs(pass));
+        add(pass.name, pass.description, Run::Segs(pass.run));
     }
     add(
         "mem",
         "arrays get memory blocks and index functions",
-        Run::Mem,
+        Run::ToMems(mem::allocate),
     );
     add(
         "imp",
         "segmented operations become loops and tasks",
-        Run::Imp,
+        Run::ToImp(|program, context| imp::generate::generate(&program, context)),
     );
     add(
         "tail-calls",
         "functions that call themselves last become loops",
-        Run::Tail,
+        Run::Imp(|program, context| Ok(imp::tail::tail_calls(program, context))),
     );
     add(
         "lanes",
         "loops run several iterations at once, in vector lanes",
-        Run::Lanes,
+        Run::Imp(|program, context| Ok(imp::lanes::vectorise(program, context))),
     );
     add(
         "pipeline",
         "parts of the next iteration run beside this one in long loops",
-        Run::Pipeline,
+        Run::Imp(|program, context| Ok(imp::pipeline::pipeline(program, context))),
     );
     add(
         "split",
         "functions too large for a back end become several",
-        Run::Split,
+        Run::Imp(|program, context| {
+            let sizes = imp::split::Sizes::default();
+            Ok(imp::split::split(program, sizes, context))
+        }),
     );
     list
 }
 
 impl Run {
     /// Whether the pass takes programs of this level.
-    pub(crate) fn accepts(self, ir: &Ir) -> bool {
+    fn accepts(self, ir: &Ir) -> bool {
         matches!(
             (self, ir),
-            (
-                Self::Soacs(_) | Self::Accumulators | Self::Flatten,
-                Ir::Soacs(_)
-            ) | (Self::Segs(_) | Self::Mem, Ir::Segs(_))
-                | (Self::Imp, Ir::Mems(_))
-                | (
-                    Self::Tail | Self::Lanes | Self::Pipeline | Self::Split,
-                    Ir::Imp(_)
-                )
+            (Self::Soacs(_) | Self::ToSegs(_), Ir::Soacs(_))
+                | (Self::Segs(_) | Self::ToMems(_), Ir::Segs(_))
+                | (Self::ToImp(_), Ir::Mems(_))
+                | (Self::Imp(_), Ir::Imp(_))
         )
     }
 
     /// Runs the pass; a program of another level is left as it is.
-    pub(crate) fn apply(
-        self,
-        ir: Ir,
-        context: &mut ir::Context,
-        target: &mut Target<'_>,
-    ) -> Result<Ir, PassError> {
+    fn apply(self, ir: Ir, context: &mut Context) -> Result<Ir, PassError> {
         Ok(match (self, ir) {
-            (Self::Soacs(pass), Ir::Soacs(program)) => Ir::Soacs((pass.run)(program, context)?),
-            (Self::Segs(pass), Ir::Segs(program)) => Ir::Segs((pass.run)(program, context)?),
-            (Self::Accumulators, Ir::Soacs(program)) => {
-                Ir::Soacs(flatten::accumulators(program, context)?)
-            }
-            (Self::Flatten, Ir::Soacs(program)) => Ir::Segs(flatten::flatten(program, context)?),
-            (Self::Mem, Ir::Segs(program)) => Ir::Mems(mem::allocate(program, context)?),
-            (Self::Imp, Ir::Mems(program)) => Ir::Imp(imp::generate::generate(
-                &program,
-                target.source_name,
-                context,
-            )?),
-            (Self::Lanes, Ir::Imp(program)) => {
-                let (program, decisions) = imp::lanes::vectorise(program, target.lanes, context);
-                target.decisions = decisions;
-                Ir::Imp(program)
-            }
-            (Self::Pipeline, Ir::Imp(program)) if target.lanes.mode != Mode::Off => Ir::Imp(
-                imp::pipeline::pipeline(program, target.lanes.machine, context),
-            ),
-            (Self::Tail, Ir::Imp(program)) => Ir::Imp(imp::tail::tail_calls(program, context)),
-            (Self::Split, Ir::Imp(program)) => Ir::Imp(imp::split::split(
-                program,
-                imp::split::Sizes::default(),
-                context,
-            )),
+            (Self::Soacs(run), Ir::Soacs(program)) => Ir::Soacs(run(program, context)?),
+            (Self::ToSegs(run), Ir::Soacs(program)) => Ir::Segs(run(program, context)?),
+            (Self::Segs(run), Ir::Segs(program)) => Ir::Segs(run(program, context)?),
+            (Self::ToMems(run), Ir::Segs(program)) => Ir::Mems(run(program, context)?),
+            (Self::ToImp(run), Ir::Mems(program)) => Ir::Imp(run(program, context)?),
+            (Self::Imp(run), Ir::Imp(program)) => Ir::Imp(run(program, context)?),
             (_, ir) => ir,
         })
     }

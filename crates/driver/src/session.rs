@@ -1,11 +1,10 @@
 //! One compilation: sources, options, and the way from one stage to the next.
 
 use crate::error::Failure;
-use crate::pipeline::{Ir, PassInfo, Run, Stage, Target, passes};
+use crate::pipeline::{Ir, PassInfo, Stage, passes};
 use crate::warnings;
 use check::{Checked, Loader};
-use imp::lanes::Mode;
-use ir::{Context, Mems, Segs, Soacs};
+use ir::{Context, Decision, Lanes, Mems, Segs, Soacs};
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +26,7 @@ pub struct Options {
     /// How many rewrites the optimiser may make; all if `None`.
     pub fuel: Option<u64>,
     /// How many vector lanes loops get.
-    pub lanes: Mode,
+    pub lanes: Lanes,
     /// How much LLVM optimises: 0 to 3.
     pub llvm_level: u8,
     /// Whether the invariants of the IR are checked after every pass.
@@ -46,7 +45,7 @@ impl Default for Options {
             cpu: "native".to_owned(),
             strict_floats: false,
             fuel: None,
-            lanes: Mode::Auto,
+            lanes: Lanes::Auto,
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
@@ -70,9 +69,9 @@ pub trait Observer {
     /// A pass has run in this time and left this program.
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir);
 
-    /// It was decided which independent loops run in vector lanes.
-    fn lanes(&mut self, decisions: &[imp::lanes::Decision]) {
-        let _ = decisions;
+    /// A pass has decided this, which is told before the pass itself.
+    fn decisions(&mut self, pass: &PassInfo, decisions: &[Decision]) {
+        let _ = (pass, decisions);
     }
 }
 
@@ -200,41 +199,37 @@ impl Session {
             Stage::Pass(last) => Some(last),
             Stage::Llvm | Stage::Asm => None,
         };
+        let options = ir::Options {
+            source_name: Arc::from(self.source_name.as_str()),
+            strict_fp: self.options.strict_floats,
+            lanes: self.options.lanes,
+            machine: llvm::machine(self.cpu()?)?,
+        };
         let mut context = Context {
             workers: self.workers.clone(),
-            ..Context::new(self.options.fuel, self.options.strict_floats)
-        };
-        let source_name = self.source_name.clone();
-        let mut target = Target {
-            source_name: &source_name,
-            lanes: imp::lanes::Options {
-                mode: self.options.lanes,
-                machine: llvm::machine(self.cpu()?)?,
-            },
-            decisions: Vec::new(),
+            ..Context::new(self.options.fuel, options)
         };
         let list = passes();
         for (at, pass) in list.iter().enumerate() {
             if last.is_some_and(|last| at > last) {
                 break;
             }
-            if !pass.run.accepts(&ir) {
+            if !pass.accepts(&ir) {
                 continue;
             }
             let files: Vec<Arc<str>> = ir.files().to_vec();
             let start = Instant::now();
             ir = pass
-                .run
-                .apply(ir, &mut context, &mut target)
+                .apply(ir, &mut context)
                 .map_err(|error| Failure::from_pass(&error, &pass.name, &files, &self.sources))?;
             let time = start.elapsed();
             self.verify(&pass.name, &ir)?;
+            observer.decisions(pass, &std::mem::take(&mut context.decisions));
             observer.pass(pass, time, &ir);
-            if let (Ir::Segs(program), Some(Run::Mem)) = (&ir, list.get(at + 1).map(|p| p.run)) {
+            if let Ir::Segs(program) = &ir
+                && list.get(at + 1).is_some_and(PassInfo::is_mem)
+            {
                 self.warnings.extend(warnings::of(program, &self.sources));
-            }
-            if !target.decisions.is_empty() {
-                observer.lanes(&std::mem::take(&mut target.decisions));
             }
         }
         Ok(ir)

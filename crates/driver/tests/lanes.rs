@@ -6,7 +6,8 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
-use driver::{Decision, Ir, Mode, Observer, PassInfo, Stage};
+use driver::decision::Kind;
+use driver::{Decision, Ir, Lanes, Observer, PassInfo, Stage};
 use harness::evaluate::Failure;
 use harness::processors::runnable;
 use runtime::{Config, Context, Error, Output};
@@ -25,17 +26,17 @@ fn lanes_change_no_bit_of_any_result() {
         let turn = program.name.len();
         let (cpus, width) = (runnable(), WIDTHS[turn % WIDTHS.len()]);
         let cpu = cpus[turn / WIDTHS.len() % cpus.len()];
-        let problems = compare(program, cpu, Mode::Width(width));
+        let problems = compare(program, cpu, Lanes::Width(width));
         problems.unwrap_or_else(|message| vec![message])
     });
 }
 
 /// Holds what calls give in a mode against what they give without lanes.
-fn compare(program: &Program, cpu: &str, mode: Mode) -> Result<Vec<String>, String> {
+fn compare(program: &Program, cpu: &str, mode: Lanes) -> Result<Vec<String>, String> {
     let Some(vector) = outcomes(program, cpu, mode)? else {
         return Ok(Vec::new());
     };
-    let plain = outcomes(program, "native", Mode::Off)?.unwrap_or_default();
+    let plain = outcomes(program, "native", Lanes::Off)?.unwrap_or_default();
     let mut problems = Vec::new();
     for (((case, entry), plain), vector) in program.calls().zip(&plain).zip(&vector) {
         let same = match (plain, vector) {
@@ -59,14 +60,15 @@ struct Chosen(bool);
 impl Observer for Chosen {
     fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
 
-    fn lanes(&mut self, decisions: &[Decision]) {
-        self.0 |= decisions.iter().any(|decision| decision.lanes.is_some());
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
+        let in_lanes = |decision: &Decision| matches!(decision.kind, Kind::Lanes { .. });
+        self.0 |= decisions.iter().any(in_lanes);
     }
 }
 
 /// What each call of the test blocks gives; nothing if there was a choice, but
 /// no loop runs in lanes.
-fn outcomes(program: &Program, cpu: &str, mode: Mode) -> Result<Option<Vec<Outcome>>, String> {
+fn outcomes(program: &Program, cpu: &str, mode: Lanes) -> Result<Option<Vec<Outcome>>, String> {
     let mut session = program.session();
     session.options.lanes = mode;
     cpu.clone_into(&mut session.options.cpu);
@@ -74,7 +76,7 @@ fn outcomes(program: &Program, cpu: &str, mode: Mode) -> Result<Option<Vec<Outco
         .check(&mut Files)
         .and_then(|typed| session.lower(&typed))
         .map_err(|failure| shown(&session, &failure))?;
-    let mut chosen = Chosen(mode == Mode::Off);
+    let mut chosen = Chosen(mode == Lanes::Off);
     if let Some(lanes) = Stage::from_name("lanes") {
         session
             .advance(ir.clone(), lanes, &mut chosen)

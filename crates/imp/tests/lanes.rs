@@ -5,9 +5,9 @@
 //!
 //! Before and after, and with other widths, the program verifies.
 
-use imp::lanes::{Mode, Options, vectorise};
+use imp::lanes::vectorise;
 use imp::{Machine, Program, generate, print, verify};
-use ir::{Context, Mems, text};
+use ir::{Context, Lanes, Mems, Options, text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -17,41 +17,44 @@ fn check(program: &Program, what: &str) -> Result<(), String> {
     verify(program).map_err(|errors| format!("{what}: {errors:?}\n{}", print(program)))
 }
 
+fn context(fuel: Option<u64>, lanes: Lanes, bytes: u32) -> Context {
+    let options = Options {
+        lanes,
+        machine: Machine::of(bytes),
+        ..Options::default()
+    };
+    Context::new(fuel, options)
+}
+
 /// The decisions and the vector code.
 fn apply(source: &str) -> Result<String, String> {
     let program = text::parse::<Mems>(source).map_err(|e| e.to_string())?;
-    let program = generate::generate(&program, "test.fut", &mut Context::default())
-        .map_err(|e| format!("{e:?}"))?;
+    let program =
+        generate::generate(&program, &mut Context::default()).map_err(|e| format!("{e:?}"))?;
     check(&program, "before")?;
     for bytes in [16, 64] {
-        for mode in [Mode::Auto, Mode::Width(2), Mode::Width(8), Mode::Width(64)] {
-            let (program, _) = vectorise(
-                program.clone(),
-                Options {
-                    mode,
-                    machine: Machine::of(bytes),
-                },
-                &mut Context::default(),
-            );
-            check(&program, &format!("{mode:?} with {bytes} bytes"))?;
+        let modes = [
+            Lanes::Auto,
+            Lanes::Width(2),
+            Lanes::Width(8),
+            Lanes::Width(64),
+        ];
+        for lanes in modes {
+            let program = vectorise(program.clone(), &mut context(None, lanes, bytes));
+            check(&program, &format!("{lanes:?} with {bytes} bytes"))?;
         }
     }
-    let options = Options {
-        mode: Mode::Auto,
-        machine: Machine::of(32),
-    };
-    let (off, none) = vectorise(
-        program.clone(),
-        Options {
-            mode: Mode::Off,
-            ..options
-        },
-        &mut Context::default(),
-    );
-    if off != program || !none.is_empty() {
-        return Err("something is done without being asked for".to_owned());
+    for mut context in [
+        context(None, Lanes::Off, 32),
+        context(Some(0), Lanes::Auto, 32),
+    ] {
+        if vectorise(program.clone(), &mut context) != program {
+            return Err("something is done without being asked for".to_owned());
+        }
     }
-    let (program, decisions) = vectorise(program, options, &mut Context::default());
+    let mut context = context(None, Lanes::Auto, 32);
+    let program = vectorise(program, &mut context);
+    let decisions = context.decisions;
     check(&program, "after")?;
     let mut after = String::new();
     for decision in decisions {

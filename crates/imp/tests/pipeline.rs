@@ -69,11 +69,7 @@ const SUM: &str = "acc_5: 16 x f64 = fadd.f64(acc_5, @)";
 #[track_caller]
 fn overlaps(body: &str, wanted: bool) {
     let before = program(body);
-    let after = imp::pipeline::pipeline(
-        before.clone(),
-        imp::Machine::of(64),
-        &mut ir::Context::default(),
-    );
+    let after = imp::pipeline::pipeline(before.clone(), &mut ir::Context::default());
     let text = print(&after);
     assert_eq!(verify(&after), Ok(()), "{text}");
     assert_eq!(text.contains(" scheduled {"), wanted, "{text}");

@@ -26,6 +26,11 @@ impl Fuel {
         }
     }
 
+    /// Whether no rewrite may be made any more.
+    pub fn is_gone(&self) -> bool {
+        self.left == Some(0)
+    }
+
     /// Takes one unit; false when there is none, and then the rewrite must not be made.
     #[must_use]
     pub fn take(&mut self) -> bool {

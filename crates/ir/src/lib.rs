@@ -18,6 +18,7 @@
 mod attrs;
 pub mod build;
 pub mod cost;
+pub mod decision;
 pub mod error;
 pub mod eval;
 pub mod exact;
@@ -36,11 +37,12 @@ pub mod verify;
 pub mod walk;
 
 pub use build::Builder;
+pub use decision::Decision;
 pub use error::PassError;
 pub use fuel::Fuel;
 pub use mem::Mems;
 pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
-pub use pass::Context;
+pub use pass::{Context, Lanes, Options};
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{

@@ -7,7 +7,11 @@
 //! the first so many rewrites are always the same.
 
 use crate::Fuel;
+use crate::decision::{Decision, Kind};
+use crate::name::SrcLoc;
 use std::convert::Infallible;
+use std::sync::Arc;
+use target::Machine;
 use workers::Workers;
 
 /// What passes share.
@@ -15,21 +19,67 @@ use workers::Workers;
 pub struct Context {
     /// How many rewrites may still be made.
     pub fuel: Fuel,
-    /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
-    pub strict_fp: bool,
+    /// What was asked for.
+    pub options: Arc<Options>,
+    /// What was decided up to here.
+    pub decisions: Vec<Decision>,
     /// Who runs passes.
     pub workers: Workers,
 }
 
+/// What was asked for, as far as passes depend on it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// The main source file, for messages.
+    pub source_name: Arc<str>,
+    /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
+    pub strict_fp: bool,
+    /// How many vector lanes loops get.
+    pub lanes: Lanes,
+    /// The machine that code is made for.
+    pub machine: Machine,
+}
+
+/// How many vector lanes loops get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lanes {
+    /// None: loops stay as they are.
+    Off,
+    /// As many as pays, by an estimate.
+    Auto,
+    /// So many wherever it is possible, whether it pays or not; a power of two
+    /// from 2 to 64.
+    Width(u32),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            source_name: Arc::from(""),
+            strict_fp: false,
+            lanes: Lanes::Auto,
+            machine: Machine::of(64),
+        }
+    }
+}
+
 impl Context {
-    /// For this many rewrites (all if `None`), with or without fused multiply-adds,
-    /// on this thread.
-    pub fn new(fuel: Option<u64>, strict_fp: bool) -> Self {
+    /// For this many rewrites (all if `None`), on this thread.
+    pub fn new(fuel: Option<u64>, options: Options) -> Self {
         Self {
             fuel: fuel.map_or_else(Fuel::unlimited, Fuel::limited),
-            strict_fp,
-            workers: Workers::default(),
+            options: Arc::new(options),
+            ..Self::default()
         }
+    }
+
+    /// Notes what was decided.
+    pub fn decide(&mut self, function: &Arc<str>, places: Vec<SrcLoc>, kind: Kind) {
+        self.decisions.push(Decision {
+            function: function.clone(),
+            places,
+            kind,
+        });
     }
 
     /// Does something to each item (a function, mostly), each with a context of its
@@ -44,7 +94,9 @@ impl Context {
         }
         let own = Self {
             fuel: Fuel::unlimited(),
-            ..self.clone()
+            options: self.options.clone(),
+            decisions: Vec::new(),
+            workers: self.workers.clone(),
         };
         let done = self.workers.map(items, |item| {
             let mut own = own.clone();
@@ -53,6 +105,7 @@ impl Context {
         done.into_iter()
             .map(|(result, own)| {
                 self.fuel.spent += own.fuel.spent;
+                self.decisions.extend(own.decisions);
                 result
             })
             .collect()
@@ -74,7 +127,7 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Workers};
+    use super::{Context, Options, Workers};
 
     fn squares(context: &mut Context) -> Result<Vec<u32>, u32> {
         context.each((0..100).collect(), |n: u32, own| {
@@ -88,7 +141,7 @@ mod tests {
         for threads in [1, 2, 7] {
             let mut context = Context {
                 workers: Workers::new(threads, |_| 1 << 20),
-                ..Context::new(None, false)
+                ..Context::default()
             };
             assert_eq!(squares(&mut context), Ok(expected.clone()));
             assert_eq!(context.fuel.spent, 100);
@@ -99,7 +152,7 @@ mod tests {
     fn limited_fuel_goes_to_the_first() {
         let mut context = Context {
             workers: Workers::new(4, |_| 1 << 20),
-            ..Context::new(Some(40), false)
+            ..Context::new(Some(40), Options::default())
         };
         assert_eq!(squares(&mut context), Err(40));
     }

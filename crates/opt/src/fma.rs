@@ -31,7 +31,7 @@ pub(crate) fn fuse_products<L: Level>(
     _: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
-    if context.strict_fp {
+    if context.options.strict_fp {
         return Ok(function);
     }
     let mut uses = Uses(vec![0; function.names.len()]);

@@ -37,12 +37,16 @@ mod totals;
 use crate::alias::Aliases;
 use crate::passes::Signatures;
 use crate::simplify;
+use indexmap::IndexMap;
+use ir::decision::{Apart, Kind};
 use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::types::Type;
 use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Soacs, TypeEnv};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv};
+use merge::Way;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// How often a function is walked at most: a fusion brings combinators inside
 /// the two lambdas together, which the next walk finds.
@@ -55,8 +59,9 @@ pub(crate) fn fuse(
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
     let mut beside = false;
+    let mut fates = Fates::default();
     for _ in 0..MAX_ROUNDS {
-        if walk(&mut function, signatures, context, beside)
+        if walk(&mut function, signatures, context, beside, &mut fates)
             || totals::totals(&mut function, &mut context.fuel)
         {
             function = simplify::simplify(function, signatures, context)?;
@@ -65,6 +70,17 @@ pub(crate) fn fuse(
         } else {
             beside = true;
         }
+    }
+    for ((producer, consumer), (why, prov)) in fates {
+        let kind = match why {
+            None => Kind::Fused { producer, consumer },
+            Some(why) => Kind::Apart {
+                producer,
+                consumer,
+                why,
+            },
+        };
+        context.decide(&function.name.0, function.provs.stack(prov), kind);
     }
     Ok(function)
 }
@@ -76,6 +92,7 @@ fn walk(
     signatures: &Signatures,
     context: &mut Context,
     beside: bool,
+    fates: &mut Fates,
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
@@ -92,6 +109,7 @@ fn walk(
         made: FxHashSet::default(),
         fuel: &mut context.fuel,
         beside,
+        fates,
         fused: false,
     };
     fuser.fuse_body(&mut function.body);
@@ -133,8 +151,14 @@ struct Fuser<'a> {
     fuel: &'a mut Fuel,
     /// Whether maps go to reductions over the same arrays.
     beside: bool,
+    /// For each pair that was looked at, why it stays apart, if it does.
+    fates: &'a mut Fates,
     fused: bool,
 }
+
+/// For a producer and a consumer why they stay apart, nothing if they do not; the
+/// last walk's word counts.
+type Fates = IndexMap<(Arc<str>, Arc<str>), (Option<Apart>, Prov), FxBuildHasher>;
 
 /// A statement that may be a producer.
 struct Placed {
@@ -163,11 +187,11 @@ impl Fuser<'_> {
                 self.sink(&mut stm, &mut placed, &producers);
                 self.stm(&mut stm);
                 self.consume(&stm.exp);
-                while let Some(i) = self.producer_for(&stm, &placed, &producers) {
+                while let Some((i, way)) = self.producer_for(&stm, &placed, &producers) {
                     let Some(producer) = placed[i].stm.take() else {
                         break;
                     };
-                    stm = self.merge(producer, stm);
+                    stm = self.merge(way, producer, stm);
                     self.fused = true;
                 }
                 if makes(&stm.exp) {
@@ -245,7 +269,7 @@ impl Fuser<'_> {
         stm: &Stm<Soacs>,
         placed: &[Placed],
         producers: &FxHashMap<Name, usize>,
-    ) -> Option<usize> {
+    ) -> Option<(usize, Way)> {
         let Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) = &stm.exp else {
             return None;
         };
@@ -261,16 +285,52 @@ impl Fuser<'_> {
             let Some(producer) = &placed[i].stm else {
                 continue;
             };
-            if (self.beside || !merge::is_beside(producer, stm))
-                && self.reads_elementwise(producer, inputs)
-                && merge::possible(producer, stm, &|name| self.is_kept(name, inputs))
-                && self.unharmed(producer, placed[i].consumed, &[])
-                && self.fuel.take()
-            {
-                return Some(i);
+            if !self.beside && merge::is_beside(producer, stm) {
+                continue;
+            }
+            let way = self.way(producer, stm, inputs, placed[i].consumed);
+            let pair = (self.hint(producer), self.hint(stm));
+            match way {
+                Ok(way) => {
+                    self.fates.insert(pair, (None, stm.aux.prov));
+                    return Some((i, way));
+                }
+                Err(why) => {
+                    self.fates.insert(pair, (Some(why), stm.aux.prov));
+                }
             }
         }
         None
+    }
+
+    /// How a producer goes into a consumer, since which so much was consumed.
+    fn way(
+        &mut self,
+        producer: &Stm<Soacs>,
+        consumer: &Stm<Soacs>,
+        inputs: &[Name],
+        since: usize,
+    ) -> Result<Way, Apart> {
+        if !self.reads_elementwise(producer, inputs) {
+            return Err(Apart::ReadOtherwise);
+        }
+        let way = merge::possible(producer, consumer, &|name| self.is_kept(name, inputs))?;
+        if !self.unharmed(producer, since, &[]) {
+            return Err(Apart::Overwritten);
+        }
+        if !self.fuel.take() {
+            return Err(Apart::Fuel);
+        }
+        Ok(way)
+    }
+
+    /// What a statement is called in decisions: its first result.
+    fn hint(&self, stm: &Stm<Soacs>) -> Arc<str> {
+        let first = stm.pat.first().map(|param| param.name);
+        first.map_or_else(
+            || Arc::from("?"),
+            |name| Arc::from(format!("{}_{}", self.names.hint(name), name.index())),
+        )
     }
 
     /// How often an array is among the inputs.
@@ -291,7 +351,7 @@ impl Fuser<'_> {
         self.uses[name.index()] > Self::among(name, inputs)
     }
 
-    fn merge(&mut self, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
+    fn merge(&mut self, way: Way, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
         let inputs = match &consumer.exp {
             Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) => inputs.clone(),
             _ => Vec::new(),
@@ -299,7 +359,7 @@ impl Fuser<'_> {
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;
         let kept = |name: Name| uses[name.index()] > Self::among(name, &inputs);
-        let fused = merge::merge(producer, consumer, &kept, self.names, &mut self.types);
+        let fused = merge::merge(way, producer, consumer, &kept, self.names, &mut self.types);
         // The inputs are no uses any more.
         for name in results {
             let gone = Self::among(name, &inputs);
@@ -348,8 +408,9 @@ impl Fuser<'_> {
                     .all(|param| self.uses[param.name.index()] == Self::among(param.name, inputs));
                 if alone
                     && merge::maps_or_scans(producer)
-                    && merge::possible(producer, inner, &|_| false)
+                    && merge::possible(producer, inner, &|_| false).is_ok()
                     && self.unharmed(producer, placed[i].consumed, &dests)
+                    && self.fuel.take()
                 {
                     moved.push((i, at));
                 }

@@ -19,9 +19,10 @@
 mod plan;
 
 use crate::splice;
+use ir::decision::{Called, Kind};
 use ir::syntax::{Atom, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
-use ir::{Context, Fuel, FunName, NameTable, PassError, ProvTable};
+use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Statements of a function that is copied wherever it is called.
@@ -94,6 +95,7 @@ pub(crate) fn inline<L: Level>(
             functions: &done,
             facts: &facts,
             index: &index,
+            decided: Vec::new(),
             names: &mut function.names,
             provs: &mut function.provs,
             map: Substitution::default(),
@@ -102,6 +104,10 @@ pub(crate) fn inline<L: Level>(
             fuel: &mut context.fuel,
         };
         VisitMut::<L>::body(&mut inliner, &mut function.body);
+        for (prov, kind) in inliner.decided {
+            let places = function.provs.stack(prov);
+            context.decide(&function.name.0, places, kind);
+        }
         facts[i] = Some(Callee::of(&function, recursive[i], count[i]));
         done[i] = Some(function);
     }
@@ -175,17 +181,30 @@ struct Inliner<'a, L: Level> {
     size: usize,
     limit: usize,
     fuel: &'a mut Fuel,
+    decided: Vec<(Prov, Kind)>,
 }
 
 impl<'a, L: Level> Inliner<'a, L> {
     /// The function to put in place of a call.
-    fn callee(&mut self, fun: &FunName) -> Option<&'a Function<L>> {
+    fn callee(&mut self, fun: &FunName, prov: Prov) -> Option<&'a Function<L>> {
         let i = *self.index.get(fun)?;
-        let facts = self.facts[i].as_ref()?;
-        if !facts.pays(self.size, self.limit) || !self.fuel.take() {
+        let facts = self.facts[i].as_ref();
+        let stays = match facts {
+            None => Some(Called::Never),
+            Some(facts) if facts.forbidden => Some(Called::Never),
+            Some(facts) if !facts.pays(self.size, self.limit) => Some(Called::Large),
+            Some(_) if !self.fuel.take() => Some(Called::Fuel),
+            Some(_) => None,
+        };
+        let kind = match stays {
+            Some(why) => Kind::Called(fun.0.clone(), why),
+            None => Kind::Inlined(fun.0.clone()),
+        };
+        self.decided.push((prov, kind));
+        if stays.is_some() {
             return None;
         }
-        self.size += facts.size;
+        self.size += facts?.size;
         self.functions[i].as_ref()
     }
 
@@ -254,7 +273,7 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
             let mut out = Vec::with_capacity(stms.len());
             for mut stm in stms {
                 if let Exp::Apply { fun, args } = &mut stm.exp
-                    && let Some(callee) = self.callee(fun)
+                    && let Some(callee) = self.callee(fun, stm.aux.prov)
                 {
                     for arg in args.iter_mut() {
                         VisitMut::<L>::atom(self, arg);

@@ -5,10 +5,10 @@
 //! entry points give the same results for some arguments (or both fail). A
 //! file without entry points gets one for each function.
 
-use ir::Context;
 use ir::eval::{Array, EvalValue, eval_entry};
 use ir::syntax::{EntryPoint, EntryType, EntryValue, FunKind, Function};
 use ir::types::Type;
+use ir::{Context, Options};
 use ir::{Level, Program, Segs, Soacs, text, verify};
 use opt::Pass;
 use prim::{PrimType, Scalar, ScalarType};
@@ -184,7 +184,11 @@ fn fuel_may_run_out_anywhere() {
         program.entries = program.functions.iter().map(entry_of).collect();
         let before = results(&program);
         for units in 0.. {
-            let mut context = Context::new(Some(units), true);
+            let options = Options {
+                strict_fp: true,
+                ..Options::default()
+            };
+            let mut context = Context::new(Some(units), options);
             let after = opt::run(opt::SOACS, program.clone(), &mut context).unwrap();
             let at = format!("{} with {units} units", path.display());
             check(&after, &at).unwrap();

@@ -1,7 +1,7 @@
 //! Which operations of the IR came up in programs, at each level: read off the
 //! text forms, whose keywords name them.
 
-use driver::{Decision, Ir, Observer, PassInfo};
+use driver::{Ir, Observer, PassInfo};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, UnOp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -121,8 +121,6 @@ impl Observer for Seen {
             self.add(ir);
         }
     }
-
-    fn lanes(&mut self, _: &[Decision]) {}
 }
 
 fn level(ir: &Ir) -> &'static str {

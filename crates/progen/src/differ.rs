@@ -6,7 +6,7 @@ use crate::choices::Choices;
 use crate::coverage::Seen;
 use crate::generator::{Call, Program, generate};
 use check::Loader;
-use driver::{Failure, Mode, Options, Session};
+use driver::{Failure, Lanes, Options, Session};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
@@ -53,11 +53,11 @@ impl Setting {
     pub fn draw(seed: u64) -> Self {
         let mut c = Choices::random(!seed);
         let lanes = [
-            Mode::Auto,
-            Mode::Auto,
-            Mode::Off,
-            Mode::Width(4),
-            Mode::Width(8),
+            Lanes::Auto,
+            Lanes::Auto,
+            Lanes::Off,
+            Lanes::Width(4),
+            Lanes::Width(8),
         ];
         let cpus = harness::processors::runnable();
         let cpu = c.pick(&cpus).copied().unwrap_or("native");
@@ -67,7 +67,7 @@ impl Setting {
         Self {
             options: Options {
                 cpu: cpu.to_owned(),
-                lanes: c.pick(&lanes).copied().unwrap_or(Mode::Auto),
+                lanes: c.pick(&lanes).copied().unwrap_or(Lanes::Auto),
                 strict_floats: c.once_in(2),
                 verify: true,
                 llvm_level: c.pick(&levels).copied().unwrap_or(3),

@@ -155,13 +155,9 @@ impl Program {
     /// pays, whatever this machine's vectors are.
     pub fn lanes(&self) -> Result<&imp::Program, String> {
         let program = self.imp()?;
-        Ok(self.vectors.get_or_init(|| {
-            let options = imp::lanes::Options {
-                mode: imp::lanes::Mode::Auto,
-                machine: imp::Machine::of(64),
-            };
-            imp::lanes::vectorise(program.clone(), options, &mut ir::Context::default()).0
-        }))
+        Ok(self
+            .vectors
+            .get_or_init(|| imp::lanes::vectorise(program.clone(), &mut ir::Context::default())))
     }
 
     /// The inputs of the test blocks, an entry point at a time.

@@ -57,17 +57,12 @@ pub(crate) enum Callee {
     Constant(FunId, Vec<GlobalId>),
 }
 
-/// Generates a program; see the module's header. `source_name` is the main
-/// source file, for messages.
+/// Generates a program; see the module's header.
 ///
 /// # Errors
 /// Segops over several dimensions, and anything that an earlier pass should
 /// not have left.
-pub fn generate(
-    program: &ir::Program<Mems>,
-    source_name: &str,
-    context: &mut Context,
-) -> Result<Program, PassError> {
+pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Program, PassError> {
     let mut ids = FxHashMap::default();
     let mut globals = Vec::new();
     for (at, function) in program.functions.iter().enumerate() {
@@ -123,7 +118,7 @@ pub fn generate(
     });
     let (checks, data) = tables.finish();
     Ok(Program {
-        source_name: source_name.into(),
+        source_name: context.options.source_name.clone(),
         functions,
         entries,
         checks,

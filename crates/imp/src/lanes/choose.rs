@@ -10,11 +10,12 @@ use super::cost::{Costs, trips, widest};
 use super::legal::examine;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
-use super::{Decision, Mode, Options};
 use crate::divider::shares_roots;
 use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, VarInfo};
 use crate::walk::{each_part, each_stmt};
+use ir::decision::{Cycles, Kind, NoLanes};
+use ir::{Context, Lanes};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -36,12 +37,13 @@ const EMULATED_ROUND: f64 = 800.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
-/// What was decided for a function.
-pub(super) struct Plan {
-    /// The width of each loop that runs in lanes, by the loop's number.
-    pub(super) widths: FxHashMap<u32, u32>,
-    /// A decision for each independent loop.
-    pub(super) decisions: Vec<Decision>,
+/// A loop that is to run in lanes.
+struct Chosen {
+    /// The loop's number.
+    at: u32,
+    lanes: u32,
+    /// Which of the decisions says so.
+    decision: usize,
 }
 
 /// A loop that can run in lanes.
@@ -55,38 +57,51 @@ struct Candidate {
 }
 
 struct Planner<'a> {
-    name: &'a Arc<str>,
     vars: &'a [VarInfo],
     places: &'a Places,
-    options: Options,
-    chosen: Vec<(u32, u32)>,
-    decisions: Vec<Decision>,
+    lanes: Lanes,
+    machine: Machine,
+    chosen: Vec<Chosen>,
+    /// One for each independent loop, inner ones first.
+    decisions: Vec<Kind>,
     nest: usize,
 }
 
-/// Plans a function.
-pub(super) fn plan(function: &Function, places: &Places, options: Options) -> Plan {
+/// Plans a function: the width of each loop that is to run in lanes, by the loop's
+/// number.
+pub(super) fn plan(
+    function: &Function,
+    places: &Places,
+    context: &mut Context,
+) -> FxHashMap<u32, u32> {
     let mut planner = Planner {
-        name: &function.name,
         vars: &function.vars,
         places,
-        options,
+        lanes: context.options.lanes,
+        machine: context.options.machine,
         chosen: Vec::new(),
         decisions: Vec::new(),
         nest: 0,
     };
     planner.block(&function.body, Places::FIRST);
-    Plan {
-        widths: planner.chosen.into_iter().collect(),
-        decisions: planner.decisions,
+    let mut widths = FxHashMap::default();
+    for chosen in planner.chosen {
+        if context.fuel.take() {
+            widths.insert(chosen.at, chosen.lanes);
+        } else if let Kind::Lanes { counter, .. } = &planner.decisions[chosen.decision] {
+            planner.decisions[chosen.decision] = Kind::NoLanes {
+                counter: counter.clone(),
+                why: NoLanes::Fuel,
+            };
+        }
     }
+    for kind in planner.decisions {
+        context.decide(&function.name, Vec::new(), kind);
+    }
+    widths
 }
 
 impl Planner<'_> {
-    fn machine(&self) -> Machine {
-        self.options.machine
-    }
-
     /// Plans statements; their cost with what was chosen.
     fn block(&mut self, stmts: &[Stmt], mut at: u32) -> f64 {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
@@ -113,32 +128,32 @@ impl Planner<'_> {
             _ => {}
         }
         let mut arms = arms.into_iter();
-        let mut costs = Costs::scalar(self.machine());
+        let mut costs = Costs::scalar(self.machine);
         costs.stmt(stmt, &mut |_, _| arms.next().unwrap_or(0.0))
     }
 
     fn for_loop(&mut self, f: &For, at: u32) -> f64 {
         let independent = f.how == (How::Seq { independent: true });
-        let before = (self.chosen.len(), self.decisions.len());
+        let before = self.chosen.len();
         self.nest += usize::from(independent);
         let body = self.block(&f.body, at + 1);
         self.nest -= usize::from(independent);
         let mut cost = trips(f) * (body + 1.0);
-        let plain = self.chosen.len() == before.0 && is_plain(&f.body, self.machine());
+        let plain = self.chosen.len() == before && is_plain(&f.body, self.machine);
         if !independent {
             if plain && let Some(vector) = self.reduction(f, at) {
                 cost = cost.min(vector);
             }
             return cost;
         }
-        let forced = match self.options.mode {
-            Mode::Off | Mode::Auto => None,
-            Mode::Width(lanes) => Some(lanes),
+        let forced = match self.lanes {
+            Lanes::Off | Lanes::Auto => None,
+            Lanes::Width(lanes) => Some(lanes),
         };
         let candidate = if self.nest < MAX_NEST {
             self.candidate(f, at, forced)
         } else {
-            Err("it stands in many independent loops".to_owned())
+            Err(NoLanes::Nested)
         };
         let Candidate {
             lanes,
@@ -147,13 +162,13 @@ impl Planner<'_> {
         } = match candidate {
             Ok(candidate) => candidate,
             Err(reason) => {
-                self.decide(f, None, reason);
+                self.no_lanes(f, reason);
                 return cost;
             }
         };
-        let inside = self.chosen.len() > before.0;
+        let inside = self.chosen.len() > before;
         if left && forced.is_none() {
-            self.decide(f, None, "plain: LLVM makes vectors of it".to_owned());
+            self.no_lanes(f, NoLanes::Plain);
             return cost.min(vector);
         }
         let better = if forced.is_some() && !inside {
@@ -161,43 +176,52 @@ impl Planner<'_> {
         } else {
             vector < WORTH * cost
         };
-        let figures = format!("{vector:.0} cycles, without {cost:.0}");
+        let gain = Cycles {
+            vector: vector.round() as u64,
+            scalar: cost.round() as u64,
+        };
         if !better {
-            self.decide(f, None, format!("not worth it: {figures}"));
+            self.no_lanes(f, NoLanes::NotWorth(gain));
             return cost;
         }
-        self.chosen.truncate(before.0);
-        let reason = format!("the loop over {} around it runs in lanes", self.hint(f));
-        for decision in &mut self.decisions[before.1..] {
-            if decision.lanes.take().is_some() {
-                decision.reason.clone_from(&reason);
+        let counter = self.counter(f);
+        for chosen in self.chosen.drain(before..) {
+            let decision = &mut self.decisions[chosen.decision];
+            if let Kind::Lanes { counter: inner, .. } = decision {
+                *decision = Kind::NoLanes {
+                    counter: inner.clone(),
+                    why: NoLanes::Around(counter.clone()),
+                };
             }
         }
-        self.chosen.push((at, lanes));
-        self.decide(f, Some(lanes), figures);
+        self.chosen.push(Chosen {
+            at,
+            lanes,
+            decision: self.decisions.len(),
+        });
+        self.decisions.push(Kind::Lanes {
+            counter,
+            lanes,
+            gain,
+        });
         vector
     }
 
-    fn hint(&self, f: &For) -> String {
+    fn counter(&self, f: &For) -> Arc<str> {
         let hint = self.vars.get(f.var.index()).map_or("?", |info| &*info.hint);
-        format!("{hint}_{}", f.var.0)
+        Arc::from(format!("{hint}_{}", f.var.0))
     }
 
-    fn decide(&mut self, f: &For, lanes: Option<u32>, reason: String) {
-        let decision = Decision {
-            function: self.name.clone(),
-            counter: self.hint(f),
-            lanes,
-            reason,
-        };
-        self.decisions.push(decision);
+    fn no_lanes(&mut self, f: &For, why: NoLanes) {
+        let counter = self.counter(f);
+        self.decisions.push(Kind::NoLanes { counter, why });
     }
 
     /// The width of a loop in lanes and its cost then, or why it cannot be.
-    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, String> {
+    fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NoLanes> {
         let mut shapes = examine(self.vars, self.places, f, at)?;
         analyse(&mut shapes, self.places, f, at)?;
-        let mut costs = Costs::vector(&shapes, self.machine());
+        let mut costs = Costs::vector(&shapes, self.machine);
         costs.block(&f.body);
         let (weights, loops) = (costs.weights, costs.loops);
         shapes.lanes = match forced {
@@ -206,14 +230,14 @@ impl Planner<'_> {
         };
         shapes.check_private()?;
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
-        let mut costs = Costs::vector(&shapes, self.machine());
+        let mut costs = Costs::vector(&shapes, self.machine);
         let body = costs.block(&f.body);
         Ok(Candidate {
             lanes: shapes.lanes,
             cost: groups * (body + 1.0) + 3.0,
-            left: is_plain(&f.body, self.machine())
+            left: is_plain(&f.body, self.machine)
                 && !is_short(f)
-                && (!self.machine().masks() || costs.gathers || costs.parts != 1),
+                && (!self.machine.masks() || costs.gathers || costs.parts != 1),
         })
     }
 
@@ -226,22 +250,22 @@ impl Planner<'_> {
             .rev()
             .find(|&log2| weights[log2] >= 0.3 * total && weights[log2] > 0.0)
             .unwrap_or(3);
-        let mut lanes = (self.options.machine.bytes >> log2).clamp(2, MAX_LANES);
+        let mut lanes = (self.machine.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
-        let mut costs = Costs::vector(shapes, self.machine());
+        let mut costs = Costs::vector(shapes, self.machine);
         let cost = if loops {
             costs.round(&f.body)
         } else {
             costs.block(&f.body)
         };
-        let idle = if costs.fused && !self.machine().fma {
+        let idle = if costs.fused && !self.machine.fma {
             cost <= EMULATED_ROUND
         } else if loops {
             cost <= SHORT_ROUND
         } else {
             cost >= LONG_BODY
         };
-        if idle || log2 == 3 && any_shares_roots(&f.body, self.machine()) {
+        if idle || log2 == 3 && any_shares_roots(&f.body, self.machine) {
             lanes = (2 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
@@ -274,7 +298,7 @@ impl Planner<'_> {
         let size = widest(self.vars, &f.body).max(4) as u32;
         let mut shapes = Shapes {
             vars: self.vars,
-            lanes: (self.options.machine.bytes / size).max(2),
+            lanes: (self.machine.bytes / size).max(2),
             own,
             known: FxHashMap::default(),
             private: FxHashMap::default(),
@@ -288,7 +312,7 @@ impl Planner<'_> {
             ),
             _ => true,
         });
-        let body = Costs::vector(&shapes, self.machine()).block(&f.body);
+        let body = Costs::vector(&shapes, self.machine).block(&f.body);
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         in_order.then_some(groups * (body + 1.0) + 10.0)
     }

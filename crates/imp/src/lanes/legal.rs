@@ -4,8 +4,10 @@ use super::value::{Private, Shapes};
 use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
+use ir::decision::{NoLanes, PrivateUse};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use target::memory::PRIVATE_BYTES;
 
 /// What a walk over a candidate's body finds.
@@ -31,10 +33,10 @@ pub(super) fn examine<'a>(
     places: &Places,
     f: &For,
     at: u32,
-) -> Result<Shapes<'a>, String> {
+) -> Result<Shapes<'a>, NoLanes> {
     let counter = vars.get(f.var.index()).map(|info| info.ty);
     if counter != Some(VarType::Scalar(PrimType::I64)) {
-        return Err("its counter is no i64".to_owned());
+        return Err(NoLanes::Counter);
     }
     let mut body = Body {
         vars,
@@ -64,20 +66,21 @@ pub(super) fn examine<'a>(
 
 impl Shapes<'_> {
     /// Refuses private arrays that are too large for this number of lanes.
-    pub(super) fn check_private(&self) -> Result<(), String> {
+    pub(super) fn check_private(&self) -> Result<(), NoLanes> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
             return Ok(());
         }
-        Err(format!(
-            "its private arrays take {} bytes in each of {} lanes",
-            self.bytes, self.lanes
-        ))
+        Err(NoLanes::Private {
+            bytes: self.bytes,
+            lanes: self.lanes,
+        })
     }
 }
 
 impl Body<'_> {
-    fn hint(&self, var: Var) -> &str {
-        self.vars.get(var.index()).map_or("?", |info| &*info.hint)
+    fn hint(&self, var: Var) -> Arc<str> {
+        let hint = self.vars.get(var.index()).map_or("?", |info| &*info.hint);
+        Arc::from(format!("{hint}_{}", var.0))
     }
 
     /// Takes note of all variables that the body sets.
@@ -101,17 +104,13 @@ impl Body<'_> {
         });
     }
 
-    fn set(&mut self, var: Var) -> Result<(), String> {
+    fn set(&mut self, var: Var) -> Result<(), NoLanes> {
         let info = self.vars.get(var.index());
         if info.is_none_or(|info| matches!(info.ty, VarType::Vector(..))) {
-            return Err("it runs in lanes already".to_owned());
+            return Err(NoLanes::Already);
         }
         if !self.places.local(var, self.from, self.to) {
-            return Err(format!(
-                "iterations share the variable {}_{}",
-                self.hint(var),
-                var.0
-            ));
+            return Err(NoLanes::Shared(self.hint(var)));
         }
         if self.assigned.insert(var) {
             self.trail.push(var);
@@ -122,8 +121,8 @@ impl Body<'_> {
     /// The variables set by `f`, which are then forgotten.
     fn tried(
         &mut self,
-        f: impl FnOnce(&mut Self) -> Result<(), String>,
-    ) -> Result<Vec<Var>, String> {
+        f: impl FnOnce(&mut Self) -> Result<(), NoLanes>,
+    ) -> Result<Vec<Var>, NoLanes> {
         let before = self.trail.len();
         f(self)?;
         let set = self.trail.split_off(before);
@@ -133,13 +132,13 @@ impl Body<'_> {
         Ok(set)
     }
 
-    fn block(&mut self, stmts: &[Stmt]) -> Result<(), String> {
+    fn block(&mut self, stmts: &[Stmt]) -> Result<(), NoLanes> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts.iter().try_for_each(|stmt| self.stmt(stmt))
         })
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), String> {
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), NoLanes> {
         let mut problem = Ok(());
         names(stmt, &mut |var, used| {
             if problem.is_err() {
@@ -148,11 +147,7 @@ impl Body<'_> {
             problem = match used {
                 Use::Sets => self.set(var),
                 Use::Reads if self.own.contains(&var) && !self.assigned.contains(&var) => {
-                    Err(format!(
-                        "an iteration reads {}_{} of the one before",
-                        self.hint(var),
-                        var.0
-                    ))
+                    Err(NoLanes::Carried(self.hint(var)))
                 }
                 Use::Reads => Ok(()),
             };
@@ -179,13 +174,13 @@ impl Body<'_> {
                         Ok(())
                     }
                     (None, None) => Ok(()),
-                    _ => Err("a private array has several names".to_owned()),
+                    _ => Err(NoLanes::PrivateUse(PrivateUse::Names)),
                 }
             }
             Stmt::Copy { to, from, .. } => {
                 if self.private.contains_key(&to.buffer) || self.private.contains_key(&from.buffer)
                 {
-                    return Err("private arrays are copied".to_owned());
+                    return Err(NoLanes::PrivateUse(PrivateUse::Copied));
                 }
                 Ok(())
             }
@@ -200,14 +195,14 @@ impl Body<'_> {
             Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
                 if matches!(f.how, How::Tasks(_)) {
-                    return Err("it holds a loop of tasks".to_owned());
+                    return Err(NoLanes::Tasks);
                 }
                 if self
                     .places
                     .leader(f.var)
                     .is_none_or(|first| first <= self.from)
                 {
-                    return Err("a counter is used outside of its loop".to_owned());
+                    return Err(NoLanes::CounterOutside);
                 }
                 self.tried(|this| this.block(&f.body)).map(|_| ())
             }
@@ -226,30 +221,26 @@ impl Body<'_> {
                     .iter()
                     .any(|arg| matches!(arg, Arg::Buffer(var) if self.private.contains_key(var)));
                 match (buffers, private) {
-                    (true, _) => Err("it calls a function that gives an array".to_owned()),
-                    (_, true) => Err("it gives a private array to a function".to_owned()),
+                    (true, _) => Err(NoLanes::Call),
+                    (_, true) => Err(NoLanes::PrivateUse(PrivateUse::Given)),
                     (false, false) => Ok(()),
                 }
             }
-            Stmt::Alloc(..) | Stmt::Share(..) | Stmt::Release(_) => {
-                Err("it allocates memory".to_owned())
-            }
-            Stmt::WriteGlobal(..) => Err("it writes globals".to_owned()),
-            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => {
-                Err("it runs in lanes already".to_owned())
-            }
+            Stmt::Alloc(..) | Stmt::Share(..) | Stmt::Release(_) => Err(NoLanes::Allocates),
+            Stmt::WriteGlobal(..) => Err(NoLanes::Globals),
+            Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
             Stmt::Set(..) | Stmt::ConstData(..) | Stmt::Check { .. } | Stmt::ReadGlobal(..) => {
                 Ok(())
             }
         }
     }
 
-    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), String> {
+    fn access(&mut self, buffer: Var, elem: PrimType) -> Result<(), NoLanes> {
         let Some(private) = self.private.get(&buffer) else {
             return Ok(());
         };
         if *self.sizes.entry(private.root).or_insert(elem.size()) != elem.size() {
-            return Err("a private array holds elements of several sizes".to_owned());
+            return Err(NoLanes::PrivateUse(PrivateUse::Sizes));
         }
         Ok(())
     }

@@ -46,92 +46,32 @@ mod vary;
 
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
-use ir::Context;
+use ir::{Context, Lanes};
 use rustc_hash::FxHashMap;
-use std::fmt;
-use std::sync::Arc;
 use target::Machine;
 
-/// How many lanes loops get.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// None: the program stays as it is.
-    Off,
-    /// As many as pays, by an estimate.
-    Auto,
-    /// So many wherever it is possible, whether it pays or not; a power of two
-    /// from 2 to 64.
-    Width(u32),
-}
-
-/// What the pass has to know.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Options {
-    /// How many lanes.
-    pub mode: Mode,
-    /// The machine.
-    pub machine: Machine,
-}
-
-/// What was decided for an independent loop, and why.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Decision {
-    /// The function.
-    pub function: Arc<str>,
-    /// The loop's counter.
-    pub counter: String,
-    /// Number of lanes, if it runs in lanes.
-    pub lanes: Option<u32>,
-    /// The reason.
-    pub reason: String,
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            function,
-            counter,
-            lanes,
-            reason,
-        } = self;
-        match lanes {
-            Some(lanes) => write!(
-                f,
-                "{function}: loop over {counter} in {lanes} lanes: {reason}"
-            ),
-            None => write!(f, "{function}: loop over {counter} without lanes: {reason}"),
-        }
+/// Makes vector code of loops where that pays, each for one unit of fuel.
+pub fn vectorise(mut program: Program, context: &mut Context) -> Program {
+    if context.options.lanes != Lanes::Off {
+        program.functions = context.over(program.functions, |mut function, own| {
+            vectorise_function(&mut function, own);
+            function
+        });
     }
+    program
 }
 
-/// Makes vector code of loops where that pays; also returns what was decided
-/// for each independent loop, in the order of the program, inner ones first.
-pub fn vectorise(
-    mut program: Program,
-    options: Options,
-    context: &mut Context,
-) -> (Program, Vec<Decision>) {
-    if options.mode == Mode::Off {
-        return (program, Vec::new());
+fn vectorise_function(function: &mut Function, context: &mut Context) {
+    if context.fuel.is_gone() {
+        return;
     }
-    let done = context.over(program.functions, |mut function, _| {
-        let decisions = vectorise_function(&mut function, options);
-        (function, decisions)
-    });
-    let (functions, decisions): (Vec<_>, Vec<_>) = done.into_iter().unzip();
-    program.functions = functions;
-    (program, decisions.into_iter().flatten().collect())
-}
-
-fn vectorise_function(function: &mut Function, options: Options) -> Vec<Decision> {
     expand::expand(function);
     sink::sink(function);
     let places = Places::new(function);
-    let plan = choose::plan(function, &places, options);
-    if !plan.widths.is_empty() {
-        rewrite(function, &places, &plan.widths, options.machine);
+    let widths = choose::plan(function, &places, context);
+    if !widths.is_empty() {
+        rewrite(function, &places, &widths, context.options.machine);
     }
-    plan.decisions
 }
 
 /// A function whose loops are being replaced.

@@ -9,6 +9,7 @@
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var, VarType};
+use ir::decision::NoLanes;
 
 /// A piece of the body that only some lanes run.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +50,7 @@ struct Walk<'s, 'a> {
     shapes: &'s mut Shapes<'a>,
     places: &'s Places,
     changed: bool,
-    problem: Option<String>,
+    problem: Option<NoLanes>,
 }
 
 /// Finds the shapes of all variables of the loop with number `at`.
@@ -58,7 +59,7 @@ pub(super) fn analyse(
     places: &Places,
     f: &For,
     at: u32,
-) -> Result<(), String> {
+) -> Result<(), NoLanes> {
     let counter = Shape::Affine(Stride::Const(1));
     shapes.known.insert(f.var, counter);
     for _ in 0..MAX_ROUNDS {
@@ -76,7 +77,7 @@ pub(super) fn analyse(
             return Ok(());
         }
     }
-    Err("its variables are too entangled".to_owned())
+    Err(NoLanes::Entangled)
 }
 
 impl Walk<'_, '_> {
@@ -89,7 +90,7 @@ impl Walk<'_, '_> {
             .is_some_and(|info| info.ty == VarType::Buffer);
         if is_buffer {
             if keeps {
-                self.problem = Some("lanes would use different buffers".to_owned());
+                self.problem = Some(NoLanes::Buffers);
             }
             return;
         }

@@ -42,7 +42,7 @@ use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
 use graph::Graph;
-use ir::Context;
+use ir::{Context, Lanes};
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -58,7 +58,11 @@ const MOST_OPENED: i64 = 4;
 const MOST_NESTED: u32 = 8;
 
 /// Pipelines the loops of a program where that promises something.
-pub fn pipeline(mut program: Program, machine: Machine, context: &mut Context) -> Program {
+pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
+    let machine = context.options.machine;
+    if context.options.lanes == Lanes::Off {
+        return program;
+    }
     program.functions = context.over(program.functions, |mut function, _| {
         let places = Places::new(&function);
         let shared = shared(&function.body);

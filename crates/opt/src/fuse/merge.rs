@@ -13,6 +13,7 @@
 //! instead: it becomes the end of the `post` lambda, and inputs of the consumer
 //! from elsewhere pass through the map lambda to it.
 
+use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::soac::{Operator, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
@@ -90,13 +91,22 @@ fn reads_scanned(
         .any(|param| inputs.contains(&param.name))
 }
 
-/// Whether the producer can be fused into the consumer, which reads its
-/// results elementwise only; `kept` are results that others use.
+/// Where the consumer's lambda comes to stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// After the producer's, in the map.
+    InMap,
+    /// After the producer's scans.
+    AfterScan,
+}
+
+/// How the producer can be fused into the consumer, which reads its results
+/// elementwise only; `kept` are results that others use.
 pub(super) fn possible(
     producer: &Stm<Soacs>,
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
-) -> bool {
+) -> Result<Way, Apart> {
     let Exp::Op(Soac::Screma {
         width,
         inputs: _,
@@ -106,11 +116,12 @@ pub(super) fn possible(
         post,
     }) = &producer.exp
     else {
-        return false;
+        return Err(Apart::ReadOtherwise);
     };
     if passes_accumulators(producer) {
-        return false;
+        return Err(Apart::Accumulators);
     }
+    let or = |holds: bool, why: Apart| if holds { Ok(()) } else { Err(why) };
     match &consumer.exp {
         Exp::Op(Soac::Hist {
             width: other,
@@ -118,7 +129,10 @@ pub(super) fn possible(
             map: _,
             ops: _,
         }) => {
-            width == other && is_map(producer) && producer.pat.iter().all(|param| !kept(param.name))
+            or(width == other, Apart::Widths)?;
+            let all_read = producer.pat.iter().all(|param| !kept(param.name));
+            or(is_map(producer) && all_read, Apart::Histogram)?;
+            Ok(Way::InMap)
         }
         Exp::Op(Soac::Screma {
             width: other,
@@ -128,28 +142,30 @@ pub(super) fn possible(
             reduces: own_reduces,
             post: own_post,
         }) => {
+            or(width == other, Apart::Widths)?;
             // A reduced array is there only after all iterations.
-            let reduced = &producer.pat[..arity(reduces)];
-            if width != other || reduced.iter().any(|param| inputs.contains(&param.name)) {
-                return false;
-            }
+            let mut reduced = producer.pat[..arity(reduces)].iter();
+            let reads_reduced = reduced.any(|param| inputs.contains(&param.name));
+            or(!reads_reduced, Apart::Reduced)?;
             if reads_scanned(producer, scans, reduces, post.is_some(), inputs) {
-                return reduces.is_empty()
-                    && own_scans.is_empty()
-                    && own_reduces.is_empty()
-                    && own_post.is_none()
-                    && (!passes_accumulators(consumer) || reads_scalars(own_map));
+                let maps = own_scans.is_empty() && own_reduces.is_empty() && own_post.is_none();
+                or(reduces.is_empty() && maps, Apart::ScanAndReduction)?;
+                let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
+                or(scalars, Apart::ArraysAfterScan)?;
+                return Ok(Way::AfterScan);
             }
             let scan = !scans.is_empty() || !own_scans.is_empty();
             let reduce = !reduces.is_empty() || !own_reduces.is_empty();
-            post.is_none() && !(scan && reduce)
+            or(post.is_none() && !(scan && reduce), Apart::ScanAndReduction)?;
+            Ok(Way::InMap)
         }
-        _ => false,
+        _ => Err(Apart::ReadOtherwise),
     }
 }
 
-/// The producer and the consumer as one statement, given that it is [`possible`].
+/// The producer and the consumer as one statement, in the way that is [`possible`].
 pub(super) fn merge(
+    way: Way,
     producer: Stm<Soacs>,
     consumer: Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
@@ -221,19 +237,9 @@ pub(super) fn merge(
                 reduces,
                 post,
             };
-            let n_reduced = arity(&p.reduces);
-            let n_scanned = if p.post.is_some() {
-                pat_p.len() - n_reduced
-            } else {
-                arity(&p.scans)
-            };
-            let after = pat_p[n_reduced..n_reduced + n_scanned]
-                .iter()
-                .any(|param| c.inputs.contains(&param.name));
-            let (pat, fused) = if after {
-                after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types)
-            } else {
-                in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types)
+            let (pat, fused) = match way {
+                Way::AfterScan => after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types),
+                Way::InMap => in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types),
             };
             let Screma {
                 width,

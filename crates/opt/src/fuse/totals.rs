@@ -135,7 +135,7 @@ impl Totals<'_> {
         for input in inputs {
             if let Some(&at) = scans.get(input)
                 && !reductions.contains_key(&at)
-                && merge::possible(&body.stms[at], inner, &|_| false)
+                && merge::possible(&body.stms[at], inner, &|_| false).is_ok()
                 && let Some(reduction) = self.reduction(&body.stms[at], inputs)
             {
                 reductions.insert(at, reduction);
