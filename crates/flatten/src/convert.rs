@@ -8,7 +8,7 @@ use ir::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
 use ir::types::{Dim, Type};
-use ir::{PassError, Segs, Soacs};
+use ir::{Fuel, PassError, Segs, Soacs};
 use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashSet;
 
@@ -31,6 +31,8 @@ pub(crate) struct Ctx<'a> {
     guards: Vec<Guard>,
     /// Whether there is such a segop.
     guarded: bool,
+    /// How many choices may still be made that flattening gets on without.
+    pub(crate) fuel: &'a mut Fuel,
 }
 
 /// A comparison that decides between versions: whether a size is no less than a
@@ -72,6 +74,7 @@ impl<'a> Ctx<'a> {
         provs: &'a ProvTable,
         parallel: &'a Parallel,
         place: Place,
+        fuel: &'a mut Fuel,
     ) -> Self {
         let types = vec![None; names.len()];
         Self {
@@ -85,6 +88,7 @@ impl<'a> Ctx<'a> {
             reads_across: false,
             guards: Vec::new(),
             guarded: false,
+            fuel,
         }
     }
 

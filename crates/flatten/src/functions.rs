@@ -6,7 +6,7 @@ use crate::convert::Ctx;
 use ir::name::FunName;
 use ir::soac::Soac;
 use ir::syntax::{Body, Exp, FunKind, FunParam, FunResult, Function, Program};
-use ir::{Context, PassError, Segs, Soacs};
+use ir::{Context, Fuel, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether code runs inside a segop.
@@ -98,8 +98,8 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
             copies.push((function, Place::Outside));
         }
     }
-    let functions = context.each(copies, |(function, place), _| {
-        flatten_function(function, place, &parallel)
+    let functions = context.each(copies, |(function, place), own| {
+        flatten_function(function, place, &parallel, &mut own.fuel)
     })?;
     Ok(Program {
         files: program.files,
@@ -119,6 +119,7 @@ fn flatten_function(
     function: Function<Soacs>,
     place: Place,
     parallel: &Parallel,
+    fuel: &mut Fuel,
 ) -> Result<Function<Segs>, PassError> {
     let Function {
         name,
@@ -130,7 +131,7 @@ fn flatten_function(
         names,
         provs,
     } = function;
-    let mut ctx = Ctx::new(names, &provs, parallel, place);
+    let mut ctx = Ctx::new(names, &provs, parallel, place, fuel);
     let params = params
         .into_iter()
         .map(|p| FunParam {

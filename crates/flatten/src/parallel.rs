@@ -199,7 +199,7 @@ fn push_seg(
         guards,
         reads_across,
     } = seg;
-    seg.space.lane = reads_across.then_some(0);
+    seg.space.lane = (reads_across && ctx.fuel.take()).then_some(0);
     let exp = if guards.is_empty() {
         Exp::Op(seg.op())
     } else {

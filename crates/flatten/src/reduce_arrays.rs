@@ -40,7 +40,7 @@ pub(crate) fn interchange(ctx: &mut Ctx<'_>, s: Screma) -> Result<Outcome, PassE
     let Some(arrays) = plain.then(|| mapped_inputs(&s)).flatten() else {
         return Ok(Outcome::Unchanged(Box::new(s)));
     };
-    if !s.reduces.iter().all(|r| operator_map(r).is_some()) {
+    if !s.reduces.iter().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
         return Ok(Outcome::Unchanged(Box::new(s)));
     }
     let mut before = Vec::new();

@@ -42,8 +42,8 @@ use std::sync::Arc;
 pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
     let ids = (0..).map(FunId);
     let functions = ids.zip(program.functions).collect();
-    program.functions = context.over(functions, |(id, mut function), _| {
-        if function.recursive {
+    program.functions = context.over(functions, |(id, mut function), own| {
+        if function.recursive && own.fuel.take() {
             rewrite(&mut function, id);
         }
         function

@@ -9,7 +9,7 @@ use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov, ProvTable};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
-use ir::{Mems, PassError, Segs};
+use ir::{Fuel, Mems, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use target::memory::FRAME_BYTES;
@@ -24,6 +24,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) signatures: &'a Signatures,
     pub(crate) roots: Roots,
     pub(crate) dests: FxHashMap<Name, Dest>,
+    /// How many arrays may still get another place than a block of their own.
+    pub(crate) fuel: &'a mut Fuel,
     /// The orders that arrays had better lie in.
     pub(crate) orders: FxHashMap<Name, Order>,
     /// Whether the code stands in a segop's body.
@@ -38,6 +40,7 @@ impl<'a> Ctx<'a> {
         provs: &'a ProvTable,
         signatures: &'a Signatures,
         roots: Roots,
+        fuel: &'a mut Fuel,
     ) -> Self {
         let n = names.len();
         Self {
@@ -47,6 +50,7 @@ impl<'a> Ctx<'a> {
             roots,
             dests: FxHashMap::default(),
             orders: FxHashMap::default(),
+            fuel,
             inside: false,
             types: vec![None; n],
             anns: vec![MemAnn::None; n],

@@ -36,8 +36,11 @@ impl Ctx<'_> {
     ) -> Result<Body<Mems>, PassError> {
         ir::walk::with_stack(|| {
             let body = order::checks_first(body);
-            let found = dests::propagate(self, &body, results);
-            self.dests.extend(found);
+            for (name, dest) in dests::propagate(self, &body, results) {
+                if self.fuel.take() {
+                    self.dests.insert(name, dest);
+                }
+            }
             self.orders.extend(orders::wishes(&body, results));
             let mut stms = Vec::with_capacity(body.stms.len());
             for stm in body.stms {

@@ -42,12 +42,12 @@ struct Ready {
 }
 
 /// The destinations of the arrays that a body's statements bind, given those
-/// of its results.
+/// of its results; in the order of names.
 pub(crate) fn propagate(
     ctx: &Ctx<'_>,
     body: &Body<Segs>,
     results: &[Option<Dest>],
-) -> FxHashMap<Name, Dest> {
+) -> Vec<(Name, Dest)> {
     let mut flow = Flow::new(body);
     for (result, dest) in body.result.iter().zip(results) {
         if let (Atom::Var(name), Some(dest)) = (result, dest) {
@@ -137,10 +137,11 @@ pub(crate) fn propagate(
             Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
         }
     }
-    flow.dests
-        .into_iter()
+    let mut dests: Vec<(Name, Dest)> = (flow.dests.into_iter())
         .map(|(name, ready)| (name, ready.dest))
-        .collect()
+        .collect();
+    dests.sort_unstable_by_key(|(name, _)| *name);
+    dests
 }
 
 /// Destinations as they flow up a body.

@@ -6,7 +6,7 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::FunName;
 use ir::syntax::{Atom, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Space, Type};
-use ir::{Context, Mems, PassError, Prov, Segs};
+use ir::{Context, Fuel, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
 
 /// What calls need to know of each function.
@@ -39,8 +39,8 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
             })
             .collect(),
     );
-    let functions = context.each(program.functions, |function, _| {
-        allocate_function(function, &signatures)
+    let functions = context.each(program.functions, |function, own| {
+        allocate_function(function, &signatures, &mut own.fuel)
     })?;
     Ok(Program {
         files: program.files,
@@ -52,6 +52,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
 fn allocate_function(
     function: Function<Segs>,
     signatures: &Signatures,
+    fuel: &mut Fuel,
 ) -> Result<Function<Mems>, PassError> {
     let Function {
         name,
@@ -64,7 +65,7 @@ fn allocate_function(
         provs,
     } = function;
     let roots = Roots::new(&body, names.len());
-    let mut ctx = Ctx::new(names, &provs, signatures, roots);
+    let mut ctx = Ctx::new(names, &provs, signatures, roots, fuel);
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
     for FunParam { param, consumed } in params {

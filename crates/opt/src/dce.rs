@@ -12,10 +12,10 @@
 mod ops;
 
 use crate::level::OptLevel;
-use ir::Name;
 use ir::syntax::{Atom, Body, Exp, Function, Lambda, Level, LoopForm, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, with_stack};
+use ir::{Fuel, Name};
 
 /// Who needs whom: nodes are names and, beside them, statements and parts.
 pub struct Graph {
@@ -273,8 +273,10 @@ fn reachable(graph: &Graph, root: u32) -> Vec<bool> {
     seen
 }
 
-/// Removes dead code from a function.
-pub(crate) fn remove<L: OptLevel>(function: &mut Function<L>) {
-    let live = Live::of(function);
-    live.sweep(&mut function.body);
+/// Removes dead code from a function, all of it as one rewrite.
+pub(crate) fn remove<L: OptLevel>(function: &mut Function<L>, fuel: &mut Fuel) {
+    if fuel.take() {
+        let live = Live::of(function);
+        live.sweep(&mut function.body);
+    }
 }

@@ -56,10 +56,10 @@ pub(crate) fn simplify<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
-    dce::remove(&mut function);
+    dce::remove(&mut function, &mut context.fuel);
     for _ in 0..MAX_ROUNDS {
         let seen = walk(&mut function, signatures, &mut context.fuel);
-        dce::remove(&mut function);
+        dce::remove(&mut function, &mut context.fuel);
         let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
         if !seen.changed && !unrolled {
             break;

@@ -113,7 +113,8 @@ impl Gen<'_, '_> {
             }
         }
         blocks.scatter = self.scatter_of(&post.body);
-        blocks.filter = blocks.scatter.as_ref().and_then(|_| filter(scan));
+        let filtering = blocks.scatter.as_ref().and_then(|_| filter(scan));
+        blocks.filter = filtering.filter(|_| self.fuel.take());
         let apart = blocks.scatter.is_some() || independent(&post.body.stms);
         Ok(apart.then_some(blocks))
     }

@@ -119,7 +119,9 @@ impl Gen<'_, '_> {
             distinct,
             |g, c| {
                 let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
-                if let Some(scatter) = g.scatter(space) {
+                if let Some(scatter) = g.scatter(space)
+                    && g.fuel.take()
+                {
                     return g.scatter_points(&scatter, space, lo, hi);
                 }
                 g.points(space, lo, hi, |g, results| {

@@ -148,7 +148,8 @@ impl Gen<'_, '_> {
         first: &Expr,
         round: impl FnOnce(&mut Self) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let Some(conditions) = Self::skip_conditions(fold) else {
+        let conditions = Self::skip_conditions(fold).filter(|_| self.fuel.take());
+        let Some(conditions) = conditions else {
             return round(self);
         };
         let (space, types) = (fold.space, fold.types);

@@ -42,7 +42,7 @@ use crate::walk::each_stmt;
 use copy::Renamed;
 use cut::Cut;
 use graph::Graph;
-use ir::{Context, Lanes};
+use ir::{Context, Fuel, Lanes};
 use prim::{BinOp, CmpOp, Scalar};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -57,13 +57,14 @@ const MOST_OPENED: i64 = 4;
 /// So deep are loops opened up in one another.
 const MOST_NESTED: u32 = 8;
 
-/// Pipelines the loops of a program where that promises something.
+/// Pipelines the loops of a program where that promises something, each for one unit
+/// of fuel.
 pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
     let machine = context.options.machine;
     if context.options.lanes == Lanes::Off {
         return program;
     }
-    program.functions = context.over(program.functions, |mut function, _| {
+    program.functions = context.over(program.functions, |mut function, own| {
         let places = Places::new(&function);
         let shared = shared(&function.body);
         let body = std::mem::take(&mut function.body);
@@ -74,6 +75,7 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
             shared: &shared,
             apart: Rc::default(),
             fresh: Vec::new(),
+            fuel: &mut own.fuel,
         };
         function.body = pass.block(body, Places::FIRST);
         function
@@ -91,6 +93,7 @@ struct Pipeline<'f> {
     apart: Rc<FxHashSet<Var>>,
     /// New variables of the innermost task or of the function.
     fresh: Vec<Var>,
+    fuel: &'f mut Fuel,
 }
 
 impl Pipeline<'_> {
@@ -151,7 +154,7 @@ impl Pipeline<'_> {
     /// something.
     fn overlapped(&mut self, f: &For, at: u32) -> Option<Stmt> {
         let (vars, fresh) = (self.vars.len(), self.fresh.len());
-        let stmt = self.try_overlap(f, at);
+        let stmt = self.try_overlap(f, at).filter(|_| self.fuel.take());
         if stmt.is_none() {
             self.vars.truncate(vars);
             self.fresh.truncate(fresh);

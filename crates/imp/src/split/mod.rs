@@ -74,9 +74,9 @@ const TASKS: u64 = 50;
 /// Splits the functions that are too large.
 pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Program {
     let first = program.functions.len();
-    let done = context.over(program.functions, |mut function, _| {
+    let done = context.over(program.functions, |mut function, own| {
         let mut pieces = Vec::new();
-        if heavy(&function.body, sizes) {
+        if heavy(&function.body, sizes) && own.fuel.take() {
             split_function(&mut function, sizes, first, &mut pieces);
         }
         (function, pieces)

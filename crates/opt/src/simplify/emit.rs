@@ -48,8 +48,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         if let BasicOp::Atom(atom) = op {
-            self.changed |= aux.certs.is_empty();
-            self.bind_atom(param, aux, atom);
+            if self.fuel.take() {
+                self.changed |= aux.certs.is_empty();
+                self.bind_atom(param, aux, atom);
+            } else {
+                self.emit_at(self.current(), param, aux, op);
+            }
             return;
         }
         self.emit(param, aux, op);
@@ -88,8 +92,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn emit(&mut self, param: Param<L>, aux: Aux, op: BasicOp) {
         if let BasicOp::Assert { cond, msg: _ } = &op
             && *cond == Atom::Const(prim::Scalar::Bool(true))
+            && self.rewrite()
         {
-            self.changed = true;
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
@@ -312,8 +316,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// What the rules make of an operation.
+    /// What the rules make of an operation. Some emit others first, so none is asked
+    /// once fuel is gone.
     fn fold(&mut self, op: &BasicOp, param: &Param<L>) -> Option<Folded> {
+        if self.fuel.is_gone() {
+            return None;
+        }
         self.fold_scalar(op).or_else(|| self.fold_array(op, param))
     }
 }

@@ -222,6 +222,9 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
     let BasicOp::Replicate { shape, value } = &def.op else {
         return None;
     };
+    if s.fuel.is_gone() {
+        return None;
+    }
     let value = if shape.len() == 1 {
         *value
     } else {
