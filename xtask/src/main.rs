@@ -1,5 +1,6 @@
 //! Build tasks of the project, started with `cargo xtask TASK`.
 
+mod bisect;
 mod demo;
 mod determinism;
 mod modes;
@@ -18,7 +19,12 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
+    (
+        "bisect",
+        "find the rewrite that breaks a program (--help)",
+        bisect::task,
+    ),
     (
         "tidy",
         "check the conventions that no compiler checks",

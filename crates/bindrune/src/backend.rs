@@ -59,18 +59,21 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Builds `source` into `path` with this very program. The error says why the
-    /// compiler fails.
+    /// Builds `source` into `path` with this very program, given these options. The
+    /// error says why the compiler fails.
     pub fn build(
         source: &Path,
         path: PathBuf,
         backend: Backend,
+        options: &[String],
         limit: Duration,
     ) -> Result<Self, String> {
         let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
         let (compiler, name) = (compiler.to_string_lossy(), source.to_string_lossy());
         let output = path.to_string_lossy();
-        let finished = run(&[&compiler, "build", &name, "-o", &output], b"", limit)?;
+        let mut command = vec![&*compiler, "build", &*name, "-o", &*output];
+        command.extend(options.iter().map(String::as_str));
+        let finished = run(&command, b"", limit)?;
         match finished.end {
             End::Code(0) => Ok(Self { path, backend }),
             End::Timeout => Err("compiling does not end in time".to_owned()),

@@ -58,6 +58,9 @@ pub struct Args {
     /// An option for executables, such as `--num-threads=2`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
+    /// An option for the compiler, such as `--fp=strict`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_compiler_option: Vec<String>,
 }
 
 /// Runs the benchmarks.
@@ -94,6 +97,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
             timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
         },
         pass: &args.pass_option,
+        pass_compiler: &args.pass_compiler_option,
         work: backend::work_folder()?,
     };
     let progress = Progress::new(files.len(), false);
@@ -133,6 +137,8 @@ struct Bench<'a> {
     entry: Option<&'a str>,
     limits: Limits,
     pass: &'a [String],
+    /// Options for the compiler.
+    pass_compiler: &'a [String],
     work: tempfile::TempDir,
 }
 
@@ -175,7 +181,7 @@ impl Bench<'_> {
             None
         } else {
             let path = self.work.path().join("program");
-            match Executable::build(file, path, self.backend, forever) {
+            match Executable::build(file, path, self.backend, self.pass_compiler, forever) {
                 Ok(executable) => Some(executable),
                 Err(why) => return failure(why),
             }

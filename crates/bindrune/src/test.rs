@@ -61,6 +61,9 @@ pub struct Args {
     /// An option for executables, such as `--num-threads=2`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
+    /// An option for the compiler, such as `--fp=strict`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_compiler_option: Vec<String>,
     /// The seed of the values that properties are tried with.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -83,6 +86,8 @@ pub struct Options {
     pub limit: Duration,
     /// Options for executables.
     pub pass: Vec<String>,
+    /// Options for the compiler.
+    pub pass_compiler: Vec<String>,
     /// The seed of properties.
     pub seed: u64,
 }
@@ -131,6 +136,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         entry: args.entry_point.clone(),
         limit: Duration::from_secs(args.timeout.max(1)),
         pass: args.pass_option.clone(),
+        pass_compiler: args.pass_compiler_option.clone(),
         seed: args.seed,
     };
     let work = backend::work_folder()?;

@@ -64,12 +64,17 @@ impl Setting {
         // Most of a program's time is LLVM's.
         let levels = [0, 0, 0, 0, 0, 0, 0, 0, 1, 3];
         let threads = [vec![1, 2], vec![1], vec![3], vec![4, 1]];
+        // Programs take some hundred rewrites, some a few thousand.
+        let amounts = [0, 10, 100, 1000];
+        let most = c.pick(&amounts).copied().unwrap_or(0);
+        let fuel = c.once_in(3).then(|| c.below(most + 1) as u64);
         Self {
             options: Options {
                 cpu: cpu.to_owned(),
                 lanes: c.pick(&lanes).copied().unwrap_or(Lanes::Auto),
                 strict_floats: c.once_in(2),
                 verify: true,
+                fuel,
                 llvm_level: c.pick(&levels).copied().unwrap_or(3),
                 ..Options::default()
             },
@@ -80,10 +85,11 @@ impl Setting {
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, lanes {:?}, strict floats {}, LLVM level {}, threads {:?}",
+            "cpu {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}",
             self.options.cpu,
             self.options.lanes,
             self.options.strict_floats,
+            self.options.fuel,
             self.options.llvm_level,
             self.threads
         )

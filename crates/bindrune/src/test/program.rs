@@ -138,7 +138,13 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         Backend::Interp => None,
         backend => {
             // What has nothing to run need not be linked, but must compile.
-            match Executable::build(file, executable, backend, options.limit) {
+            match Executable::build(
+                file,
+                executable,
+                backend,
+                &options.pass_compiler,
+                options.limit,
+            ) {
                 Ok(executable) => Some(executable),
                 Err(why) => {
                     report.fail("", format!("not compiled: {why}"));
