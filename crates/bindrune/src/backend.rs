@@ -1,6 +1,7 @@
 //! What programs run on, for the commands that run many: names of backends, and
 //! executables that are built and called in processes of their own.
 
+use crate::panics;
 use harness::process::{End, run};
 use harness::programs::{Outcome, first_line};
 use std::path::{Path, PathBuf};
@@ -82,8 +83,8 @@ impl Executable {
                 "the compiler crashes: signal {signal}: {}",
                 first_line(&finished.stderr)
             )),
-            End::Code(_) if finished.stderr.contains("panicked at") => Err(format!(
-                "the compiler panics: {}",
+            End::Code(panics::EXIT_CODE) => Err(format!(
+                "the compiler breaks: {}",
                 first_line(&finished.stderr)
             )),
             End::Code(_) => {

@@ -33,6 +33,9 @@ pub struct Args {
     /// Print the time that each pass took, to standard error.
     #[arg(long)]
     times: bool,
+    /// Break after the pass of this name, to see what is said then.
+    #[arg(long, value_name = "PASS", hide = true)]
+    panic_after: Option<String>,
 }
 
 /// Prints the stage.
@@ -74,7 +77,12 @@ fn go(args: Args) -> Result<(), ExitCode> {
         let text = session.ast(bytes);
         return common::put(&common::report(&session, text)?);
     }
-    let mut times = Notes::default();
+    let mut times = Notes {
+        times: String::new(),
+        decisions: String::new(),
+        panic_after: args.panic_after,
+        stages: memory::Stages::new(),
+    };
     let result = if is_source {
         from_source(&mut session, stage, args.all, &mut times)
     } else {
@@ -103,15 +111,22 @@ enum Output {
     Ir(Ir),
 }
 
-#[derive(Default)]
 struct Notes {
     times: String,
     /// Of the last pass that decided something.
     decisions: String,
+    panic_after: Option<String>,
+    /// Who has to know how far it is.
+    stages: memory::Stages,
 }
 
 impl Observer for Notes {
-    fn pass(&mut self, pass: &PassInfo, time: Duration, _: &Ir) {
+    fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir) {
+        self.stages.pass(pass, time, ir);
+        assert!(
+            self.panic_after.as_ref() != Some(&pass.name),
+            "this was asked for"
+        );
         let written = writeln!(
             self.times,
             "{:<24}{:>10.3} ms",

@@ -10,6 +10,7 @@ mod dev;
 mod interpret;
 mod link;
 mod memory;
+mod panics;
 mod progress;
 mod repl;
 mod run;
@@ -64,6 +65,9 @@ fn main() -> ExitCode {
             };
         }
     };
+    if !matches!(cli.command, Command::Test(_)) {
+        panics::end_process();
+    }
     match cli.command {
         // What it compiles runs on the system's stack.
         Command::Run(args) => run::run(args),

@@ -89,6 +89,11 @@ impl Drop for Watch {
     }
 }
 
+/// What is compiled, and the stage that this has come to.
+pub fn work() -> Option<(String, String)> {
+    WORK.try_lock().ok()?.clone()
+}
+
 fn set_stage(file: Option<&Path>, stage: &str) {
     if let Ok(mut work) = WORK.lock() {
         match (&mut *work, file) {

@@ -215,3 +215,21 @@ fn long_lines() {
     survives("check", format!("entry main = [{ones}true]\n")).fails(&["strange.fut:1:", "true"]);
     survives("check", format!("entry main = [{ones}(]\n")).fails(&["strange.fut:1:"]);
 }
+
+#[test]
+fn a_compiler_that_breaks_asks_for_a_report() {
+    let folder = Folder::new();
+    let file = folder.file("fine.fut", "entry main (x: i32) = x + 1");
+    let broken = bindrune(&["dev", "--panic-after", "flatten", &file], "");
+    assert_eq!(broken.code, 3);
+    assert!(broken.stdout.is_empty());
+    let said = &broken.stderr;
+    for part in [
+        "a bug of the compiler: this was asked for",
+        "fine.fut, pass simplify-3)",
+        "please report it",
+        env!("CARGO_PKG_VERSION"),
+    ] {
+        assert!(said.contains(part), "{part} is missing: {said}");
+    }
+}
