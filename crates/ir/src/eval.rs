@@ -29,16 +29,22 @@
 
 mod array;
 mod basic;
+mod block;
+mod buffer;
 mod live;
 mod machine;
 mod ops;
+mod place;
+mod rows;
 mod seg;
+mod view;
 
 pub use array::{Array, Buffer};
 pub use machine::{Frame, Machine, Value};
+pub use place::Place;
 
 use crate::name::SrcLoc;
-use crate::syntax::{EntryType, Level, Program};
+use crate::syntax::{EntryType, Level, Param, Program};
 use crate::types::{Dim, Type};
 use prim::Scalar;
 use std::fmt::{self, Write as _};
@@ -55,7 +61,7 @@ pub const MAX_CALL_DEPTH: u32 = 10_000;
 
 /// How a level's operations are evaluated.
 pub trait Evaluate<L: Level> {
-    /// Appends the results to `out`.
+    /// Appends the results to `out`; `pat` is what they will be bound to.
     ///
     /// # Errors
     ///
@@ -64,6 +70,7 @@ pub trait Evaluate<L: Level> {
         &'p self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
+        pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<(), EvalError>;
 }
@@ -207,6 +214,7 @@ pub fn eval_entry_with_budget<L: Level>(
         values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
+    m.arguments_in_blocks(index, &mut values)?;
 
     let mut results = Vec::new();
     m.call(index, &mut values, &mut results)?;
@@ -216,7 +224,7 @@ pub fn eval_entry_with_budget<L: Level>(
     }
     let mut results = results
         .into_iter()
-        .filter(|value| !matches!(value, Value::Unit));
+        .filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
     for (ty, _) in leaves {
         let rank = if let EntryType::Array { rank, .. } = ty {
@@ -226,7 +234,13 @@ pub fn eval_entry_with_budget<L: Level>(
         };
         match results.nth(rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
-            Some(Value::Array(array)) => out.push(EvalValue::Array(array)),
+            Some(Value::Array(array)) => {
+                if !array.at_start() {
+                    let message = "a result does not lie row-major from the start of its block";
+                    return Err(EvalError::bug(message));
+                }
+                out.push(EvalValue::Array(array.result()?));
+            }
             _ => return Err(EvalError::bug("a result does not fit the entry point")),
         }
     }
