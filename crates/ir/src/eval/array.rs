@@ -291,8 +291,7 @@ impl Array {
             Data::Own(store) => {
                 let unset = |at: usize| store.unset.get(at) == Some(&true);
                 let noted = !store.unset.is_empty();
-                let unset: Option<&dyn Fn(usize) -> bool> =
-                    if noted { Some(&unset) } else { None };
+                let unset: Option<&dyn Fn(usize) -> bool> = if noted { Some(&unset) } else { None };
                 Ok(out.extend(&store.data, &self.view, unset))
             }
             Data::Placed { block, elem, born } => {

@@ -11,8 +11,8 @@ use super::{ErrorClass, EvalError};
 use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
 use crate::types::Dim;
-use prim::eval as scalar;
 use prim::Scalar;
+use prim::eval as scalar;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
@@ -225,9 +225,9 @@ impl<'p, L: Level> Machine<'p, L> {
         match op {
             BasicOp::Concat { arrays, .. } => arrays.iter().try_for_each(whole),
             BasicOp::Replicate { value, .. } => value.var().iter().try_for_each(whole),
-            BasicOp::ArrayLit { elems, .. } => {
-                elems.iter().try_for_each(|e| e.var().iter().try_for_each(whole))
-            }
+            BasicOp::ArrayLit { elems, .. } => elems
+                .iter()
+                .try_for_each(|e| e.var().iter().try_for_each(whole)),
             _ => Ok(()),
         }
     }
