@@ -1,8 +1,11 @@
 //! Calls, statements and loops.
 
+use super::carried::{carried, occurrences};
 use super::expr::{Lane, Slot, Values, bytes_of, is_on};
 use super::memory::{Kind, Memory, Pointer};
-use super::{Result, bug, limit, message, stop};
+use super::order::{Order, Orders};
+use super::races::{Label, Running};
+use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
     Access, Arg, Expr, For, FunId, Function, GlobalId, How, LaneAccess, LanePositions, Launch,
@@ -10,6 +13,7 @@ use crate::{
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use prim::{PrimType, Scalar};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// An evaluation in progress.
@@ -19,6 +23,12 @@ pub(super) struct Machine<'p> {
     data: Vec<Option<Pointer>>,
     globals: Vec<Slot>,
     budget: u64,
+    /// In which order independent iterations run.
+    orders: Orders,
+    /// What is known of loops and functions, by their addresses: a variable that
+    /// iterations leave something in, and how often variables are named.
+    carried: FxHashMap<usize, Option<Var>>,
+    occurrences: FxHashMap<usize, Vec<u32>>,
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
@@ -47,6 +57,12 @@ impl Frame<'_> {
         }
     }
 
+    /// What a variable is called.
+    fn label(&self, var: Var) -> Label {
+        let info = self.function.vars.get(var.index());
+        Label::Var(info.map_or_else(|| "".into(), |info| info.hint.clone()), var.0)
+    }
+
     fn is_vector(&self, var: Var) -> bool {
         let info = self.function.vars.get(var.index());
         matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
@@ -67,13 +83,17 @@ impl Frame<'_> {
 
 impl<'p> Machine<'p> {
     /// Globals have no values yet.
-    pub(super) fn new(program: &'p Program, budget: u64) -> Self {
+    pub(super) fn new(program: &'p Program, options: Options) -> Self {
+        let Options { budget, seed } = options;
         Self {
             program,
             memory: Memory::default(),
             data: vec![None; program.data.len()],
             globals: vec![Slot::Unset; program.globals.len()],
             budget,
+            orders: Orders::new(seed),
+            carried: FxHashMap::default(),
+            occurrences: FxHashMap::default(),
             depth: 0,
             located: false,
         }
@@ -231,7 +251,7 @@ impl<'p> Machine<'p> {
             }
             Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
-                let at = self.memory.alloc(bytes, Kind::Heap)?;
+                let at = self.memory.alloc(bytes, Kind::Heap, frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
             Stmt::Frame {
@@ -243,7 +263,10 @@ impl<'p> Machine<'p> {
                     let (_, old) = frame.blocks.swap_remove(i);
                     self.memory.end_frame(old);
                 }
-                let at = self.memory.alloc(bytes_of(*elem, *count), Kind::Frame)?;
+                let bytes = bytes_of(*elem, *count);
+                let at = self
+                    .memory
+                    .alloc(bytes, Kind::Frame, frame.label(*buffer))?;
                 frame.blocks.push((*buffer, at));
                 frame.set(*buffer, Slot::Buffer(Some(at)))
             }
@@ -275,7 +298,7 @@ impl<'p> Machine<'p> {
                 };
                 let memory = &mut self.memory;
                 let at = *known.get_or_insert_with(|| {
-                    memory.with_bytes(data.bytes.to_vec(), Kind::Data, false)
+                    memory.with_bytes(data.bytes.to_vec(), Kind::Data, false, Label::Data(i))
                 });
                 frame.set(*var, Slot::Buffer(Some(at)))
             }
@@ -391,17 +414,68 @@ impl<'p> Machine<'p> {
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
-        for i in first..end {
-            self.charge(1)?;
-            frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
-            match &f.how {
-                How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
-                    self.block(frame, &f.body)?;
+        let order = match &f.how {
+            How::Seq { independent: false } | How::Scheduled => {
+                for i in first..end {
+                    self.iteration(frame, f, Scalar::int(from.ty(), i))?;
                 }
-                How::Tasks(launch) => self.task(frame, launch, &f.body)?,
+                return Ok(());
+            }
+            How::Seq { independent: true } if self.carried(frame, f).is_some() => {
+                Order::given(first, end)
+            }
+            How::Lanes(_) if let Some(var) = self.carried(frame, f) => {
+                let var = frame.label(var);
+                return bug(format!("iterations in lanes share the variable {var}"));
+            }
+            How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => {
+                self.orders.next(first, end)
+            }
+        };
+        let running = if let How::Tasks(launch) = &f.how {
+            // What has no block is not used.
+            let blocks = launch.distinct.iter();
+            let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
+            Running {
+                label: Label::Tasks(launch.name.clone(), launch.id),
+                tasks: true,
+                distinct: blocks.collect(),
+            }
+        } else {
+            Running {
+                label: frame.label(f.var),
+                tasks: false,
+                distinct: Vec::new(),
+            }
+        };
+        self.memory.races.begin(running)?;
+        for i in order {
+            self.memory.races.next(i)?;
+            self.iteration(frame, f, Scalar::int(from.ty(), i))?;
+        }
+        self.memory.races.end();
+        Ok(())
+    }
+
+    fn iteration(&mut self, frame: &mut Frame<'p>, f: &'p For, i: Scalar) -> Result<()> {
+        self.charge(1)?;
+        frame.set(f.var, Slot::Scalar(i))?;
+        match &f.how {
+            How::Tasks(launch) => self.task(frame, launch, &f.body),
+            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
+                self.block(frame, &f.body)
             }
         }
-        Ok(())
+    }
+
+    /// A variable that iterations of a loop leave something in.
+    fn carried(&mut self, frame: &Frame<'p>, f: &'p For) -> Option<Var> {
+        let function = std::ptr::from_ref(frame.function).addr();
+        let (known, all) = (&mut self.carried, &mut self.occurrences);
+        *known.entry(std::ptr::from_ref(f).addr()).or_insert_with(|| {
+            let all = all.entry(function);
+            carried(f, all.or_insert_with(|| occurrences(frame.function)))
+        })
     }
 
     /// One run of a task: nothing that belongs to it has a value before.
