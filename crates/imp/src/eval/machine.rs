@@ -60,7 +60,10 @@ impl Frame<'_> {
     /// What a variable is called.
     fn label(&self, var: Var) -> Label {
         let info = self.function.vars.get(var.index());
-        Label::Var(info.map_or_else(|| "".into(), |info| info.hint.clone()), var.0)
+        Label::Var(
+            info.map_or_else(|| "".into(), |info| info.hint.clone()),
+            var.0,
+        )
     }
 
     fn is_vector(&self, var: Var) -> bool {
@@ -472,10 +475,12 @@ impl<'p> Machine<'p> {
     fn carried(&mut self, frame: &Frame<'p>, f: &'p For) -> Option<Var> {
         let function = std::ptr::from_ref(frame.function).addr();
         let (known, all) = (&mut self.carried, &mut self.occurrences);
-        *known.entry(std::ptr::from_ref(f).addr()).or_insert_with(|| {
-            let all = all.entry(function);
-            carried(f, all.or_insert_with(|| occurrences(frame.function)))
-        })
+        *known
+            .entry(std::ptr::from_ref(f).addr())
+            .or_insert_with(|| {
+                let all = all.entry(function);
+                carried(f, all.or_insert_with(|| occurrences(frame.function)))
+            })
     }
 
     /// One run of a task: nothing that belongs to it has a value before.
