@@ -26,6 +26,7 @@
 
 mod carried;
 mod expr;
+mod loops;
 mod machine;
 mod memory;
 mod order;

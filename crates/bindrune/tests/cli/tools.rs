@@ -168,10 +168,10 @@ fn ir_that_misuses_memory_is_told() {
         }",
     );
     let run = |args: &[&str]| bindrune(&[&["dev", &racing, "--run"], args].concat(), "3");
-    let first = run(&[]).quiet().text();
+    let first = run(&[]).quiet().text().to_owned();
     assert_eq!(run(&["--seed", "1"]).quiet().text(), first);
     let seeds = ["2", "3", "4", "5"];
-    let others = seeds.map(|seed| run(&["--seed", seed]).quiet().text());
+    let others = seeds.map(|seed| run(&["--seed", seed]).quiet().text().to_owned());
     assert!(others.iter().any(|other| *other != first), "{others:?}");
     let text = std::fs::read_to_string(&racing).expect("it was written");
     let read = text.replace(

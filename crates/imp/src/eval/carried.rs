@@ -6,8 +6,27 @@ use crate::walk::{Use, each_stmt, names};
 use crate::{For, Function, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// What is known of loops and functions by now, by their addresses in the program.
+#[derive(Default)]
+pub(super) struct Carried {
+    loops: FxHashMap<usize, Option<Var>>,
+    occurrences: FxHashMap<usize, Vec<u32>>,
+}
+
+impl Carried {
+    /// A variable in which iterations of a loop of this function leave something.
+    pub(super) fn of(&mut self, function: &Function, f: &For) -> Option<Var> {
+        let Self { loops, occurrences } = self;
+        let (place, at) = (std::ptr::from_ref(function), std::ptr::from_ref(f));
+        *loops.entry(at.addr()).or_insert_with(|| {
+            let everywhere = occurrences.entry(place.addr());
+            carried(f, everywhere.or_insert_with(|| named(function)))
+        })
+    }
+}
+
 /// How often a function's statements and results name each variable.
-pub(super) fn occurrences(function: &Function) -> Vec<u32> {
+fn named(function: &Function) -> Vec<u32> {
     let mut counts = vec![0; function.vars.len()];
     let mut count = |var: Var| {
         if let Some(count) = counts.get_mut(var.index()) {
@@ -21,8 +40,7 @@ pub(super) fn occurrences(function: &Function) -> Vec<u32> {
     counts
 }
 
-/// A variable in which iterations of a loop of this function leave something.
-pub(super) fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
+fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
     let mut counts: FxHashMap<Var, u32> = FxHashMap::default();
     let mut sets = Vec::new();
     each_stmt(&f.body, &mut |stmt| {

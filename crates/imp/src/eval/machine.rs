@@ -1,19 +1,18 @@
 //! Calls, statements and loops.
 
-use super::carried::{carried, occurrences};
+use super::carried::Carried;
 use super::expr::{Lane, Slot, Values, bytes_of, is_on};
 use super::memory::{Kind, Memory, Pointer};
-use super::order::{Order, Orders};
-use super::races::{Label, Running};
+use super::order::Orders;
+use super::races::Label;
 use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
-    Access, Arg, Expr, For, FunId, Function, GlobalId, How, LaneAccess, LanePositions, Launch,
-    Program, Region, Stmt, Var, VarType,
+    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region, Stmt,
+    Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use prim::{PrimType, Scalar};
-use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// An evaluation in progress.
@@ -24,30 +23,28 @@ pub(super) struct Machine<'p> {
     globals: Vec<Slot>,
     budget: u64,
     /// In which order independent iterations run.
-    orders: Orders,
-    /// What is known of loops and functions, by their addresses: a variable that
-    /// iterations leave something in, and how often variables are named.
-    carried: FxHashMap<usize, Option<Var>>,
-    occurrences: FxHashMap<usize, Vec<u32>>,
+    pub(super) orders: Orders,
+    /// Which loops leave something in variables.
+    pub(super) carried: Carried,
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
 }
 
 /// One call.
-struct Frame<'p> {
-    function: &'p Function,
+pub(super) struct Frame<'p> {
+    pub(super) function: &'p Function,
     slots: Vec<Slot>,
     /// Blocks of the frame, and whose they are.
-    blocks: Vec<(Var, Pointer)>,
+    pub(super) blocks: Vec<(Var, Pointer)>,
 }
 
 impl Frame<'_> {
-    fn values(&self) -> Values<'_> {
+    pub(super) fn values(&self) -> Values<'_> {
         Values(&self.slots)
     }
 
-    fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
+    pub(super) fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
         match self.slots.get_mut(var.index()) {
             Some(place) => {
                 *place = slot;
@@ -58,7 +55,7 @@ impl Frame<'_> {
     }
 
     /// What a variable is called.
-    fn label(&self, var: Var) -> Label {
+    pub(super) fn label(&self, var: Var) -> Label {
         let info = self.function.vars.get(var.index());
         Label::Var(
             info.map_or_else(|| "".into(), |info| info.hint.clone()),
@@ -72,7 +69,7 @@ impl Frame<'_> {
     }
 
     /// Owned variables have no block, others nothing at all.
-    fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
+    pub(super) fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
         for var in owned {
             self.set(*var, Slot::Buffer(None))?;
         }
@@ -95,8 +92,7 @@ impl<'p> Machine<'p> {
             globals: vec![Slot::Unset; program.globals.len()],
             budget,
             orders: Orders::new(seed),
-            carried: FxHashMap::default(),
-            occurrences: FxHashMap::default(),
+            carried: Carried::default(),
             depth: 0,
             located: false,
         }
@@ -173,7 +169,7 @@ impl<'p> Machine<'p> {
         Ok(results)
     }
 
-    fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
+    pub(super) fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
         for var in owned {
             if let Some(slot) = frame.slots.get_mut(var.index()) {
                 let slot = std::mem::replace(slot, Slot::Unset);
@@ -183,7 +179,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn block(&mut self, frame: &mut Frame<'p>, stmts: &'p [Stmt]) -> Result<()> {
+    pub(super) fn block(&mut self, frame: &mut Frame<'p>, stmts: &'p [Stmt]) -> Result<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 if self.budget == 0 {
@@ -377,7 +373,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Takes steps from the budget for what is not a statement.
-    fn charge(&mut self, steps: u64) -> Result<()> {
+    pub(super) fn charge(&mut self, steps: u64) -> Result<()> {
         match self.budget.checked_sub(steps) {
             Some(left) => {
                 self.budget = left;
@@ -407,92 +403,6 @@ impl<'p> Machine<'p> {
             Arg::Buffer(var) => Ok(Slot::Buffer(Some(frame.values().pointer(*var)?))),
         });
         slots.collect()
-    }
-
-    fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
-        let (from, to) = (
-            frame.values().scalar(&f.from)?,
-            frame.values().scalar(&f.to)?,
-        );
-        let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
-            return bug("a loop's bounds are no integers");
-        };
-        let order = match &f.how {
-            How::Seq { independent: false } | How::Scheduled => {
-                for i in first..end {
-                    self.iteration(frame, f, Scalar::int(from.ty(), i))?;
-                }
-                return Ok(());
-            }
-            How::Seq { independent: true } if self.carried(frame, f).is_some() => {
-                Order::given(first, end)
-            }
-            How::Lanes(_) if let Some(var) = self.carried(frame, f) => {
-                let var = frame.label(var);
-                return bug(format!("iterations in lanes share the variable {var}"));
-            }
-            How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => {
-                self.orders.next(first, end)
-            }
-        };
-        let running = if let How::Tasks(launch) = &f.how {
-            // What has no block is not used.
-            let blocks = launch.distinct.iter();
-            let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
-            Running {
-                label: Label::Tasks(launch.name.clone(), launch.id),
-                tasks: true,
-                distinct: blocks.collect(),
-            }
-        } else {
-            Running {
-                label: frame.label(f.var),
-                tasks: false,
-                distinct: Vec::new(),
-            }
-        };
-        self.memory.races.begin(running)?;
-        for i in order {
-            self.memory.races.next(i)?;
-            self.iteration(frame, f, Scalar::int(from.ty(), i))?;
-        }
-        self.memory.races.end();
-        Ok(())
-    }
-
-    fn iteration(&mut self, frame: &mut Frame<'p>, f: &'p For, i: Scalar) -> Result<()> {
-        self.charge(1)?;
-        frame.set(f.var, Slot::Scalar(i))?;
-        match &f.how {
-            How::Tasks(launch) => self.task(frame, launch, &f.body),
-            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
-                self.block(frame, &f.body)
-            }
-        }
-    }
-
-    /// A variable that iterations of a loop leave something in.
-    fn carried(&mut self, frame: &Frame<'p>, f: &'p For) -> Option<Var> {
-        let function = std::ptr::from_ref(frame.function).addr();
-        let (known, all) = (&mut self.carried, &mut self.occurrences);
-        *known
-            .entry(std::ptr::from_ref(f).addr())
-            .or_insert_with(|| {
-                let all = all.entry(function);
-                carried(f, all.or_insert_with(|| occurrences(frame.function)))
-            })
-    }
-
-    /// One run of a task: nothing that belongs to it has a value before.
-    fn task(&mut self, frame: &mut Frame<'p>, launch: &Launch, body: &'p [Stmt]) -> Result<()> {
-        frame.clear(&launch.owned, &launch.locals)?;
-        let mark = frame.blocks.len();
-        self.block(frame, body)?;
-        self.release_all(frame, &launch.owned)?;
-        for (_, at) in frame.blocks.split_off(mark.min(frame.blocks.len())) {
-            self.memory.end_frame(at);
-        }
-        Ok(())
     }
 
     fn copy(
