@@ -122,7 +122,10 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
         };
         // Each in other orders of what is independent.
         let outcomes = |imp: &imp::Program, seed| program.imp_outcomes(imp, seed);
-        let mut levels = vec![("imp", outcomes(plain, 1)), ("imp", outcomes(plain, 2))];
+        let mut levels = vec![
+            ("imp", outcomes(plain, 1)),
+            ("imp in another order", outcomes(plain, 2)),
+        ];
         match program.lanes() {
             Ok(lanes) if lanes != plain => levels.push(("lanes", outcomes(lanes, 3))),
             Ok(_) => {}

@@ -178,7 +178,7 @@ fn ir_that_misuses_memory_is_told() {
         "a_2[i64: 0] = i_3",
         "a_2[i64: 0] = i_3 r_4: i64 = a_2[i64: 0]",
     );
-    let racing = folder.file("read.ir", &read.replace("locals ()", "locals (r_4)"));
+    let racing = folder.file("read.ir", read.replace("locals ()", "locals (r_4)"));
     bindrune(&["dev", &racing, "--run"], "3").fails(&[
         "of tasks#0 \"main.map\" meet in byte 0 of block a_2",
         "in main: a_2[i64: 0] = i_3",
