@@ -27,6 +27,14 @@ pub struct Args {
     /// The entry point to evaluate.
     #[arg(short = 'e', long, default_value = "main", requires = "run")]
     entry: String,
+    /// Of the imperative IR: which of the orders independent iterations run in.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = imp::eval::Options::default().seed,
+        requires = "run"
+    )]
+    seed: u64,
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
@@ -100,7 +108,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
             "only stages between `lower` and `lanes` can be evaluated",
         )),
         Output::Text(text) => common::put(&text),
-        Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry),
+        Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry, args.seed),
         Output::Ir(ir) => common::put(&format!("{}{}", times.decisions, ir.print())),
     }
 }

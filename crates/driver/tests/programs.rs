@@ -120,10 +120,14 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
         let (Ok(before), Ok(plain)) = (program.last_outcomes(), program.imp()) else {
             return Vec::new();
         };
-        let outcomes = |imp: &imp::Program| program.outcomes(&Ir::Imp(imp.clone()));
-        let mut levels = vec![("imp", outcomes(plain))];
+        // Each in other orders of what is independent.
+        let outcomes = |imp: &imp::Program, seed| program.imp_outcomes(imp, seed);
+        let mut levels = vec![
+            ("imp", outcomes(plain, 1)),
+            ("imp in another order", outcomes(plain, 2)),
+        ];
         match program.lanes() {
-            Ok(lanes) if lanes != plain => levels.push(("lanes", outcomes(lanes))),
+            Ok(lanes) if lanes != plain => levels.push(("lanes", outcomes(lanes, 3))),
             Ok(_) => {}
             Err(message) => return vec![message],
         }
@@ -131,7 +135,7 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
         if let Ok(lanes) = program.lanes() {
             let pieces = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
             match imp::verify(&pieces) {
-                Ok(()) => levels.push(("split", outcomes(&pieces))),
+                Ok(()) => levels.push(("split", outcomes(&pieces, 4))),
                 Err(errors) => problems.extend(errors.iter().map(|e| format!("split: {e}"))),
             }
             if !imp::parse(&imp::print(&pieces)).is_ok_and(|read| read == pieces) {

@@ -39,16 +39,22 @@ pub fn call<L: Level>(
     })
 }
 
-/// Evaluates an entry point of the imperative IR.
+/// Evaluates an entry point of the imperative IR; the seed is that of the order of
+/// independent iterations.
 pub fn call_imp(
     program: &imp::Program,
     entry: &str,
     args: &[Value],
+    seed: u64,
 ) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
     let types = point.map(|point| (imp_spread(&point.params), imp_spread(&point.results)));
     evaluate(entry, types, args, |args| {
-        imp::eval::eval_entry(program, entry, args)
+        let options = imp::eval::Options {
+            seed,
+            ..imp::eval::Options::default()
+        };
+        imp::eval::eval_entry_with(program, entry, args, options)
             .map_err(|error| failure(&error, error.to_string()))
     })
 }

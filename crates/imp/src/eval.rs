@@ -1,7 +1,8 @@
 //! The evaluator: what a program of the imperative IR does, with an eye on memory.
 //!
-//! Scalars are computed by [`prim::eval`], vectors lane by lane, tasks one after
-//! another in order. Buffers are blocks of bytes that count their references.
+//! Scalars are computed by [`prim::eval`], vectors lane by lane. Tasks and other
+//! iterations that may run in any order run one after another, in an order that
+//! is shuffled ([`Options::seed`]). Buffers are blocks of bytes that count their references.
 //! Beside the results, the evaluator tells what compiled code cannot: that
 //!
 //! - a variable or element is read that was never set,
@@ -9,17 +10,27 @@
 //! - a block is used after it was given back, or given back by whom it does not
 //!   belong to; one of the frame outlives it; one is never given back,
 //! - constant data, a global or an argument that is not unique is written,
-//! - the regions of a copy overlap, a division is by zero.
+//! - the regions of a copy overlap, a division is by zero,
+//! - two iterations that may run in any order meet in memory ([`races`]): they
+//!   access the same byte, and one of them writes it.
 //!
-//! Such an error is of the class [`ErrorClass::Bug`] and names the statement.
-//! What belongs to a task has no value when the task begins. Not noticed: that
-//! tasks or independent iterations meet in memory, that `distinct` is untrue.
+//! Such an error is of the class [`ErrorClass::Bug`] and names the statement, and
+//! for iterations that meet the loop, the block and both of them. Loops that are
+//! independent in memory but leave something in variables ([`carried`]) keep their
+//! order. What belongs to a task has no value when the task begins.
+//! Of writes that meet, those that a scatter may do cannot be told from others
+//! wherever the block is not listed as `distinct`; they are no error if nobody
+//! reads what is written. Not noticed: that `distinct` is untrue.
 //!
 //! Interface and limits are those of [`ir::eval`].
 
+mod carried;
 mod expr;
+mod loops;
 mod machine;
 mod memory;
+mod order;
+mod races;
 
 use crate::{Check, EntryType, EntryValue, Program};
 use expr::{Slot, bytes_of};
@@ -27,6 +38,7 @@ pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
 use machine::Machine;
 use memory::Kind;
 use prim::Scalar;
+use races::Label;
 use std::fmt::Write;
 
 type Result<T> = std::result::Result<T, Box<EvalError>>;
@@ -58,28 +70,46 @@ pub fn eval_entry(
     entry: &str,
     args: Vec<EvalValue>,
 ) -> std::result::Result<Vec<EvalValue>, EvalError> {
-    eval_entry_with_budget(program, entry, args, DEFAULT_BUDGET)
+    eval_entry_with(program, entry, args, Options::default())
 }
 
-/// As [`eval_entry`], with at most `budget` statements.
+/// How an evaluation goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How many statements it may run.
+    pub budget: u64,
+    /// Which of the orders independent iterations run in.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            budget: DEFAULT_BUDGET,
+            seed: 1,
+        }
+    }
+}
+
+/// As [`eval_entry`], with options.
 ///
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry_with_budget(
+pub fn eval_entry_with(
     program: &Program,
     entry: &str,
     args: Vec<EvalValue>,
-    budget: u64,
+    options: Options,
 ) -> std::result::Result<Vec<EvalValue>, EvalError> {
-    run(program, entry, args, budget).map_err(|error| *error)
+    run(program, entry, args, options).map_err(|error| *error)
 }
 
 fn run(
     program: &Program,
     entry: &str,
     args: Vec<EvalValue>,
-    budget: u64,
+    options: Options,
 ) -> Result<Vec<EvalValue>> {
     let Some(point) = program.entries.iter().find(|point| &*point.name == entry) else {
         return stop(
@@ -92,7 +122,7 @@ fn run(
         let message = format!("{} where {} are needed", args.len(), params.len());
         return stop(ErrorClass::Argument, message);
     }
-    let mut machine = Machine::new(program, budget);
+    let mut machine = Machine::new(program, options);
     machine.init()?;
     let (mut words, mut given) = (Vec::new(), Vec::new());
     for ((ty, value), arg) in params.into_iter().zip(args) {
@@ -104,7 +134,10 @@ fn run(
                 if array.elem() == elem.prim() && array.shape().len() == *rank =>
             {
                 let bytes = array.to_bytes();
-                let at = machine.memory.with_bytes(bytes, Kind::Heap, value.unique);
+                let label = Label::Argument(value.name.clone());
+                let at = machine
+                    .memory
+                    .with_bytes(bytes, Kind::Heap, value.unique, label);
                 given.push(Slot::Buffer(Some(at)));
                 words.push(Slot::Buffer(Some(at)));
                 let sizes = array.shape().iter();

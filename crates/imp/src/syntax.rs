@@ -182,7 +182,8 @@ pub enum How {
     /// One after another.
     Seq {
         /// Whether no iteration reads what another writes, and writes of
-        /// different iterations do not meet: they may run in any order.
+        /// different iterations do not meet: they may run in any order, unless
+        /// they hand something on in variables.
         independent: bool,
     },
     /// One after another; the statements of the body stand in the order in which

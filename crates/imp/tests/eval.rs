@@ -1,7 +1,7 @@
 //! The evaluator on small programs: results, failing checks, and every kind of
 //! misuse of memory.
 
-use imp::eval::{ErrorClass, EvalError, EvalValue, eval_entry, eval_entry_with_budget};
+use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry, eval_entry_with};
 use imp::{parse, verify};
 use prim::Scalar;
 
@@ -32,7 +32,11 @@ fn run(body: &str, n: i64) -> Result<i64, EvalError> {
     let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify(&program), Ok(()), "{text}");
     let args = vec![EvalValue::Scalar(Scalar::I64(n))];
-    match eval_entry_with_budget(&program, "main", args, 100_000)?.as_slice() {
+    let options = Options {
+        budget: 100_000,
+        ..Options::default()
+    };
+    match eval_entry_with(&program, "main", args, options)?.as_slice() {
         [EvalValue::Scalar(Scalar::I64(x))] => Ok(*x),
         other => panic!("{other:?}"),
     }

@@ -1,8 +1,8 @@
 //! The evaluator: what a program means, at every level where operations have a meaning.
 //!
-//! Scalars are computed by [`prim::eval`]. Arrays are values: views (offset and
-//! strides) of shared typed buffers that are copied when written to while
-//! shared. Names' values are dropped at their last use ([`live`]), so that a
+//! Scalars are computed by [`prim::eval`]. At the levels without memory arrays are
+//! values: views (offset and strides) of shared typed buffers that are copied
+//! when written to while shared. Names' values are dropped at their last use ([`live`]), so that a
 //! loop that updates an array in place takes constant time for each update.
 //!
 //! **Decompositions are respected**, so that float results equal those of
@@ -19,7 +19,26 @@
 //! takes the points in order. At the level of combinators everything is one
 //! chunk. Accumulators take their values in the order of the points.
 //!
-//! With memory, blocks are values without contents and annotations are ignored.
+//! **With memory**, arrays are places: an array is a block and an index function,
+//! and it is written and read there ([`place`], [`block`]). Nothing is copied that
+//! code made from the program would not copy, so programs mean what that code
+//! will do. The evaluator tells misuse of memory:
+//!
+//! - an element is read as a part of an array though another definition has
+//!   written it since the array was made, be it with the same value; this covers
+//!   the rows of one result that meet,
+//! - an element is read that nobody wrote (at the levels without memory, too),
+//! - an access is outside of its block,
+//! - an array does not lie where its annotation says: a view, an update's
+//!   result, what a branch, a loop or a call takes or gives back,
+//! - an argument that is not consumed, or a constant, is written,
+//! - a result does not lie row-major from the start of its block, or was not
+//!   written wholly.
+//!
+//! Such an error names block, element and writer, and the statement. Blocks live
+//! as long as anything refers to them: the level has no releases (`imp` does), so
+//! none come too early. Points of a segop run in order; what they would do to
+//! each other in another order is told by the evaluator of `imp`.
 //!
 //! Errors are of five classes ([`ErrorClass`]) and carry the provenance of the
 //! statement that failed and of the calls around it. The number of statements
@@ -29,16 +48,22 @@
 
 mod array;
 mod basic;
+mod block;
+mod buffer;
 mod live;
 mod machine;
 mod ops;
+mod place;
+mod rows;
 mod seg;
+mod view;
 
 pub use array::{Array, Buffer};
 pub use machine::{Frame, Machine, Value};
+pub use place::Place;
 
 use crate::name::SrcLoc;
-use crate::syntax::{EntryType, Level, Program};
+use crate::syntax::{EntryType, Level, Param, Program};
 use crate::types::{Dim, Type};
 use prim::Scalar;
 use std::fmt::{self, Write as _};
@@ -55,7 +80,7 @@ pub const MAX_CALL_DEPTH: u32 = 10_000;
 
 /// How a level's operations are evaluated.
 pub trait Evaluate<L: Level> {
-    /// Appends the results to `out`.
+    /// Appends the results to `out`; `pat` is what they will be bound to.
     ///
     /// # Errors
     ///
@@ -64,6 +89,7 @@ pub trait Evaluate<L: Level> {
         &'p self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
+        pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<(), EvalError>;
 }
@@ -207,6 +233,7 @@ pub fn eval_entry_with_budget<L: Level>(
         values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
     }
     check_sizes(function, &values)?;
+    m.arguments_in_blocks(index, &mut values)?;
 
     let mut results = Vec::new();
     m.call(index, &mut values, &mut results)?;
@@ -216,7 +243,7 @@ pub fn eval_entry_with_budget<L: Level>(
     }
     let mut results = results
         .into_iter()
-        .filter(|value| !matches!(value, Value::Unit));
+        .filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
     for (ty, _) in leaves {
         let rank = if let EntryType::Array { rank, .. } = ty {
@@ -226,7 +253,13 @@ pub fn eval_entry_with_budget<L: Level>(
         };
         match results.nth(rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
-            Some(Value::Array(array)) => out.push(EvalValue::Array(array)),
+            Some(Value::Array(array)) => {
+                if !array.at_start() {
+                    let message = "a result does not lie row-major from the start of its block";
+                    return Err(EvalError::bug(message));
+                }
+                out.push(EvalValue::Array(array.result()?));
+            }
             _ => return Err(EvalError::bug("a result does not fit the entry point")),
         }
     }

@@ -3,7 +3,8 @@
 //!
 //! An array of rank `r` lies in one block with one [`Lmad`] (linear memory
 //! access descriptor): element `(i0, .., ir-1)` lies `offset + sum(i_k *
-//! stride_k)` elements from the start of the block.
+//! stride_k)` elements from the start of the block. A block has elements of one
+//! type. [`eval`](crate::eval) tells programs that misuse their blocks.
 
 use crate::name::Name;
 use crate::poly::Poly;

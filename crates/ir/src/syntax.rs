@@ -16,7 +16,7 @@
 //! After consumption neither the array nor any alias of it may be used.
 
 pub use crate::attrs::Attrs;
-use crate::eval::Evaluate;
+use crate::eval::{Evaluate, Place};
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
 use crate::types::{Dim, Shape, Type};
@@ -42,6 +42,7 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
         + Sync;
     /// What each bound name, parameter and result carries.
     type Ann: Annotation<Self>
+        + Place
         + TextForm
         + AnnotationRules
         + Clone

@@ -46,7 +46,7 @@ pub use lex::{is_identifier, is_plain_hint, quote};
 pub use print::{Note, Printer, scalar as show_scalar};
 
 use crate::name::{Name, NameTable};
-use crate::syntax::{Level, Program};
+use crate::syntax::{Level, Program, Stm};
 use crate::types::Type;
 use std::fmt;
 
@@ -136,6 +136,12 @@ pub fn level_of(text: &str) -> Option<&str> {
 /// A type as text.
 pub fn show_type(names: &NameTable, ty: &Type) -> String {
     Printer::show(names, |p| p.ty(ty))
+}
+
+/// A statement's first line as text.
+pub fn show_stm<L: Level>(names: &NameTable, stm: &Stm<L>) -> String {
+    let text = Printer::show(names, |p| p.stm(stm));
+    text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 /// A name as text.

@@ -4,18 +4,19 @@
 
 use crate::common;
 use driver::Ir;
+use imp::eval::Options;
 use ir::eval::EvalValue;
 use ir::syntax::{EntryType, EntryValue};
 use std::process::ExitCode;
 use value::{Reader, Value, ValueType};
 
-/// Evaluates the entry point.
-pub fn run(ir: &Ir, entry: &str) -> Result<(), ExitCode> {
+/// Evaluates the entry point; the seed is that of the order of independent iterations.
+pub fn run(ir: &Ir, entry: &str, seed: u64) -> Result<(), ExitCode> {
     match ir {
         Ir::Soacs(program) => level(program, entry),
         Ir::Segs(program) => level(program, entry),
         Ir::Mems(program) => level(program, entry),
-        Ir::Imp(program) => imperative(program, entry),
+        Ir::Imp(program) => imperative(program, entry, seed),
     }
 }
 
@@ -30,13 +31,18 @@ fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), Exit
     write_results(&values, results)
 }
 
-fn imperative(program: &imp::Program, entry: &str) -> Result<(), ExitCode> {
+fn imperative(program: &imp::Program, entry: &str, seed: u64) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
     let (mut params, mut results) = (Vec::new(), Vec::new());
     spread_words(&point.params, &mut params);
     spread_words(&point.results, &mut results);
-    let values = imp::eval::eval_entry(program, entry, read_args(params)?).map_err(common::fail)?;
+    let options = Options {
+        seed,
+        ..Options::default()
+    };
+    let values = imp::eval::eval_entry_with(program, entry, read_args(params)?, options)
+        .map_err(common::fail)?;
     write_results(&values, results)
 }
 

@@ -150,3 +150,37 @@ fn benchcmp_tells_significant_changes_and_sorts() {
     let text = sorted.text();
     assert!(text.find("b.fut") < text.find("a.fut"), "{text}");
 }
+
+#[test]
+fn ir_that_misuses_memory_is_told() {
+    let folder = Folder::new();
+    let racing = folder.file(
+        "racing.ir",
+        "imp file \"a.fut\"
+        entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
+        fun main(n_0: i64) -> (r_1: i64) {
+          owned a_2
+          a_2 = alloc 8
+          for i_3: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned () locals () distinct () {
+            a_2[i64: 0] = i_3
+          }
+          r_1: i64 = a_2[i64: 0]
+        }",
+    );
+    let run = |args: &[&str]| bindrune(&[&["dev", &racing, "--run"], args].concat(), "3");
+    let first = run(&[]).quiet().text().to_owned();
+    assert_eq!(run(&["--seed", "1"]).quiet().text(), first);
+    let seeds = ["2", "3", "4", "5"];
+    let others = seeds.map(|seed| run(&["--seed", seed]).quiet().text().to_owned());
+    assert!(others.iter().any(|other| *other != first), "{others:?}");
+    let text = std::fs::read_to_string(&racing).expect("it was written");
+    let read = text.replace(
+        "a_2[i64: 0] = i_3",
+        "a_2[i64: 0] = i_3 r_4: i64 = a_2[i64: 0]",
+    );
+    let racing = folder.file("read.ir", read.replace("locals ()", "locals (r_4)"));
+    bindrune(&["dev", &racing, "--run"], "3").fails(&[
+        "of tasks#0 \"main.map\" meet in byte 0 of block a_2",
+        "in main: a_2[i64: 0] = i_3",
+    ]);
+}

@@ -187,17 +187,26 @@ impl Program {
 
     /// What the evaluator gives for [`Self::calls`].
     pub fn outcomes(&self, ir: &Ir) -> Vec<Outcome> {
-        let call = |(case, entry): (&Case, &str)| {
+        match ir {
+            Ir::Soacs(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
+            Ir::Segs(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
+            Ir::Mems(program) => self.called(|e, args| harness::evaluate::call(program, e, args)),
+            Ir::Imp(program) => self.imp_outcomes(program, 1),
+        }
+    }
+
+    /// What the evaluator of the imperative IR gives for [`Self::calls`] with
+    /// independent iterations in one of the orders.
+    pub fn imp_outcomes(&self, program: &imp::Program, seed: u64) -> Vec<Outcome> {
+        self.called(|entry, args| harness::evaluate::call_imp(program, entry, args, seed))
+    }
+
+    fn called(&self, call: impl Fn(&str, &[Value]) -> Outcome) -> Vec<Outcome> {
+        let one = |(case, entry): (&Case, &str)| {
             let args = case.input.values(self.folder());
-            let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
-            match ir {
-                Ir::Soacs(program) => harness::evaluate::call(program, entry, &args),
-                Ir::Segs(program) => harness::evaluate::call(program, entry, &args),
-                Ir::Mems(program) => harness::evaluate::call(program, entry, &args),
-                Ir::Imp(program) => harness::evaluate::call_imp(program, entry, &args),
-            }
+            call(entry, &args.map_err(|e| Failure::Argument(e.to_string()))?)
         };
-        self.calls().map(call).collect()
+        self.calls().map(one).collect()
     }
 }
 

@@ -1,12 +1,15 @@
 //! Calls, statements and loops.
 
+use super::carried::Carried;
 use super::expr::{Lane, Slot, Values, bytes_of, is_on};
 use super::memory::{Kind, Memory, Pointer};
-use super::{Result, bug, limit, message, stop};
+use super::order::Orders;
+use super::races::Label;
+use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
-    Access, Arg, Expr, For, FunId, Function, GlobalId, How, LaneAccess, LanePositions, Launch,
-    Program, Region, Stmt, Var, VarType,
+    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region, Stmt,
+    Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use prim::{PrimType, Scalar};
@@ -19,25 +22,29 @@ pub(super) struct Machine<'p> {
     data: Vec<Option<Pointer>>,
     globals: Vec<Slot>,
     budget: u64,
+    /// In which order independent iterations run.
+    pub(super) orders: Orders,
+    /// Which loops leave something in variables.
+    pub(super) carried: Carried,
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
 }
 
 /// One call.
-struct Frame<'p> {
-    function: &'p Function,
+pub(super) struct Frame<'p> {
+    pub(super) function: &'p Function,
     slots: Vec<Slot>,
     /// Blocks of the frame, and whose they are.
-    blocks: Vec<(Var, Pointer)>,
+    pub(super) blocks: Vec<(Var, Pointer)>,
 }
 
 impl Frame<'_> {
-    fn values(&self) -> Values<'_> {
+    pub(super) fn values(&self) -> Values<'_> {
         Values(&self.slots)
     }
 
-    fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
+    pub(super) fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
         match self.slots.get_mut(var.index()) {
             Some(place) => {
                 *place = slot;
@@ -47,13 +54,22 @@ impl Frame<'_> {
         }
     }
 
+    /// What a variable is called.
+    pub(super) fn label(&self, var: Var) -> Label {
+        let info = self.function.vars.get(var.index());
+        Label::Var(
+            info.map_or_else(|| "".into(), |info| info.hint.clone()),
+            var.0,
+        )
+    }
+
     fn is_vector(&self, var: Var) -> bool {
         let info = self.function.vars.get(var.index());
         matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
     }
 
     /// Owned variables have no block, others nothing at all.
-    fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
+    pub(super) fn clear(&mut self, owned: &[Var], others: &[Var]) -> Result<()> {
         for var in owned {
             self.set(*var, Slot::Buffer(None))?;
         }
@@ -67,13 +83,16 @@ impl Frame<'_> {
 
 impl<'p> Machine<'p> {
     /// Globals have no values yet.
-    pub(super) fn new(program: &'p Program, budget: u64) -> Self {
+    pub(super) fn new(program: &'p Program, options: Options) -> Self {
+        let Options { budget, seed } = options;
         Self {
             program,
             memory: Memory::default(),
             data: vec![None; program.data.len()],
             globals: vec![Slot::Unset; program.globals.len()],
             budget,
+            orders: Orders::new(seed),
+            carried: Carried::default(),
             depth: 0,
             located: false,
         }
@@ -150,7 +169,7 @@ impl<'p> Machine<'p> {
         Ok(results)
     }
 
-    fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
+    pub(super) fn release_all(&mut self, frame: &mut Frame<'p>, owned: &[Var]) -> Result<()> {
         for var in owned {
             if let Some(slot) = frame.slots.get_mut(var.index()) {
                 let slot = std::mem::replace(slot, Slot::Unset);
@@ -160,7 +179,7 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    fn block(&mut self, frame: &mut Frame<'p>, stmts: &'p [Stmt]) -> Result<()> {
+    pub(super) fn block(&mut self, frame: &mut Frame<'p>, stmts: &'p [Stmt]) -> Result<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             for stmt in stmts {
                 if self.budget == 0 {
@@ -231,7 +250,7 @@ impl<'p> Machine<'p> {
             }
             Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
-                let at = self.memory.alloc(bytes, Kind::Heap)?;
+                let at = self.memory.alloc(bytes, Kind::Heap, frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
             Stmt::Frame {
@@ -243,7 +262,10 @@ impl<'p> Machine<'p> {
                     let (_, old) = frame.blocks.swap_remove(i);
                     self.memory.end_frame(old);
                 }
-                let at = self.memory.alloc(bytes_of(*elem, *count), Kind::Frame)?;
+                let bytes = bytes_of(*elem, *count);
+                let at = self
+                    .memory
+                    .alloc(bytes, Kind::Frame, frame.label(*buffer))?;
                 frame.blocks.push((*buffer, at));
                 frame.set(*buffer, Slot::Buffer(Some(at)))
             }
@@ -275,7 +297,7 @@ impl<'p> Machine<'p> {
                 };
                 let memory = &mut self.memory;
                 let at = *known.get_or_insert_with(|| {
-                    memory.with_bytes(data.bytes.to_vec(), Kind::Data, false)
+                    memory.with_bytes(data.bytes.to_vec(), Kind::Data, false, Label::Data(i))
                 });
                 frame.set(*var, Slot::Buffer(Some(at)))
             }
@@ -351,7 +373,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Takes steps from the budget for what is not a statement.
-    fn charge(&mut self, steps: u64) -> Result<()> {
+    pub(super) fn charge(&mut self, steps: u64) -> Result<()> {
         match self.budget.checked_sub(steps) {
             Some(left) => {
                 self.budget = left;
@@ -381,39 +403,6 @@ impl<'p> Machine<'p> {
             Arg::Buffer(var) => Ok(Slot::Buffer(Some(frame.values().pointer(*var)?))),
         });
         slots.collect()
-    }
-
-    fn for_loop(&mut self, frame: &mut Frame<'p>, f: &'p For) -> Result<()> {
-        let (from, to) = (
-            frame.values().scalar(&f.from)?,
-            frame.values().scalar(&f.to)?,
-        );
-        let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
-            return bug("a loop's bounds are no integers");
-        };
-        for i in first..end {
-            self.charge(1)?;
-            frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
-            match &f.how {
-                How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
-                    self.block(frame, &f.body)?;
-                }
-                How::Tasks(launch) => self.task(frame, launch, &f.body)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// One run of a task: nothing that belongs to it has a value before.
-    fn task(&mut self, frame: &mut Frame<'p>, launch: &Launch, body: &'p [Stmt]) -> Result<()> {
-        frame.clear(&launch.owned, &launch.locals)?;
-        let mark = frame.blocks.len();
-        self.block(frame, body)?;
-        self.release_all(frame, &launch.owned)?;
-        for (_, at) in frame.blocks.split_off(mark.min(frame.blocks.len())) {
-            self.memory.end_frame(at);
-        }
-        Ok(())
     }
 
     fn copy(

@@ -1,5 +1,6 @@
 //! Blocks of bytes: which are alive, who may write them, which bytes are set.
 
+use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
 use ir::eval::MAX_ARRAY_BYTES;
 use prim::{PrimType, Scalar};
@@ -32,11 +33,14 @@ struct Block {
     references: u32,
     generation: u32,
     writable: bool,
+    label: Label,
+    shadow: Shadow,
 }
 
 /// All blocks.
 #[derive(Default)]
 pub(super) struct Memory {
+    pub(super) races: Races,
     blocks: Vec<Block>,
     free: Vec<u32>,
     bytes: u64,
@@ -45,24 +49,37 @@ pub(super) struct Memory {
 
 impl Memory {
     /// A block of as many bytes, none of them set, with one reference.
-    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind) -> Result<Pointer> {
+    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, label: Label) -> Result<Pointer> {
         let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
             return limit(format!("a block of {bytes} bytes"));
         }
         self.bytes += wanted;
         let n = wanted as usize;
-        Ok(self.add(vec![0; n], vec![false; n], kind, true))
+        Ok(self.add(vec![0; n], vec![false; n], kind, true, label))
     }
 
     /// A block of these bytes with one reference.
-    pub(super) fn with_bytes(&mut self, bytes: Vec<u8>, kind: Kind, writable: bool) -> Pointer {
+    pub(super) fn with_bytes(
+        &mut self,
+        bytes: Vec<u8>,
+        kind: Kind,
+        writable: bool,
+        label: Label,
+    ) -> Pointer {
         let set = vec![true; bytes.len()];
         self.bytes += bytes.len() as u64;
-        self.add(bytes, set, kind, writable)
+        self.add(bytes, set, kind, writable, label)
     }
 
-    fn add(&mut self, bytes: Vec<u8>, set: Vec<bool>, kind: Kind, writable: bool) -> Pointer {
+    fn add(
+        &mut self,
+        bytes: Vec<u8>,
+        set: Vec<bool>,
+        kind: Kind,
+        writable: bool,
+        label: Label,
+    ) -> Pointer {
         self.heap += usize::from(kind == Kind::Heap);
         let mut block = Block {
             bytes,
@@ -71,6 +88,8 @@ impl Memory {
             references: 1,
             generation: 0,
             writable,
+            label,
+            shadow: Shadow::default(),
         };
         let place = if let Some(place) = self.free.pop() {
             let old = &mut self.blocks[place as usize];
@@ -97,6 +116,13 @@ impl Memory {
             Some(block) if block.generation == at.generation => Ok(block),
             _ => bug("a block is used that was given back"),
         }
+    }
+
+    /// Takes note of an access.
+    fn note(&mut self, at: Pointer, bytes: Range<usize>, access: Access) -> Result<()> {
+        let block = &mut self.blocks[at.place as usize];
+        let known = (at, &block.label, block.bytes.len());
+        self.races.note(&mut block.shadow, known, bytes, access)
     }
 
     fn block_mut(&mut self, at: Pointer) -> Result<&mut Block> {
@@ -144,6 +170,7 @@ impl Memory {
         self.bytes -= block.bytes.len() as u64;
         block.bytes = Vec::new();
         block.set = Vec::new();
+        block.shadow = Shadow::default();
         block.generation += 1;
         self.free.push(at.place);
     }
@@ -156,13 +183,14 @@ impl Memory {
 
     /// An element, if it was written.
     pub(super) fn load(
-        &self,
+        &mut self,
         at: Pointer,
         elem: PrimType,
         position: i64,
     ) -> Result<Option<Scalar>> {
+        let range = self.block(at)?.range(elem, position, 1)?;
+        self.note(at, range.clone(), Access::Read)?;
         let block = self.block(at)?;
-        let range = block.range(elem, position, 1)?;
         if block.set[range.clone()].contains(&false) {
             return Ok(None);
         }
@@ -198,12 +226,13 @@ impl Memory {
         elem: PrimType,
         position: i64,
     ) -> Result<(&mut Block, Range<usize>)> {
-        let block = self.block_mut(at)?;
+        let block = self.block(at)?;
         let range = block.range(elem, position, 1)?;
         if !block.writable {
             return bug("a block is written that must stay as it is");
         }
-        Ok((block, range))
+        self.note(at, range.clone(), Access::Write)?;
+        Ok((self.block_mut(at)?, range))
     }
 
     /// Elements that lie one after another are copied, written or not.
@@ -221,10 +250,13 @@ impl Memory {
         if !target.writable {
             return bug("a block is written that must stay as it is");
         }
+        let overlap = from.0 == to.0 && range.start < place.end && place.start < range.end;
+        if overlap {
+            return bug("a copy's regions overlap");
+        }
+        self.note(from.0, range.clone(), Access::Read)?;
+        self.note(to.0, place.clone(), Access::Write)?;
         if from.0 == to.0 {
-            if range.start < place.end && place.start < range.end {
-                return bug("a copy's regions overlap");
-            }
             let block = self.block_mut(to.0)?;
             block.bytes.copy_within(range.clone(), place.start);
             block.set.copy_within(range, place.start);

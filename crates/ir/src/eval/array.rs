@@ -1,193 +1,38 @@
-//! Arrays of the evaluator: views of shared typed buffers.
+//! Arrays of the evaluator: views of shared typed buffers, or of blocks.
+//!
+//! An array in a buffer is a value: the buffer is copied when it is written to
+//! while others share it. An array in a block is the place: whoever writes there
+//! changes what it reads, which is an error when it does.
 
+pub use super::buffer::Buffer;
+
+use super::block::{Block, BlockRef, Stamp};
+use super::buffer::Store;
+use super::view::{Index, View};
 use super::{ErrorClass, EvalError, MAX_ARRAY_BYTES};
-use half::f16;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Sizes or strides.
-pub(super) type Sizes = SmallVec<[i64; 3]>;
-
-macro_rules! buffers {
-    ($($variant:ident: $ty:ty;)*) => {
-        /// Elements of one type, one after another.
-        #[derive(Clone, Debug)]
-        pub enum Buffer {
-            $(
-                #[doc = concat!("Elements of type `", stringify!($ty), "`.")]
-                $variant(Vec<$ty>),
-            )*
-        }
-
-        impl Buffer {
-            /// An empty buffer with room for `n` elements.
-            pub fn with_capacity(elem: PrimType, n: usize) -> Self {
-                match elem { $(PrimType::$variant => Self::$variant(Vec::with_capacity(n)),)* }
-            }
-
-            /// `n` times the value.
-            pub fn filled(value: Scalar, n: usize) -> Self {
-                match value { $(Scalar::$variant(x) => Self::$variant(vec![x; n]),)* }
-            }
-
-            /// Type of the elements.
-            pub fn elem(&self) -> PrimType {
-                match self { $(Self::$variant(_) => PrimType::$variant,)* }
-            }
-
-            /// Number of elements.
-            pub fn len(&self) -> usize {
-                match self { $(Self::$variant(xs) => xs.len(),)* }
-            }
-
-            /// Whether there are no elements.
-            pub fn is_empty(&self) -> bool {
-                self.len() == 0
-            }
-
-            /// The element at `i`.
-            pub fn get(&self, i: usize) -> Option<Scalar> {
-                match self { $(Self::$variant(xs) => xs.get(i).map(|x| Scalar::$variant(*x)),)* }
-            }
-
-            /// Writes the element at `i`; false if there is none or it has another type.
-            #[must_use]
-            pub fn set(&mut self, i: usize, value: Scalar) -> bool {
-                match (self, value) {
-                    $((Self::$variant(xs), Scalar::$variant(x)) => match xs.get_mut(i) {
-                        Some(place) => {
-                            *place = x;
-                            true
-                        }
-                        None => false,
-                    },)*
-                    _ => false,
-                }
-            }
-
-            /// Appends a value; false if it has another type.
-            #[must_use]
-            pub fn push(&mut self, value: Scalar) -> bool {
-                match (self, value) {
-                    $((Self::$variant(xs), Scalar::$variant(x)) => {
-                        xs.push(x);
-                        true
-                    })*
-                    _ => false,
-                }
-            }
-
-            /// Appends elements of another buffer; false if they have another type
-            /// or there are not so many.
-            #[must_use]
-            fn extend(&mut self, other: &Self, offsets: &View) -> bool {
-                match (self, other) {
-                    $((Self::$variant(xs), Self::$variant(ys)) => {
-                        if let Some(range) = offsets.contiguous() {
-                            let Some(ys) = ys.get(range) else { return false };
-                            xs.extend_from_slice(ys);
-                            return true;
-                        }
-                        let mut ok = true;
-                        offsets.each(|i| match ys.get(i) {
-                            Some(y) => xs.push(*y),
-                            None => ok = false,
-                        });
-                        ok
-                    })*
-                    _ => false,
-                }
-            }
-        }
-    };
-}
-
-buffers! {
-    I8: i8;
-    I16: i16;
-    I32: i32;
-    I64: i64;
-    F16: f16;
-    F32: f32;
-    F64: f64;
-    Bool: bool;
-}
-
-/// Which elements of a buffer an array has.
-#[derive(Clone, Debug)]
-struct View {
-    offset: i64,
-    shape: Sizes,
-    strides: Sizes,
-}
-
-impl View {
-    fn whole(shape: Sizes) -> Self {
-        let mut strides: Sizes = SmallVec::from_elem(1, shape.len());
-        for i in (1..shape.len()).rev() {
-            strides[i - 1] = strides[i].wrapping_mul(shape[i].max(1));
-        }
-        Self {
-            offset: 0,
-            shape,
-            strides,
-        }
-    }
-
-    fn count(&self) -> usize {
-        self.shape.iter().product::<i64>().max(0) as usize
-    }
-
-    /// The elements' positions, if they lie one after another in row-major order.
-    fn contiguous(&self) -> Option<std::ops::Range<usize>> {
-        let mut expected = 1;
-        for (n, stride) in self.shape.iter().zip(&self.strides).rev() {
-            if *n > 1 && *stride != expected {
-                return None;
-            }
-            expected *= n;
-        }
-        let start = self.offset as usize;
-        Some(if self.count() == 0 {
-            0..0
-        } else {
-            start..start + self.count()
-        })
-    }
-
-    /// Calls `f` with the elements' positions in row-major order.
-    fn each(&self, mut f: impl FnMut(usize)) {
-        if self.count() == 0 {
-            return;
-        }
-        let mut index: Sizes = SmallVec::from_elem(0, self.shape.len());
-        let mut at = self.offset;
-        loop {
-            f(at as usize);
-            let mut dim = index.len();
-            loop {
-                if dim == 0 {
-                    return;
-                }
-                dim -= 1;
-                index[dim] += 1;
-                at += self.strides[dim];
-                if index[dim] < self.shape[dim] {
-                    break;
-                }
-                at -= self.strides[dim] * index[dim];
-                index[dim] = 0;
-            }
-        }
-    }
-}
-
-/// An array: a view of a buffer that it may share with others.
+/// An array: a view of a buffer that it may share with others, or, while a
+/// program with memory runs, of a block.
 #[derive(Clone, Debug)]
 pub struct Array {
-    data: Rc<Buffer>,
+    data: Data,
     view: View,
+}
+
+/// What an array is a view of.
+#[derive(Clone, Debug)]
+enum Data {
+    Own(Rc<Store>),
+    /// All elements have been there since this time.
+    Placed {
+        block: BlockRef,
+        elem: PrimType,
+        born: u32,
+    },
 }
 
 impl PartialEq for Array {
@@ -220,14 +65,33 @@ pub(super) fn checked_count(shape: &[i64], elem: PrimType) -> Result<usize, Eval
     Ok(count as usize)
 }
 
+fn nobody_wrote<T>() -> Result<T, EvalError> {
+    Err(EvalError::bug("an element is read, but nobody wrote it"))
+}
+
 impl Array {
     /// The buffer's elements in this shape, row-major; `None` unless their numbers agree.
     pub fn new(shape: &[i64], data: Buffer) -> Option<Self> {
-        let count = checked_count(shape, data.elem()).ok()?;
-        (count == data.len()).then(|| Self {
-            data: Rc::new(data),
+        Self::of(shape, data.into())
+    }
+
+    /// The elements in this shape, row-major; `None` unless their numbers agree.
+    pub(super) fn of(shape: &[i64], data: Store) -> Option<Self> {
+        let count = checked_count(shape, data.data.elem()).ok()?;
+        (count == data.data.len()).then(|| Self {
+            data: Data::Own(Rc::new(data)),
             view: View::whole(SmallVec::from_slice(shape)),
         })
+    }
+
+    /// These places of a block, whatever is there now.
+    pub(super) fn placed(block: BlockRef, elem: PrimType, view: View) -> Self {
+        let data = Data::Placed {
+            block,
+            elem,
+            born: 0,
+        };
+        Self { data, view }
     }
 
     /// An array of values of type `elem`; `None` unless types and number agree.
@@ -252,24 +116,34 @@ impl Array {
     /// The elements, row-major, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let size = self.elem().size() as usize;
-        let mut bytes = Vec::with_capacity(size * self.view.count());
-        self.view.each(|i| {
-            let word = self.data.get(i).map_or(0, Scalar::bits).to_le_bytes();
-            bytes.extend_from_slice(&word[..size]);
-        });
+        let scalars = self.scalars();
+        let mut bytes = Vec::with_capacity(size * scalars.len());
+        for value in scalars {
+            bytes.extend_from_slice(&value.bits().to_le_bytes()[..size]);
+        }
         bytes
     }
 
-    /// The elements, row-major.
+    /// The elements, row-major. Results of evaluations have all of theirs.
     pub fn scalars(&self) -> Vec<Scalar> {
         let mut values = Vec::with_capacity(self.view.count());
-        self.view.each(|i| values.extend(self.data.get(i)));
+        match &self.data {
+            Data::Own(store) => self.view.each(|i| values.extend(store.data.get(i))),
+            Data::Placed { block, elem, born } => {
+                let block = block.borrow();
+                let value = |i: usize| block.get(i as i64, *elem, *born);
+                self.view.each(|i| values.extend(value(i).ok()));
+            }
+        }
         values
     }
 
     /// Type of the elements.
     pub fn elem(&self) -> PrimType {
-        self.data.elem()
+        match &self.data {
+            Data::Own(store) => store.data.elem(),
+            Data::Placed { elem, .. } => *elem,
+        }
     }
 
     /// Sizes, outermost first.
@@ -277,205 +151,250 @@ impl Array {
         &self.view.shape
     }
 
-    /// The element with these indices, as many as dimensions.
-    pub(super) fn element(&self, indices: &[i64]) -> Option<Scalar> {
-        let mut at = self.view.offset;
-        for ((i, n), stride) in indices.iter().zip(&self.view.shape).zip(&self.view.strides) {
-            if !(0..*n).contains(i) {
-                return None;
-            }
-            at += i * stride;
+    /// The block that it lies in, if it lies in one.
+    pub(super) fn block(&self) -> Option<&BlockRef> {
+        match &self.data {
+            Data::Own(_) => None,
+            Data::Placed { block, .. } => Some(block),
         }
-        self.data.get(at as usize)
+    }
+
+    /// Whether both lie in the same places of the same block.
+    pub(super) fn same_place(&self, other: &Self) -> bool {
+        match (self.block(), other.block()) {
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b) && self.view.same(&other.view),
+            _ => false,
+        }
+    }
+
+    /// Whether it lies row-major from the start of its block, if it lies in one.
+    pub(super) fn at_start(&self) -> bool {
+        self.block().is_none() || self.view.same(&View::whole(self.view.shape.clone()))
+    }
+
+    /// From now on what lies in its places is its own.
+    pub(super) fn born_at(&mut self, time: u32) {
+        if let Data::Placed { born, .. } = &mut self.data {
+            *born = time;
+        }
+    }
+
+    /// Nobody may write its block from now on.
+    pub(super) fn keep(&self) {
+        if let Data::Placed { block, .. } = &self.data {
+            block.borrow_mut().keep();
+        }
+    }
+
+    /// Checks that nobody has written to its places since it was made.
+    pub(super) fn intact(&self) -> Result<(), EvalError> {
+        match &self.data {
+            Data::Own(_) => Ok(()),
+            Data::Placed { block, elem, born } => {
+                block.borrow().check(&self.view, *elem, *born).map(|_| ())
+            }
+        }
+    }
+
+    /// The array row-major in a block of its own.
+    pub(super) fn in_block(&self, block: Block, stamp: Stamp) -> Result<Self, EvalError> {
+        let view = View::whole(self.view.shape.clone());
+        let block = Rc::new(RefCell::new(block));
+        let mut placed = Self::placed(block, self.elem(), view);
+        placed.fill(self, stamp)?;
+        Ok(placed)
+    }
+
+    /// The element with these indices, as many as dimensions; `None` if it is out
+    /// of bounds.
+    pub(super) fn element(&self, indices: &[i64]) -> Result<Option<Scalar>, EvalError> {
+        let Some(at) = self.view.position(indices) else {
+            return Ok(None);
+        };
+        match &self.data {
+            Data::Own(store) => match store.get(at as usize) {
+                None => nobody_wrote(),
+                value => Ok(value),
+            },
+            Data::Placed { block, elem, born } => block.borrow().get(at, *elem, *born).map(Some),
+        }
+    }
+
+    fn with_view(&self, view: View) -> Self {
+        let data = self.data.clone();
+        Self { data, view }
     }
 
     /// A view: per dimension, one index (`Ok`) or start, count and stride.
     /// `None` if it is out of bounds.
-    pub(super) fn slice(&self, slice: &[Result<i64, (i64, i64, i64)>]) -> Option<Self> {
-        let old = &self.view;
-        let mut offset = old.offset;
-        let (mut shape, mut strides) = (Sizes::new(), Sizes::new());
-        for (dim, index) in slice.iter().enumerate() {
-            let (n, old_stride) = (*old.shape.get(dim)?, old.strides[dim]);
-            let inside = |i: i64| (0..n).contains(&i);
-            match *index {
-                Ok(i) => {
-                    if !inside(i) {
-                        return None;
-                    }
-                    offset += i * old_stride;
-                }
-                Err((start, count, stride)) => {
-                    if count < 0 {
-                        return None;
-                    }
-                    if count > 0 {
-                        let last = start.checked_add(stride.checked_mul(count - 1)?)?;
-                        if !inside(start) || !inside(last) {
-                            return None;
-                        }
-                        offset += start * old_stride;
-                    }
-                    shape.push(count);
-                    strides.push(stride.wrapping_mul(old_stride));
-                }
-            }
-        }
-        shape.extend_from_slice(old.shape.get(slice.len()..)?);
-        strides.extend_from_slice(&old.strides[slice.len()..]);
-        Some(Self {
-            data: self.data.clone(),
-            view: View {
-                offset,
-                shape,
-                strides,
-            },
-        })
+    pub(super) fn slice(&self, slice: &[Index]) -> Option<Self> {
+        self.view.slice(slice).map(|view| self.with_view(view))
     }
 
     /// A view that divides the outermost dimension: first row, then size and
     /// distance of each new dimension. `None` if it is out of bounds.
     pub(super) fn flat_slice(&self, offset: i64, dims: &[(i64, i64)]) -> Option<Self> {
-        let old = &self.view;
-        let (&n, &row) = (old.shape.first()?, old.strides.first()?);
-        let (mut least, mut most) = (offset, offset);
-        for (count, stride) in dims {
-            let last = stride.checked_mul(count.checked_sub(1)?)?;
-            least = least.checked_add(last.min(0))?;
-            most = most.checked_add(last.max(0))?;
-        }
-        let empty = dims.iter().any(|(count, _)| *count == 0);
-        if dims.iter().any(|(count, _)| *count < 0) || !empty && (least < 0 || most >= n) {
-            return None;
-        }
-        let mut shape: Sizes = dims.iter().map(|(count, _)| *count).collect();
-        // Where there is no next row, its distance may be any number.
-        let mut strides: Sizes = dims
-            .iter()
-            .map(|(count, stride)| if *count > 1 { stride * row } else { 0 })
-            .collect();
-        shape.extend_from_slice(&old.shape[1..]);
-        strides.extend_from_slice(&old.strides[1..]);
-        let offset = if empty { 0 } else { offset * row };
-        Some(Self {
-            data: self.data.clone(),
-            view: View {
-                offset: old.offset + offset,
-                shape,
-                strides,
-            },
-        })
+        let view = self.view.flat_slice(offset, dims);
+        view.map(|view| self.with_view(view))
     }
 
     /// Dimensions permuted.
     pub(super) fn rearrange(&self, perm: &[usize]) -> Option<Self> {
-        let pick = |sizes: &Sizes| perm.iter().map(|i| sizes.get(*i).copied()).collect();
-        let shape: Option<Sizes> = pick(&self.view.shape);
-        let strides: Option<Sizes> = pick(&self.view.strides);
-        let view = View {
-            offset: self.view.offset,
-            shape: shape?,
-            strides: strides?,
-        };
-        Some(Self {
-            data: self.data.clone(),
-            view,
-        })
+        self.view.rearrange(perm).map(|view| self.with_view(view))
     }
 
     /// The same elements in another shape; `None` if that has another number of them.
-    pub(super) fn reshape(&self, shape: &[i64]) -> Option<Self> {
-        let count = checked_count(shape, self.elem()).ok()?;
+    pub(super) fn reshape(&self, shape: &[i64]) -> Result<Option<Self>, EvalError> {
+        let count = checked_count(shape, self.elem())?;
         if count != self.view.count() {
-            return None;
+            return Ok(None);
         }
-        let base = if self.view.contiguous().is_some() {
-            self.clone()
-        } else {
-            self.copy()
-        };
-        let view = View {
-            offset: base.view.offset,
-            ..View::whole(SmallVec::from_slice(shape))
-        };
-        Some(Self {
-            data: base.data,
-            view,
-        })
+        if let Some(view) = self.view.reshape(shape) {
+            return Ok(Some(self.with_view(view)));
+        }
+        if self.block().is_some() {
+            return Err(EvalError::bug("no index function expresses this reshape"));
+        }
+        let copy = self.copy()?;
+        Ok(copy.view.reshape(shape).map(|view| copy.with_view(view)))
+    }
+
+    /// The elements, row-major.
+    pub(super) fn store(&self) -> Result<Store, EvalError> {
+        let mut store = Store::with_capacity(self.elem(), self.view.count());
+        let _ = self.append_to(&mut store)?;
+        Ok(store)
     }
 
     /// The elements in a buffer of their own.
-    pub(super) fn copy(&self) -> Self {
-        let mut data = Buffer::with_capacity(self.elem(), self.view.count());
-        let _ = data.extend(&self.data, &self.view);
-        Self {
-            data: Rc::new(data),
+    pub(super) fn copy(&self) -> Result<Self, EvalError> {
+        Ok(Self {
+            data: Data::Own(Rc::new(self.store()?)),
             view: View::whole(self.view.shape.clone()),
+        })
+    }
+
+    /// As a value that leaves the program: all elements were written.
+    pub(super) fn result(&self) -> Result<Self, EvalError> {
+        let copy = self.copy()?;
+        match &copy.data {
+            Data::Own(store) if store.unset.contains(&true) => {
+                Err(EvalError::bug("a result was not written wholly"))
+            }
+            _ => Ok(copy),
         }
     }
 
-    /// Appends the elements to a buffer; false if it has another type.
-    #[must_use]
-    pub(super) fn append_to(&self, buffer: &mut Buffer) -> bool {
-        buffer.extend(&self.data, &self.view)
+    /// Appends the elements; false if they have another type.
+    pub(super) fn append_to(&self, out: &mut Store) -> Result<bool, EvalError> {
+        match &self.data {
+            Data::Own(store) => {
+                let unset = |at: usize| store.unset.get(at) == Some(&true);
+                let noted = !store.unset.is_empty();
+                let unset: Option<&dyn Fn(usize) -> bool> = if noted { Some(&unset) } else { None };
+                Ok(out.extend(&store.data, &self.view, unset))
+            }
+            Data::Placed { block, elem, born } => {
+                block.borrow().append(&self.view, *elem, *born, out)
+            }
+        }
     }
 
     /// Makes the buffer this array's own, copying it if it is shared.
-    fn own(&mut self) -> &mut Buffer {
-        if Rc::get_mut(&mut self.data).is_none() {
-            *self = self.copy();
+    fn own(&mut self) -> Result<(), EvalError> {
+        if let Data::Own(store) = &mut self.data
+            && Rc::get_mut(store).is_none()
+        {
+            *self = self.copy()?;
         }
-        Rc::make_mut(&mut self.data)
+        Ok(())
     }
 
     /// Writes an element; false if it is out of bounds or of another type.
-    #[must_use]
-    pub(super) fn write(&mut self, indices: &[i64], value: Scalar) -> bool {
-        self.own();
-        let mut at = self.view.offset;
-        for ((i, n), stride) in indices.iter().zip(&self.view.shape).zip(&self.view.strides) {
-            if !(0..*n).contains(i) {
-                return false;
+    pub(super) fn write(
+        &mut self,
+        indices: &[i64],
+        value: Scalar,
+        stamp: Stamp,
+    ) -> Result<bool, EvalError> {
+        self.own()?;
+        let Some(at) = self.view.position(indices) else {
+            return Ok(false);
+        };
+        match &mut self.data {
+            Data::Own(store) => Ok(Rc::make_mut(store).set(at as usize, value)),
+            Data::Placed { block, elem, born } => {
+                *born = stamp.time;
+                if value.ty() != *elem {
+                    return Ok(false);
+                }
+                block.borrow_mut().set(at, value, stamp).map(|()| true)
             }
-            at += i * stride;
         }
-        self.own().set(at as usize, value)
     }
 
     /// Writes a slice; false if it is out of bounds, or the value has another
     /// number or type of elements.
-    #[must_use]
     pub(super) fn write_slice(
         &mut self,
-        slice: &[Result<i64, (i64, i64, i64)>],
+        slice: &[Index],
         value: &Self,
-    ) -> bool {
-        self.own();
-        let part = self.slice(slice);
-        self.write_view(part, value)
+        stamp: Stamp,
+    ) -> Result<bool, EvalError> {
+        self.own()?;
+        let part = self.view.slice(slice);
+        self.write_view(part, value, stamp)
     }
 
     /// Writes to a view that divides the outermost dimension; see
     /// [`Array::flat_slice`] and [`Array::write_slice`].
-    #[must_use]
-    pub(super) fn write_flat(&mut self, offset: i64, dims: &[(i64, i64)], value: &Self) -> bool {
-        self.own();
-        let part = self.flat_slice(offset, dims);
-        self.write_view(part, value)
+    pub(super) fn write_flat(
+        &mut self,
+        offset: i64,
+        dims: &[(i64, i64)],
+        value: &Self,
+        stamp: Stamp,
+    ) -> Result<bool, EvalError> {
+        self.own()?;
+        let part = self.view.flat_slice(offset, dims);
+        self.write_view(part, value, stamp)
     }
 
-    fn write_view(&mut self, part: Option<Self>, value: &Self) -> bool {
-        let Some(part) = part.map(|part| part.view) else {
-            return false;
-        };
-        if part.shape != value.view.shape {
-            return false;
+    /// Writes all elements; they have to have the same shape.
+    pub(super) fn fill(&mut self, value: &Self, stamp: Stamp) -> Result<(), EvalError> {
+        if self.write_view(Some(self.view.clone()), value, stamp)? {
+            return Ok(());
         }
-        let values = value.scalars();
-        let buffer = self.own();
-        let mut values = values.into_iter();
-        let mut ok = true;
-        part.each(|i| ok &= values.next().is_some_and(|x| buffer.set(i, x)));
-        ok
+        Err(EvalError::bug(format!(
+            "the shape {:?} where there is room for {:?}",
+            value.shape(),
+            self.shape()
+        )))
+    }
+
+    fn write_view(
+        &mut self,
+        part: Option<View>,
+        value: &Self,
+        stamp: Stamp,
+    ) -> Result<bool, EvalError> {
+        let Some(part) = part else {
+            return Ok(false);
+        };
+        if part.shape != value.view.shape || value.elem() != self.elem() {
+            return Ok(false);
+        }
+        let values = value.store()?;
+        match &mut self.data {
+            Data::Own(store) => Ok(Rc::make_mut(store).put(&part, &values)),
+            Data::Placed { block, born, .. } => {
+                *born = stamp.time;
+                let there = value.block().is_some_and(|other| Rc::ptr_eq(block, other));
+                if there && value.view.same(&part) {
+                    return Ok(true);
+                }
+                block.borrow_mut().put(&part, &values, stamp)
+            }
+        }
     }
 }

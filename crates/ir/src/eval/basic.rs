@@ -1,25 +1,36 @@
 //! Operations without bodies.
 
-use super::array::{Array, Buffer, checked_count};
+use super::array::{Array, checked_count};
+use super::block::Stamp;
+use super::buffer::{Buffer, Store};
 use super::machine::{Frame, Machine, Value};
+use super::ops::digits;
+use super::rows::{Rows, fresh};
+use super::view::Index;
 use super::{ErrorClass, EvalError};
 use crate::name::Name;
 use crate::syntax::{Atom, BasicOp, DimIndex, Level, MsgPart};
 use crate::types::Dim;
+use prim::Scalar;
 use prim::eval as scalar;
-use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
 type Result<T> = std::result::Result<T, EvalError>;
-type Slice = SmallVec<[std::result::Result<i64, (i64, i64, i64)>; 3]>;
+type Slice = SmallVec<[Index; 3]>;
 
 fn or_bug<T>(value: Option<T>, message: impl FnOnce() -> String) -> Result<T> {
     value.ok_or_else(|| EvalError::bug(message()))
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    pub(super) fn basic(&mut self, frame: &mut Frame<'p>, op: &'p BasicOp) -> Result<Value> {
+    /// The value of a basic operation that is bound to a name.
+    pub(super) fn basic(
+        &mut self,
+        frame: &mut Frame<'p>,
+        op: &'p BasicOp,
+        name: Name,
+    ) -> Result<Value> {
         let undefined = |name: &str, args: &[Scalar]| {
             EvalError::bug(format!("{name} has no value for {args:?}"))
         };
@@ -90,7 +101,8 @@ impl<'p, L: Level> Machine<'p, L> {
                 value,
             } => {
                 let mut target = frame.take_array(*array)?;
-                write(frame, &mut target, slice, *value)?;
+                let stamp = self.stamp(frame, name)?;
+                write(frame, &mut target, slice, *value, stamp)?;
                 Value::Array(target)
             }
             BasicOp::FlatIndex {
@@ -117,7 +129,8 @@ impl<'p, L: Level> Machine<'p, L> {
                 let value = frame.array(*value)?.clone();
                 let dims: Vec<(i64, i64)> = value.shape().iter().copied().zip(strides?).collect();
                 let mut target = frame.take_array(*array)?;
-                let ok = target.write_flat(offset, &dims, &value);
+                let stamp = self.stamp(frame, name)?;
+                let ok = target.write_flat(offset, &dims, &value, stamp)?;
                 or_bug(ok.then_some(()), out_of_bounds)?;
                 Value::Array(target)
             }
@@ -141,7 +154,7 @@ impl<'p, L: Level> Machine<'p, L> {
                     let x = start.wrapping_add(i.wrapping_mul(stride));
                     let _ = data.push(Scalar::int(*ty, x));
                 }
-                fresh(&[n], data)?
+                fresh(&[n], data.into())?
             }
             BasicOp::Replicate { shape, value } => replicate(frame, shape, *value)?,
             BasicOp::Scratch { elem, shape } => {
@@ -150,7 +163,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 if shape.is_empty() {
                     return Ok(Value::Scalar(Scalar::zero(*elem)));
                 }
-                fresh(&shape, Buffer::filled(Scalar::zero(*elem), count))?
+                fresh(&shape, Store::scratch(*elem, count))?
             }
             BasicOp::Rearrange { perm, array } => {
                 let result = frame.array(*array)?.rearrange(perm);
@@ -164,18 +177,19 @@ impl<'p, L: Level> Machine<'p, L> {
                 let shape = frame.sizes(shape)?;
                 let array = frame.array(*array)?;
                 if shape.is_empty() {
-                    let value = array.scalars().first().copied();
+                    let first: SmallVec<[i64; 3]> = SmallVec::from_elem(0, array.shape().len());
+                    let value = array.element(&first)?;
                     return Ok(Value::Scalar(or_bug(value, || {
                         "reshape of nothing".to_owned()
                     })?));
                 }
-                let result = array.reshape(&shape);
+                let result = array.reshape(&shape)?;
                 Value::Array(or_bug(result, || {
                     format!("the shape {:?} cannot become {shape:?}", array.shape())
                 })?)
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
-                Value::Array(frame.array(*array)?.copy())
+                Value::Array(frame.array(*array)?.copy()?)
             }
             BasicOp::ArrayLit { row, elems } => {
                 let values: Result<Vec<Value>> =
@@ -183,10 +197,10 @@ impl<'p, L: Level> Machine<'p, L> {
                 let elem = or_bug(row.elem(), || "an array of no values".to_owned())?;
                 let mut rows = Rows::new(elem, elems.len());
                 for value in values? {
-                    rows.push(value)?;
+                    rows.push(&value, self.time)?;
                 }
                 let row_shape = frame.sizes(row.shape())?;
-                rows.finish(&[elems.len() as i64], &row_shape)?
+                rows.finish(&[elems.len() as i64], &row_shape, self.time)?
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let array = Array::from_bytes(*elem, shape, bytes);
@@ -195,21 +209,32 @@ impl<'p, L: Level> Machine<'p, L> {
                 })?)
             }
             BasicOp::UpdateAcc { acc, index, values } => {
-                return self.update_acc(frame, *acc, index, values);
+                let stamp = self.stamp(frame, name)?;
+                return self.update_acc(frame, *acc, index, values, stamp);
             }
         })
+    }
+
+    /// An operation that puts arrays together has not written over any of them
+    /// on the way. (What is copied as a whole is read before.)
+    pub(super) fn unharmed(&self, frame: &Frame<'p>, op: &BasicOp) -> Result<()> {
+        let whole = |name: &Name| match frame.array(*name) {
+            Ok(array) => array.intact(),
+            Err(_) => Ok(()),
+        };
+        match op {
+            BasicOp::Concat { arrays, .. } => arrays.iter().try_for_each(whole),
+            BasicOp::Replicate { value, .. } => value.var().iter().try_for_each(whole),
+            BasicOp::ArrayLit { elems, .. } => elems
+                .iter()
+                .try_for_each(|e| e.var().iter().try_for_each(whole)),
+            _ => Ok(()),
+        }
     }
 }
 
 fn out_of_bounds() -> String {
     "a view of a flat array that is out of bounds or of another shape".to_owned()
-}
-
-fn fresh(shape: &[i64], data: Buffer) -> Result<Value> {
-    let array = Array::new(shape, data);
-    Ok(Value::Array(or_bug(array, || {
-        "an array of another size than its shape".to_owned()
-    })?))
 }
 
 /// An array of this outer shape with a value everywhere.
@@ -219,18 +244,14 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
         value @ Value::Scalar(_) if shape.is_empty() => Ok(value),
         Value::Scalar(x) => {
             let count = checked_count(&shape, x.ty())?;
-            fresh(&shape, Buffer::filled(x, count))
+            fresh(&shape, Buffer::filled(x, count).into())
         }
         Value::Array(row) => {
             let times = checked_count(&shape, row.elem())?;
             shape.extend_from_slice(row.shape());
             let count = checked_count(&shape, row.elem())?;
-            let mut data = Buffer::with_capacity(row.elem(), count);
             let times = if count == 0 { 0 } else { times };
-            for _ in 0..times {
-                let _ = row.append_to(&mut data);
-            }
-            fresh(&shape, data)
+            fresh(&shape, row.store()?.repeated(times))
         }
         _ => Err(EvalError::bug("replicate of no value")),
     }
@@ -249,7 +270,7 @@ fn index(frame: &Frame<'_>, array: Name, slice: &[DimIndex]) -> Result<Value> {
         && indices.len() == array.shape().len()
     {
         return Ok(Value::Scalar(
-            array.element(&indices).ok_or_else(out_of_bounds)?,
+            array.element(&indices)?.ok_or_else(out_of_bounds)?,
         ));
     }
     let part = array
@@ -284,13 +305,21 @@ fn evaluated(frame: &Frame<'_>, slice: &[DimIndex]) -> Result<Slice> {
     slice.iter().map(one).collect()
 }
 
-fn write(frame: &Frame<'_>, target: &mut Array, slice: &[DimIndex], value: Atom) -> Result<()> {
+fn write(
+    frame: &Frame<'_>,
+    target: &mut Array,
+    slice: &[DimIndex],
+    value: Atom,
+    stamp: Stamp,
+) -> Result<()> {
     let ok = match frame.atom(value)? {
         Value::Scalar(x) => match fixed(frame, slice)? {
-            Some(indices) if indices.len() == target.shape().len() => target.write(&indices, x),
+            Some(indices) if indices.len() == target.shape().len() => {
+                target.write(&indices, x, stamp)?
+            }
             _ => false,
         },
-        Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part),
+        Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part, stamp)?,
         _ => false,
     };
     or_bug(ok.then_some(()), || {
@@ -318,21 +347,17 @@ fn concat(frame: &Frame<'_>, dim: usize, arrays: &[Name], width: i64) -> Result<
     )?;
     shape[dim] = width;
     let count = checked_count(&shape, first.elem())?;
-    let mut data = Buffer::with_capacity(first.elem(), count);
-    let outer: i64 = shape[..dim].iter().product();
-    // Each part as one block per index of the dimensions outside `dim`.
-    let mut blocks = Vec::new();
-    for part in parts {
-        let rest: i64 = part.shape()[dim..].iter().product();
-        blocks.push(or_bug(part.reshape(&[outer, rest]), wrong)?);
-    }
-    for i in 0..outer {
-        for block in &blocks {
-            let row = or_bug(block.slice(&[Ok(i)]), wrong)?;
-            or_bug(row.append_to(&mut data).then_some(()), wrong)?;
+    let mut data = Store::with_capacity(first.elem(), count);
+    // Each part's rows for each index of the dimensions outside of `dim`.
+    let outer = &shape[..dim];
+    for i in 0..outer.iter().product() {
+        let index: SmallVec<[_; 3]> = digits(i, outer).into_iter().map(Ok).collect();
+        for part in &parts {
+            let row = or_bug(part.slice(&index), wrong)?;
+            or_bug(row.append_to(&mut data)?.then_some(()), wrong)?;
         }
     }
-    or_bug(Array::new(&shape, data), wrong)
+    or_bug(Array::of(&shape, data), wrong)
 }
 
 fn message(frame: &Frame<'_>, parts: &[MsgPart]) -> Result<String> {
@@ -347,52 +372,4 @@ fn message(frame: &Frame<'_>, parts: &[MsgPart]) -> Result<String> {
         }
     }
     Ok(text)
-}
-
-/// Rows on the way to an array.
-pub(super) struct Rows {
-    data: Buffer,
-    shape: Option<SmallVec<[i64; 3]>>,
-}
-
-impl Rows {
-    pub(super) fn new(elem: PrimType, rows: usize) -> Self {
-        let data = Buffer::with_capacity(elem, rows.min(1 << 20));
-        Self { data, shape: None }
-    }
-
-    /// Appends a scalar or array of the same shape as the others.
-    pub(super) fn push(&mut self, value: Value) -> Result<()> {
-        let ok = match value {
-            Value::Scalar(x) => self.data.push(x),
-            Value::Array(row) => {
-                let same = self
-                    .shape
-                    .as_ref()
-                    .is_none_or(|shape| shape[..] == *row.shape());
-                if self.shape.is_none() {
-                    self.shape = Some(SmallVec::from_slice(row.shape()));
-                }
-                if !same {
-                    return Err(EvalError::bug(format!(
-                        "rows of the shapes {:?} and {:?}",
-                        self.shape.as_deref().unwrap_or_default(),
-                        row.shape()
-                    )));
-                }
-                row.append_to(&mut self.data)
-            }
-            // Accumulators are passed on beside the rows.
-            Value::Acc(_) => true,
-            Value::Empty | Value::Unit => false,
-        };
-        or_bug(ok.then_some(()), || "a row of another type".to_owned())
-    }
-
-    /// The array with these outer dimensions; `row` is its rows' shape where there were none.
-    pub(super) fn finish(self, outer: &[i64], row: &[i64]) -> Result<Value> {
-        let mut shape: SmallVec<[i64; 3]> = SmallVec::from_slice(outer);
-        shape.extend_from_slice(self.shape.as_deref().unwrap_or(row));
-        fresh(&shape, self.data)
-    }
 }

@@ -1,7 +1,9 @@
 //! Frames, bodies, statements, expressions and calls.
 
-use super::array::{Array, Sizes};
+use super::array::Array;
+use super::block::{BlockRef, Legend, Writer};
 use super::live::{Live, analyse};
+use super::view::Sizes;
 use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH};
 use crate::name::{FunName, Name, NameTable, ProvTable};
 use crate::soac::Operator;
@@ -10,6 +12,7 @@ use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
@@ -26,8 +29,10 @@ pub enum Value {
     Array(Array),
     /// An accumulator, by its place among the open ones.
     Acc(usize),
-    /// A certificate or a block.
+    /// A certificate.
     Unit,
+    /// A block.
+    Block(BlockRef),
 }
 
 /// The arrays of an accumulator while they are written.
@@ -41,17 +46,25 @@ pub(super) struct OpenAcc<'p, L: Level> {
 pub struct Frame<'p> {
     pub(super) slots: Vec<Value>,
     live: Rc<Live>,
+    function: &'p FunName,
     names: &'p NameTable,
     provs: &'p ProvTable,
+    /// The number of its first name among all.
+    first: Writer,
     /// Whether an error in it has got its provenance.
     located: bool,
 }
 
 /// An evaluation in progress.
 pub struct Machine<'p, L: Level> {
-    program: &'p Program<L>,
+    pub(super) program: &'p Program<L>,
     index: FxHashMap<&'p FunName, usize>,
-    live: Vec<Option<Rc<Live>>>,
+    live: Vec<Option<(Rc<Live>, Writer)>>,
+    pub(super) legend: Rc<Legend>,
+    /// When the last write was.
+    pub(super) time: u32,
+    /// Whether the error on its way names its statement.
+    named: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
     depth: u32,
@@ -59,8 +72,18 @@ pub struct Machine<'p, L: Level> {
 }
 
 impl Frame<'_> {
+    /// A name as text.
+    pub(super) fn show(&self, name: Name) -> String {
+        crate::text::show_name(self.names, name)
+    }
+
+    /// A name's number among all.
+    pub(super) fn writer(&self, name: Name) -> Writer {
+        self.first + name.0
+    }
+
     fn missing(&self, name: Name) -> EvalError {
-        let name = crate::text::show_name(self.names, name);
+        let name = self.show(name);
         EvalError::bug(format!(
             "{name} has no value here (unbound, or consumed before)"
         ))
@@ -161,6 +184,9 @@ impl<'p, L: Level> Machine<'p, L> {
             program,
             index: names.zip(0..).collect(),
             live: vec![None; n],
+            legend: Rc::default(),
+            time: 0,
+            named: false,
             constants: vec![None; n],
             budget,
             depth: 0,
@@ -171,6 +197,17 @@ impl<'p, L: Level> Machine<'p, L> {
     pub(super) fn function_index(&self, name: &FunName) -> Result<usize> {
         let known = self.index.get(name).copied();
         known.ok_or_else(|| EvalError::bug(format!("there is no function {name}")))
+    }
+
+    /// The last uses in a function, and the number of its first name.
+    pub(super) fn live_of(&mut self, index: usize) -> (Rc<Live>, Writer) {
+        let function = &self.program.functions[index];
+        let legend = &self.legend;
+        let known = self.live[index].get_or_insert_with(|| {
+            let first = legend.add(&function.name, &function.names);
+            (Rc::new(analyse(function)), first)
+        });
+        known.clone()
     }
 
     /// Calls a function with these arguments, which are moved out of `args`.
@@ -195,25 +232,31 @@ impl<'p, L: Level> Machine<'p, L> {
                 function.name
             )));
         }
-        let live = self.live[index]
-            .get_or_insert_with(|| Rc::new(analyse(function)))
-            .clone();
+        let (live, first) = self.live_of(index);
         let slots = vec![Value::Empty; function.names.len()];
         let mut frame = Frame {
             slots,
             live,
+            function: &function.name,
             names: &function.names,
             provs: &function.provs,
+            first,
             located: false,
         };
         for (param, arg) in function.params.iter().zip(args.drain(..)) {
-            frame.set(param.param.name, arg);
+            self.bind(&mut frame, &param.param, arg)?;
         }
         self.depth += 1;
         let mut results = Vec::new();
         self.run(&mut frame, &function.body, &mut results)?;
         self.depth -= 1;
         if function.kind == FunKind::Constant {
+            // Everybody reads these.
+            for value in &results {
+                if let Value::Array(array) = value {
+                    array.keep();
+                }
+            }
             self.constants[index] = Some(results.clone());
         }
         out.append(&mut results);
@@ -268,7 +311,7 @@ impl<'p, L: Level> Machine<'p, L> {
             let arg = args
                 .next()
                 .ok_or_else(|| EvalError::bug("too few arguments"))?;
-            frame.set(param.name, arg);
+            self.bind(frame, param, arg)?;
         }
         self.run(frame, &lambda.body, out)
     }
@@ -276,6 +319,12 @@ impl<'p, L: Level> Machine<'p, L> {
     fn stm(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
         self.charge(1)?;
         self.stm_results(frame, stm).map_err(|mut error| {
+            if !self.named && error.class == ErrorClass::Bug {
+                self.named = true;
+                let text = crate::text::show_stm(frame.names, stm);
+                let function = frame.function;
+                let _ = write!(error.message, "\n  in {function}: {text}");
+            }
             let stack = frame.provs.stack(stm.aux.prov);
             if !frame.located && !stack.is_empty() {
                 frame.located = true;
@@ -294,29 +343,25 @@ impl<'p, L: Level> Machine<'p, L> {
 
     fn stm_results(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>) -> Result<()> {
         if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
-            let value = self.basic(frame, op)?;
-            frame.set(param.name, value);
-            return Ok(());
+            let value = self.basic(frame, op, param.name)?;
+            self.bind(frame, param, value)?;
+            return self.unharmed(frame, op);
         }
         let mut out = Vec::with_capacity(stm.pat.len());
-        self.exp(frame, &stm.exp, &mut out)?;
+        self.exp(frame, stm, &mut out)?;
         if out.len() != stm.pat.len() {
             let message = format!("{} results for {} names", out.len(), stm.pat.len());
             return Err(EvalError::bug(message));
         }
         for (param, value) in stm.pat.iter().zip(out) {
-            frame.set(param.name, value);
+            self.bind(frame, param, value)?;
         }
         Ok(())
     }
 
-    fn exp(&mut self, frame: &mut Frame<'p>, exp: &'p Exp<L>, out: &mut Vec<Value>) -> Result<()> {
-        match exp {
-            Exp::Basic(op) => {
-                let value = self.basic(frame, op)?;
-                out.push(value);
-                Ok(())
-            }
+    fn exp(&mut self, frame: &mut Frame<'p>, stm: &'p Stm<L>, out: &mut Vec<Value>) -> Result<()> {
+        match &stm.exp {
+            Exp::Basic(_) => Err(EvalError::bug("a basic operation binds one name")),
             Exp::If {
                 cond,
                 then_body,
@@ -343,7 +388,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 }
                 with_stack(|| self.call(index, &mut values, out))
             }
-            Exp::Op(op) => op.eval(self, frame, out),
+            Exp::Op(op) => op.eval(self, frame, &stm.pat, out),
         }
     }
 
@@ -383,7 +428,7 @@ impl<'p, L: Level> Machine<'p, L> {
                 return Err(EvalError::bug("a loop body with a wrong number of results"));
             }
             for (param, value) in params.iter().zip(values.drain(..)) {
-                frame.set(param.param.name, value);
+                self.bind(frame, &param.param, value)?;
             }
             match form {
                 LoopForm::For { var, ty, bound: _ } => {

@@ -1,12 +1,13 @@
 //! Combinators, accumulators and histograms.
 
 use super::array::{Array, checked_count};
-use super::basic::Rows;
+use super::block::Stamp;
 use super::machine::{Frame, Machine, OpenAcc, Value};
+use super::rows::Rows;
 use super::{ErrorClass, EvalError, Evaluate};
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
-use crate::syntax::{Atom, Lambda, Level};
+use crate::syntax::{Atom, Lambda, Level, Param};
 use crate::types::Type;
 use crate::walk::Operation;
 use prim::{PrimType, Scalar};
@@ -73,7 +74,7 @@ fn row(input: &Value, i: i64) -> Result<Value> {
     let out_of_bounds = || EvalError::bug("an input is shorter than the operation's width");
     match input {
         Value::Array(array) if array.shape().len() == 1 => array
-            .element(&[i])
+            .element(&[i])?
             .map(Value::Scalar)
             .ok_or_else(out_of_bounds),
         Value::Array(array) => array
@@ -81,7 +82,9 @@ fn row(input: &Value, i: i64) -> Result<Value> {
             .map(Value::Array)
             .ok_or_else(out_of_bounds),
         Value::Acc(_) => Ok(input.clone()),
-        Value::Scalar(_) | Value::Unit | Value::Empty => Err(EvalError::bug("a wrong input")),
+        Value::Scalar(_) | Value::Unit | Value::Block(_) | Value::Empty => {
+            Err(EvalError::bug("a wrong input"))
+        }
     }
 }
 
@@ -111,7 +114,7 @@ impl<'p, L: Level> Machine<'p, L> {
 
     /// Collected results as arrays with these outer dimensions.
     pub(super) fn finish<'t>(
-        &self,
+        &mut self,
         frame: &Frame<'p>,
         rows: Vec<Rows>,
         outer: &[i64],
@@ -121,7 +124,10 @@ impl<'p, L: Level> Machine<'p, L> {
         for (rows, ty) in rows.into_iter().zip(types) {
             out.push(match ty {
                 Type::Acc { token, .. } => self.open_acc(*token)?,
-                _ => rows.finish(outer, &frame.row_shape(ty))?,
+                _ => {
+                    let time = self.tick()?;
+                    rows.finish(outer, &frame.row_shape(ty), time)?
+                }
             });
         }
         Ok(())
@@ -143,6 +149,7 @@ impl<'p, L: Level> Machine<'p, L> {
         arrays: &mut [Array],
         index: &[i64],
         values: Vec<Value>,
+        stamp: Stamp,
     ) -> Result<()> {
         let inside = |array: &Array| {
             array.shape().len() >= index.len()
@@ -158,7 +165,7 @@ impl<'p, L: Level> Machine<'p, L> {
         let new = if let Some(op) = op {
             let mut args = Vec::with_capacity(2 * arrays.len());
             for array in &*arrays {
-                args.push(element_or_row(array, index).ok_or_else(too_few)?);
+                args.push(element_or_row(array, index)?);
             }
             args.extend(values);
             let mut out = Vec::with_capacity(arrays.len());
@@ -172,8 +179,10 @@ impl<'p, L: Level> Machine<'p, L> {
         }
         for (array, value) in arrays.iter_mut().zip(new) {
             let ok = match value {
-                Value::Scalar(x) if array.shape().len() == index.len() => array.write(index, x),
-                Value::Array(part) => array.write_slice(&slice, &part),
+                Value::Scalar(x) if array.shape().len() == index.len() => {
+                    array.write(index, x, stamp)?
+                }
+                Value::Array(part) => array.write_slice(&slice, &part, stamp)?,
                 _ => false,
             };
             if !ok {
@@ -189,6 +198,7 @@ impl<'p, L: Level> Machine<'p, L> {
         acc: Name,
         index: &[Atom],
         values: &[Atom],
+        stamp: Stamp,
     ) -> Result<Value> {
         let Value::Acc(open) = frame.value(acc)? else {
             return Err(EvalError::bug("an accumulator is needed"));
@@ -199,7 +209,7 @@ impl<'p, L: Level> Machine<'p, L> {
         let state = state.ok_or_else(|| EvalError::bug("the accumulator is closed"))?;
         let op = state.op;
         let mut arrays = std::mem::take(&mut state.arrays);
-        self.bump(frame, op, &mut arrays, &index?, values?)?;
+        self.bump(frame, op, &mut arrays, &index?, values?, stamp)?;
         self.accs[open].arrays = arrays;
         Ok(Value::Acc(open))
     }
@@ -244,6 +254,7 @@ impl<'p, L: Level> Machine<'p, L> {
         dests: &mut [Vec<Array>],
         segment: &[i64],
         values: Vec<Value>,
+        stamp: Stamp,
     ) -> Result<()> {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
         let mut values = values.into_iter();
@@ -259,7 +270,7 @@ impl<'p, L: Level> Machine<'p, L> {
             let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
             index.extend(indices.by_ref().take(op.shape.len()));
             let own = values.by_ref().take(arrays.len()).collect();
-            self.bump(frame, Some(&op.op), arrays, &index, own)?;
+            self.bump(frame, Some(&op.op), arrays, &index, own, stamp)?;
         }
         Ok(())
     }
@@ -272,6 +283,7 @@ impl<'p, L: Level> Machine<'p, L> {
         dests: &mut [Vec<Array>],
         segment: &[i64],
         own: &[Vec<Array>],
+        stamp: Stamp,
     ) -> Result<()> {
         for ((op, arrays), own) in ops.iter().zip(dests).zip(own) {
             let shape = frame.sizes(&op.shape)?;
@@ -280,11 +292,11 @@ impl<'p, L: Level> Machine<'p, L> {
                 let bin = digits(bin, &shape);
                 let values: Result<Vec<Value>> = own
                     .iter()
-                    .map(|array| element_or_row(array, &bin).ok_or_else(too_few))
+                    .map(|array| element_or_row(array, &bin))
                     .collect();
                 let mut index: SmallVec<[i64; 3]> = SmallVec::from_slice(segment);
                 index.extend_from_slice(&bin);
-                self.bump(frame, Some(&op.op), arrays, &index, values?)?;
+                self.bump(frame, Some(&op.op), arrays, &index, values?, stamp)?;
             }
         }
         Ok(())
@@ -305,12 +317,14 @@ pub(super) fn digits(position: i64, shape: &[i64]) -> SmallVec<[i64; 3]> {
 
 /// What is at an index: a copy, since a view would share an array that may be
 /// about to be written.
-fn element_or_row(array: &Array, index: &[i64]) -> Option<Value> {
+fn element_or_row(array: &Array, index: &[i64]) -> Result<Value> {
     if array.shape().len() == index.len() {
-        return array.element(index).map(Value::Scalar);
+        let value = array.element(index)?;
+        return value.map(Value::Scalar).ok_or_else(too_few);
     }
     let slice: SmallVec<[_; 3]> = index.iter().map(|i| Ok(*i)).collect();
-    array.slice(&slice).map(|part| Value::Array(part.copy()))
+    let part = array.slice(&slice).ok_or_else(too_few)?;
+    Ok(Value::Array(part.copy()?))
 }
 
 impl Evaluate<Soacs> for Soac {
@@ -318,6 +332,7 @@ impl Evaluate<Soacs> for Soac {
         &'p self,
         m: &mut Machine<'p, Soacs>,
         frame: &mut Frame<'p>,
+        pat: &'p [Param<Soacs>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
@@ -357,7 +372,7 @@ impl Evaluate<Soacs> for Soac {
                         m.apply(frame, post, args, &mut elements)?;
                     }
                     for (rows, value) in rows.iter_mut().zip(elements.drain(..)) {
-                        rows.push(value)?;
+                        rows.push(&value, m.time)?;
                     }
                 }
                 out.append(&mut reduce);
@@ -378,7 +393,8 @@ impl Evaluate<Soacs> for Soac {
                         inputs.iter().map(|input| row(input, i)).collect();
                     let mut values = Vec::new();
                     m.apply(frame, map, args?, &mut values)?;
-                    m.bump_all(frame, ops, &mut dests, &[], values)?;
+                    let stamp = m.stamp_for(frame, pat)?;
+                    m.bump_all(frame, ops, &mut dests, &[], values, stamp)?;
                 }
                 out.extend(dests.into_iter().flatten().map(Value::Array));
                 Ok(())
@@ -421,7 +437,7 @@ impl Evaluate<Soacs> for Soac {
                     total += size;
                     for (rows, value) in rows.iter_mut().zip(values) {
                         for j in 0..size {
-                            rows.push(row(&value, j)?)?;
+                            rows.push(&row(&value, j)?, m.time)?;
                         }
                     }
                 }
@@ -437,10 +453,14 @@ impl Evaluate<Soacs> for Soac {
     }
 }
 
-/// Appends values to their rows.
-pub(super) fn push_all(rows: &mut [Rows], values: impl Iterator<Item = Value>) -> Result<()> {
+/// Appends values to their rows, all at this time.
+pub(super) fn push_all(
+    rows: &mut [Rows],
+    values: impl Iterator<Item = Value>,
+    time: u32,
+) -> Result<()> {
     for (rows, value) in rows.iter_mut().zip(values) {
-        rows.push(value)?;
+        rows.push(&value, time)?;
     }
     Ok(())
 }

@@ -2,17 +2,20 @@
 //! decomposition fixes.
 
 use super::array::{Array, checked_count};
-use super::basic::Rows;
+use super::block::Block;
 use super::machine::{Frame, Machine, Value};
-use super::ops::{digits, push_all, rows_for, too_few};
+use super::ops::{digits, push_all, too_few};
+use super::rows::Rows;
 use super::{EvalError, Evaluate};
 use crate::mem::{MemOp, Mems};
 use crate::seg::{Decomp, SegKind, SegOp, SegSpace, Stretches};
 use crate::soac::{HistOp, Operator};
-use crate::syntax::{Body, Lambda, Level};
+use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::{Dim, Type};
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -78,7 +81,7 @@ impl<'p, L: Level> Segments<'p, L> {
             for point in chunk {
                 let mut values = self.point(m, frame, outer, point)?.into_iter();
                 points.push(values.by_ref().take(scalars).collect());
-                push_all(rows, values)?;
+                push_all(rows, values, m.tick()?)?;
             }
             let result = self.fold(m, frame, ops, &points)?;
             match &mut total {
@@ -142,7 +145,12 @@ impl<'p, L: Level> Segments<'p, L> {
             for point in chunk.clone() {
                 let mut values = self.point(m, frame, outer, point)?.into_iter();
                 points.push(values.by_ref().take(scalars).collect::<Vec<_>>());
-                others.push(values);
+                if post.is_some() {
+                    others.push(values.collect::<Vec<_>>());
+                } else {
+                    push_all(&mut rows[scalars..], values, m.tick()?)?;
+                    others.push(Vec::new());
+                }
             }
             let total = self.fold(m, frame, ops, &points)?;
             let mut running = match &carry {
@@ -175,7 +183,7 @@ impl<'p, L: Level> Segments<'p, L> {
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
                 }
-                push_all(rows, elements.into_iter())?;
+                push_all(rows, elements.into_iter(), m.tick()?)?;
             }
             match &mut carry {
                 None => carry = Some(total),
@@ -192,6 +200,7 @@ impl<'p, L: Level> Segments<'p, L> {
         frame: &mut Frame<'p>,
         ops: &'p [HistOp<L>],
         outer: &[i64],
+        pat: &[Param<L>],
         dests: &mut [Vec<Array>],
     ) -> Result<()> {
         let mut largest = 1;
@@ -206,13 +215,16 @@ impl<'p, L: Level> Segments<'p, L> {
                 let mut own = frame.neutral_bins(ops)?;
                 for i in chunk {
                     let values = self.point(m, frame, outer, i)?;
-                    m.bump_all(frame, ops, &mut own, &[], values)?;
+                    let stamp = m.stamp_for(frame, pat)?;
+                    m.bump_all(frame, ops, &mut own, &[], values, stamp)?;
                 }
-                m.fold_bins(frame, ops, dests, outer, &own)?;
+                let stamp = m.stamp_for(frame, pat)?;
+                m.fold_bins(frame, ops, dests, outer, &own, stamp)?;
             } else {
                 for i in chunk {
                     let values = self.point(m, frame, outer, i)?;
-                    m.bump_all(frame, ops, dests, outer, values)?;
+                    let stamp = m.stamp_for(frame, pat)?;
+                    m.bump_all(frame, ops, dests, outer, values, stamp)?;
                 }
             }
         }
@@ -273,6 +285,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         &'p self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
+        pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
         let (space, kind, body, ret, decomp) = match self {
@@ -288,7 +301,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         };
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
         let sizes = frame.sizes(&dims)?;
-        let points = checked_count(&sizes, PrimType::Bool)?;
+        checked_count(&sizes, PrimType::Bool)?;
         let run = Segments {
             space,
             body,
@@ -298,12 +311,12 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         let last = run.sizes.len().saturating_sub(1);
         match kind {
             SegKind::Map => {
-                let mut rows = rows_for(ret.iter(), points);
+                let mut rows = m.rows_of(frame, pat, ret.iter(), &run.sizes)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
                     for i in 0..run.inner() {
                         let values = run.point(m, frame, &outer, i)?;
-                        push_all(&mut rows, values.into_iter())?;
+                        push_all(&mut rows, values.into_iter(), m.tick()?)?;
                     }
                 }
                 m.finish(frame, rows, &run.sizes, ret.iter(), out)
@@ -311,15 +324,21 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
             SegKind::Red(ops) => {
                 let reduced: Vec<&Type> = ops.iter().flat_map(|op| &op.op.ret).collect();
                 let rest = || ret.iter().skip(reduced.len());
-                let mut rows = rows_for(rest(), points);
-                let mut totals = rows_for(reduced.iter().copied(), 1);
+                let (first, others) = pat.split_at(reduced.len().min(pat.len()));
+                let mut rows = m.rows_of(frame, others, rest(), &run.sizes)?;
+                let types = reduced.iter().copied();
+                let mut totals = if last == 0 {
+                    Vec::new()
+                } else {
+                    m.rows_of(frame, first, types, &run.sizes[..last])?
+                };
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
                     let total = run.reduce(m, frame, ops, &outer, &mut rows)?;
                     if last == 0 {
                         out.extend(total);
                     } else {
-                        push_all(&mut totals, total.into_iter())?;
+                        push_all(&mut totals, total.into_iter(), m.tick()?)?;
                     }
                 }
                 if last > 0 {
@@ -341,7 +360,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                     let n = scanned.len();
                     scanned.into_iter().chain(ret.iter().skip(n)).collect()
                 };
-                let mut rows = rows_for(types.iter().copied(), points);
+                let mut rows = m.rows_of(frame, pat, types.iter().copied(), &run.sizes)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
                     run.scan(m, frame, ops, post.as_ref(), &outer, &mut rows)?;
@@ -352,7 +371,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 let mut dests = frame.take_dests(ops)?;
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
-                    run.hist(m, frame, ops, &outer, &mut dests)?;
+                    run.hist(m, frame, ops, &outer, pat, &mut dests)?;
                 }
                 out.extend(dests.into_iter().flatten().map(Value::Array));
                 Ok(())
@@ -366,18 +385,20 @@ impl Evaluate<Mems> for MemOp {
         &'p self,
         m: &mut Machine<'p, Mems>,
         frame: &mut Frame<'p>,
+        pat: &'p [Param<Mems>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
             Self::Alloc { bytes, space: _ } => {
                 let bytes = frame.i64(*bytes)?;
-                if bytes < 0 {
+                let (Ok(bytes), [param]) = (u64::try_from(bytes), pat) else {
                     return Err(EvalError::bug(format!("a block of {bytes} bytes")));
-                }
-                out.push(Value::Unit);
+                };
+                let block = Block::new(bytes, frame.writer(param.name), &m.legend);
+                out.push(Value::Block(Rc::new(RefCell::new(block))));
                 Ok(())
             }
-            Self::Seg(op) => op.eval(m, frame, out),
+            Self::Seg(op) => op.eval(m, frame, pat, out),
         }
     }
 }

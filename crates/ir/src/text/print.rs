@@ -392,7 +392,7 @@ impl<'a> Printer<'a> {
         self.indent -= 1;
     }
 
-    fn stm<L: Level>(&mut self, stm: &Stm<L>) {
+    pub(super) fn stm<L: Level>(&mut self, stm: &Stm<L>) {
         let Stm { pat, aux, exp } = stm;
         self.put("let ");
         if let [param] = pat.as_slice() {

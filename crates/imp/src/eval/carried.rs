@@ -1,0 +1,137 @@
+//! Whether iterations leave something in variables: for a later iteration, or for
+//! what follows the loop. The order of such iterations cannot be changed, be they
+//! independent in memory.
+
+use crate::walk::{Use, each_stmt, names};
+use crate::{For, Function, Stmt, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What is known of loops and functions by now, by their addresses in the program.
+#[derive(Default)]
+pub(super) struct Carried {
+    loops: FxHashMap<usize, Option<Var>>,
+    occurrences: FxHashMap<usize, Vec<u32>>,
+}
+
+impl Carried {
+    /// A variable in which iterations of a loop of this function leave something.
+    pub(super) fn of(&mut self, function: &Function, f: &For) -> Option<Var> {
+        let Self { loops, occurrences } = self;
+        let (place, at) = (std::ptr::from_ref(function), std::ptr::from_ref(f));
+        *loops.entry(at.addr()).or_insert_with(|| {
+            let everywhere = occurrences.entry(place.addr());
+            carried(f, everywhere.or_insert_with(|| named(function)))
+        })
+    }
+}
+
+/// How often a function's statements and results name each variable.
+fn named(function: &Function) -> Vec<u32> {
+    let mut counts = vec![0; function.vars.len()];
+    let mut count = |var: Var| {
+        if let Some(count) = counts.get_mut(var.index()) {
+            *count += 1;
+        }
+    };
+    each_stmt(&function.body, &mut |stmt| {
+        names(stmt, &mut |var, _| count(var));
+    });
+    function.results.iter().for_each(|var| count(*var));
+    counts
+}
+
+fn carried(f: &For, occurrences: &[u32]) -> Option<Var> {
+    let mut counts: FxHashMap<Var, u32> = FxHashMap::default();
+    let mut sets = Vec::new();
+    each_stmt(&f.body, &mut |stmt| {
+        names(stmt, &mut |var, how| {
+            *counts.entry(var).or_default() += 1;
+            if how == Use::Sets {
+                sets.push(var);
+            }
+        });
+    });
+    let everywhere = |var: &Var| occurrences.get(var.index()).copied();
+    let after = sets
+        .iter()
+        .find(|var| everywhere(var) != counts.get(*var).copied());
+    if let Some(var) = after {
+        return Some(*var);
+    }
+    let mut flow = Flow {
+        of_loop: sets.into_iter().collect(),
+        set: FxHashSet::default(),
+        trail: Vec::new(),
+        early: None,
+    };
+    flow.block(&f.body);
+    flow.early
+}
+
+struct Flow {
+    /// What iterations set.
+    of_loop: FxHashSet<Var>,
+    /// What is set for certain by now, and in which order it was.
+    set: FxHashSet<Var>,
+    trail: Vec<Var>,
+    /// The first variable that is read where it may not have been set.
+    early: Option<Var>,
+}
+
+impl Flow {
+    fn block(&mut self, stmts: &[Stmt]) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().for_each(|stmt| self.stmt(stmt));
+        });
+    }
+
+    fn sets(&mut self, var: Var) {
+        if self.set.insert(var) {
+            self.trail.push(var);
+        }
+    }
+
+    /// What is set by `walk`, which may not happen.
+    fn perhaps(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<Var> {
+        let before = self.trail.len();
+        walk(self);
+        let more = self.trail.split_off(before);
+        for var in &more {
+            self.set.remove(var);
+        }
+        more
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        let mut bound = Vec::new();
+        names(stmt, &mut |var, how| match how {
+            Use::Sets => bound.push(var),
+            Use::Reads if self.of_loop.contains(&var) && !self.set.contains(&var) => {
+                self.early.get_or_insert(var);
+            }
+            Use::Reads => {}
+        });
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                let some = self.perhaps(|flow| flow.block(yes));
+                let others = self.perhaps(|flow| flow.block(no));
+                let others: FxHashSet<Var> = others.into_iter().collect();
+                for var in some {
+                    if others.contains(&var) {
+                        self.sets(var);
+                    }
+                }
+            }
+            Stmt::While(_, body) => {
+                self.perhaps(|flow| flow.block(body));
+            }
+            Stmt::For(f) => {
+                self.perhaps(|flow| {
+                    flow.sets(f.var);
+                    flow.block(&f.body);
+                });
+            }
+            _ => bound.into_iter().for_each(|var| self.sets(var)),
+        }
+    }
+}

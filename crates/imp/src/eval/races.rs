@@ -1,0 +1,231 @@
+//! Iterations that meet in memory, though they may run in any order.
+//!
+//! A clock counts the loops whose iterations may run in any order, and the
+//! iterations of these. Of each place in memory the time is kept when it was last
+//! written and read by an iteration; whatever happened in one of the loops being
+//! run before its current iteration began happened in another iteration, and that
+//! is all it takes to tell two of them that meet:
+//!
+//! ```text
+//! loop begins at 3    iterations at 4, 5, 9    now is 11
+//!                       loop in the last one begins at 10, iterations at 11
+//! written at 5: by another iteration of the outer loop
+//! written at 9: by this iteration, before the inner loop began
+//! ```
+//!
+//! A reader is forgotten for a later one only if the two are of one iteration, and
+//! likewise a writer: so no pair is missed that an order of the iterations could
+//! show. This is Feng and Leiserson's argument for programs of forks and joins.
+//!
+//! **Writes that may meet.** A scatter may write one element from several tasks,
+//! and any of the values may stay. The IR has no mark for such writes. So two
+//! iterations of one loop of *tasks* may write the same bytes, provided that the
+//! loop does not list the buffer as `distinct`, and that no iteration reads them.
+//! Nothing else may: not what is written and read, not what a loop lists, no
+//! other iterations that are independent.
+
+use super::memory::Pointer;
+use super::{Result, bug, limit};
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a loop or block is called.
+#[derive(Clone, Debug)]
+pub(super) enum Label {
+    /// A variable.
+    Var(Arc<str>, u32),
+    /// A loop of tasks.
+    Tasks(Arc<str>, u32),
+    /// An argument of the entry point.
+    Argument(Arc<str>),
+    /// Constant data.
+    Data(usize),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Var(hint, number) => write!(f, "{hint}_{number}"),
+            Self::Tasks(name, id) => write!(f, "tasks#{id} \"{name}\""),
+            Self::Argument(name) => write!(f, "the argument {name}"),
+            Self::Data(number) => write!(f, "data#{number}"),
+        }
+    }
+}
+
+/// Whether an access writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
+}
+
+/// A loop being run whose iterations may run in any order.
+pub(super) struct Running {
+    pub(super) label: Label,
+    /// Whether the iterations are tasks.
+    pub(super) tasks: bool,
+    /// Blocks that these write without meeting.
+    pub(super) distinct: Vec<Pointer>,
+}
+
+struct Open {
+    running: Running,
+    begin: u32,
+    /// When each iteration so far began.
+    iterations: Vec<(u32, i64)>,
+}
+
+impl Open {
+    fn now(&self) -> u32 {
+        self.iterations.last().map_or(self.begin, |(time, _)| *time)
+    }
+
+    /// Whether that was in another iteration of this loop than the current one.
+    fn elsewhere(&self, time: u32) -> bool {
+        self.begin <= time && time < self.now()
+    }
+
+    fn iteration_at(&self, time: u32) -> i64 {
+        let after = self.iterations.partition_point(|(begin, _)| *begin <= time);
+        let found = after.checked_sub(1).and_then(|at| self.iterations.get(at));
+        found.map_or(0, |(_, iteration)| *iteration)
+    }
+}
+
+/// The loops being run, outermost first.
+#[derive(Default)]
+pub(super) struct Races {
+    clock: u32,
+    loops: Vec<Open>,
+}
+
+/// When places of a block were last written and read in loops. A cell stands for
+/// as many bytes as no access so far has divided.
+#[derive(Default)]
+pub(super) struct Shadow {
+    grain: usize,
+    cells: Vec<[u32; 2]>,
+}
+
+impl Races {
+    fn tick(&mut self) -> Result<u32> {
+        match self.clock.checked_add(1) {
+            Some(now) => {
+                self.clock = now;
+                Ok(now)
+            }
+            None => limit("too many iterations"),
+        }
+    }
+
+    /// A loop begins.
+    pub(super) fn begin(&mut self, running: Running) -> Result<()> {
+        let begin = self.tick()?;
+        self.loops.push(Open {
+            running,
+            begin,
+            iterations: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// The next iteration of the innermost loop begins.
+    pub(super) fn next(&mut self, iteration: i64) -> Result<()> {
+        let now = self.tick()?;
+        if let Some(open) = self.loops.last_mut() {
+            open.iterations.push((now, iteration));
+        }
+        Ok(())
+    }
+
+    /// The innermost loop ends.
+    pub(super) fn end(&mut self) {
+        self.loops.pop();
+    }
+
+    /// The loop in whose other iterations something happened, if it did.
+    fn elsewhere(&self, time: u32) -> Option<&Open> {
+        let (first, last) = (self.loops.first()?, self.loops.last()?);
+        if time < first.begin || time >= last.now() {
+            return None;
+        }
+        self.loops.iter().find(|open| open.elsewhere(time))
+    }
+
+    /// Takes note of an access to bytes of a block of so many; an error if other
+    /// iterations must not have done what they did there.
+    pub(super) fn note(
+        &self,
+        shadow: &mut Shadow,
+        (at, block, size): (Pointer, &Label, usize),
+        bytes: Range<usize>,
+        access: Access,
+    ) -> Result<()> {
+        if self.loops.is_empty() || bytes.is_empty() {
+            return Ok(());
+        }
+        shadow.divide(&bytes, size);
+        let grain = shadow.grain;
+        for i in bytes.start / grain..bytes.end.div_ceil(grain) {
+            let [written, read] = shadow.cells[i];
+            let writer = self.elsewhere(written);
+            let reader = self.elsewhere(read);
+            let place = |open: &Open, time: u32, other: Access| {
+                let (old, new) = (open.iteration_at(time), open.iteration_at(self.clock));
+                bug(format!(
+                    "iterations {old} and {new} of {} meet in byte {} of block {block}: \
+                     one {} it and the other {} it",
+                    open.running.label,
+                    i * grain,
+                    other.verb(),
+                    access.verb(),
+                ))
+            };
+            match (access, writer, reader) {
+                (Access::Read, Some(open), _) => return place(open, written, Access::Write),
+                (Access::Write, Some(open), _)
+                    if !open.running.tasks || open.running.distinct.contains(&at) =>
+                {
+                    return place(open, written, Access::Write);
+                }
+                (Access::Write, _, Some(open)) => return place(open, read, Access::Read),
+                (Access::Read, None, None) => shadow.cells[i][1] = self.clock,
+                (Access::Write, None, None) => shadow.cells[i][0] = self.clock,
+                (Access::Read, None, Some(_)) | (Access::Write, Some(_), None) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shadow {
+    /// Sees to it that cells do not extend over an end of these bytes.
+    fn divide(&mut self, bytes: &Range<usize>, size: usize) {
+        let ends = bytes.start | bytes.end;
+        let fits = |grain: usize| ends.is_multiple_of(grain);
+        if self.cells.is_empty() {
+            self.grain = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
+            self.cells = vec![[0; 2]; size.div_ceil(self.grain)];
+        } else if !fits(self.grain) {
+            let grain = [4, 2].into_iter().find(|g| *g < self.grain && fits(*g));
+            let grain = grain.unwrap_or(1);
+            let each = self.grain / grain;
+            let cells = self.cells.iter();
+            self.cells = cells
+                .flat_map(|cell| std::iter::repeat_n(*cell, each))
+                .collect();
+            self.grain = grain;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Elements of one type, one after another.
+
+use super::view::View;
+use half::f16;
+use prim::{PrimType, Scalar};
+
+macro_rules! buffers {
+    ($($variant:ident: $ty:ty;)*) => {
+        /// Elements of one type, one after another.
+        #[derive(Clone, Debug)]
+        pub enum Buffer {
+            $(
+                #[doc = concat!("Elements of type `", stringify!($ty), "`.")]
+                $variant(Vec<$ty>),
+            )*
+        }
+
+        impl Buffer {
+            /// An empty buffer with room for `n` elements.
+            pub fn with_capacity(elem: PrimType, n: usize) -> Self {
+                match elem { $(PrimType::$variant => Self::$variant(Vec::with_capacity(n)),)* }
+            }
+
+            /// `n` times the value.
+            pub fn filled(value: Scalar, n: usize) -> Self {
+                match value { $(Scalar::$variant(x) => Self::$variant(vec![x; n]),)* }
+            }
+
+            /// Type of the elements.
+            pub fn elem(&self) -> PrimType {
+                match self { $(Self::$variant(_) => PrimType::$variant,)* }
+            }
+
+            /// Number of elements.
+            pub fn len(&self) -> usize {
+                match self { $(Self::$variant(xs) => xs.len(),)* }
+            }
+
+            /// Whether there are no elements.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// The element at `i`.
+            pub fn get(&self, i: usize) -> Option<Scalar> {
+                match self { $(Self::$variant(xs) => xs.get(i).map(|x| Scalar::$variant(*x)),)* }
+            }
+
+            /// Writes the element at `i`; false if there is none or it has another type.
+            #[must_use]
+            pub fn set(&mut self, i: usize, value: Scalar) -> bool {
+                match (self, value) {
+                    $((Self::$variant(xs), Scalar::$variant(x)) => match xs.get_mut(i) {
+                        Some(place) => {
+                            *place = x;
+                            true
+                        }
+                        None => false,
+                    },)*
+                    _ => false,
+                }
+            }
+
+            /// Appends a value; false if it has another type.
+            #[must_use]
+            pub fn push(&mut self, value: Scalar) -> bool {
+                match (self, value) {
+                    $((Self::$variant(xs), Scalar::$variant(x)) => {
+                        xs.push(x);
+                        true
+                    })*
+                    _ => false,
+                }
+            }
+
+            /// The element at each place of the view becomes the next one of another
+            /// buffer; false if they have another type or there are not so many.
+            #[must_use]
+            pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
+                match (self, from) {
+                    $((Self::$variant(xs), Self::$variant(ys)) => {
+                        if let Some(range) = places.contiguous() {
+                            let Some(xs) = xs.get_mut(range) else { return false };
+                            let fits = xs.len() == ys.len();
+                            if fits {
+                                xs.copy_from_slice(ys);
+                            }
+                            return fits;
+                        }
+                        let mut ys = ys.iter();
+                        let mut ok = true;
+                        places.each(|i| match (xs.get_mut(i), ys.next()) {
+                            (Some(x), Some(y)) => *x = *y,
+                            _ => ok = false,
+                        });
+                        ok
+                    })*
+                    _ => false,
+                }
+            }
+
+            /// Appends elements of another buffer; false if they have another type
+            /// or there are not so many.
+            #[must_use]
+            pub(super) fn extend(&mut self, other: &Self, offsets: &View) -> bool {
+                match (self, other) {
+                    $((Self::$variant(xs), Self::$variant(ys)) => {
+                        if let Some(range) = offsets.contiguous() {
+                            let Some(ys) = ys.get(range) else { return false };
+                            xs.extend_from_slice(ys);
+                            return true;
+                        }
+                        let mut ok = true;
+                        offsets.each(|i| match ys.get(i) {
+                            Some(y) => xs.push(*y),
+                            None => ok = false,
+                        });
+                        ok
+                    })*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+buffers! {
+    I8: i8;
+    I16: i16;
+    I32: i32;
+    I64: i64;
+    F16: f16;
+    F32: f32;
+    F64: f64;
+    Bool: bool;
+}
+
+/// Elements on their way: those that nobody wrote stay known as such.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    pub(super) data: Buffer,
+    /// Whether each element was never written; empty if all were.
+    pub(super) unset: Vec<bool>,
+}
+
+impl From<Buffer> for Store {
+    fn from(data: Buffer) -> Self {
+        Self {
+            data,
+            unset: Vec::new(),
+        }
+    }
+}
+
+impl Store {
+    /// No elements, with room for `n`.
+    pub(super) fn with_capacity(elem: PrimType, n: usize) -> Self {
+        Buffer::with_capacity(elem, n).into()
+    }
+
+    /// `n` elements that nobody wrote.
+    pub(super) fn scratch(elem: PrimType, n: usize) -> Self {
+        Self {
+            data: Buffer::filled(Scalar::zero(elem), n),
+            unset: vec![true; n],
+        }
+    }
+
+    /// The element at `i`, if there is one and it was written.
+    pub(super) fn get(&self, i: usize) -> Option<Scalar> {
+        if self.unset.get(i) == Some(&true) {
+            return None;
+        }
+        self.data.get(i)
+    }
+
+    /// Writes the element at `i`; false if there is none or it has another type.
+    #[must_use]
+    pub(super) fn set(&mut self, i: usize, value: Scalar) -> bool {
+        if let Some(unset) = self.unset.get_mut(i) {
+            *unset = false;
+        }
+        self.data.set(i, value)
+    }
+
+    /// The element at each place of the view becomes the next one of another
+    /// store; false if they have another type or there are not so many.
+    #[must_use]
+    pub(super) fn put(&mut self, places: &View, from: &Self) -> bool {
+        if !self.data.put(places, &from.data) {
+            return false;
+        }
+        if self.unset.is_empty() && !from.unset.is_empty() {
+            self.unset = vec![false; self.data.len()];
+        }
+        if !self.unset.is_empty() {
+            let mut unset = from.unset.iter();
+            places.each(|at| self.unset[at] = unset.next() == Some(&true));
+        }
+        true
+    }
+
+    /// Appends a value; false if it has another type.
+    #[must_use]
+    pub(super) fn push(&mut self, value: Scalar) -> bool {
+        let fits = self.data.push(value);
+        self.all_set_up_to(self.data.len());
+        fits
+    }
+
+    /// Notes for the elements up to the `n`th whether they were written, where
+    /// this is noted at all and was not so far: they were.
+    fn all_set_up_to(&mut self, n: usize) {
+        if !self.unset.is_empty() {
+            self.unset.resize(n, false);
+        }
+    }
+
+    /// Appends elements of a buffer; false if they have another type or there are
+    /// not so many. `unset` says which were never written, if any.
+    #[must_use]
+    pub(super) fn extend(
+        &mut self,
+        data: &Buffer,
+        view: &View,
+        unset: Option<&dyn Fn(usize) -> bool>,
+    ) -> bool {
+        let before = self.data.len();
+        if !self.data.extend(data, view) {
+            return false;
+        }
+        if let Some(unset) = unset {
+            if self.unset.is_empty() {
+                self.unset = vec![false; before];
+            }
+            view.each(|i| self.unset.push(unset(i)));
+        }
+        self.all_set_up_to(self.data.len());
+        true
+    }
+
+    /// The same `times` times, one after another.
+    #[must_use]
+    pub(super) fn repeated(&self, times: usize) -> Self {
+        let n = self.data.len();
+        let whole = View::whole(smallvec::smallvec![n as i64]);
+        let mut store = Self::with_capacity(self.data.elem(), n * times);
+        for _ in 0..times {
+            let _ = store.data.extend(&self.data, &whole);
+            store.unset.extend_from_slice(&self.unset);
+        }
+        store
+    }
+}

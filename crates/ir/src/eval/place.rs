@@ -1,0 +1,205 @@
+//! Binding names where arrays lie in blocks: what a name stands for has to lie
+//! where its annotation says.
+//!
+//! A new array is written there. A view, an update's result, or what a branch, a
+//! loop or a call gives back lies somewhere already, and that has to be the
+//! place that the annotation says: code made from it will look there.
+
+use super::EvalError;
+use super::array::{Array, checked_count};
+use super::block::{self, Stamp};
+use super::machine::{Frame, Machine, Value};
+use super::rows::Rows;
+use super::view::View;
+use crate::mem::{Block, Lmad, MemAnn};
+use crate::name::Name;
+use crate::poly::Poly;
+use crate::syntax::{Level, Param};
+use crate::types::Type;
+use prim::{PrimType, Scalar};
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+/// What an annotation says about where an array lies.
+pub trait Place {
+    /// The block and the index function, if there are any.
+    fn place(&self) -> Option<(Block, &Lmad)>;
+}
+
+impl Place for () {
+    fn place(&self) -> Option<(Block, &Lmad)> {
+        None
+    }
+}
+
+impl Place for MemAnn {
+    fn place(&self) -> Option<(Block, &Lmad)> {
+        match self {
+            Self::None => None,
+            Self::In { block, lmad } => Some((*block, lmad)),
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// The value of a polynomial; wraps.
+    fn poly(&self, poly: &Poly) -> Result<i64> {
+        let mut sum = 0i64;
+        for (names, coefficient) in poly.terms() {
+            let mut product = *coefficient;
+            for name in names {
+                product = product.wrapping_mul(self.integer(*name)?);
+            }
+            sum = sum.wrapping_add(product);
+        }
+        Ok(sum)
+    }
+
+    fn integer(&self, name: Name) -> Result<i64> {
+        let value = self.scalar(name.into())?;
+        let known = Scalar::as_i64(value);
+        known.ok_or_else(|| EvalError::bug("an integer is needed in an index function"))
+    }
+
+    /// The place that an annotation stands for.
+    pub(super) fn place(&self, block: Block, lmad: &Lmad, elem: PrimType) -> Result<Array> {
+        let Block::Var(block) = block else {
+            return Err(EvalError::bug("a block that is a result has no value here"));
+        };
+        let Value::Block(block) = self.value(block)? else {
+            return Err(EvalError::bug("a block is needed"));
+        };
+        let mut view = View {
+            offset: self.poly(&lmad.offset)?,
+            shape: smallvec::SmallVec::new(),
+            strides: smallvec::SmallVec::new(),
+        };
+        for dim in &lmad.dims {
+            view.shape.push(self.dim(dim.extent)?);
+            view.strides.push(self.poly(&dim.stride)?);
+        }
+        Ok(Array::placed(block, elem, view))
+    }
+}
+
+impl<'p, L: Level> Machine<'p, L> {
+    /// Gives a name of a pattern or a parameter its value.
+    pub(super) fn bind(
+        &mut self,
+        frame: &mut Frame<'p>,
+        param: &Param<L>,
+        value: Value,
+    ) -> Result<()> {
+        let value = match (param.ann.place(), value) {
+            (Some((block, lmad)), Value::Array(array)) => {
+                let mut there = frame.place(block, lmad, array.elem())?;
+                if array.block().is_none() {
+                    let stamp = self.stamp(frame, param.name)?;
+                    there.fill(&array, stamp)?;
+                    Value::Array(there)
+                } else if array.same_place(&there) {
+                    Value::Array(array)
+                } else {
+                    let name = frame.show(param.name);
+                    return Err(EvalError::bug(format!(
+                        "{name} does not lie where its annotation says"
+                    )));
+                }
+            }
+            (_, value) => value,
+        };
+        frame.set(param.name, value);
+        Ok(())
+    }
+
+    /// The next point in time.
+    pub(super) fn tick(&mut self) -> Result<u32> {
+        if self.time + 1 >= block::END_OF_TIME {
+            return Err(EvalError::new(
+                super::ErrorClass::Limit,
+                "too many writes to memory",
+            ));
+        }
+        self.time += 1;
+        Ok(self.time)
+    }
+
+    /// The next point in time, for writes as a name.
+    pub(super) fn stamp(&mut self, frame: &Frame<'p>, name: Name) -> Result<Stamp> {
+        let time = self.tick()?;
+        let writer = frame.writer(name);
+        Ok(Stamp { time, writer })
+    }
+
+    /// The next point in time, for writes as the first name of a pattern.
+    pub(super) fn stamp_for(&mut self, frame: &Frame<'p>, pat: &[Param<L>]) -> Result<Stamp> {
+        match pat.first() {
+            Some(param) => self.stamp(frame, param.name),
+            None => Err(EvalError::bug("an operation without results")),
+        }
+    }
+
+    /// Collectors for the rows of results, which the first names of a pattern
+    /// stand for; where these lie in blocks, rows go there.
+    pub(super) fn rows_of<'t>(
+        &self,
+        frame: &Frame<'p>,
+        pat: &[Param<L>],
+        types: impl Iterator<Item = &'t Type>,
+        outer: &[i64],
+    ) -> Result<Vec<Rows>> {
+        let points = checked_count(outer, PrimType::Bool)?;
+        let one = |(i, ty): (usize, &Type)| {
+            let elem = ty.elem().unwrap_or(PrimType::Bool);
+            let param = pat.get(i);
+            let place = param.and_then(|param| Some((param.name, param.ann.place()?)));
+            let Some((name, (block, lmad))) = place else {
+                return Ok(Rows::new(elem, points));
+            };
+            let whole = frame.place(block, lmad, elem)?;
+            if whole.shape().get(..outer.len()) != Some(outer) {
+                let name = frame.show(name);
+                let message = format!("{name} has another shape than its operation");
+                return Err(EvalError::bug(message));
+            }
+            Ok(Rows::placed(whole, outer, frame.writer(name)))
+        };
+        types.enumerate().map(one).collect()
+    }
+
+    /// Puts a function's arguments into blocks where its parameters say so; nobody
+    /// may write those that it does not consume.
+    pub(super) fn arguments_in_blocks(
+        &mut self,
+        function: usize,
+        values: &mut [Value],
+    ) -> Result<()> {
+        let (_, first) = self.live_of(function);
+        let params = &self.program.functions[function].params;
+        let position = crate::typing::positions(params.iter().map(|p| p.param.name));
+        for (i, param) in params.iter().enumerate() {
+            let (Some((Block::Var(block), _)), Value::Array(array)) =
+                (param.param.ann.place(), &values[i])
+            else {
+                continue;
+            };
+            let count = checked_count(array.shape(), array.elem())? as u64;
+            let bytes = count * array.elem().size();
+            let own = block::Block::new(bytes, first + block.0, &self.legend);
+            let stamp = Stamp {
+                time: self.tick()?,
+                writer: first + param.param.name.0,
+            };
+            let placed = array.in_block(own, stamp)?;
+            if !param.consumed {
+                placed.keep();
+            }
+            let (Some(at), Some(own)) = (position.get(&block), placed.block()) else {
+                return Err(EvalError::bug("a parameter's block is no parameter"));
+            };
+            values[*at as usize] = Value::Block(own.clone());
+            values[i] = Value::Array(placed);
+        }
+        Ok(())
+    }
+}

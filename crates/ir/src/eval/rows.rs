@@ -1,0 +1,152 @@
+//! Rows on the way to an array: collected, or written at once where they will lie.
+
+use super::array::Array;
+use super::block::Stamp;
+use super::buffer::Store;
+use super::machine::Value;
+use super::ops::digits;
+use super::view::Sizes;
+use super::{EvalError, block::Writer};
+use prim::PrimType;
+use smallvec::SmallVec;
+
+type Result<T> = std::result::Result<T, EvalError>;
+
+/// Rows on the way to an array.
+pub(super) enum Rows {
+    /// A value in the making.
+    Collected {
+        /// The rows so far.
+        data: Store,
+        /// Their shape.
+        shape: Option<Sizes>,
+    },
+    /// A place that is being filled.
+    Placed {
+        /// The whole.
+        array: Array,
+        /// The outer dimensions: one row for each of their indices.
+        outer: Sizes,
+        /// For each row so far the time when it was complete.
+        ends: Vec<u32>,
+        /// As what the rows are written.
+        writer: Writer,
+    },
+}
+
+fn other_type<T>() -> Result<T> {
+    Err(EvalError::bug("a row of another type"))
+}
+
+impl Rows {
+    /// No rows, with room for some.
+    pub(super) fn new(elem: PrimType, rows: usize) -> Self {
+        Self::Collected {
+            data: Store::with_capacity(elem, rows.min(1 << 20)),
+            shape: None,
+        }
+    }
+
+    /// The rows of an array that lies in a block.
+    pub(super) fn placed(array: Array, outer: &[i64], writer: Writer) -> Self {
+        Self::Placed {
+            array,
+            outer: SmallVec::from_slice(outer),
+            ends: Vec::new(),
+            writer,
+        }
+    }
+
+    /// Appends a scalar or array of the same shape as the others, at this time.
+    pub(super) fn push(&mut self, value: &Value, time: u32) -> Result<()> {
+        match self {
+            Self::Collected { data, shape } => collect(data, shape, value),
+            Self::Placed {
+                array,
+                outer,
+                ends,
+                writer,
+            } => {
+                let stamp = Stamp {
+                    time,
+                    writer: *writer,
+                };
+                place(array, &digits(ends.len() as i64, outer), value, stamp)?;
+                ends.push(time);
+                Ok(())
+            }
+        }
+    }
+
+    /// The array with these outer dimensions; `row` is its rows' shape where there
+    /// were none. What lies in a block is checked: no row may have overwritten
+    /// another, nor anything else have been written there.
+    pub(super) fn finish(self, outer: &[i64], row: &[i64], time: u32) -> Result<Value> {
+        match self {
+            Self::Collected { data, shape } => {
+                let mut whole: Sizes = SmallVec::from_slice(outer);
+                whole.extend_from_slice(shape.as_deref().unwrap_or(row));
+                fresh(&whole, data)
+            }
+            Self::Placed {
+                mut array,
+                outer,
+                ends,
+                writer: _,
+            } => {
+                for (at, end) in ends.iter().enumerate() {
+                    let index: SmallVec<[_; 3]> =
+                        digits(at as i64, &outer).into_iter().map(Ok).collect();
+                    if let Some(mut row) = array.slice(&index) {
+                        row.born_at(*end);
+                        row.intact()?;
+                    }
+                }
+                array.born_at(time);
+                Ok(Value::Array(array))
+            }
+        }
+    }
+}
+
+fn collect(data: &mut Store, shape: &mut Option<Sizes>, value: &Value) -> Result<()> {
+    let ok = match value {
+        Value::Scalar(x) => data.push(*x),
+        Value::Array(row) => {
+            let known = shape.get_or_insert_with(|| SmallVec::from_slice(row.shape()));
+            if known[..] != *row.shape() {
+                return Err(EvalError::bug(format!(
+                    "rows of the shapes {known:?} and {:?}",
+                    row.shape()
+                )));
+            }
+            row.append_to(data)?
+        }
+        // Accumulators are passed on beside the rows.
+        Value::Acc(_) => true,
+        Value::Empty | Value::Unit | Value::Block(_) => false,
+    };
+    if ok { Ok(()) } else { other_type() }
+}
+
+/// Writes a row at its index, unless it lies there.
+fn place(array: &mut Array, index: &[i64], value: &Value, stamp: Stamp) -> Result<()> {
+    let ok = match value {
+        Value::Scalar(x) => array.shape().len() == index.len() && array.write(index, *x, stamp)?,
+        Value::Array(row) => {
+            let slice: SmallVec<[_; 3]> = index.iter().map(|i| Ok(*i)).collect();
+            array.write_slice(&slice, row, stamp)?
+        }
+        Value::Acc(_) => true,
+        Value::Empty | Value::Unit | Value::Block(_) => false,
+    };
+    if ok { Ok(()) } else { other_type() }
+}
+
+/// An array of these elements.
+pub(super) fn fresh(shape: &[i64], data: Store) -> Result<Value> {
+    match Array::of(shape, data) {
+        Some(array) => Ok(Value::Array(array)),
+        None => Err(EvalError::bug("an array of another size than its shape")),
+    }
+}
