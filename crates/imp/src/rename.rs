@@ -110,6 +110,7 @@ impl Change<'_> {
                         self.expr(&mut launch.cost);
                         self.all(&mut launch.owned);
                         self.all(&mut launch.locals);
+                        self.all(&mut launch.captures);
                         self.all(&mut launch.distinct);
                     }
                 }

@@ -213,6 +213,8 @@ pub struct Launch {
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
     pub locals: Vec<Var>,
+    /// What the body takes from around it (see [`captures`](crate::captures)).
+    pub captures: Vec<Var>,
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
 }

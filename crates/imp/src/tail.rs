@@ -30,6 +30,7 @@
 //! owned variable that is set again gives its old block back. Guarantees: a
 //! verified program with the same results, in constant stack for such calls.
 
+use crate::captures;
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, FunId, Function, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
@@ -55,6 +56,7 @@ pub fn tail_calls(mut program: Program) -> Program {
             program.functions[at].recursive = still;
         }
     }
+    captures::fill(&mut program);
     program
 }
 

@@ -17,6 +17,8 @@
 //!    owned variable of that very loop or the counter of a loop in it; what
 //!    belongs to the loops around is only read, and what belongs to a loop is
 //!    not named outside it. A counter is set by its loop alone.
+//!    What a loop of tasks captures is what [`captures`](crate::captures) says,
+//!    in that order.
 //! 6. Calls fit the callee's parameters and results, and no variable gets two
 //!    results. Nobody calls the initialiser, which takes and gives nothing and
 //!    alone writes globals.

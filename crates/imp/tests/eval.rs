@@ -208,7 +208,7 @@ fn misuse_of_memory_is_found() {
     bug("r_1: i64 = sdiv.i64(1, n_0)", 0, "sdiv has no value");
     bug("x_6: i64 = 0", 0, "result variable 1 of main is not set");
     let task = "s_6: i64 = 1
-        for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 owned (o_8) locals (l_9) distinct () {
+        for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 owned (o_8) locals (l_9) captures (n_0) distinct () {
           if eq.i64(i_7, n_0) { o_8 = alloc 8 l_9: i64 = 3 } else { z_10: i64 = l_9 }
         }
         r_1: i64 = 0";

@@ -212,6 +212,7 @@ fn tables_accesses_and_launches() {
                 cost: v(1),
                 owned: vec![Var(0)],
                 locals: vec![],
+                captures: vec![Var(1)],
                 distinct: vec![Var(0)],
             }),
             var: Var(2),

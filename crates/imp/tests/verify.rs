@@ -67,6 +67,7 @@ fn valid() -> Program {
         cost: v(1),
         owned: vec![Var(5)],
         locals: vec![Var(4)],
+        captures: vec![Var(1), Var(0), Var(2)],
         distinct: vec![Var(2)],
     };
     let body = vec![
@@ -182,6 +183,18 @@ fn each_violation_is_found() {
         }),
         ("n_1 is set inside a loop it does not belong to", |p| {
             task_loop(p).1.push(Stmt::Set(Var(1), Expr::i64(0)));
+        }),
+        ("the loop 1 does not capture n_1", |p| {
+            task_loop(p).0.captures.remove(0);
+        }),
+        ("the loop 1 captures x_4, which is not its body's", |p| {
+            task_loop(p).0.captures.push(Var(4));
+        }),
+        ("the captures of the loop 1 are in another order", |p| {
+            task_loop(p).0.captures.swap(0, 2);
+        }),
+        ("n_1 stands twice in the captures of the loop 1", |p| {
+            task_loop(p).0.captures.push(Var(1));
         }),
         ("x_4 is set inside a loop it does not belong to", |p| {
             task_loop(p).0.locals.clear();

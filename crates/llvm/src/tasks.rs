@@ -1,7 +1,7 @@
 //! Loops of tasks: the body becomes a function over a range of iterations that
 //! the runtime calls, on any thread.
 //!
-//! What the body reads from around it is copied into an environment in the
+//! What the launch captures is copied into an environment in the
 //! caller's frame and read from there once per range. Each iteration starts with
 //! its owned variables null and gives back what they hold, whether it fails or
 //! not. Buffers that no other variable denotes get scopes of their own.
@@ -10,7 +10,6 @@ use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{int, pointer};
-use crate::walk::captured;
 use imp::{For, Function, How, Launch, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
@@ -35,15 +34,10 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let count = self.ops().select(some.into(), count.into(), zero.into())?;
 
         let task = Task::new(self.emit, self.function, f, launch)?;
-        let Task {
-            names,
-            env: env_type,
-            ..
-        } = &task;
-        let env_type = *env_type;
+        let env_type = task.env;
         let env = self.stack_slot(env_type, 0)?;
         self.builder.build_store(env, wide_from)?;
-        for (i, var) in names.iter().enumerate() {
+        for (i, var) in launch.captures.iter().enumerate() {
             let value = self.get(*var)?;
             let field = self
                 .builder
@@ -87,8 +81,6 @@ struct Task<'p, 'c> {
     function: &'p Function,
     loop_: &'p For,
     launch: &'p Launch,
-    /// What is captured.
-    names: Vec<Var>,
     /// The environment: the first iteration's number, then what is captured.
     env: StructType<'c>,
 }
@@ -114,9 +106,8 @@ impl<'p, 'c> Task<'p, 'c> {
         launch: &'p Launch,
     ) -> Res<Self> {
         let types = emit.types;
-        let names = captured(&loop_.body, &[&launch.owned, &launch.locals, &[loop_.var]]);
         let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into()];
-        for var in &names {
+        for var in &launch.captures {
             fields.push(types.var(var_type(function, *var)?));
         }
         let env = emit.context.struct_type(&fields, false);
@@ -124,7 +115,6 @@ impl<'p, 'c> Task<'p, 'c> {
             function,
             loop_,
             launch,
-            names,
             env,
         })
     }
@@ -149,7 +139,6 @@ impl<'p, 'c> Task<'p, 'c> {
             function,
             loop_: f,
             launch,
-            ref names,
             env: env_type,
         } = *self;
         let types = emit.types;
@@ -172,7 +161,7 @@ impl<'p, 'c> Task<'p, 'c> {
         let mut task = Frame::new(emit, function, value, framed)?;
         let first = task.builder.build_load(types.i64, env, "first")?;
         emit.metadata.invariant(instruction_of(first)?)?;
-        for (i, var) in names.iter().enumerate() {
+        for (i, var) in launch.captures.iter().enumerate() {
             let ty = task.var_type(*var)?;
             let field = task
                 .builder

@@ -367,6 +367,7 @@ impl Gen<'_, '_> {
             cost,
             owned,
             locals,
+            captures: Vec::new(),
             distinct,
         };
         let how = How::Tasks(launch);

@@ -29,6 +29,7 @@ mod segops;
 mod skip;
 mod streams;
 
+use crate::captures;
 use crate::syntax::{Check, CheckId, Data, DataId, FunId, GlobalId, Program, VarType};
 use indexmap::IndexSet;
 use ir::name::FunName;
@@ -127,7 +128,7 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
         functions.push(function);
         FunId(functions.len() as u32 - 1)
     });
-    Ok(Program {
+    let mut program = Program {
         source_name: source_name.into(),
         functions,
         entries,
@@ -135,7 +136,9 @@ pub fn generate(program: &ir::Program<Mems>, source_name: &str) -> Result<Progra
         data: shared.data,
         globals,
         init,
-    })
+    };
+    captures::fill(&mut program);
+    Ok(program)
 }
 
 /// The variables that carry a function's results: arrays have none, their

@@ -44,6 +44,7 @@ mod sink;
 mod value;
 mod vary;
 
+use crate::captures;
 use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
@@ -120,6 +121,7 @@ pub fn vectorise(mut program: Program, options: Options) -> (Program, Vec<Decisi
             rewrite(function, &places, &plan.widths, options.machine);
         }
     }
+    captures::fill(&mut program);
     (program, decisions)
 }
 

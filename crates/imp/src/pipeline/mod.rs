@@ -36,6 +36,7 @@ mod cut;
 mod graph;
 mod order;
 
+use crate::captures;
 use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
@@ -73,6 +74,7 @@ pub fn pipeline(mut program: Program, machine: Machine) -> Program {
         };
         function.body = pass.block(body, Places::FIRST);
     }
+    captures::fill(&mut program);
     program
 }
 

@@ -26,6 +26,7 @@
 
 mod flow;
 
+use crate::captures;
 use crate::places::Places;
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
@@ -80,6 +81,7 @@ pub fn split(mut program: Program, sizes: Sizes) -> Program {
         }
     }
     program.functions.append(&mut pieces);
+    captures::fill(&mut program);
     program
 }
 

@@ -489,13 +489,14 @@ impl<'a> Printer<'a> {
             How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
-                " tasks#{} {} at {} cost {} owned ({}) locals ({}) distinct ({})",
+                " tasks#{} {} at {} cost {} owned ({}) locals ({}) captures ({}) distinct ({})",
                 launch.id,
                 quote(&launch.name),
                 quote(&launch.provenance),
                 self.expr(&launch.cost),
                 self.vars(&launch.owned),
                 self.vars(&launch.locals),
+                self.vars(&launch.captures),
                 self.vars(&launch.distinct)
             ),
         }

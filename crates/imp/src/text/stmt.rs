@@ -306,6 +306,8 @@ impl FunctionParser<'_, '_> {
         let owned = self.vars()?;
         self.p.keyword("locals")?;
         let locals = self.vars()?;
+        self.p.keyword("captures")?;
+        let captures = self.vars()?;
         self.p.keyword("distinct")?;
         Ok(Launch {
             id,
@@ -314,6 +316,7 @@ impl FunctionParser<'_, '_> {
             cost,
             owned,
             locals,
+            captures,
             distinct: self.vars()?,
         })
     }

@@ -4,11 +4,13 @@
 mod expr;
 
 use super::{Tables, VerifyError};
+use crate::captures;
 use crate::{
     Access, Arg, Expr, For, FunId, Function, How, LaneAccess, LanePositions, Launch, Region, Stmt,
     Var, VarType,
 };
 use prim::PrimType;
+use rustc_hash::FxHashSet;
 
 /// A *frame* is the function (number 0) or one of its loops of tasks.
 pub(super) struct FunctionCheck<'t, 'a> {
@@ -28,6 +30,8 @@ pub(super) struct FunctionCheck<'t, 'a> {
     open: Vec<bool>,
     /// The innermost frame.
     frame: u32,
+    /// What the loops of tasks that are still to come capture.
+    captures: std::vec::IntoIter<Vec<Var>>,
 }
 
 impl<'t, 'a> FunctionCheck<'t, 'a> {
@@ -45,6 +49,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             stamps: 0,
             open: vec![true],
             frame: 0,
+            captures: captures::of(&function.body).into_iter(),
         }
     }
 
@@ -432,6 +437,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn launch(&mut self, launch: &'a Launch, moved: &mut Vec<(Var, u32)>) {
+        self.captures(launch);
         if !self.tables.launches.insert(launch.id) {
             self.error(format!("two loops have the launch id {}", launch.id));
         }
@@ -450,6 +456,28 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.error(format!("owned variable {} is a local", self.name(*var)));
             }
         }
+    }
+
+    fn captures(&mut self, launch: &Launch) {
+        let named = self.captures.next().unwrap_or_default();
+        if launch.captures == named {
+            return;
+        }
+        let loop_ = format!("the loop {}", launch.id);
+        self.distinct(&launch.captures, &format!("captures of {loop_}"));
+        let [has, wants] = [&launch.captures, &named].map(|list| {
+            let list = list.iter().copied();
+            list.collect::<FxHashSet<Var>>()
+        });
+        let more = launch.captures.iter().find(|var| !wants.contains(var));
+        let less = named.iter().find(|var| !has.contains(var));
+        let name = |var: &Var| self.name(*var);
+        let message = match (more.map(name), less.map(name)) {
+            (Some(more), _) => format!("{loop_} captures {more}, which is not its body's to take"),
+            (_, Some(less)) => format!("{loop_} does not capture {less}"),
+            (None, None) => format!("the captures of {loop_} are in another order"),
+        };
+        self.error(message);
     }
 
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) {

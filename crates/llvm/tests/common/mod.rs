@@ -131,6 +131,8 @@ pub fn launch() -> Launch {
         cost: c(1_000_000_000),
         owned: vec![],
         locals: vec![],
+        // [`program`] fills them in.
+        captures: vec![],
         distinct: vec![],
     }
 }
@@ -171,7 +173,7 @@ pub fn program(
     results: Vec<EntryType>,
 ) -> Program {
     let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
-    Program {
+    let mut program = Program {
         source_name: "test.fut".into(),
         functions,
         entries: vec![Entry {
@@ -185,7 +187,9 @@ pub fn program(
             location: "test.fut:1:2-3".into(),
         }],
         ..Program::default()
-    }
+    };
+    imp::captures::fill(&mut program);
+    program
 }
 
 pub fn jit(program: &Program, cpu: &str) -> Jit {
