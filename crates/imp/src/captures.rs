@@ -2,7 +2,7 @@
 //!
 //! A loop of tasks *captures* the variables that its body names and that do not
 //! belong to it: they are neither in its lists of owned and local variables, nor
-//! its counter, nor counters of loops in its body (in tasks there, what these
+//! its counters, nor counters of loops in its body (in tasks there, what these
 //! capture counts as named). They stand in the [`Launch`](crate::Launch) in the
 //! order in which the body names them first, as [`names`] has it.
 //!
@@ -100,7 +100,7 @@ impl Walk {
 
     fn for_loop(&mut self, f: &For) {
         if let Some(body) = self.bodies.last_mut() {
-            body.own.insert(f.var);
+            body.own.extend(f.counters());
         }
         let How::Tasks(launch) = &f.how else {
             self.block(&f.body);
@@ -109,7 +109,7 @@ impl Walk {
         let at = self.found.len();
         self.found.push(Vec::new());
         let mut body = Body::default();
-        body.own.insert(f.var);
+        body.own.extend(f.counters());
         body.own.extend(launch.owned.iter().chain(&launch.locals));
         self.bodies.push(body);
         self.block(&f.body);

@@ -1,6 +1,8 @@
 //! Changes of the variables in statements.
 
-use crate::syntax::{Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var};
+use crate::syntax::{
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Stmt, Var,
+};
 use crate::walk::each_part_mut;
 
 /// Calls `f` on every mention of a variable in statements, nested ones and lists
@@ -108,6 +110,10 @@ impl Change<'_> {
                     How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
                     How::Tasks(launch) => {
                         self.expr(&mut launch.cost);
+                        if let Some(Pieces { count, end }) = &mut launch.pieces {
+                            self.expr(count);
+                            self.set(end);
+                        }
                         self.all(&mut launch.owned);
                         self.all(&mut launch.locals);
                         self.all(&mut launch.captures);

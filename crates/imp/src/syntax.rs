@@ -209,6 +209,8 @@ pub struct Launch {
     pub provenance: Arc<str>,
     /// Estimated cost of the whole loop in nanoseconds (`i64`).
     pub cost: Expr,
+    /// What an iteration is, if it is not one value of the counter.
+    pub pieces: Option<Pieces>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
@@ -217,6 +219,20 @@ pub struct Launch {
     pub captures: Vec<Var>,
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
+}
+
+/// A loop's range `0 .. n` as pieces that lie side by side, one for each task:
+/// piece `k` begins at `k * n / count` (rounded down) and ends where the next one
+/// begins. The counter is its first value.
+///
+/// Loops whose result does not depend on how they fall apart have this form: they
+/// fill arrays.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pieces {
+    /// How many there are (`i64`, at least 1); none where the range has no value.
+    pub count: Expr,
+    /// The value behind the last of a piece, a variable that only the loop sets.
+    pub end: Var,
 }
 
 /// A counting loop.
@@ -232,6 +248,22 @@ pub struct For {
     pub to: Expr,
     /// One iteration.
     pub body: Vec<Stmt>,
+}
+
+impl For {
+    /// The pieces that the loop's tasks take, if they do.
+    pub const fn pieces(&self) -> Option<&Pieces> {
+        match &self.how {
+            How::Tasks(launch) => launch.pieces.as_ref(),
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) => None,
+        }
+    }
+
+    /// The variables that the loop sets before each iteration: the counter and
+    /// the end of a piece.
+    pub fn counters(&self) -> impl Iterator<Item = Var> + '_ {
+        std::iter::once(self.var).chain(self.pieces().map(|pieces| pieces.end))
+    }
 }
 
 /// An argument of a call.

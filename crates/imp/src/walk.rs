@@ -96,19 +96,16 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             extents.iter().for_each(|e| in_expr(e, f));
         }
         Stmt::If(cond, _, _) => in_expr(cond, f),
-        Stmt::For(For {
-            how,
-            var,
-            from,
-            to,
-            body: _,
-        }) => {
-            in_expr(from, f);
-            in_expr(to, f);
-            if let How::Tasks(launch) = how {
+        Stmt::For(loop_) => {
+            in_expr(&loop_.from, f);
+            in_expr(&loop_.to, f);
+            if let How::Tasks(launch) = &loop_.how {
                 in_expr(&launch.cost, f);
             }
-            f(*var, Use::Sets);
+            if let Some(pieces) = loop_.pieces() {
+                in_expr(&pieces.count, f);
+            }
+            loop_.counters().for_each(|var| f(var, Use::Sets));
         }
         Stmt::Call {
             fun: _,

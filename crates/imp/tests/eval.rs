@@ -207,6 +207,10 @@ fn misuse_of_memory_is_found() {
     bug("r_1: i64 = extract(lanes.i64.4, n_0)", 4, "lane 4 of 4");
     bug("r_1: i64 = sdiv.i64(1, n_0)", 0, "sdiv has no value");
     bug("x_6: i64 = 0", 0, "result variable 1 of main is not set");
+    let no_piece = "for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 pieces n_0 to e_8: i64
+        owned () locals () captures () distinct () { } r_1: i64 = 0";
+    bug(no_piece, 0, "falls apart into 0 pieces");
+    gives(no_piece, 1, 0);
     let task = "s_6: i64 = 1
         for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 owned (o_8) locals (l_9) captures (n_0) distinct () {
           if eq.i64(i_7, n_0) { o_8 = alloc 8 l_9: i64 = 3 } else { z_10: i64 = l_9 }
@@ -218,6 +222,21 @@ fn misuse_of_memory_is_found() {
         0,
         "variable 9 is not set\n  in main: z_10: i64 = l_9",
     );
+}
+
+#[test]
+fn tasks_that_take_pieces() {
+    let body = "a_2 = alloc (n_0 * 8)
+        for i_7: i64 in 0 .. n_0 tasks#0 \"t\" at \"\" cost 1 pieces 3 to e_8: i64 owned () locals (k_9)
+          captures (a_2) distinct (a_2) {
+          for k_9: i64 in i_7 .. e_8 independent { a_2[i64: k_9] = ((i_7 * 100) + e_8) }
+        }
+        r_1: i64 = 0
+        for j_10: i64 in 0 .. n_0 { x_11: i64 = a_2[i64: j_10] r_1: i64 = ((r_1 * 10000) + x_11) }";
+    // Of 4: 0 .. 1, 1 .. 2, 2 .. 4.
+    gives(body, 4, 1_0102_0204_0204);
+    gives(body, 2, 1_0102);
+    gives(body, 0, 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use imp::{
     Access, Arg, Check, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
-    Launch, Program, Region, Stmt, Var, VarInfo, VarType, parse, print,
+    Launch, Pieces, Program, Region, Stmt, Var, VarInfo, VarType, parse, print,
 };
 use prim::{BinOp, PrimType, Scalar, ScalarType};
 
@@ -210,6 +210,7 @@ fn tables_accesses_and_launches() {
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
                 cost: v(1),
+                pieces: None,
                 owned: vec![Var(0)],
                 locals: vec![],
                 captures: vec![Var(1)],
@@ -220,9 +221,29 @@ fn tables_accesses_and_launches() {
             to: v(1),
             body: vec![],
         }),
+        Stmt::For(For {
+            how: How::Tasks(Launch {
+                id: 8,
+                name: "main: map".into(),
+                provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
+                cost: v(1),
+                pieces: Some(Pieces {
+                    count: v(1),
+                    end: Var(3),
+                }),
+                owned: vec![Var(0)],
+                locals: vec![],
+                captures: vec![Var(1)],
+                distinct: vec![Var(0)],
+            }),
+            var: Var(2),
+            from: Expr::i64(0),
+            to: v(3),
+            body: vec![],
+        }),
     ];
     let i64 = VarType::Scalar(PrimType::I64);
-    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64)];
+    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64), ("e", i64)];
     p.functions = vec![function("main", &vars, body)];
     comes_back(&p);
 }

@@ -9,12 +9,13 @@
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
-use crate::types::{int, pointer};
+use crate::types::{Value, int, pointer};
 use imp::{For, Function, How, Launch, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
-use inkwell::types::{BasicTypeEnum, StructType};
+use inkwell::types::{BasicTypeEnum, IntType, StructType};
 use inkwell::values::{FunctionValue, IntValue};
+use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 
 /// More scopes than this are not worth their lists at each access.
@@ -30,18 +31,23 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .build_int_compare(IntPredicate::SLT, from, to, "")?;
         let (wide_from, wide_to) = (self.wide(from)?, self.wide(to)?);
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
+        let (mut fields, count) = match &launch.pieces {
+            None => (vec![wide_from.into()], count.into()),
+            Some(pieces) => {
+                let pieces = self.expr(&pieces.count)?;
+                (vec![count.into(), pieces], pieces)
+            }
+        };
         let zero = types.i64.const_zero();
-        let count = self.ops().select(some.into(), count.into(), zero.into())?;
+        let count = self.ops().select(some.into(), count, zero.into())?;
 
         let task = Task::new(self.emit, self.function, f, launch)?;
-        let env_type = task.env;
-        let env = self.stack_slot(env_type, 0)?;
-        self.builder.build_store(env, wide_from)?;
-        for (i, var) in launch.captures.iter().enumerate() {
-            let value = self.get(*var)?;
-            let field = self
-                .builder
-                .build_struct_gep(env_type, env, i as u32 + 1, "")?;
+        let env = self.stack_slot(task.env, 0)?;
+        for var in &launch.captures {
+            fields.push(self.get(*var)?);
+        }
+        for (i, value) in fields.into_iter().enumerate() {
+            let field = self.builder.build_struct_gep(task.env, env, i as u32, "")?;
             self.builder.build_store(field, value)?;
         }
 
@@ -60,6 +66,41 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(self
             .builder
             .build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
+    }
+
+    /// Sets what the loop sets before iteration `k`, from the head of its
+    /// environment.
+    fn set_counters(
+        &mut self,
+        f: &For,
+        head: &[Value<'c>],
+        k: IntValue<'c>,
+        counter: IntType<'c>,
+    ) -> Res<()> {
+        let number = |at: usize| {
+            let number = head.get(at).copied();
+            int(number.ok_or_else(|| Error::bug("an environment without its head"))?)
+        };
+        let Some(pieces) = f.pieces() else {
+            let i = self.builder.build_int_nsw_add(number(0)?, k, "")?;
+            let i = self
+                .builder
+                .build_int_truncate_or_bit_cast(i, counter, "")?;
+            return self.set(f.var, i);
+        };
+        let (n, count) = (number(0)?, number(1)?);
+        let next = self
+            .builder
+            .build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
+        for (var, k) in [(f.var, k), (pieces.end, next)] {
+            let all = self.builder.build_int_mul(k, n, "")?;
+            // LLVM recognises loops over the piece only if it sees no division by 0.
+            let bound = self
+                .ops()
+                .binary(BinOp::UDiv, PrimType::I64, all.into(), count.into())?;
+            self.set(var, bound)?;
+        }
+        Ok(())
     }
 
     fn scopes(&mut self, distinct: &[Var]) {
@@ -81,7 +122,7 @@ struct Task<'p, 'c> {
     function: &'p Function,
     loop_: &'p For,
     launch: &'p Launch,
-    /// The environment: the first iteration's number, then what is captured.
+    /// The environment: the numbers of [`Task::head`], then what is captured.
     env: StructType<'c>,
 }
 
@@ -106,7 +147,8 @@ impl<'p, 'c> Task<'p, 'c> {
         launch: &'p Launch,
     ) -> Res<Self> {
         let types = emit.types;
-        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into()];
+        let head = Self::head(launch);
+        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into(); head];
         for var in &launch.captures {
             fields.push(types.var(var_type(function, *var)?));
         }
@@ -117,6 +159,12 @@ impl<'p, 'c> Task<'p, 'c> {
             launch,
             env,
         })
+    }
+
+    /// How many numbers the environment begins with: the range's first value, or
+    /// where tasks take pieces, how many values there are and how many pieces.
+    const fn head(launch: &Launch) -> usize {
+        if launch.pieces.is_some() { 2 } else { 1 }
     }
 
     /// The function, without code; `across` if its code or its launch is in
@@ -159,30 +207,30 @@ impl<'p, 'c> Task<'p, 'c> {
         let counter = types.int(counter);
 
         let mut task = Frame::new(emit, function, value, framed)?;
-        let first = task.builder.build_load(types.i64, env, "first")?;
-        emit.metadata.invariant(instruction_of(first)?)?;
-        for (i, var) in launch.captures.iter().enumerate() {
-            let ty = task.var_type(*var)?;
+        let load = |task: &Frame<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
             let field = task
                 .builder
-                .build_struct_gep(env_type, env, i as u32 + 1, "")?;
-            let loaded = task.builder.build_load(types.var(ty), field, "")?;
-            let load = instruction_of(loaded)?;
-            emit.metadata.invariant(load)?;
+                .build_struct_gep(env_type, env, at as u32, "")?;
+            let loaded = task.builder.build_load(ty, field, "")?;
+            emit.metadata.invariant(instruction_of(loaded)?)?;
+            Ok::<_, Error>(loaded)
+        };
+        let mut head = Vec::new();
+        for at in 0..Self::head(launch) {
+            head.push(load(&task, at, types.i64.into())?);
+        }
+        for (i, var) in launch.captures.iter().enumerate() {
+            let ty = task.var_type(*var)?;
+            let loaded = load(&task, head.len() + i, types.var(ty))?;
             if ty == VarType::Buffer {
-                emit.metadata.aligned(load)?;
+                emit.metadata.aligned(instruction_of(loaded)?)?;
             }
             task.set(*var, loaded)?;
         }
         task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
-        let first = int(first)?;
         task.counted(low, high, true, |task, k| {
-            let i = task.builder.build_int_nsw_add(first, k, "")?;
-            let i = task
-                .builder
-                .build_int_truncate_or_bit_cast(i, counter, "")?;
-            task.set(f.var, i)?;
+            task.set_counters(f, &head, k, counter)?;
             task.forget(&launch.owned)?;
             task.block(&f.body)?;
             task.release_all(&launch.owned)

@@ -6,7 +6,7 @@ use super::{Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
     Access, Arg, Expr, For, FunId, Function, GlobalId, How, LaneAccess, LanePositions, Launch,
-    Program, Region, Stmt, Var, VarType,
+    Pieces, Program, Region, Stmt, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use prim::{PrimType, Scalar};
@@ -391,6 +391,9 @@ impl<'p> Machine<'p> {
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
+        if let Some(pieces) = f.pieces() {
+            return self.pieces(frame, f, pieces, end);
+        }
         for i in first..end {
             self.charge(1)?;
             frame.set(f.var, Slot::Scalar(Scalar::int(from.ty(), i)))?;
@@ -400,6 +403,31 @@ impl<'p> Machine<'p> {
                 }
                 How::Tasks(launch) => self.task(frame, launch, &f.body)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Tasks that take pieces of a range.
+    fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Pieces, n: i64) -> Result<()> {
+        let How::Tasks(launch) = &f.how else {
+            return bug("a loop without tasks has pieces");
+        };
+        let count = frame.values().i64(&pieces.count)?;
+        if n <= 0 {
+            return Ok(());
+        }
+        if count < 1 {
+            return bug(format!("a range falls apart into {count} pieces"));
+        }
+        let bound = |k: i64| {
+            let bound = i128::from(k) * i128::from(n) / i128::from(count);
+            Slot::Scalar(Scalar::I64(bound as i64))
+        };
+        for k in 0..count {
+            self.charge(1)?;
+            frame.set(f.var, bound(k))?;
+            frame.set(pieces.end, bound(k + 1))?;
+            self.task(frame, launch, &f.body)?;
         }
         Ok(())
     }

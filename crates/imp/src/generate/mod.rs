@@ -17,6 +17,7 @@ mod control;
 mod copies;
 mod entries;
 pub(crate) mod expr;
+mod fills;
 mod fold;
 mod function;
 mod hist;

@@ -489,11 +489,15 @@ impl<'a> Printer<'a> {
             How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
-                " tasks#{} {} at {} cost {} owned ({}) locals ({}) captures ({}) distinct ({})",
+                " tasks#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({})",
                 launch.id,
                 quote(&launch.name),
                 quote(&launch.provenance),
                 self.expr(&launch.cost),
+                launch.pieces.as_ref().map_or_else(String::new, |pieces| {
+                    let end = self.typed_var(pieces.end);
+                    format!(" pieces {} to {end}", self.expr(&pieces.count))
+                }),
                 self.vars(&launch.owned),
                 self.vars(&launch.locals),
                 self.vars(&launch.captures),

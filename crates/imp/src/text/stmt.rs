@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Region, Stmt, Var,
+    MAX_LANES, Pieces, Region, Stmt, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -302,6 +302,13 @@ impl FunctionParser<'_, '_> {
         let provenance = self.p.string()?;
         self.p.keyword("cost")?;
         let cost = self.expr()?;
+        let mut pieces = None;
+        if self.p.take_keyword("pieces") {
+            let count = self.expr()?;
+            self.p.keyword("to")?;
+            let end = self.typed_var()?;
+            pieces = Some(Pieces { count, end });
+        }
         self.p.keyword("owned")?;
         let owned = self.vars()?;
         self.p.keyword("locals")?;
@@ -314,6 +321,7 @@ impl FunctionParser<'_, '_> {
             name,
             provenance,
             cost,
+            pieces,
             owned,
             locals,
             captures,

@@ -129,6 +129,7 @@ pub fn launch() -> Launch {
         name: "test".into(),
         provenance: "".into(),
         cost: c(1_000_000_000),
+        pieces: None,
         owned: vec![],
         locals: vec![],
         // [`program`] fills them in.
