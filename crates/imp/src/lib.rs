@@ -21,6 +21,7 @@
 //! back. So nothing leaks when a check fails.
 
 pub mod captures;
+mod copies;
 pub mod divider;
 pub mod eval;
 pub mod generate;

@@ -74,6 +74,7 @@ impl Change<'_> {
                 from,
                 elem: _,
                 extents,
+                plan: _,
             } => {
                 for Region {
                     buffer,

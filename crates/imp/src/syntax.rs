@@ -176,6 +176,38 @@ pub struct Region {
     pub strides: Vec<Expr>,
 }
 
+/// In which order a copy visits its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Plan {
+    /// At most one dimension, contiguous on both sides: it moves as memory.
+    Memory,
+    /// A square with so many elements a side (a power of two up to 16), all
+    /// constant: contiguous rows of the source become rows of vectors, which are
+    /// transposed in registers and stored as contiguous lines of the target.
+    Registers(u32),
+    /// By the strides that it has when it runs, looking at two innermost
+    /// dimensions at a time. They become one if one walk covers both. A row that
+    /// is contiguous on both sides moves as memory, others element by element,
+    /// and outer dimensions are walked in order. With tiles, of three dimensions
+    /// and more one that is contiguous on a side where the innermost is not comes
+    /// next to that; and where one of two is contiguous in the target and the
+    /// other one in the source, they are walked in tiles.
+    Strides(Option<Tile>),
+}
+
+/// A square piece of two dimensions that goes through a small array, so that each
+/// cache line of either side is used at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tile {
+    /// Elements of a side.
+    pub side: u32,
+    /// Distance of the lines of the array, in elements.
+    pub pitch: u32,
+}
+
+/// The longest side of a tile, and the largest pitch.
+pub const MAX_TILE: u32 = 64;
+
 /// How the iterations of a loop run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum How {
@@ -334,6 +366,8 @@ pub enum Stmt {
         elem: PrimType,
         /// Extents, outermost first.
         extents: Vec<Expr>,
+        /// In which order. [`Stmt::copy`] makes it.
+        plan: Plan,
     },
     /// A borrowed variable denotes constant data.
     ConstData(Var, DataId),

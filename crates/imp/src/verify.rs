@@ -32,6 +32,8 @@
 //!     an operator on vectors have equal lanes; masks are vectors of `bool` with
 //!     the lanes of what they mask. Conditions, bounds, checks' values and
 //!     everything else is scalar.
+//! 11. A copy's plan is possible with what is constant in it (see
+//!     [`Plan`](crate::Plan)).
 //!
 //! Not checked: that variables are set before they are read, that accesses stay
 //! in their block, that lanes are within bounds, that `independent` and `distinct` are true, that lanes share

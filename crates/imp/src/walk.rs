@@ -82,6 +82,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             from,
             elem: _,
             extents,
+            plan: _,
         } => {
             for Region {
                 buffer,

@@ -62,7 +62,7 @@ fn memory_globals_and_loops() {
     let squares = "a_2 = alloc (8 * n_0)
         for i_6: i64 in 0 .. n_0 independent { a_2[i64: i_6] = (i_6 * i_6) }
         b_3 = alloc (8 * n_0)
-        copy [n_0]i64 b_3[0 strides 1] <- a_2[(n_0 - 1) strides -1]
+        copy [n_0]i64 b_3[0 strides 1] <- a_2[(n_0 - 1) strides -1] by strides
         r_1: i64 = 0
         release a_2
         for i_7: i64 in 0 .. 2 { v_8: i64 = b_3[i64: i_7] r_1: i64 = (r_1 + v_8) }";
@@ -197,7 +197,8 @@ fn misuse_of_memory_is_found() {
         0,
         "block of the frame is kept",
     );
-    let overlap = "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] r_1: i64 = 0";
+    let overlap =
+        "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] as memory r_1: i64 = 0";
     bug(overlap, 0, "overlap");
     bug(
         "a_2 = alloc 1 a_2[i8: 0] = 2i8 x_6: bool = a_2[bool: 0] r_1: i64 = 0",
@@ -247,7 +248,7 @@ fn arguments_and_results_of_every_kind() {
           owned ys_3
           ys_3 = alloc (m_2 * 4)
           m_4: i64 = m_2
-          copy [m_2]i32 ys_3[0 strides 1] <- xs_0[((n_1 - 1) * m_2) strides 1]
+          copy [m_2]i32 ys_3[0 strides 1] <- xs_0[((n_1 - 1) * m_2) strides 1] as memory
           xs_0[i32: 0] = 9i32
         }";
     let array = |shape: &[i64], values: &[i32]| {

@@ -339,12 +339,7 @@ impl Gen<'_, '_> {
                 };
                 let to = self.region(*block, lmad)?;
                 let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
-                self.emit(Stmt::Copy {
-                    to,
-                    from,
-                    elem: *elem,
-                    extents,
-                });
+                self.emit(Stmt::copy(to, from, *elem, extents));
                 Ok(())
             }
             BasicOp::Unary(..)
@@ -422,12 +417,7 @@ impl Gen<'_, '_> {
                     .iter()
                     .map(|&dim| g.dim(dim))
                     .collect::<Result<_, _>>()?;
-                g.emit(Stmt::Copy {
-                    to,
-                    from,
-                    elem,
-                    extents,
-                });
+                g.emit(Stmt::copy(to, from, elem, extents));
                 Ok(())
             })
         })

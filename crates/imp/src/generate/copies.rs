@@ -56,12 +56,7 @@ impl Gen<'_, '_> {
                 packed.strides.push(self.poly(&dim.stride)?);
             }
             let extents = extents.clone();
-            self.emit(Stmt::Copy {
-                to: packed.clone(),
-                from,
-                elem,
-                extents,
-            });
+            self.emit(Stmt::copy(packed.clone(), from, elem, extents));
             from = packed;
         }
         let temp = from.buffer;
@@ -164,12 +159,12 @@ impl Gen<'_, '_> {
                 part
             };
             let outer = sub(hi, lo.clone());
-            g.emit(Stmt::Copy {
-                to: shift(&to),
-                from: shift(&from),
+            g.emit(Stmt::copy(
+                shift(&to),
+                shift(&from),
                 elem,
-                extents: std::iter::once(outer).chain(rest.iter().cloned()).collect(),
-            });
+                std::iter::once(outer).chain(rest.iter().cloned()).collect(),
+            ));
             Ok(())
         })
     }

@@ -56,6 +56,7 @@ impl Emit<'_, '_> {
                 from,
                 elem,
                 extents,
+                plan: _,
             } => self.copy(to, from, *elem, extents, mask),
             Stmt::ReadGlobal(v, global) if self.shapes.shape(*v) == Shape::Varying => {
                 let ty = self.shapes.type_of(&Expr::Var(*v));
@@ -427,12 +428,8 @@ impl Emit<'_, '_> {
             spread(extents),
         ];
         if parts.iter().flatten().all(|(_, uniform)| *uniform) {
-            self.out.push(Stmt::Copy {
-                to: to.clone(),
-                from: from.clone(),
-                elem,
-                extents: extents.to_vec(),
-            });
+            let (to, from) = (to.clone(), from.clone());
+            self.out.push(Stmt::copy(to, from, elem, extents.to_vec()));
             return;
         }
         self.each_lane(mask, |emit, lane| {
@@ -443,12 +440,9 @@ impl Emit<'_, '_> {
                 offset: offset.into_iter().next().unwrap_or(Expr::i64(0)),
                 strides,
             };
-            emit.out.push(Stmt::Copy {
-                to: region(to.buffer, to_offset, to_strides),
-                from: region(from.buffer, from_offset, from_strides),
-                elem,
-                extents,
-            });
+            let to = region(to.buffer, to_offset, to_strides);
+            let from = region(from.buffer, from_offset, from_strides);
+            emit.out.push(Stmt::copy(to, from, elem, extents));
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Program, Region, Stmt, Var, VarType,
+    Plan, Program, Region, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
@@ -406,11 +406,13 @@ impl<'a> Printer<'a> {
                 from,
                 elem,
                 extents,
+                plan,
             } => format!(
-                "copy [{}]{elem} {} <- {}",
+                "copy [{}]{elem} {} <- {} {}",
                 self.exprs(extents),
                 self.region(to),
-                self.region(from)
+                self.region(from),
+                copy_plan(*plan)
             ),
             Stmt::ConstData(v, data) => format!("{} = data#{}", self.var(*v), data.0),
             Stmt::If(cond, yes, no) => {
@@ -503,6 +505,17 @@ impl<'a> Printer<'a> {
                 self.vars(&launch.captures),
                 self.vars(&launch.distinct)
             ),
+        }
+    }
+}
+
+fn copy_plan(plan: Plan) -> String {
+    match plan {
+        Plan::Memory => "as memory".to_owned(),
+        Plan::Registers(side) => format!("in registers {side}"),
+        Plan::Strides(None) => "by strides".to_owned(),
+        Plan::Strides(Some(Tile { side, pitch })) => {
+            format!("by strides tiles {side} pitch {pitch}")
         }
     }
 }

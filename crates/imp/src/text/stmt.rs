@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Pieces, Region, Stmt, Var,
+    MAX_LANES, Pieces, Plan, Region, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -243,7 +243,28 @@ impl FunctionParser<'_, '_> {
             from: self.region()?,
             elem,
             extents,
+            plan: self.plan()?,
         })
+    }
+
+    fn plan(&mut self) -> Result<Plan> {
+        if self.p.take_keyword("as") {
+            self.p.keyword("memory")?;
+            return Ok(Plan::Memory);
+        }
+        if self.p.take_keyword("in") {
+            self.p.keyword("registers")?;
+            return Ok(Plan::Registers(self.p.integer()?));
+        }
+        self.p.keyword("by")?;
+        self.p.keyword("strides")?;
+        if !self.p.take_keyword("tiles") {
+            return Ok(Plan::Strides(None));
+        }
+        let side = self.p.integer()?;
+        self.p.keyword("pitch")?;
+        let pitch = self.p.integer()?;
+        Ok(Plan::Strides(Some(Tile { side, pitch })))
     }
 
     fn region(&mut self) -> Result<Region> {

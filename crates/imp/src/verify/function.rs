@@ -6,8 +6,10 @@ mod loops;
 
 use super::{Tables, VerifyError};
 use crate::captures;
+use crate::copies;
 use crate::{
-    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, Region, Stmt, Var, VarType,
+    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Plan, Region,
+    Stmt, Tile, Var, VarType,
 };
 use prim::PrimType;
 
@@ -291,11 +293,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 from,
                 elem: _,
                 extents,
+                plan,
             } => {
                 for region in [to, from] {
                     self.region(region, extents.len());
                 }
                 self.all_i64(extents);
+                self.plan(to, from, extents, *plan);
             }
             Stmt::ConstData(v, data) => {
                 self.write_buffer(*v, false);
@@ -471,6 +475,21 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 "a copy of rank {rank} has {} strides",
                 strides.len()
             ));
+        }
+    }
+
+    /// A plan is possible for the copy.
+    fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: Plan) {
+        let fits = match plan {
+            Plan::Memory => copies::is_row(to, from, extents),
+            Plan::Registers(side) => copies::square(to, from, extents) == Some(side),
+            Plan::Strides(None) => true,
+            Plan::Strides(Some(Tile { side, pitch })) => {
+                (2..=MAX_TILE).contains(&side) && (side..=MAX_TILE).contains(&pitch)
+            }
+        };
+        if !fits {
+            self.error(format!("a copy cannot go {plan:?}"));
         }
     }
 
