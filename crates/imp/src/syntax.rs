@@ -29,6 +29,9 @@ pub enum VarType {
 /// More lanes than this no vector has.
 pub const MAX_LANES: u32 = 256;
 
+/// Lanes of square roots that are shared out: two registers of the widest kind.
+pub const ROOT_LANES: u32 = 16;
+
 impl VarType {
     /// Number of lanes of a vector.
     pub const fn lanes(self) -> Option<u32> {
@@ -91,6 +94,10 @@ pub enum Expr {
     Convert(ConvOp, PrimType, PrimType, Box<Expr>),
     /// Condition, value when true, value when false; all evaluated.
     Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The square roots of [`ROOT_LANES`] doubles, of which the divider takes the
+    /// first half and the multipliers the other one (see
+    /// [`divider`](crate::divider)); the bits are those of the operator.
+    SharedRoot(Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.
@@ -152,6 +159,33 @@ pub struct LaneAccess {
     pub lanes: u32,
     /// Positions, in elements from the buffer's start.
     pub at: LanePositions,
+    /// What lanes do that a mask switches off.
+    pub off: Off,
+}
+
+impl LaneAccess {
+    /// Whether the lanes lie one after another, forwards or backwards: then they
+    /// are one access, with a mask or without.
+    pub fn is_row(&self) -> bool {
+        match &self.at {
+            LanePositions::Unit(_) => true,
+            LanePositions::Strided(_, Expr::Const(by)) => {
+                by.as_i64().is_some_and(|by| by.unsigned_abs() == 1)
+            }
+            LanePositions::Strided(..) | LanePositions::Each(_) => false,
+        }
+    }
+}
+
+/// What lanes do that the mask of an access switches off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Off {
+    /// They touch no memory: the instruction leaves them out.
+    Skip,
+    /// They read or write a place that nobody looks at, for processors whose
+    /// instructions that leave out lanes are slow, or for which there are none. Not
+    /// where lanes lie one after another.
+    Elsewhere,
 }
 
 /// Positions of the elements of all lanes.

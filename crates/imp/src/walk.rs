@@ -2,7 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo, VarType,
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Stmt, Var, VarInfo,
+    VarType,
 };
 use prim::{BinOp, PrimType};
 
@@ -172,6 +173,7 @@ macro_rules! operands {
                 Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
                 Expr::Unary(_, _, x)
                 | Expr::Convert(_, _, _, x)
+                | Expr::SharedRoot(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
                 | Expr::All(x)
@@ -221,6 +223,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         Expr::Var(v) => return scalar_type(vars, *v),
         Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) => PrimType::I64,
+        Expr::SharedRoot(_) => PrimType::F64,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
@@ -236,6 +239,34 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
             return type_of(vars, x);
         }
     })
+}
+
+/// How many lanes a value has, if it is a vector.
+pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
+    match expr {
+        Expr::Var(v) => match vars.get(v.index())?.ty {
+            VarType::Vector(_, lanes) => Some(lanes),
+            VarType::Scalar(_) | VarType::Buffer => None,
+        },
+        Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
+        Expr::SharedRoot(_) => Some(ROOT_LANES),
+        Expr::Const(_)
+        | Expr::Any(_)
+        | Expr::All(_)
+        | Expr::FirstLane(_)
+        | Expr::Count(_)
+        | Expr::Extract(..) => None,
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Binary(_, _, x, _)
+        | Expr::Compare(_, _, x, _)
+        | Expr::Fma(_, x, _, _)
+        | Expr::Select(_, _, x, _)
+        | Expr::Pack(x, _)
+        | Expr::Insert(x, _, _)
+        | Expr::Shift(x, _, _) => lanes_of(vars, x),
+        Expr::Math(_, _, args) => lanes_of(vars, args.first()?),
+    }
 }
 
 /// Whether an operator divides integers.

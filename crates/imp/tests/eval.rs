@@ -108,6 +108,17 @@ fn vectors() {
         v_6: 4 x i64 = a_2[4 x i64: 1 .. by -1] mask slt.i64(lanes.i64.4, splat.4(2))
         r_1: i64 = (extract(v_6, 0) + extract(v_6, 3))";
     gives(masked, 6, 6);
+    let elsewhere = "a_2 = alloc 32
+        a_2[4 x i64: each mul.i64(lanes.i64.4, splat.4(3))] mask slt.i64(lanes.i64.4, splat.4(2)) elsewhere
+          = add.i64(lanes.i64.4, splat.4(n_0))
+        r_1: i64 = a_2[i64: 3]";
+    gives(elsewhere, 6, 7);
+    gives(
+        "x_6: 16 x f64 = shared_sqrt(sitofp.i64.f64(mul.i64(lanes.i64.16, lanes.i64.16)))
+        r_1: i64 = fptosi.f64.i64(extract(x_6, n_0))",
+        13,
+        13,
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@ use super::emit::{Emit, Mask, any, not};
 use super::value::{Shape, Stride, Val};
 use super::vary::Region;
 use crate::syntax::{
-    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Region as Extent, Stmt,
-    Var, VarType,
+    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent,
+    Stmt, Var, VarType,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -91,11 +91,21 @@ impl Emit<'_, '_> {
             elem: access.elem,
             lanes: self.lanes(),
             at,
+            off: Off::Skip,
         })
     }
 
+    /// What lanes do that are switched off in an access with a mask.
+    fn off(&self, access: &LaneAccess) -> Off {
+        if access.is_row() || self.machine.leaves_out(access.elem.size()) {
+            Off::Skip
+        } else {
+            Off::Elsewhere
+        }
+    }
+
     fn load(&mut self, var: Var, access: &Access, mask: Mask) {
-        let Some(from) = self.lane_access(access) else {
+        let Some(mut from) = self.lane_access(access) else {
             if self.shapes.shape(var) == Shape::Uniform {
                 self.out.push(Stmt::Load(var, access.clone()));
                 return;
@@ -117,6 +127,9 @@ impl Emit<'_, '_> {
         let private = self.shapes.private.contains_key(&access.buffer);
         let everywhere = private && matches!(from.at, LanePositions::Unit(_));
         let there = mask.lanes.filter(|_| !everywhere);
+        if there.is_some() {
+            from.off = self.off(&from);
+        }
         self.out.push(Stmt::LoadLanes {
             var: into,
             from,
@@ -129,7 +142,7 @@ impl Emit<'_, '_> {
 
     fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
         let value = self.shapes.value(value);
-        let to = match (self.lane_access(access), &value) {
+        let mut to = match (self.lane_access(access), &value) {
             (Some(to), _) => to,
             (None, Val::Uniform(e)) => {
                 self.out.push(Stmt::Store(access.clone(), e.clone()));
@@ -140,6 +153,7 @@ impl Emit<'_, '_> {
                 elem: access.elem,
                 lanes: self.lanes(),
                 at: LanePositions::Each(self.shapes.vector(self.shapes.position(access))),
+                off: Off::Skip,
             },
         };
         // Outside of regions nobody reads what lanes that are not there have.
@@ -147,6 +161,9 @@ impl Emit<'_, '_> {
         let everywhere =
             private && mask.region.is_none() && matches!(to.at, LanePositions::Unit(_));
         let there = mask.lanes.filter(|_| !everywhere);
+        if there.is_some() {
+            to.off = self.off(&to);
+        }
         self.out.push(Stmt::StoreLanes {
             to,
             value: self.shapes.vector(value),

@@ -237,7 +237,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, by_lane(CALL, CALL))
             }
-            Expr::Splat(..)
+            Expr::SharedRoot(_)
+            | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)
             | Expr::All(_)

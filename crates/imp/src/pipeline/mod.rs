@@ -37,6 +37,7 @@ mod graph;
 mod order;
 
 use crate::captures;
+use crate::divider;
 use crate::machine::Machine;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
@@ -58,7 +59,9 @@ const MOST_OPENED: i64 = 4;
 /// So deep are loops opened up in one another.
 const MOST_NESTED: u32 = 8;
 
-/// Pipelines the loops of a program where that promises something.
+/// Pipelines the loops of a program where that promises something, and shares out
+/// the roots of those that would wait for the divider, as loops have their last
+/// shape now.
 pub fn pipeline(mut program: Program, machine: Machine) -> Program {
     for function in &mut program.functions {
         let places = Places::new(function);
@@ -74,6 +77,7 @@ pub fn pipeline(mut program: Program, machine: Machine) -> Program {
         };
         function.body = pass.block(body, Places::FIRST);
     }
+    divider::share(&mut program, machine);
     captures::fill(&mut program);
     program
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Plan, Program, Region, Stmt, Tile, Var, VarType,
+    Off, Plan, Program, Region, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
@@ -269,6 +269,7 @@ impl<'a> Printer<'a> {
                     self.expr(y)
                 )
             }
+            Expr::SharedRoot(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::Fma(ty, x, y, z) => {
                 format!(
                     "fma.{ty}({}, {}, {})",
@@ -331,6 +332,7 @@ impl<'a> Printer<'a> {
             elem,
             lanes,
             at,
+            off,
         } = access;
         let positions = match at {
             LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
@@ -340,7 +342,14 @@ impl<'a> Printer<'a> {
             LanePositions::Each(positions) => format!("each {}", self.expr(positions)),
         };
         let mask = mask.map_or_else(String::new, |mask| format!(" mask {}", self.expr(mask)));
-        format!("{}[{lanes} x {elem}: {positions}]{mask}", self.var(*buffer))
+        let off = match off {
+            Off::Skip => "",
+            Off::Elsewhere => " elsewhere",
+        };
+        format!(
+            "{}[{lanes} x {elem}: {positions}]{mask}{off}",
+            self.var(*buffer)
+        )
     }
 
     fn region(&self, region: &Region) -> String {

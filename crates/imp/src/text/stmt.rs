@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Pieces, Plan, Region, Stmt, Tile, Var,
+    MAX_LANES, Off, Pieces, Plan, Region, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -179,16 +179,22 @@ impl FunctionParser<'_, '_> {
             self.p.punct(":")?;
             let at = self.positions()?;
             self.p.punct("]")?;
+            let mask = if self.p.take_keyword("mask") {
+                Some(self.expr()?)
+            } else {
+                None
+            };
+            let off = if self.p.take_keyword("elsewhere") {
+                Off::Elsewhere
+            } else {
+                Off::Skip
+            };
             let access = LaneAccess {
                 buffer,
                 elem,
                 lanes,
                 at,
-            };
-            let mask = if self.p.take_keyword("mask") {
-                Some(self.expr()?)
-            } else {
-                None
+                off,
             };
             return Ok(Element::Lanes(access, mask));
         }

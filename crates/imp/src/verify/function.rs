@@ -8,8 +8,8 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Plan, Region,
-    Stmt, Tile, Var, VarType,
+    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Off, Plan,
+    Region, Stmt, Tile, Var, VarType,
 };
 use prim::PrimType;
 
@@ -443,6 +443,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             elem: _,
             lanes,
             at,
+            off,
         } = access;
         self.read_buffer(*buffer);
         self.lanes(*lanes);
@@ -455,6 +456,9 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             LanePositions::Each(positions) => {
                 self.wanted(positions, VarType::Vector(PrimType::I64, *lanes));
             }
+        }
+        if *off == Off::Elsewhere && (mask.is_none() || access.is_row()) {
+            self.error("no lane of an access is elsewhere");
         }
         if let Some(mask) = mask {
             self.wanted(mask, VarType::Vector(PrimType::Bool, *lanes));
