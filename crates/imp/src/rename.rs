@@ -111,7 +111,7 @@ impl Change<'_> {
                     How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
                     How::Tasks(launch) => {
                         self.expr(&mut launch.cost);
-                        if let Some(Pieces { count, end }) = &mut launch.pieces {
+                        if let Some(Pieces { count, end }) = launch.pieces.as_deref_mut() {
                             self.expr(count);
                             self.set(end);
                         }

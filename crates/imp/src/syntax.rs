@@ -276,7 +276,7 @@ pub struct Launch {
     /// Estimated cost of the whole loop in nanoseconds (`i64`).
     pub cost: Expr,
     /// What an iteration is, if it is not one value of the counter.
-    pub pieces: Option<Pieces>,
+    pub pieces: Option<Box<Pieces>>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
@@ -318,9 +318,9 @@ pub struct For {
 
 impl For {
     /// The pieces that the loop's tasks take, if they do.
-    pub const fn pieces(&self) -> Option<&Pieces> {
+    pub fn pieces(&self) -> Option<&Pieces> {
         match &self.how {
-            How::Tasks(launch) => launch.pieces.as_ref(),
+            How::Tasks(launch) => launch.pieces.as_deref(),
             How::Seq { .. } | How::Scheduled | How::Lanes(_) => None,
         }
     }

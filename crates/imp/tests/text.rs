@@ -232,10 +232,10 @@ fn tables_accesses_and_launches() {
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
                 cost: v(1),
-                pieces: Some(Pieces {
+                pieces: Some(Box::new(Pieces {
                     count: v(1),
                     end: Var(3),
-                }),
+                })),
                 owned: vec![Var(0)],
                 locals: vec![],
                 captures: vec![Var(1)],

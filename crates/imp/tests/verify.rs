@@ -137,7 +137,7 @@ fn pieces(program: &mut Program) -> &mut Expr {
     };
     let launch = task_loop(program).0;
     launch.locals.clear();
-    &mut launch.pieces.insert(pieces).count
+    &mut launch.pieces.insert(Box::new(pieces)).count
 }
 
 #[test]

@@ -5,10 +5,10 @@ mod common;
 
 use common::{
     Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub,
-    tasks, v,
+    tasks, tile, v,
 };
 use imp::{
-    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt, Tile,
+    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt,
     VarType,
 };
 use llvm::{Options, Output};
@@ -373,10 +373,7 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
                 },
                 elem: elem.prim(),
                 extents: exprs(&extents),
-                plan: Plan::Strides(side.map(|side| Tile {
-                    side,
-                    pitch: side + 1,
-                })),
+                plan: Plan::Strides(side.map(tile)),
             },
         ],
     );

@@ -394,7 +394,7 @@ impl Gen<'_, '_> {
             name: name.into(),
             provenance,
             cost,
-            pieces,
+            pieces: pieces.map(Box::new),
             owned,
             locals,
             captures: Vec::new(),

@@ -334,7 +334,7 @@ impl FunctionParser<'_, '_> {
             let count = self.expr()?;
             self.p.keyword("to")?;
             let end = self.typed_var()?;
-            pieces = Some(Pieces { count, end });
+            pieces = Some(Box::new(Pieces { count, end }));
         }
         self.p.keyword("owned")?;
         let owned = self.vars()?;

@@ -137,6 +137,13 @@ pub fn launch() -> Launch {
         distinct: vec![],
     }
 }
+/// A tile that is one element wider than long.
+pub fn tile(side: u32) -> imp::Tile {
+    imp::Tile {
+        side,
+        pitch: side + 1,
+    }
+}
 pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
     Stmt::Check {
         cond,
