@@ -3,14 +3,15 @@
 //! A loop of tasks *captures* the variables that its body names and that do not
 //! belong to it: they are neither in its lists of owned and local variables, nor
 //! its counters, nor counters of loops in its body (in tasks there, what these
-//! capture counts as named). They stand in the [`Launch`](crate::Launch) in the
+//! capture counts as named). Where tasks take pieces, each finds its bounds, and
+//! what these need counts as named before the body. Captures stand in the [`Launch`](crate::Launch) in the
 //! order in which the body names them first, as [`names`] has it.
 //!
 //! Passes that change bodies call [`fill`] at their end; the verifier compares.
 //! Both take time linear in the program and its lists of captures.
 
 use crate::syntax::{For, How, Program, Stmt, Var};
-use crate::walk::names;
+use crate::walk::{in_expr, names};
 use rustc_hash::FxHashSet;
 
 /// Sets the captures of all loops of tasks to what they are.
@@ -111,6 +112,11 @@ impl Walk {
         let mut body = Body::default();
         body.own.extend(f.counters());
         body.own.extend(launch.owned.iter().chain(&launch.locals));
+        if let Some(pieces) = f.pieces() {
+            for bound in [&f.to, &pieces.count] {
+                in_expr(bound, &mut |var, _| body.name(var));
+            }
+        }
         self.bodies.push(body);
         self.block(&f.body);
         let Body { mut named, own, .. } = self.bodies.pop().unwrap_or_default();

@@ -292,7 +292,8 @@ pub struct Launch {
 /// begins. The counter is its first value.
 ///
 /// Loops whose result does not depend on how they fall apart have this form: they
-/// fill arrays.
+/// fill arrays. Each task reads the range's bound and `count` again, so these name
+/// nothing that belongs to the loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pieces {
     /// How many there are (`i64`, at least 1); none where the range has no value.

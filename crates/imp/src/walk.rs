@@ -154,7 +154,8 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
     }
 }
 
-fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+/// Calls `f` for the variables in an expression.
+pub(crate) fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
         Expr::Var(v) => f(*v, Use::Reads),
         _ => each_part(expr, &mut |part| in_expr(part, f)),

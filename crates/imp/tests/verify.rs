@@ -237,6 +237,9 @@ fn each_violation_is_found() {
                 launch.pieces.as_mut().expect("it was set").end = Var(1);
             }
         }),
+        ("x_4 bounds its own loop", |p| {
+            *pieces(p) = v(4);
+        }),
         ("own_5 bounds pieces and is no i64", |p| {
             pieces(p);
             task_loop(p).0.pieces.as_mut().expect("it was set").end = Var(5);

@@ -1,15 +1,16 @@
 //! Loops of tasks: the body becomes a function over a range of iterations that
 //! the runtime calls, on any thread.
 //!
-//! What the launch captures is copied into an environment in the
-//! caller's frame and read from there once per range. Each iteration starts with
-//! its owned variables null and gives back what they hold, whether it fails or
-//! not. Buffers that no other variable denotes get scopes of their own.
+//! What the launch captures is copied into an environment in the caller's frame
+//! and read from there once per range. Where tasks take pieces, the iterations are
+//! the pieces. Each iteration starts with its owned variables null and gives back
+//! what they hold, whether it fails or not. Buffers that no other variable denotes
+//! get scopes of their own.
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
-use crate::types::{Value, int, pointer};
+use crate::types::{int, pointer};
 use imp::{For, Function, How, Launch, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
@@ -33,10 +34,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
         let (mut fields, count) = match &launch.pieces {
             None => (vec![wide_from.into()], count.into()),
-            Some(pieces) => {
-                let pieces = self.expr(&pieces.count)?;
-                (vec![count.into(), pieces], pieces)
-            }
+            Some(pieces) => (Vec::new(), self.expr(&pieces.count)?),
         };
         let zero = types.i64.const_zero();
         let count = self.ops().select(some.into(), count, zero.into())?;
@@ -68,36 +66,33 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
     }
 
-    /// Sets what the loop sets before iteration `k`, from the head of its
-    /// environment.
+    /// Sets what the loop sets before iteration `k`, or piece `k`; its range begins
+    /// with `first`.
     fn set_counters(
         &mut self,
         f: &For,
-        head: &[Value<'c>],
+        first: Option<IntValue<'c>>,
         k: IntValue<'c>,
         counter: IntType<'c>,
     ) -> Res<()> {
-        let number = |at: usize| {
-            let number = head.get(at).copied();
-            int(number.ok_or_else(|| Error::bug("an environment without its head"))?)
-        };
         let Some(pieces) = f.pieces() else {
-            let i = self.builder.build_int_nsw_add(number(0)?, k, "")?;
+            let i = match first {
+                Some(first) => self.builder.build_int_nsw_add(first, k, "")?,
+                None => k,
+            };
             let i = self
                 .builder
                 .build_int_truncate_or_bit_cast(i, counter, "")?;
             return self.set(f.var, i);
         };
-        let (n, count) = (number(0)?, number(1)?);
         let next = self
             .builder
             .build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
         for (var, k) in [(f.var, k), (pieces.end, next)] {
+            let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
             let all = self.builder.build_int_mul(k, n, "")?;
             // LLVM recognises loops over the piece only if it sees no division by 0.
-            let bound = self
-                .ops()
-                .binary(BinOp::UDiv, PrimType::I64, all.into(), count.into())?;
+            let bound = (self.ops()).binary(BinOp::UDiv, PrimType::I64, all.into(), count)?;
             self.set(var, bound)?;
         }
         Ok(())
@@ -122,7 +117,7 @@ struct Task<'p, 'c> {
     function: &'p Function,
     loop_: &'p For,
     launch: &'p Launch,
-    /// The environment: the numbers of [`Task::head`], then what is captured.
+    /// The environment: the number of [`Task::head`], if any, then what is captured.
     env: StructType<'c>,
 }
 
@@ -161,10 +156,10 @@ impl<'p, 'c> Task<'p, 'c> {
         })
     }
 
-    /// How many numbers the environment begins with: the range's first value, or
-    /// where tasks take pieces, how many values there are and how many pieces.
+    /// How many numbers the environment begins with: the range's first value,
+    /// which is 0 where tasks take pieces.
     const fn head(launch: &Launch) -> usize {
-        if launch.pieces.is_some() { 2 } else { 1 }
+        if launch.pieces.is_some() { 0 } else { 1 }
     }
 
     /// The function, without code; `across` if its code or its launch is in
@@ -215,13 +210,14 @@ impl<'p, 'c> Task<'p, 'c> {
             emit.metadata.invariant(instruction_of(loaded)?)?;
             Ok::<_, Error>(loaded)
         };
-        let mut head = Vec::new();
-        for at in 0..Self::head(launch) {
-            head.push(load(&task, at, types.i64.into())?);
-        }
+        let head = Self::head(launch);
+        let first = match head {
+            0 => None,
+            _ => Some(int(load(&task, 0, types.i64.into())?)?),
+        };
         for (i, var) in launch.captures.iter().enumerate() {
             let ty = task.var_type(*var)?;
-            let loaded = load(&task, head.len() + i, types.var(ty))?;
+            let loaded = load(&task, head + i, types.var(ty))?;
             if ty == VarType::Buffer {
                 emit.metadata.aligned(instruction_of(loaded)?)?;
             }
@@ -230,7 +226,7 @@ impl<'p, 'c> Task<'p, 'c> {
         task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
         task.counted(low, high, true, |task, k| {
-            task.set_counters(f, &head, k, counter)?;
+            task.set_counters(f, first, k, counter)?;
             task.forget(&launch.owned)?;
             task.block(&f.body)?;
             task.release_all(&launch.owned)

@@ -2,6 +2,7 @@
 //! capture.
 
 use super::FunctionCheck;
+use crate::walk::in_expr;
 use crate::{Expr, For, How, Launch, Pieces, Var, VarType};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
@@ -19,8 +20,10 @@ impl<'a> FunctionCheck<'_, 'a> {
         if let How::Tasks(launch) = how {
             self.typed(&launch.cost, PrimType::I64);
         }
-        if let Some(pieces) = f.pieces() {
-            self.pieces(f, pieces);
+        if let How::Tasks(launch) = how
+            && let Some(pieces) = &launch.pieces
+        {
+            self.pieces(f, launch, pieces);
         }
         match self.var_type(*var) {
             Some(VarType::Scalar(ty)) if ty.is_int() => {
@@ -80,7 +83,7 @@ impl<'a> FunctionCheck<'_, 'a> {
         }
     }
 
-    fn pieces(&mut self, f: &For, pieces: &Pieces) {
+    fn pieces(&mut self, f: &For, launch: &Launch, pieces: &Pieces) {
         self.typed(&pieces.count, PrimType::I64);
         for var in f.counters() {
             match self.var_type(var) {
@@ -88,6 +91,17 @@ impl<'a> FunctionCheck<'_, 'a> {
                 Some(VarType::Scalar(PrimType::I64)) => {}
                 Some(_) => self.error(format!("{} bounds pieces and is no i64", self.name(var))),
             }
+        }
+        // Each task reads them again.
+        let own: FxHashSet<Var> = (launch.owned.iter().chain(&launch.locals).copied())
+            .chain(f.counters())
+            .collect();
+        for bound in [&f.to, &pieces.count] {
+            in_expr(bound, &mut |var, _| {
+                if own.contains(&var) {
+                    self.error(format!("{} bounds its own loop", self.name(var)));
+                }
+            });
         }
         if f.from != Expr::i64(0) {
             self.error(format!("pieces of {} do not begin at 0", self.name(f.var)));
