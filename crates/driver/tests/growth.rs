@@ -126,6 +126,18 @@ fn the_same_bytes_with_any_number_of_threads() {
     }
 }
 
+/// In a process modules may lie further apart than a near address reaches.
+#[test]
+fn what_another_module_has_is_not_taken_to_lie_near() {
+    let mut session = session(2);
+    let ir = lowered(&mut session, &many());
+    let text = session.text(ir, Stage::Llvm, &mut ());
+    let text = text.unwrap_or_else(|failure| panic!("{:?}", failure.0));
+    let elsewhere = |line: &&str| line.starts_with("declare") && line.contains("@task.");
+    assert!(text.lines().filter(elsewhere).count() > 3, "{text}");
+    assert!(!text.contains("declare dso_local"), "{text}");
+}
+
 #[test]
 fn modules_work_together() {
     let mut session = session(2);

@@ -6,17 +6,20 @@
 //! other square root is better computed by multiplications: from an estimate,
 //! by steps that double its digits, with the same bits out. That takes two
 //! vector registers at a time, so the vectoriser gives such a loop twice the
-//! lanes, and the writer of machine code shares its roots out.
+//! lanes, and when all loops have their shape, [`share`] marks the roots that are
+//! shared out.
 //!
-//! Needs nothing of the code but its operators; they may be scalar or in lanes.
+//! [`shares_roots`] needs nothing of the code but its operators; they may be
+//! scalar or in lanes.
 
-use crate::syntax::{Expr, Stmt};
-use crate::walk::each_part;
+use crate::syntax::{Expr, For, Function, How, ROOT_LANES, Stmt, VarInfo};
+use crate::walk::{each_part, each_part_mut, lanes_of};
+use ir::Fuel;
 use prim::{BinOp, PrimType, UnOp};
 use target::Machine;
 
-/// Lanes of the registers that are shared out.
-const LANES: f64 = 8.0;
+/// Lanes of a register.
+const LANES: f64 = ROOT_LANES as f64 / 2.0;
 /// Operations of the multipliers that quotients and roots take besides.
 const QUOTIENT_STEPS: f64 = 3.0;
 const ROOT_STEPS: f64 = 2.0;
@@ -50,6 +53,78 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
     };
     let cycles = |by_divider: f64| divider(by_divider).max(multipliers(by_divider));
     roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
+}
+
+/// Shares out the square roots of a function's loops that would wait for the divider,
+/// all of them for one unit of fuel.
+pub(crate) fn share(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
+    if machine.masks() && fuel.take() {
+        let share = Share {
+            vars: &function.vars,
+            machine,
+        };
+        share.block(&mut function.body, false);
+    }
+}
+
+struct Share<'f> {
+    vars: &'f [VarInfo],
+    machine: Machine,
+}
+
+impl Share<'_> {
+    /// Statements of a loop that shares its roots, or of one that does not.
+    fn block(&self, stmts: &mut [Stmt], shares: bool) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                match stmt {
+                    // What `Load` counts.
+                    Stmt::Set(_, e)
+                    | Stmt::Store(_, e)
+                    | Stmt::StoreLanes { value: e, .. }
+                    | Stmt::Check { cond: e, .. }
+                        if shares =>
+                    {
+                        self.expr(e);
+                    }
+                    Stmt::If(cond, yes, no) => {
+                        if shares {
+                            self.expr(cond);
+                        }
+                        self.block(yes, shares);
+                        self.block(no, shares);
+                    }
+                    Stmt::While(_, body) => self.body(body),
+                    Stmt::For(For { how, body, .. }) => match how {
+                        How::Seq { .. } | How::Lanes(_) => self.body(body),
+                        // Was measured against the divider alone; so does as the
+                        // loop around it.
+                        How::Scheduled => self.block(body, shares),
+                        How::Tasks(_) => self.block(body, false),
+                    },
+                    _ => {}
+                }
+            }
+        });
+    }
+
+    fn body(&self, body: &mut [Stmt]) {
+        let shares = shares_roots(body, self.machine);
+        self.block(body, shares);
+    }
+
+    /// Marks the roots in an expression.
+    fn expr(&self, e: &mut Expr) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            each_part_mut(e, &mut |part| self.expr(part));
+            if let Expr::Unary(UnOp::FSqrt, PrimType::F64, x) = e
+                && lanes_of(self.vars, x) == Some(ROOT_LANES)
+            {
+                let x = std::mem::replace(x, Box::new(Expr::i64(0)));
+                *e = Expr::SharedRoot(x);
+            }
+        });
+    }
 }
 
 /// Operators of a body, each counted once.

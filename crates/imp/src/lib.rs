@@ -3,8 +3,9 @@
 //! It is the last IR before text or machine code, so that writers stay dull: it
 //! says everything that a writer has to know, and nothing is left to decide.
 //! Memory accesses are (buffer, index function, indices); loops say how they
-//! run; operations that run in parallel are loops with an id, a name and a
-//! provenance. There are no combinators and no certificates here.
+//! run; operations that run in parallel are loops with an id, a name, a
+//! provenance and a list of what they take from around. There are no combinators
+//! and no certificates here.
 //!
 //! **Calls.** A generated function takes the context, its parameters and one
 //! pointer per result; it returns a status, 0 for success. Scalars are passed
@@ -19,6 +20,8 @@
 //! or failure, every owned variable that is not a result gives its reference
 //! back. So nothing leaks when a check fails.
 
+pub mod captures;
+mod copies;
 pub mod divider;
 pub mod eval;
 pub mod generate;

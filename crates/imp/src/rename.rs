@@ -1,6 +1,8 @@
 //! Changes of the variables in statements.
 
-use crate::syntax::{Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var};
+use crate::syntax::{
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Stmt, Var,
+};
 use crate::walk::each_part_mut;
 
 /// Calls `f` on every mention of a variable in statements, nested ones and lists
@@ -72,6 +74,7 @@ impl Change<'_> {
                 from,
                 elem: _,
                 extents,
+                plan: _,
             } => {
                 for Region {
                     buffer,
@@ -108,8 +111,13 @@ impl Change<'_> {
                     How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
                     How::Tasks(launch) => {
                         self.expr(&mut launch.cost);
+                        if let Some(Pieces { count, end }) = launch.pieces.as_deref_mut() {
+                            self.expr(count);
+                            self.set(end);
+                        }
                         self.all(&mut launch.owned);
                         self.all(&mut launch.locals);
+                        self.all(&mut launch.captures);
                         self.all(&mut launch.distinct);
                     }
                 }

@@ -29,6 +29,9 @@ pub enum VarType {
 /// More lanes than this no vector has.
 pub const MAX_LANES: u32 = 256;
 
+/// Lanes of square roots that are shared out: two registers of the widest kind.
+pub const ROOT_LANES: u32 = 16;
+
 impl VarType {
     /// Number of lanes of a vector.
     pub const fn lanes(self) -> Option<u32> {
@@ -91,6 +94,10 @@ pub enum Expr {
     Convert(ConvOp, PrimType, PrimType, Box<Expr>),
     /// Condition, value when true, value when false; all evaluated.
     Select(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The square roots of [`ROOT_LANES`] doubles, of which the divider takes the
+    /// first half and the multipliers the other one (see
+    /// [`divider`](crate::divider)); the bits are those of the operator.
+    SharedRoot(Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.
@@ -152,6 +159,33 @@ pub struct LaneAccess {
     pub lanes: u32,
     /// Positions, in elements from the buffer's start.
     pub at: LanePositions,
+    /// What lanes do that a mask switches off.
+    pub off: Off,
+}
+
+impl LaneAccess {
+    /// Whether the lanes lie one after another, forwards or backwards: then they
+    /// are one access, with a mask or without.
+    pub fn is_row(&self) -> bool {
+        match &self.at {
+            LanePositions::Unit(_) => true,
+            LanePositions::Strided(_, Expr::Const(by)) => {
+                by.as_i64().is_some_and(|by| by.unsigned_abs() == 1)
+            }
+            LanePositions::Strided(..) | LanePositions::Each(_) => false,
+        }
+    }
+}
+
+/// What lanes do that the mask of an access switches off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Off {
+    /// They touch no memory: the instruction leaves them out.
+    Skip,
+    /// They read or write a place that nobody looks at, for processors whose
+    /// instructions that leave out lanes are slow, or for which there are none. Not
+    /// where lanes lie one after another.
+    Elsewhere,
 }
 
 /// Positions of the elements of all lanes.
@@ -175,6 +209,38 @@ pub struct Region {
     /// Stride of each dimension, in elements.
     pub strides: Vec<Expr>,
 }
+
+/// In which order a copy visits its elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Plan {
+    /// At most one dimension, contiguous on both sides: it moves as memory.
+    Memory,
+    /// A square with so many elements a side (a power of two up to 16), all
+    /// constant: contiguous rows of the source become rows of vectors, which are
+    /// transposed in registers and stored as contiguous lines of the target.
+    Registers(u32),
+    /// By the strides that it has when it runs, looking at two innermost
+    /// dimensions at a time. They become one if one walk covers both. A row that
+    /// is contiguous on both sides moves as memory, others element by element,
+    /// and outer dimensions are walked in order. With tiles, of three dimensions
+    /// and more one that is contiguous on a side where the innermost is not comes
+    /// next to that; and where one of two is contiguous in the target and the
+    /// other one in the source, they are walked in tiles.
+    Strides(Option<Tile>),
+}
+
+/// A square piece of two dimensions that goes through a small array, so that each
+/// cache line of either side is used at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tile {
+    /// Elements of a side.
+    pub side: u32,
+    /// Distance of the lines of the array, in elements.
+    pub pitch: u32,
+}
+
+/// The longest side of a tile, and the largest pitch.
+pub const MAX_TILE: u32 = 64;
 
 /// How the iterations of a loop run.
 #[derive(Clone, PartialEq, Debug)]
@@ -210,12 +276,31 @@ pub struct Launch {
     pub provenance: Arc<str>,
     /// Estimated cost of the whole loop in nanoseconds (`i64`).
     pub cost: Expr,
+    /// What an iteration is, if it is not one value of the counter.
+    pub pieces: Option<Box<Pieces>>,
     /// Buffer variables that belong to one iteration.
     pub owned: Vec<Var>,
     /// Variables set in the body that belong to one iteration.
     pub locals: Vec<Var>,
+    /// What the body takes from around it (see [`captures`](crate::captures)).
+    pub captures: Vec<Var>,
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
+}
+
+/// A loop's range `0 .. n` as pieces that lie side by side, one for each task:
+/// piece `k` begins at `k * n / count` (rounded down) and ends where the next one
+/// begins. The counter is its first value.
+///
+/// Loops whose result does not depend on how they fall apart have this form: they
+/// fill arrays. Each task reads the range's bound and `count` again, so these name
+/// nothing that belongs to the loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pieces {
+    /// How many there are (`i64`, at least 1); none where the range has no value.
+    pub count: Expr,
+    /// The value behind the last of a piece, a variable that only the loop sets.
+    pub end: Var,
 }
 
 /// A counting loop.
@@ -231,6 +316,22 @@ pub struct For {
     pub to: Expr,
     /// One iteration.
     pub body: Vec<Stmt>,
+}
+
+impl For {
+    /// The pieces that the loop's tasks take, if they do.
+    pub fn pieces(&self) -> Option<&Pieces> {
+        match &self.how {
+            How::Tasks(launch) => launch.pieces.as_deref(),
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) => None,
+        }
+    }
+
+    /// The variables that the loop sets before each iteration: the counter and
+    /// the end of a piece.
+    pub fn counters(&self) -> impl Iterator<Item = Var> + '_ {
+        std::iter::once(self.var).chain(self.pieces().map(|pieces| pieces.end))
+    }
 }
 
 /// An argument of a call.
@@ -301,6 +402,8 @@ pub enum Stmt {
         elem: PrimType,
         /// Extents, outermost first.
         extents: Vec<Expr>,
+        /// In which order. [`Stmt::copy`] makes it.
+        plan: Plan,
     },
     /// A borrowed variable denotes constant data.
     ConstData(Var, DataId),

@@ -30,6 +30,7 @@
 //! owned variable that is set again gives its old block back. Guarantees: a
 //! verified program with the same results, in constant stack for such calls.
 
+use crate::captures;
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, FunId, Function, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
@@ -45,6 +46,7 @@ pub fn tail_calls(mut program: Program, context: &mut Context) -> Program {
     program.functions = context.over(functions, |(id, mut function), own| {
         if function.recursive && own.fuel.take() {
             rewrite(&mut function, id);
+            captures::fill(&mut function);
         }
         function
     });

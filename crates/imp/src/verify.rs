@@ -5,7 +5,8 @@
 //!    names and launch ids are unique.
 //! 2. Operators are applied at types of their domain, to operands of those
 //!    types; sizes, indices, strides, byte counts and costs are `i64`,
-//!    conditions `bool`; a loop's counter and bounds have one integer type.
+//!    conditions `bool`; a loop's counter and bounds have one integer type,
+//!    `i64` where tasks take pieces of its range.
 //! 3. A variable is used as what it is: scalar, owned buffer or borrowed buffer.
 //!    Owned are the variables in the list of a function or of a task loop, each
 //!    in one list, once, and no parameter; `alloc`, `share`, `release` and
@@ -16,7 +17,10 @@
 //! 5. Inside a loop of tasks, everything that is set is a local or an
 //!    owned variable of that very loop or the counter of a loop in it; what
 //!    belongs to the loops around is only read, and what belongs to a loop is
-//!    not named outside it. A counter is set by its loop alone.
+//!    not named outside it. A counter, or the end of a piece, is set by its loop
+//!    alone.
+//!    What a loop of tasks captures is what [`captures`](crate::captures) says,
+//!    in that order.
 //! 6. Calls fit the callee's parameters and results, and no variable gets two
 //!    results. Nobody calls the initialiser, which takes and gives nothing and
 //!    alone writes globals.
@@ -28,6 +32,8 @@
 //!     an operator on vectors have equal lanes; masks are vectors of `bool` with
 //!     the lanes of what they mask. Conditions, bounds, checks' values and
 //!     everything else is scalar.
+//! 11. A copy's plan is possible with what is constant in it (see
+//!     [`Plan`](crate::Plan)).
 //!
 //! Not checked: that variables are set before they are read, that accesses stay
 //! in their block, that lanes are within bounds, that `independent` and `distinct` are true, that lanes share

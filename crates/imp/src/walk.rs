@@ -2,7 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Region, Stmt, Var, VarInfo, VarType,
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Stmt, Var, VarInfo,
+    VarType,
 };
 use prim::{BinOp, PrimType};
 
@@ -99,6 +100,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             from,
             elem: _,
             extents,
+            plan: _,
         } => {
             for Region {
                 buffer,
@@ -113,19 +115,16 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             extents.iter().for_each(|e| in_expr(e, f));
         }
         Stmt::If(cond, _, _) => in_expr(cond, f),
-        Stmt::For(For {
-            how,
-            var,
-            from,
-            to,
-            body: _,
-        }) => {
-            in_expr(from, f);
-            in_expr(to, f);
-            if let How::Tasks(launch) = how {
+        Stmt::For(loop_) => {
+            in_expr(&loop_.from, f);
+            in_expr(&loop_.to, f);
+            if let How::Tasks(launch) = &loop_.how {
                 in_expr(&launch.cost, f);
             }
-            f(*var, Use::Sets);
+            if let Some(pieces) = loop_.pieces() {
+                in_expr(&pieces.count, f);
+            }
+            loop_.counters().for_each(|var| f(var, Use::Sets));
         }
         Stmt::Call {
             fun: _,
@@ -172,7 +171,8 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
     }
 }
 
-fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
+/// Calls `f` for the variables in an expression.
+pub(crate) fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
         Expr::Var(v) => f(*v, Use::Reads),
         _ => each_part(expr, &mut |part| in_expr(part, f)),
@@ -191,6 +191,7 @@ macro_rules! operands {
                 Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
                 Expr::Unary(_, _, x)
                 | Expr::Convert(_, _, _, x)
+                | Expr::SharedRoot(x)
                 | Expr::Splat(_, x)
                 | Expr::Any(x)
                 | Expr::All(x)
@@ -240,6 +241,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         Expr::Var(v) => return scalar_type(vars, *v),
         Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) => PrimType::I64,
+        Expr::SharedRoot(_) => PrimType::F64,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
@@ -255,6 +257,34 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
             return type_of(vars, x);
         }
     })
+}
+
+/// How many lanes a value has, if it is a vector.
+pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
+    match expr {
+        Expr::Var(v) => match vars.get(v.index())?.ty {
+            VarType::Vector(_, lanes) => Some(lanes),
+            VarType::Scalar(_) | VarType::Buffer => None,
+        },
+        Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
+        Expr::SharedRoot(_) => Some(ROOT_LANES),
+        Expr::Const(_)
+        | Expr::Any(_)
+        | Expr::All(_)
+        | Expr::FirstLane(_)
+        | Expr::Count(_)
+        | Expr::Extract(..) => None,
+        Expr::Unary(_, _, x)
+        | Expr::Convert(_, _, _, x)
+        | Expr::Binary(_, _, x, _)
+        | Expr::Compare(_, _, x, _)
+        | Expr::Fma(_, x, _, _)
+        | Expr::Select(_, _, x, _)
+        | Expr::Pack(x, _)
+        | Expr::Insert(x, _, _)
+        | Expr::Shift(x, _, _) => lanes_of(vars, x),
+        Expr::Math(_, _, args) => lanes_of(vars, args.first()?),
+    }
 }
 
 /// Whether an operator divides integers.

@@ -66,7 +66,7 @@ fn memory_globals_and_loops() {
     let squares = "a_2 = alloc (8 * n_0)
         for i_6: i64 in 0 .. n_0 independent { a_2[i64: i_6] = (i_6 * i_6) }
         b_3 = alloc (8 * n_0)
-        copy [n_0]i64 b_3[0 strides 1] <- a_2[(n_0 - 1) strides -1]
+        copy [n_0]i64 b_3[0 strides 1] <- a_2[(n_0 - 1) strides -1] by strides
         r_1: i64 = 0
         release a_2
         for i_7: i64 in 0 .. 2 { v_8: i64 = b_3[i64: i_7] r_1: i64 = (r_1 + v_8) }";
@@ -112,6 +112,17 @@ fn vectors() {
         v_6: 4 x i64 = a_2[4 x i64: 1 .. by -1] mask slt.i64(lanes.i64.4, splat.4(2))
         r_1: i64 = (extract(v_6, 0) + extract(v_6, 3))";
     gives(masked, 6, 6);
+    let elsewhere = "a_2 = alloc 32
+        a_2[4 x i64: each mul.i64(lanes.i64.4, splat.4(3))] mask slt.i64(lanes.i64.4, splat.4(2)) elsewhere
+          = add.i64(lanes.i64.4, splat.4(n_0))
+        r_1: i64 = a_2[i64: 3]";
+    gives(elsewhere, 6, 7);
+    gives(
+        "x_6: 16 x f64 = shared_sqrt(sitofp.i64.f64(mul.i64(lanes.i64.16, lanes.i64.16)))
+        r_1: i64 = fptosi.f64.i64(extract(x_6, n_0))",
+        13,
+        13,
+    );
 }
 
 #[test]
@@ -201,7 +212,8 @@ fn misuse_of_memory_is_found() {
         0,
         "block of the frame is kept",
     );
-    let overlap = "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] r_1: i64 = 0";
+    let overlap =
+        "a_2 = alloc 16 copy [3]i32 a_2[1 strides 1] <- a_2[0 strides 1] as memory r_1: i64 = 0";
     bug(overlap, 0, "overlap");
     bug(
         "a_2 = alloc 1 a_2[i8: 0] = 2i8 x_6: bool = a_2[bool: 0] r_1: i64 = 0",
@@ -211,8 +223,12 @@ fn misuse_of_memory_is_found() {
     bug("r_1: i64 = extract(lanes.i64.4, n_0)", 4, "lane 4 of 4");
     bug("r_1: i64 = sdiv.i64(1, n_0)", 0, "sdiv has no value");
     bug("x_6: i64 = 0", 0, "result variable 1 of main is not set");
+    let no_piece = "for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 pieces n_0 to e_8: i64
+        owned () locals () captures (n_0) distinct () { } r_1: i64 = 0";
+    bug(no_piece, 0, "falls apart into 0 pieces");
+    gives(no_piece, 1, 0);
     let task = "s_6: i64 = 1
-        for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 owned (o_8) locals (l_9) distinct () {
+        for i_7: i64 in 0 .. 2 tasks#0 \"t\" at \"\" cost 1 owned (o_8) locals (l_9) captures (n_0) distinct () {
           if eq.i64(i_7, n_0) { o_8 = alloc 8 l_9: i64 = 3 } else { z_10: i64 = l_9 }
         }
         r_1: i64 = 0";
@@ -225,6 +241,21 @@ fn misuse_of_memory_is_found() {
 }
 
 #[test]
+fn tasks_that_take_pieces() {
+    let body = "a_2 = alloc (n_0 * 8)
+        for i_7: i64 in 0 .. n_0 tasks#0 \"t\" at \"\" cost 1 pieces 3 to e_8: i64 owned () locals (k_9)
+          captures (n_0, a_2) distinct (a_2) {
+          for k_9: i64 in i_7 .. e_8 independent { a_2[i64: k_9] = ((i_7 * 100) + e_8) }
+        }
+        r_1: i64 = 0
+        for j_10: i64 in 0 .. n_0 { x_11: i64 = a_2[i64: j_10] r_1: i64 = ((r_1 * 10000) + x_11) }";
+    // Of 4: 0 .. 1, 1 .. 2, 2 .. 4.
+    gives(body, 4, 1_0102_0204_0204);
+    gives(body, 2, 1_0102);
+    gives(body, 0, 0);
+}
+
+#[test]
 fn arguments_and_results_of_every_kind() {
     let text = "imp file \"a.fut\"
         entry \"fill\" = fill (\"xs\": MARK\"[][]i32\" as array 2 i32) -> (\"\": \"[]i32\" as array 1 i32)
@@ -232,7 +263,7 @@ fn arguments_and_results_of_every_kind() {
           owned ys_3
           ys_3 = alloc (m_2 * 4)
           m_4: i64 = m_2
-          copy [m_2]i32 ys_3[0 strides 1] <- xs_0[((n_1 - 1) * m_2) strides 1]
+          copy [m_2]i32 ys_3[0 strides 1] <- xs_0[((n_1 - 1) * m_2) strides 1] as memory
           xs_0[i32: 0] = 9i32
         }";
     let array = |shape: &[i64], values: &[i32]| {

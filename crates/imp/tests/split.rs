@@ -211,7 +211,7 @@ fn loops_and_variables_set_on_some_ways() {
 fn tasks() {
     let body = format!(
         "a_2 = alloc 800
-        for i_4: i64 in 0 .. 100 tasks#0 \"t\" at \"\" cost 1 owned () locals (c_9, x_3) distinct () {{
+        for i_4: i64 in 0 .. 100 tasks#0 \"t\" at \"\" cost 1 owned () locals (c_9, x_3) captures (n_0, a_2) distinct () {{
           {}
           a_2[i64: i_4] = x_3
         }}

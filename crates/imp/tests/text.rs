@@ -3,7 +3,7 @@
 
 use imp::{
     Access, Arg, Check, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
-    Launch, Program, Region, Stmt, Var, VarInfo, VarType, parse, print,
+    Launch, Pieces, Plan, Program, Region, Stmt, Tile, Var, VarInfo, VarType, parse, print,
 };
 use prim::{BinOp, PrimType, Scalar, ScalarType};
 
@@ -171,6 +171,13 @@ fn tables_accesses_and_launches() {
         offset: v(1),
         strides,
     };
+    let copy = |plan| Stmt::Copy {
+        to: region(vec![v(1), Expr::i64(1)]),
+        from: region(vec![v(1), Expr::i64(1)]),
+        elem: PrimType::F16,
+        extents: vec![v(1), v(1)],
+        plan,
+    };
     let body = vec![
         Stmt::Load(Var(1), access(v(1), vec![])),
         Stmt::Load(Var(1), access(Expr::i64(0), vec![(v(1), Expr::i64(1))])),
@@ -185,13 +192,11 @@ fn tables_accesses_and_launches() {
             from: region(vec![]),
             elem: PrimType::F16,
             extents: vec![],
+            plan: Plan::Memory,
         },
-        Stmt::Copy {
-            to: region(vec![v(1), Expr::i64(1)]),
-            from: region(vec![v(1), Expr::i64(1)]),
-            elem: PrimType::F16,
-            extents: vec![v(1), v(1)],
-        },
+        copy(Plan::Strides(None)),
+        copy(Plan::Strides(Some(Tile { side: 4, pitch: 5 }))),
+        copy(Plan::Registers(8)),
         Stmt::If(
             Expr::Const(Scalar::Bool(true)),
             vec![],
@@ -210,8 +215,10 @@ fn tables_accesses_and_launches() {
                 name: "main: map".into(),
                 provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
                 cost: v(1),
+                pieces: None,
                 owned: vec![Var(0)],
                 locals: vec![],
+                captures: vec![Var(1)],
                 distinct: vec![Var(0)],
             }),
             var: Var(2),
@@ -219,9 +226,29 @@ fn tables_accesses_and_launches() {
             to: v(1),
             body: vec![],
         }),
+        Stmt::For(For {
+            how: How::Tasks(Launch {
+                id: 8,
+                name: "main: map".into(),
+                provenance: "a.fut:1:1-2\n\"b\".fut:2:2-3".into(),
+                cost: v(1),
+                pieces: Some(Box::new(Pieces {
+                    count: v(1),
+                    end: Var(3),
+                })),
+                owned: vec![Var(0)],
+                locals: vec![],
+                captures: vec![Var(1)],
+                distinct: vec![Var(0)],
+            }),
+            var: Var(2),
+            from: Expr::i64(0),
+            to: v(3),
+            body: vec![],
+        }),
     ];
     let i64 = VarType::Scalar(PrimType::I64);
-    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64)];
+    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64), ("e", i64)];
     p.functions = vec![function("main", &vars, body)];
     comes_back(&p);
 }
@@ -294,7 +321,7 @@ fn mistakes_are_said_with_their_place() {
 fn every_beginning_of_a_text_and_every_gap_in_it_is_read_without_panic() {
     let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nentry \"m\" = f (\"x\": *\"t\" as opaque (i8)) -> ()\n\
         fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. by 2] mask splat.4(true)\n  \
-        if any(slt.i64(1, 2)) {\n copy [1]f32 b_0[0 strides 1] <- b_0[1 strides 1]\n }\n}\n";
+        if any(slt.i64(1, 2)) {\n copy [1]f32 b_0[0 strides 1] <- b_0[1 strides 1] by strides tiles 4 pitch 5\n }\n}\n";
     assert!(parse(text).is_ok(), "{:?}", parse(text));
     for cut in 0..text.len() {
         let _ = parse(&text[..cut]);

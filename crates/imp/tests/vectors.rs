@@ -2,8 +2,8 @@
 //! its text.
 
 use imp::{
-    Arg, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Program, Stmt, Var, VarInfo,
-    VarType, print, verify,
+    Arg, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt, Var,
+    VarInfo, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -23,6 +23,7 @@ fn access(lanes: u32, at: LanePositions) -> LaneAccess {
         elem: PrimType::F32,
         lanes,
         at,
+        off: Off::Skip,
     }
 }
 
@@ -32,6 +33,15 @@ fn load(at: LanePositions, mask: Option<Expr>) -> Stmt {
         from: access(8, at),
         mask,
     }
+}
+
+/// A load of which lanes that are switched off go elsewhere.
+fn elsewhere(at: LanePositions, mask: Option<Expr>) -> Stmt {
+    let from = LaneAccess {
+        off: Off::Elsewhere,
+        ..access(8, at)
+    };
+    Stmt::LoadLanes { var: X, from, mask }
 }
 
 /// A function over a buffer, an `i64`, 8 lanes of `f32`, as large a mask and a `bool`.
@@ -103,6 +113,7 @@ fn valid() -> Program {
             value: v(X),
             mask: Some(v(MASK)),
         },
+        elsewhere(LanePositions::Each(*numbers()), Some(v(MASK))),
     ])
 }
 
@@ -121,6 +132,7 @@ fn valid_vector_code_passes_and_prints() {
   x_2: 8 x f32 = insert(x_2, first(m_3), extract(x_2, 7))
   go_4: bool = all(m_3)
   b_0[8 x f32: each lanes.i64.8] mask m_3 = x_2
+  x_2: 8 x f32 = b_0[8 x f32: each lanes.i64.8] mask m_3 elsewhere
 }
 ";
     assert!(text.ends_with(wanted), "{text}");
@@ -215,6 +227,19 @@ fn each_violation_is_found() {
     refused(
         &program(vec![load(LanePositions::Strided(v(N), v(GO)), None)]),
         "a value of type bool stands where i64 is wanted",
+    );
+    let strided = |by| LanePositions::Strided(v(N), Expr::i64(by));
+    for (at, mask) in [
+        (strided(2), None),
+        (strided(-1), Some(v(MASK))),
+        (unit(), Some(v(MASK))),
+    ] {
+        let load = program(vec![elsewhere(at, mask)]);
+        refused(&load, "no lane of an access is elsewhere");
+    }
+    refused(
+        &set(Expr::SharedRoot(Box::new(v(X)))),
+        "a value of type 8 x f32 stands where 16 x f64 is wanted",
     );
     let narrow = Stmt::LoadLanes {
         var: X,

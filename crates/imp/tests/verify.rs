@@ -2,7 +2,7 @@
 
 use imp::{
     Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, Function,
-    GlobalId, How, Launch, Program, Stmt, Var, VarInfo, VarType, print, verify,
+    GlobalId, How, Launch, Pieces, Program, Stmt, Var, VarInfo, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 
@@ -65,8 +65,10 @@ fn valid() -> Program {
         name: "map".into(),
         provenance: "a.fut:1:1".into(),
         cost: v(1),
+        pieces: None,
         owned: vec![Var(5)],
         locals: vec![Var(4)],
+        captures: vec![Var(1), Var(0), Var(2)],
         distinct: vec![Var(2)],
     };
     let body = vec![
@@ -127,6 +129,17 @@ fn task_loop(program: &mut Program) -> (&mut Launch, &mut Vec<Stmt>) {
     (launch, &mut f.body)
 }
 
+/// Lets the tasks take pieces that end with `x`: how many.
+fn pieces(program: &mut Program) -> &mut Expr {
+    let pieces = Pieces {
+        count: v(1),
+        end: Var(4),
+    };
+    let launch = task_loop(program).0;
+    launch.locals.clear();
+    &mut launch.pieces.insert(Box::new(pieces)).count
+}
+
 #[test]
 fn a_valid_program_passes_and_prints() {
     let program = valid();
@@ -183,6 +196,18 @@ fn each_violation_is_found() {
         ("n_1 is set inside a loop it does not belong to", |p| {
             task_loop(p).1.push(Stmt::Set(Var(1), Expr::i64(0)));
         }),
+        ("the loop 1 does not capture n_1", |p| {
+            task_loop(p).0.captures.remove(0);
+        }),
+        ("the loop 1 captures x_4, which is not its body's", |p| {
+            task_loop(p).0.captures.push(Var(4));
+        }),
+        ("the captures of the loop 1 are in another order", |p| {
+            task_loop(p).0.captures.swap(0, 2);
+        }),
+        ("n_1 stands twice in the captures of the loop 1", |p| {
+            task_loop(p).0.captures.push(Var(1));
+        }),
         ("x_4 is set inside a loop it does not belong to", |p| {
             task_loop(p).0.locals.clear();
         }),
@@ -191,6 +216,36 @@ fn each_violation_is_found() {
         }),
         ("x_4 is named outside the loop it belongs to", |p| {
             p.functions[0].body.push(Stmt::Set(Var(1), v(4)));
+        }),
+        ("pieces of i_3 do not begin at 0", |p| {
+            *pieces(p) = v(1);
+            let Stmt::For(f) = &mut p.functions[0].body[1] else {
+                panic!()
+            };
+            f.from = v(1);
+        }),
+        ("a value of type bool stands where i64 is wanted", |p| {
+            *pieces(p) = Expr::Const(Scalar::Bool(true));
+        }),
+        ("n_1 is both ends of a piece", |p| {
+            pieces(p);
+            let Stmt::For(f) = &mut p.functions[0].body[1] else {
+                panic!()
+            };
+            f.var = Var(1);
+            if let How::Tasks(launch) = &mut f.how {
+                launch.pieces.as_mut().expect("it was set").end = Var(1);
+            }
+        }),
+        ("x_4 bounds its own loop", |p| {
+            *pieces(p) = v(4);
+        }),
+        ("own_5 bounds pieces and is no i64", |p| {
+            pieces(p);
+            task_loop(p).0.pieces.as_mut().expect("it was set").end = Var(5);
+        }),
+        ("x_4 is set, but is a loop's counter", |p| {
+            pieces(p);
         }),
         ("arguments do not fit the parameters of helper", |p| {
             p.functions[0].body.push(Stmt::Call {

@@ -1,18 +1,13 @@
-//! Copies of regular arrays, by helper functions that are made once for each
-//! rank and element size and look at strides when they run.
-//!
-//! A helper joins its two innermost dimensions if one walk covers both on both
-//! sides; rows that are contiguous on both sides go to `memcpy`; where one
-//! side's contiguous dimension is not the other's, the two are brought together
-//! (the order of a copy is free) and walked in square blocks, so that both
-//! sides use whole cache lines.
+//! Copies of regular arrays, as their plans say: one row is a `memcpy`; copies by
+//! strides (`imp::Plan::Strides`) are calls of helper functions, which are made
+//! once for each rank, element size and tile, and look at strides when they run;
+//! squares in registers have a file of their own ([`transpose`](crate::transpose)).
 
 use crate::emit::{Emit, call, call_instruction};
 use crate::error::{Error, Res};
 use crate::function::Frame;
-use crate::transpose;
 use crate::types::{int, pointer};
-use imp::{Expr, Region};
+use imp::{Expr, Plan, Region, Tile};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
@@ -20,51 +15,42 @@ use inkwell::builder::Builder;
 use inkwell::module::Linkage;
 use inkwell::types::{ArrayType, BasicMetadataTypeEnum, IntType};
 use inkwell::values::{BasicValue, FunctionValue, IntValue, PointerValue};
-use prim::{PrimType, Scalar};
+use prim::PrimType;
 
-/// Rank and element size.
-pub type CopyKey = (usize, u64);
-
-/// Side of a block of a transposing copy, in elements.
-const BLOCK: i64 = 32;
-
-/// Distance of the lines of a block in its array: odd, so that the elements of a
-/// column lie in different cache sets.
-const PITCH: i64 = BLOCK + 1;
+/// Rank, element size and tiles.
+pub type CopyKey = (usize, u64, Option<Tile>);
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
     /// Copies elements of one region to another.
     pub fn copy(
         &mut self,
-        to: &'p Region,
-        from: &'p Region,
+        (to, from): (&'p Region, &'p Region),
         elem: PrimType,
         extents: &'p [Expr],
+        plan: Plan,
     ) -> Res<()> {
-        if let Some(side) = transpose::square(to, from, extents) {
+        if let Plan::Registers(side) = plan {
             return self.transpose(side, to, from, elem);
         }
         let to_place = self.region_start(to, elem)?;
         let from_place = self.region_start(from, elem)?;
         let size = elem.size();
-        let unit = |e: &Expr| matches!(e, Expr::Const(Scalar::I64(1)));
-        let rows = to.strides.iter().chain(&from.strides).all(unit);
-        let copied = if extents.len() <= 1 && rows {
-            let count = match extents.first() {
-                Some(extent) => self.int_expr(extent)?,
-                None => self.emit.types.const_i64(1),
-            };
-            memcpy(self.emit, &self.builder, to_place, from_place, count, size)?;
-            None
-        } else {
+        let copied = if let Plan::Strides(tile) = plan {
             let mut args = vec![to_place.into(), from_place.into()];
             for list in [extents, &to.strides, &from.strides] {
                 for e in list {
                     args.push(self.expr(e)?);
                 }
             }
-            let helper = copy_function(self.emit, (extents.len(), size))?;
+            let helper = copy_function(self.emit, (extents.len(), size, tile))?;
             Some(call(&self.builder, helper, &args)?)
+        } else {
+            let count = match extents.first() {
+                Some(extent) => self.int_expr(extent)?,
+                None => self.emit.types.const_i64(1),
+            };
+            memcpy(self.emit, &self.builder, to_place, from_place, count, size)?;
+            None
         };
         let instruction = match copied {
             Some(site) => Some(call_instruction(site)),
@@ -109,6 +95,7 @@ struct Copier<'e, 'p, 'c> {
     f: FunctionValue<'c>,
     elem: IntType<'c>,
     size: u64,
+    tile: Option<Tile>,
 }
 
 /// The helper for copies of a rank and element size.
@@ -116,7 +103,7 @@ fn copy_function<'c>(emit: &Emit<'_, 'c>, key: CopyKey) -> Res<FunctionValue<'c>
     if let Some(known) = emit.copies.borrow().get(&key) {
         return Ok(*known);
     }
-    let ((rank, size), types) = (key, &emit.types);
+    let ((rank, size, tile), types) = (key, &emit.types);
     let elem = match size {
         1 => types.i8,
         2 => types.i16,
@@ -127,9 +114,11 @@ fn copy_function<'c>(emit: &Emit<'_, 'c>, key: CopyKey) -> Res<FunctionValue<'c>
     let mut params: Vec<BasicMetadataTypeEnum<'c>> = vec![types.ptr.into(); 2];
     params.resize(2 + 3 * rank, types.i64.into());
     let ty = emit.context.void_type().fn_type(&params, false);
-    let f = emit
-        .module
-        .add_function(&format!("copy.{rank}.{size}"), ty, Some(Linkage::Internal));
+    let name = match tile {
+        Some(Tile { side, .. }) => format!("copy.{rank}.{size}.{side}"),
+        None => format!("copy.{rank}.{size}"),
+    };
+    let f = emit.module.add_function(&name, ty, Some(Linkage::Internal));
     for attribute in ["nounwind", "willreturn", "mustprogress"] {
         emit.attribute(f, AttributeLoc::Function, attribute, 0);
     }
@@ -145,6 +134,7 @@ fn copy_function<'c>(emit: &Emit<'_, 'c>, key: CopyKey) -> Res<FunctionValue<'c>
         f,
         elem,
         size,
+        tile,
     };
     copier.build(rank)?;
     Ok(f)
@@ -330,13 +320,14 @@ impl<'c> Copier<'_, '_, 'c> {
         args.extend(dims.iter().map(|dim| dim.n.as_basic_value_enum()));
         args.extend(dims.iter().map(|dim| dim.to.as_basic_value_enum()));
         args.extend(dims.iter().map(|dim| dim.from.as_basic_value_enum()));
-        let helper = copy_function(self.emit, (dims.len(), self.size))?;
+        let tile = self.tile.filter(|_| dims.len() > 1);
+        let helper = copy_function(self.emit, (dims.len(), self.size, tile))?;
         call(&self.b, helper, &args)?;
         Ok(())
     }
 
-    /// Walks the outermost dimension of three or more, after bringing one that
-    /// is contiguous on a side next to the innermost, which is not there.
+    /// Walks the outermost dimension of three or more; with tiles, after bringing
+    /// one that is contiguous on a side next to the innermost, which is not there.
     fn outer(
         &self,
         to: PointerValue<'c>,
@@ -347,7 +338,12 @@ impl<'c> Copier<'_, '_, 'c> {
     ) -> Res<()> {
         let b = &self.b;
         let (to_unit, from_unit) = (self.is_one(last.to)?, self.is_one(last.from)?);
-        for dim in &mut outer {
+        let others = if self.tile.is_some() {
+            &mut outer[..]
+        } else {
+            &mut []
+        };
+        for dim in others {
             let wanted_from =
                 b.build_and(b.build_not(from_unit, "")?, self.is_one(dim.from)?, "")?;
             let wanted_to = b.build_and(b.build_not(to_unit, "")?, self.is_one(dim.to)?, "")?;
@@ -374,7 +370,7 @@ impl<'c> Copier<'_, '_, 'c> {
         })
     }
 
-    /// Two dimensions: row by row, or in blocks where the sides disagree about
+    /// Two dimensions: row by row, or in tiles where the sides disagree about
     /// which is contiguous.
     fn plane(
         &self,
@@ -383,6 +379,18 @@ impl<'c> Copier<'_, '_, 'c> {
         rows: Dim<'c>,
         columns: Dim<'c>,
     ) -> Res<()> {
+        let row_by_row = || {
+            self.all(rows.n, |i| {
+                self.inner(
+                    self.at(to, i, rows.to)?,
+                    self.at(from, i, rows.from)?,
+                    &[columns],
+                )
+            })
+        };
+        let Some(tile) = self.tile else {
+            return row_by_row();
+        };
         let (b, one) = (&self.b, self.emit.types.const_i64(1));
         let gathers = b.build_and(self.is_one(columns.to)?, self.is_one(rows.from)?, "")?;
         let scatters = b.build_and(self.is_one(columns.from)?, self.is_one(rows.to)?, "")?;
@@ -400,41 +408,34 @@ impl<'c> Copier<'_, '_, 'c> {
         };
         self.either(
             b.build_or(gathers, scatters, "")?,
-            || self.blocks(to, from, long, wide),
-            || {
-                self.all(rows.n, |i| {
-                    self.inner(
-                        self.at(to, i, rows.to)?,
-                        self.at(from, i, rows.from)?,
-                        &[columns],
-                    )
-                })
-            },
+            || self.tiles((to, from), long, wide, tile),
+            row_by_row,
         )
     }
 
-    /// Transposes in square blocks: `rows` are contiguous in the source,
-    /// `columns` in the target. A whole block goes through a small array, so
-    /// that each cache line of either side is used at once, whatever the strides.
-    fn blocks(
+    /// Transposes in tiles: `rows` are contiguous in the source, `columns` in the
+    /// target. What is left at the edges is no whole tile and does not go through
+    /// the small array.
+    fn tiles(
         &self,
-        to: PointerValue<'c>,
-        from: PointerValue<'c>,
+        (to, from): (PointerValue<'c>, PointerValue<'c>),
         rows: Dim<'c>,
         columns: Dim<'c>,
+        tile: Tile,
     ) -> Res<()> {
         let (b, types) = (&self.b, &self.emit.types);
-        let (zero, side) = (types.i64.const_zero(), types.const_i64(BLOCK));
-        let square = self.elem.array_type((BLOCK * PITCH) as u32);
+        let step = i64::from(tile.side);
+        let (zero, side) = (types.i64.const_zero(), types.const_i64(step));
+        let square = self.elem.array_type(tile.side * tile.pitch);
         let square = self.entry_slot(square)?;
         let end = |start, n: IntValue<'c>| -> Res<IntValue<'c>> {
             let end = b.build_int_nsw_add(start, side, "")?;
             let fits = b.build_int_compare(IntPredicate::SLT, end, n, "")?;
             self.select(fits, end, n)
         };
-        self.each((zero, rows.n, BLOCK), |row| {
+        self.each((zero, rows.n, step), |row| {
             let row_end = end(row, rows.n)?;
-            self.each((zero, columns.n, BLOCK), |column| {
+            self.each((zero, columns.n, step), |column| {
                 let column_end = end(column, columns.n)?;
                 let height = b.build_int_nsw_sub(row_end, row, "")?;
                 let width = b.build_int_nsw_sub(column_end, column, "")?;
@@ -443,7 +444,10 @@ impl<'c> Copier<'_, '_, 'c> {
                 let from = self.at(self.at(from, row, rows.from)?, column, columns.from)?;
                 self.either(
                     whole,
-                    || self.whole_block(to, from, rows.to, columns.from, square),
+                    || {
+                        let pitches = (rows.to, columns.from);
+                        self.whole_tile((to, from), pitches, (square, tile))
+                    },
                     || {
                         self.all(height, |i| {
                             let (to, from) =
@@ -461,18 +465,16 @@ impl<'c> Copier<'_, '_, 'c> {
         })
     }
 
-    fn whole_block(
+    fn whole_tile(
         &self,
-        to: PointerValue<'c>,
-        from: PointerValue<'c>,
-        to_pitch: IntValue<'c>,
-        from_pitch: IntValue<'c>,
-        square: PointerValue<'c>,
+        (to, from): (PointerValue<'c>, PointerValue<'c>),
+        (to_pitch, from_pitch): (IntValue<'c>, IntValue<'c>),
+        (square, tile): (PointerValue<'c>, Tile),
     ) -> Res<()> {
         let types = &self.emit.types;
         let (side, pitch, one) = (
-            types.const_i64(BLOCK),
-            types.const_i64(PITCH),
+            types.const_i64(i64::from(tile.side)),
+            types.const_i64(i64::from(tile.pitch)),
             types.const_i64(1),
         );
         self.all(side, |j| {

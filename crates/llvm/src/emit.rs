@@ -131,11 +131,13 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         let function = self.program.functions.get(id);
         let function = function.ok_or_else(|| Error::bug("a function does not exist"))?;
-        let value = self.declare(function)?;
-        match self.plan.home(id) {
-            None => self.wanted.borrow_mut().push(id),
-            Some(home) if home != self.part || self.plan.is_shared(id) => across(value),
-            Some(_) => {}
+        let linkage = match self.plan.home(id) {
+            Some(home) if home != self.part || self.plan.is_shared(id) => ACROSS,
+            _ => Linkage::Internal,
+        };
+        let value = self.declare(function, linkage)?;
+        if self.plan.home(id).is_none() {
+            self.wanted.borrow_mut().push(id);
         }
         self.functions.borrow_mut().insert(id, value);
         Ok(value)
@@ -146,10 +148,10 @@ impl<'p, 'c> Emit<'p, 'c> {
         self.wanted.borrow_mut().pop()
     }
 
-    fn declare(&self, function: &Function) -> Res<FunctionValue<'c>> {
+    fn declare(&self, function: &Function, linkage: Linkage) -> Res<FunctionValue<'c>> {
         let ty = self.function_type(function)?;
         let name = format!("f.{}{}", function.name, self.suffix);
-        let value = self.module.add_function(&name, ty, Some(Linkage::Internal));
+        let value = self.module.add_function(&name, ty, Some(linkage));
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
         let wanted = [
@@ -181,8 +183,18 @@ impl<'p, 'c> Emit<'p, 'c> {
         params: &[BasicMetadataTypeEnum<'c>],
         result: impl BasicType<'c>,
     ) -> FunctionValue<'c> {
+        self.helper_of(name, params, result, Linkage::Internal)
+    }
+
+    fn helper_of(
+        &self,
+        name: &str,
+        params: &[BasicMetadataTypeEnum<'c>],
+        result: impl BasicType<'c>,
+        linkage: Linkage,
+    ) -> FunctionValue<'c> {
         let ty = result.fn_type(params, false);
-        let value = self.module.add_function(name, ty, Some(Linkage::Internal));
+        let value = self.module.add_function(name, ty, Some(linkage));
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
         value
     }
@@ -195,9 +207,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         params: &[BasicMetadataTypeEnum<'c>],
         result: impl BasicType<'c>,
     ) -> FunctionValue<'c> {
-        let value = self.helper(name, params, result);
-        across(value);
-        value
+        self.helper_of(name, params, result, ACROSS)
     }
 
     /// Gives a function or one of its parameters an attribute.
@@ -359,11 +369,9 @@ impl<'p, 'c> Emit<'p, 'c> {
 /// The count of references in the header of a block that is never freed.
 pub const STATIC_REFERENCES: i64 = 1 << 62;
 
-/// Makes a function one that several parts name. It is visible as others are: what
-/// is hidden would be taken to lie near, and in a process parts may lie far apart.
-fn across(f: FunctionValue<'_>) {
-    f.set_linkage(Linkage::External);
-}
+/// How functions link that several parts name, from the start: what is hidden, or was
+/// internal once, is taken to lie near, and in a process parts may lie far apart.
+const ACROSS: Linkage = Linkage::External;
 
 fn set(context: &Context, f: FunctionValue<'_>, at: AttributeLoc, name: &str, value: u64) {
     let kind = Attribute::get_named_enum_kind_id(name);

@@ -14,7 +14,6 @@ use crate::emit::{Emit, call, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::ops::Ops;
 use crate::types::{Value, int, pointer};
-use imp::divider::shares_roots;
 use imp::{Expr, Function, Stmt, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -23,7 +22,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{
     AsValueRef, BasicValue, FunctionValue, InstructionValue, IntValue, MetadataValue, PointerValue,
 };
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Scopes of the buffers that are distinct in the body being emitted.
@@ -51,8 +50,6 @@ pub struct Frame<'e, 'p, 'c> {
     pub check_values: FxHashMap<usize, PointerValue<'c>>,
     /// Where a store goes that nobody wants.
     pub spare: Option<PointerValue<'c>>,
-    /// Whether the loop around would wait for square roots.
-    shares_roots: bool,
     entry: BasicBlock<'c>,
     slots: FxHashMap<Var, PointerValue<'c>>,
     owned: Owned<'c>,
@@ -140,7 +137,6 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
             scopes: Scopes::default(),
             check_values: FxHashMap::default(),
             spare: None,
-            shares_roots: false,
             entry,
             slots: FxHashMap::default(),
             owned: Owned::default(),
@@ -377,17 +373,6 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         self.emit.metadata.scoped(access, own, &others)
     }
 
-    /// The body of a loop that runs on this thread.
-    pub fn loop_body(&mut self, body: &'p [Stmt]) -> Res<()> {
-        let around = std::mem::replace(
-            &mut self.shares_roots,
-            shares_roots(body, self.emit.processor.machine()),
-        );
-        self.block(body)?;
-        self.shares_roots = around;
-        Ok(())
-    }
-
     /// The value of an expression.
     pub fn expr(&mut self, expr: &Expr) -> Res<Value<'c>> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
@@ -402,7 +387,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
         match expr {
             Expr::Const(x) => self.ops().constant(*x),
             Expr::Var(v) => self.get(*v),
-            Expr::Unary(UnOp::FSqrt, PrimType::F64, x) if self.shares_roots => {
+            Expr::SharedRoot(x) => {
                 let x = self.expr(x)?;
                 self.ops().shared_roots(x)
             }

@@ -8,15 +8,15 @@
 //! order of the lanes. A `bool` is a byte in memory.
 //!
 //! Where a mask is given, lanes that are not set may have positions outside the
-//! block, so LLVM is told nothing about addresses then. Most processors have no
-//! good gathers with a mask, and LLVM would branch at each lane: there the lanes
-//! that are not set read a constant 0 or write a place in the frame instead.
+//! block, so LLVM is told nothing about addresses then. Where the access says that
+//! such lanes go elsewhere, they read a constant 0 or write a place in the frame;
+//! else they are left out, if need be by branches.
 
 use crate::emit::{call, call_instruction};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{Value, vector};
-use imp::{Expr, LaneAccess, LanePositions, Var};
+use imp::{Expr, LaneAccess, LanePositions, Off, Var};
 use inkwell::llvm_sys::core::LLVMBuildGEP2;
 use inkwell::types::{AsTypeRef, BasicTypeEnum, VectorType};
 use inkwell::values::{
@@ -37,6 +37,7 @@ struct Target<'c> {
     /// The type in memory.
     ty: VectorType<'c>,
     mask: Option<VectorValue<'c>>,
+    off: Off,
 }
 
 /// How lanes lie.
@@ -88,6 +89,7 @@ impl<'c> Frame<'_, '_, 'c> {
             lanes,
             ty: self.emit.types.memory_vector(elem, lanes),
             mask: mask.map(vector).transpose()?,
+            off: access.off,
         })
     }
 
@@ -315,7 +317,7 @@ impl<'c> Frame<'_, '_, 'c> {
     fn gather(&self, target: &Target<'c>, positions: VectorValue<'c>) -> Res<VectorValue<'c>> {
         let mut addresses = self.addresses(target, positions);
         let mut mask = target.mask;
-        if !self.has_gathers(target)
+        if target.off == Off::Elsewhere
             && let Some(mask) = mask.take()
         {
             addresses = self.replace(mask, addresses, self.emit.nothing())?;
@@ -339,7 +341,7 @@ impl<'c> Frame<'_, '_, 'c> {
     ) -> Res<()> {
         let mut addresses = self.addresses(target, positions);
         let mut mask = target.mask;
-        let replaced = !self.has_gathers(target) && mask.is_some();
+        let replaced = target.off == Off::Elsewhere && mask.is_some();
         if replaced && let Some(mask) = mask.take() {
             let spare = self.spare()?;
             addresses = self.replace(mask, addresses, spare)?;
@@ -358,11 +360,6 @@ impl<'c> Frame<'_, '_, 'c> {
             return self.scoped(store, target.var);
         }
         self.annotate(store, target.var)
-    }
-
-    /// Whether the processor gathers and scatters such elements under a mask.
-    fn has_gathers(&self, target: &Target<'c>) -> bool {
-        self.emit.processor.gathers() && target.elem.size() >= 4
     }
 
     /// The addresses, with another one where the mask is not set.

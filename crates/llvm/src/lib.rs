@@ -15,7 +15,7 @@
 //! |---|---|
 //! | `types`, `ops` | LLVM types and constants; operators |
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
-//! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose`, `walk` | code of functions |
+//! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose` | code of functions |
 //! | `results` | how functions give their results |
 //! | `entries`, `tables` | exported functions, the program's description |
 //! | `parts` | which module has what |
@@ -42,7 +42,6 @@ mod target;
 mod tasks;
 mod transpose;
 mod types;
-mod walk;
 
 use workers::Workers;
 

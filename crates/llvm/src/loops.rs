@@ -24,7 +24,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 let (from, to) = (self.int_expr(&f.from)?, self.int_expr(&f.to)?);
                 self.counted(from, to, *independent, |frame, i| {
                     frame.set(f.var, i)?;
-                    frame.loop_body(&f.body)
+                    frame.block(&f.body)
                 })
             }
             How::Scheduled => {
@@ -125,7 +125,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.builder
             .build_conditional_branch(holds, inside, after)?;
         self.builder.position_at_end(inside);
-        self.loop_body(body)?;
+        self.block(body)?;
         self.builder.build_unconditional_branch(head)?;
         self.builder.position_at_end(after);
         Ok(())

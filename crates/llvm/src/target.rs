@@ -173,12 +173,6 @@ impl Processor {
     pub fn has_masks(&self) -> bool {
         self.machine().masks()
     }
-
-    /// Whether gathers and scatters that leave out lanes are worth their
-    /// instructions.
-    pub fn gathers(&self) -> bool {
-        self.has_masks() && self.make.gathers()
-    }
 }
 
 /// What choices before machine code depend on, for a processor named as in

@@ -1,21 +1,22 @@
 //! Loops of tasks: the body becomes a function over a range of iterations that
 //! the runtime calls, on any thread.
 //!
-//! What the body reads from around it is copied into an environment in the
-//! caller's frame and read from there once per range. Each iteration starts with
-//! its owned variables null and gives back what they hold, whether it fails or
-//! not. Buffers that no other variable denotes get scopes of their own.
+//! What the launch captures is copied into an environment in the caller's frame
+//! and read from there once per range. Where tasks take pieces, the iterations are
+//! the pieces. Each iteration starts with its owned variables null and gives back
+//! what they hold, whether it fails or not. Buffers that no other variable denotes
+//! get scopes of their own.
 
 use crate::emit::{Emit, call_value, var_type};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{int, pointer};
-use crate::walk::captured;
 use imp::{For, Function, How, Launch, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
-use inkwell::types::{BasicTypeEnum, StructType};
+use inkwell::types::{BasicTypeEnum, IntType, StructType};
 use inkwell::values::{FunctionValue, IntValue};
+use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 
 /// More scopes than this are not worth their lists at each access.
@@ -31,23 +32,20 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             .build_int_compare(IntPredicate::SLT, from, to, "")?;
         let (wide_from, wide_to) = (self.wide(from)?, self.wide(to)?);
         let count = self.builder.build_int_sub(wide_to, wide_from, "")?;
+        let (mut fields, count) = match &launch.pieces {
+            None => (vec![wide_from.into()], count.into()),
+            Some(pieces) => (Vec::new(), self.expr(&pieces.count)?),
+        };
         let zero = types.i64.const_zero();
-        let count = self.ops().select(some.into(), count.into(), zero.into())?;
+        let count = self.ops().select(some.into(), count, zero.into())?;
 
         let task = Task::new(self.emit, self.function, f, launch)?;
-        let Task {
-            names,
-            env: env_type,
-            ..
-        } = &task;
-        let env_type = *env_type;
-        let env = self.stack_slot(env_type, 0)?;
-        self.builder.build_store(env, wide_from)?;
-        for (i, var) in names.iter().enumerate() {
-            let value = self.get(*var)?;
-            let field = self
-                .builder
-                .build_struct_gep(env_type, env, i as u32 + 1, "")?;
+        let env = self.stack_slot(task.env, 0)?;
+        for var in &launch.captures {
+            fields.push(self.get(*var)?);
+        }
+        for (i, value) in fields.into_iter().enumerate() {
+            let field = self.builder.build_struct_gep(task.env, env, i as u32, "")?;
             self.builder.build_store(field, value)?;
         }
 
@@ -66,6 +64,38 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         Ok(self
             .builder
             .build_int_s_extend_or_bit_cast(x, self.emit.types.i64, "")?)
+    }
+
+    /// Sets what the loop sets before iteration `k`, or piece `k`; its range begins
+    /// with `first`.
+    fn set_counters(
+        &mut self,
+        f: &For,
+        first: Option<IntValue<'c>>,
+        k: IntValue<'c>,
+        counter: IntType<'c>,
+    ) -> Res<()> {
+        let Some(pieces) = f.pieces() else {
+            let i = match first {
+                Some(first) => self.builder.build_int_nsw_add(first, k, "")?,
+                None => k,
+            };
+            let i = self
+                .builder
+                .build_int_truncate_or_bit_cast(i, counter, "")?;
+            return self.set(f.var, i);
+        };
+        let next = self
+            .builder
+            .build_int_nsw_add(k, self.emit.types.const_i64(1), "")?;
+        for (var, k) in [(f.var, k), (pieces.end, next)] {
+            let (n, count) = (self.int_expr(&f.to)?, self.expr(&pieces.count)?);
+            let all = self.builder.build_int_mul(k, n, "")?;
+            // LLVM recognises loops over the piece only if it sees no division by 0.
+            let bound = (self.ops()).binary(BinOp::UDiv, PrimType::I64, all.into(), count)?;
+            self.set(var, bound)?;
+        }
+        Ok(())
     }
 
     fn scopes(&mut self, distinct: &[Var]) {
@@ -87,9 +117,7 @@ struct Task<'p, 'c> {
     function: &'p Function,
     loop_: &'p For,
     launch: &'p Launch,
-    /// What is captured.
-    names: Vec<Var>,
-    /// The environment: the first iteration's number, then what is captured.
+    /// The environment: the number of [`Task::head`], if any, then what is captured.
     env: StructType<'c>,
 }
 
@@ -114,9 +142,9 @@ impl<'p, 'c> Task<'p, 'c> {
         launch: &'p Launch,
     ) -> Res<Self> {
         let types = emit.types;
-        let names = captured(&loop_.body, &[&launch.owned, &launch.locals, &[loop_.var]]);
-        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into()];
-        for var in &names {
+        let head = Self::head(launch);
+        let mut fields: Vec<BasicTypeEnum<'c>> = vec![types.i64.into(); head];
+        for var in &launch.captures {
             fields.push(types.var(var_type(function, *var)?));
         }
         let env = emit.context.struct_type(&fields, false);
@@ -124,9 +152,14 @@ impl<'p, 'c> Task<'p, 'c> {
             function,
             loop_,
             launch,
-            names,
             env,
         })
+    }
+
+    /// How many numbers the environment begins with: the range's first value,
+    /// which is 0 where tasks take pieces.
+    const fn head(launch: &Launch) -> usize {
+        if launch.pieces.is_some() { 0 } else { 1 }
     }
 
     /// The function, without code; `across` if its code or its launch is in
@@ -149,7 +182,6 @@ impl<'p, 'c> Task<'p, 'c> {
             function,
             loop_: f,
             launch,
-            ref names,
             env: env_type,
         } = *self;
         let types = emit.types;
@@ -170,30 +202,31 @@ impl<'p, 'c> Task<'p, 'c> {
         let counter = types.int(counter);
 
         let mut task = Frame::new(emit, function, value, framed)?;
-        let first = task.builder.build_load(types.i64, env, "first")?;
-        emit.metadata.invariant(instruction_of(first)?)?;
-        for (i, var) in names.iter().enumerate() {
-            let ty = task.var_type(*var)?;
+        let load = |task: &Frame<'_, 'p, 'c>, at: usize, ty: BasicTypeEnum<'c>| {
             let field = task
                 .builder
-                .build_struct_gep(env_type, env, i as u32 + 1, "")?;
-            let loaded = task.builder.build_load(types.var(ty), field, "")?;
-            let load = instruction_of(loaded)?;
-            emit.metadata.invariant(load)?;
+                .build_struct_gep(env_type, env, at as u32, "")?;
+            let loaded = task.builder.build_load(ty, field, "")?;
+            emit.metadata.invariant(instruction_of(loaded)?)?;
+            Ok::<_, Error>(loaded)
+        };
+        let head = Self::head(launch);
+        let first = match head {
+            0 => None,
+            _ => Some(int(load(&task, 0, types.i64.into())?)?),
+        };
+        for (i, var) in launch.captures.iter().enumerate() {
+            let ty = task.var_type(*var)?;
+            let loaded = load(&task, head + i, types.var(ty))?;
             if ty == VarType::Buffer {
-                emit.metadata.aligned(load)?;
+                emit.metadata.aligned(instruction_of(loaded)?)?;
             }
             task.set(*var, loaded)?;
         }
         task.own(&launch.owned)?;
         task.scopes(&launch.distinct);
-        let first = int(first)?;
         task.counted(low, high, true, |task, k| {
-            let i = task.builder.build_int_nsw_add(first, k, "")?;
-            let i = task
-                .builder
-                .build_int_truncate_or_bit_cast(i, counter, "")?;
-            task.set(f.var, i)?;
+            task.set_counters(f, first, k, counter)?;
             task.forget(&launch.owned)?;
             task.block(&f.body)?;
             task.release_all(&launch.owned)

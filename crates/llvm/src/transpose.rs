@@ -11,34 +11,10 @@ use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use imp::{Expr, Region};
 use inkwell::values::{IntValue, VectorValue};
-use prim::{PrimType, Scalar};
-
-/// Longest side: so many vectors fit into registers.
-const MAX_SIDE: i64 = 16;
-
-fn constant(e: &Expr) -> Option<i64> {
-    match e {
-        Expr::Const(Scalar::I64(x)) => Some(*x),
-        _ => None,
-    }
-}
-
-/// The side of the square that a copy transposes, if it is one for registers.
-pub fn square(to: &Region, from: &Region, extents: &[Expr]) -> Option<u32> {
-    let [rows, columns] = extents else {
-        return None;
-    };
-    let side = constant(rows)?;
-    let fits = side == constant(columns)? && (2..=MAX_SIDE).contains(&side);
-    let to_strides: Vec<_> = to.strides.iter().map(constant).collect();
-    let source_rows = from.strides.last().and_then(constant) == Some(1);
-    let pitched = matches!(to_strides[..], [Some(1), Some(pitch)] if pitch >= side);
-    let transposes = pitched && source_rows;
-    (fits && transposes && side & (side - 1) == 0).then_some(side as u32)
-}
+use prim::PrimType;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
-    /// Copies a square of a side that [`square`] found.
+    /// Copies a square through registers.
     pub fn transpose(
         &mut self,
         side: u32,
@@ -80,8 +56,10 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             distance *= 2;
         }
         let start = self.int_expr(&to.offset)?;
-        let pitch = to.strides.last().and_then(constant);
-        let pitch = pitch.ok_or_else(|| Error::bug("a square without lines"))?;
+        let Some(Expr::Const(pitch)) = to.strides.last() else {
+            return Err(Error::bug("a square without lines"));
+        };
+        let pitch = pitch.as_i64().unwrap_or_default();
         let buffer = self.buffer(to.buffer)?;
         for (k, row) in rows.into_iter().enumerate() {
             let skipped = types.const_i64(k as i64 * pitch);

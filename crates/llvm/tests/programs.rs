@@ -5,10 +5,11 @@ mod common;
 
 use common::{
     Fun, add, array_of, at, bin, c, check, context, launch, less, mul, program, run, seq, sub,
-    tasks, v,
+    tasks, tile, v,
 };
 use imp::{
-    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Program, Region, Stmt, VarType,
+    Arg, Data, DataId, EntryType, Expr, FunId, GlobalId, Launch, Plan, Program, Region, Stmt,
+    VarType,
 };
 use llvm::{Options, Output};
 use prim::{BinOp, PrimType, Scalar, ScalarType};
@@ -346,8 +347,8 @@ fn calls_pass_buffers_and_fail() {
     assert!(error.contains("recursion"), "{error}");
 }
 
-/// A copy of rank 3 whose strides are parameters.
-fn copy_program(elem: ScalarType) -> Program {
+/// A copy of rank 3 whose strides are parameters, in tiles of a side.
+fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
     let mut f = Fun::default();
     let (xs, size) = f.array("xs");
     let ys = f.owned("ys");
@@ -372,6 +373,7 @@ fn copy_program(elem: ScalarType) -> Program {
                 },
                 elem: elem.prim(),
                 extents: exprs(&extents),
+                plan: Plan::Strides(side.map(tile)),
             },
         ],
     );
@@ -400,13 +402,15 @@ fn copies_of_all_layouts() {
         }
         strides
     };
-    for elem in [
-        ScalarType::U8,
-        ScalarType::F16,
-        ScalarType::I32,
-        ScalarType::I64,
+    for (elem, side) in [
+        (ScalarType::U8, Some(32)),
+        (ScalarType::F16, Some(32)),
+        (ScalarType::I32, Some(32)),
+        (ScalarType::I64, Some(32)),
+        (ScalarType::U8, Some(3)),
+        (ScalarType::I64, None),
     ] {
-        let program = copy_program(elem);
+        let program = copy_program(elem, side);
         let mut context = context(&program, 1);
         for n in [
             [3, 5, 7],

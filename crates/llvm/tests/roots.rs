@@ -7,9 +7,9 @@ mod common;
 use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, entry_fn, jit, mul, v};
 use imp::{Expr, Program, Stmt, VarType};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{BinOp, PrimType};
 
-const LANES: u32 = 16;
+const LANES: u32 = imp::ROOT_LANES;
 
 /// `out[i] = sqrt x[i]`, so many at a time.
 fn program() -> Program {
@@ -30,14 +30,13 @@ fn program() -> Program {
             from: unit(xs, ty, LANES, position()),
             mask: None,
         },
-        Stmt::Set(x, Expr::Unary(UnOp::FSqrt, ty, Box::new(v(x)))),
+        Stmt::Set(x, Expr::SharedRoot(Box::new(v(x)))),
         Stmt::StoreLanes {
             to: unit(out, ty, LANES, position()),
             value: v(x),
             mask: None,
         },
     ];
-    assert!(imp::divider::shares_roots(&body, imp::Machine::of(64)));
     let lanes = Expr::i64(i64::from(LANES));
     let count = common::bin(BinOp::SQuot, PrimType::I64, v(n), lanes);
     let body = vec![common::seq(false, i, Expr::i64(0), count, body)];

@@ -7,7 +7,7 @@ mod common;
 use common::memory::{Edge, Guarded};
 use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, add, at, entry_fn, jit, machines, mul, v};
-use imp::{EntryType, Expr, LaneAccess, LanePositions, Program, Stmt, Var, VarType};
+use imp::{EntryType, Expr, LaneAccess, LanePositions, Off, Program, Stmt, Var, VarType};
 use prim::{PrimType, Scalar, ScalarType};
 
 const TYPES: &[PrimType] = &[
@@ -58,6 +58,15 @@ struct Access {
     way: Way,
     masked: bool,
     store: bool,
+    /// Whether lanes that the mask switches off go elsewhere.
+    elsewhere: bool,
+}
+
+impl Access {
+    /// Whether some lane may go elsewhere.
+    fn may_go(self) -> bool {
+        self.masked && !matches!(self.way, Way::Unit | Way::Apart(-1 | 1))
+    }
 }
 
 fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
@@ -67,13 +76,25 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
             for &way in WAYS {
                 for (masked, store) in [(false, false), (false, true), (true, false), (true, true)]
                 {
-                    all.push(Access {
+                    let access = Access {
                         ty,
                         lanes,
                         way,
                         masked,
                         store,
-                    });
+                        elsewhere: false,
+                    };
+                    let both = access.may_go();
+                    // Lanes that are left out are branches on many processors.
+                    if !both || lanes <= 8 {
+                        all.push(access);
+                    }
+                    if both {
+                        all.push(Access {
+                            elsewhere: true,
+                            ..access
+                        });
+                    }
                 }
             }
         }
@@ -90,6 +111,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         way,
         masked,
         store,
+        elsewhere,
     } = access;
     let mut f = Fun::default();
     let ((block, _), (row, _)) = (f.array("block"), f.array("row"));
@@ -120,6 +142,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
             Way::Stride(_) => LanePositions::Strided(v(position), v(stride)),
             Way::Each => LanePositions::Each(v(each)),
         },
+        off: if elsewhere { Off::Elsewhere } else { Off::Skip },
     };
     let mask = masked.then(|| v(mask));
     if store {
@@ -187,6 +210,7 @@ fn one_access(access: Access, edge: Edge, code: runtime::abi::EntryFn, random: &
         way,
         masked,
         store,
+        elsewhere: _,
     } = access;
     let all = random.bits() % 4;
     let flag = |_| match all {
@@ -282,6 +306,7 @@ fn vectors_in_tasks() {
             add(mul(v(t), Expr::i64(32)), Expr::i64(offset)),
             Expr::i64(2),
         ),
+        off: Off::Skip,
     };
     let row = |buffer, position| unit(buffer, PrimType::F32, lanes, position);
     let load = |var, from| Stmt::LoadLanes {

@@ -8,7 +8,7 @@ mod common;
 use common::cases::{Case, cases, interesting, is_nan};
 use common::vectors::{Random, array, export, run, unit};
 use common::{Fun, add, array_of, entry_fn, jit, machines, mul, v};
-use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Program, Stmt, VarType};
+use imp::{EntryType, Expr, FunId, LaneAccess, LanePositions, Off, Program, Stmt, VarType};
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
 use std::fmt::Write;
 
@@ -345,6 +345,7 @@ fn text_form() {
         elem: PrimType::F32,
         lanes: 16,
         at,
+        off: Off::Skip,
     };
     let body = vec![
         Stmt::Set(m, below),

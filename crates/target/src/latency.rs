@@ -22,6 +22,8 @@ pub const COMPARE: Latency = (4.0, 1.0);
 pub const SELECT: Latency = (1.0, 0.25);
 /// A function of the mathematical library.
 pub const MATH: Latency = (100.0, 100.0);
+/// Two square roots of which the divider computes one.
+pub const SHARED_ROOT: Latency = (22.0, 8.0);
 /// What goes from lane to lane.
 pub const ACROSS: Latency = (5.0, 1.0);
 /// What takes no instruction.

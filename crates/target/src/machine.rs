@@ -83,6 +83,12 @@ impl Machine {
         }
     }
 
+    /// Whether gathers and scatters that leave out lanes are worth their
+    /// instructions, for elements of so many bytes.
+    pub fn leaves_out(self, bytes: u64) -> bool {
+        self.masks() && self.make.gathers() && bytes >= 4
+    }
+
     /// Whether masks have registers of their own, which vector instructions take,
     /// and there are estimates of square roots (AVX-512).
     pub const fn masks(self) -> bool {

@@ -3,7 +3,7 @@
 use super::memory::Pointer;
 use super::{Result, bug};
 use crate::{Expr, Var};
-use prim::{BinOp, PrimType, Scalar, eval};
+use prim::{BinOp, PrimType, Scalar, UnOp, eval};
 use std::borrow::Cow;
 
 /// A lane's value. There is none where a variable or an element was not set
@@ -139,7 +139,8 @@ impl<'s> Values<'s> {
                 let x = self.vector(x)?;
                 known(x[self.lane(lane, x.len())?], "the lane")
             }
-            Expr::Splat(..)
+            Expr::SharedRoot(_)
+            | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Pack(..)
             | Expr::Insert(..)
@@ -212,6 +213,7 @@ impl<'s> Values<'s> {
                 Ok(x)
             }
             Expr::Unary(op, _, x) => self.lanes([x], |[x]| eval::unary(*op, x)),
+            Expr::SharedRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
                 // A mask decides, whatever the other operand is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));

@@ -5,7 +5,7 @@ use super::machine::{Frame, Machine};
 use super::order::Order;
 use super::races::{Label, Running};
 use super::{Result, bug};
-use crate::{For, How, Launch, Stmt};
+use crate::{For, How, Launch, Pieces, Stmt};
 use prim::Scalar;
 
 impl<'p> Machine<'p> {
@@ -18,6 +18,9 @@ impl<'p> Machine<'p> {
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
+        if let Some(pieces) = f.pieces() {
+            return self.pieces(frame, f, pieces, end);
+        }
         let order = match &f.how {
             How::Seq { independent: false } | How::Scheduled => {
                 for i in first..end {
@@ -37,14 +40,7 @@ impl<'p> Machine<'p> {
             }
         };
         let running = if let How::Tasks(launch) = &f.how {
-            // What has no block is not used.
-            let blocks = launch.distinct.iter();
-            let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
-            Running {
-                label: Label::Tasks(launch.name.clone(), launch.id),
-                tasks: true,
-                distinct: blocks.collect(),
-            }
+            tasks(frame, launch)
         } else {
             Running {
                 label: frame.label(f.var),
@@ -56,6 +52,33 @@ impl<'p> Machine<'p> {
         for i in order {
             self.memory.races.next(i)?;
             self.iteration(frame, f, Scalar::int(from.ty(), i))?;
+        }
+        self.memory.races.end();
+        Ok(())
+    }
+
+    /// Tasks that take pieces of a range.
+    fn pieces(&mut self, frame: &mut Frame<'p>, f: &'p For, pieces: &Pieces, n: i64) -> Result<()> {
+        let How::Tasks(launch) = &f.how else {
+            return bug("a loop without tasks has pieces");
+        };
+        let count = frame.values().i64(&pieces.count)?;
+        if n <= 0 {
+            return Ok(());
+        }
+        if count < 1 {
+            return bug(format!("a range falls apart into {count} pieces"));
+        }
+        let bound = |k: i64| {
+            let bound = i128::from(k) * i128::from(n) / i128::from(count);
+            Scalar::I64(bound as i64)
+        };
+        let running = tasks(frame, launch);
+        self.memory.races.begin(running)?;
+        for k in self.orders.next(0, count) {
+            self.memory.races.next(k)?;
+            frame.set(pieces.end, Slot::Scalar(bound(k + 1)))?;
+            self.iteration(frame, f, bound(k))?;
         }
         self.memory.races.end();
         Ok(())
@@ -82,5 +105,16 @@ impl<'p> Machine<'p> {
             self.memory.end_frame(at);
         }
         Ok(())
+    }
+}
+
+/// A loop of tasks that begins; what has no block is not used.
+fn tasks(frame: &Frame<'_>, launch: &Launch) -> Running {
+    let blocks = launch.distinct.iter();
+    let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
+    Running {
+        label: Label::Tasks(launch.name.clone(), launch.id),
+        tasks: true,
+        distinct: blocks.collect(),
     }
 }

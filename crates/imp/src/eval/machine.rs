@@ -288,6 +288,7 @@ impl<'p> Machine<'p> {
                 from,
                 elem,
                 extents,
+                plan: _,
             } => self.copy(frame, to, from, *elem, extents),
             Stmt::ConstData(var, data) => {
                 let program = self.program;

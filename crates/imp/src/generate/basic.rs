@@ -2,6 +2,7 @@
 //! loops and copies.
 
 use super::expr::{add, and, compare, mul};
+use super::fills::Fill;
 use super::function::Gen;
 use crate::syntax::{Check, Data, Expr, Region, Stmt};
 use ir::mem::{Lmad, MemAnn};
@@ -274,7 +275,14 @@ impl Gen<'_, '_> {
                 let count = self.dim(*count)?;
                 let (start, stride) = (self.atom(*start)?, self.atom(*stride)?);
                 let (block, lmad, ty) = (*block, lmad.clone(), *ty);
-                self.spread("iota", prov, count, 1, vec![block], |g, i| {
+                let rows = Fill {
+                    what: "iota",
+                    prov,
+                    count,
+                    row: Expr::i64(1),
+                    fresh: vec![block],
+                };
+                self.fill_each(rows, |g, i| {
                     let index = match ty {
                         PrimType::I64 => Expr::Var(i),
                         _ => Expr::Convert(
@@ -331,12 +339,7 @@ impl Gen<'_, '_> {
                 };
                 let to = self.region(*block, lmad)?;
                 let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
-                self.emit(Stmt::Copy {
-                    to,
-                    from,
-                    elem: *elem,
-                    extents,
-                });
+                self.emit(Stmt::copy(to, from, *elem, extents));
                 Ok(())
             }
             BasicOp::Unary(..)
@@ -386,43 +389,38 @@ impl Gen<'_, '_> {
         } else {
             None
         };
-        self.spread_rows(
-            "replicate",
+        let rows = Fill {
+            what: "replicate",
             prov,
-            first.clone(),
+            count: first.clone(),
             row,
-            vec![block],
-            |g, i| {
-                g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
-                    if let Some(value) = &value_expr {
-                        let access = g.element(elem, block, lmad, indices)?;
-                        g.emit(Stmt::Store(access, value.clone()));
-                        return Ok(());
-                    }
-                    let Atom::Var(array) = value else {
-                        return Err(no_variable());
-                    };
-                    let (ty, from_block, from) = g.place(array)?;
-                    let from = g.region(from_block, &from)?;
-                    let mut to = g.region(block, lmad)?;
-                    for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
-                        to.offset = add(to.offset, mul(index, stride));
-                    }
-                    let extents = ty
-                        .shape()
-                        .iter()
-                        .map(|&dim| g.dim(dim))
-                        .collect::<Result<_, _>>()?;
-                    g.emit(Stmt::Copy {
-                        to,
-                        from,
-                        elem,
-                        extents,
-                    });
-                    Ok(())
-                })
-            },
-        )
+            fresh: vec![block],
+        };
+        self.fill_each(rows, |g, i| {
+            g.nest(rest.to_vec(), vec![Expr::Var(i)], &mut |g, indices| {
+                if let Some(value) = &value_expr {
+                    let access = g.element(elem, block, lmad, indices)?;
+                    g.emit(Stmt::Store(access, value.clone()));
+                    return Ok(());
+                }
+                let Atom::Var(array) = value else {
+                    return Err(no_variable());
+                };
+                let (ty, from_block, from) = g.place(array)?;
+                let from = g.region(from_block, &from)?;
+                let mut to = g.region(block, lmad)?;
+                for (index, stride) in indices.into_iter().zip(to.strides.drain(..outer)) {
+                    to.offset = add(to.offset, mul(index, stride));
+                }
+                let extents = ty
+                    .shape()
+                    .iter()
+                    .map(|&dim| g.dim(dim))
+                    .collect::<Result<_, _>>()?;
+                g.emit(Stmt::copy(to, from, elem, extents));
+                Ok(())
+            })
+        })
     }
 
     /// Nested loops over the extents; `f` gets the indices.

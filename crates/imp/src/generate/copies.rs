@@ -1,14 +1,14 @@
-//! Copies, and loops that fill new arrays: on the host they run as tasks.
+//! Copies of arrays.
 
-use super::expr::{add, and, compare, div, max, mul, sub};
+use super::expr::{add, and, compare, max, mul, sub};
+use super::fills::Fill;
 use super::function::Gen;
-use crate::syntax::{Expr, Stmt, Var};
+use crate::syntax::{Expr, Region, Stmt};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::Type;
 use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar, UnOp};
-use target::tasks::{FILL_GRAIN, MAX_CHUNKS};
 
 impl Gen<'_, '_> {
     /// Copies an array to a place, unless it lies there. Where the two share a
@@ -46,7 +46,7 @@ impl Gen<'_, '_> {
                 bytes = mul(extent.clone(), bytes);
             }
             self.emit(Stmt::Alloc(temp, bytes, None));
-            let mut packed = crate::syntax::Region {
+            let mut packed = Region {
                 buffer: temp,
                 offset: Expr::i64(0),
                 strides: Vec::new(),
@@ -56,12 +56,7 @@ impl Gen<'_, '_> {
                 packed.strides.push(self.poly(&dim.stride)?);
             }
             let extents = extents.clone();
-            self.emit(Stmt::Copy {
-                to: packed.clone(),
-                from,
-                elem,
-                extents,
-            });
+            self.emit(Stmt::copy(packed.clone(), from, elem, extents));
             from = packed;
         }
         let temp = from.buffer;
@@ -135,105 +130,42 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// A copy; on the host, over the outer dimension in tasks.
+    /// A copy of an array with dimensions, in pieces of the outer one.
     fn copy_rows(
         &mut self,
-        to: crate::syntax::Region,
-        from: crate::syntax::Region,
+        to: Region,
+        from: Region,
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
-        let constant = extents
-            .iter()
-            .all(|extent| matches!(extent, Expr::Const(_)));
-        if self.in_task() || constant {
-            self.emit(Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-            });
-            return Ok(());
-        }
-        let mut row = Expr::i64(1);
-        for extent in &extents[1..] {
-            row = mul(row, extent.clone());
-        }
+        let Some((outer, rest)) = extents.split_first() else {
+            return Err(PassError::bug("a copy of an array without dimensions"));
+        };
+        let row = rest.iter().cloned().fold(Expr::i64(1), mul);
         let row = self.name_value(row, PrimType::I64, "row");
-        let outer = extents[0].clone();
-        self.fill_tasks(("copy", Prov::NONE), outer, row, Vec::new(), |g, lo, hi| {
-            let shift = |region: &crate::syntax::Region| {
+        let rows = Fill {
+            what: "copy",
+            prov: Prov::NONE,
+            count: outer.clone(),
+            row,
+            fresh: Vec::new(),
+        };
+        self.fill(rows, |g, lo, hi| {
+            let shift = |region: &Region| {
                 let mut part = region.clone();
-                part.offset = add(part.offset, mul(lo.clone(), part.strides[0].clone()));
+                if let Some(stride) = part.strides.first() {
+                    part.offset = add(part.offset, mul(lo.clone(), stride.clone()));
+                }
                 part
             };
-            let mut extents = extents;
-            extents[0] = sub(hi, lo.clone());
-            g.emit(Stmt::Copy {
-                to: shift(&to),
-                from: shift(&from),
+            let outer = sub(hi, lo.clone());
+            g.emit(Stmt::copy(
+                shift(&to),
+                shift(&from),
                 elem,
-                extents,
-            });
+                std::iter::once(outer).chain(rest.iter().cloned()).collect(),
+            ));
             Ok(())
-        })
-    }
-
-    /// A loop over `0..count` whose iterations are independent and cost about
-    /// `cost` nanoseconds in all together per 4 elements; tasks on the host.
-    pub(crate) fn spread(
-        &mut self,
-        what: &str,
-        prov: Prov,
-        count: Expr,
-        row: i64,
-        fresh: Vec<Name>,
-        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        self.spread_rows(what, prov, count, Expr::i64(row), fresh, f)
-    }
-
-    /// As [`Gen::spread`], each iteration filling `row` elements.
-    pub(crate) fn spread_rows(
-        &mut self,
-        what: &str,
-        prov: Prov,
-        count: Expr,
-        row: Expr,
-        fresh: Vec<Name>,
-        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        if self.in_task() || matches!(count, Expr::Const(_)) {
-            return self.for_seq("i", Expr::i64(0), count, true, f);
-        }
-        let distinct = fresh
-            .iter()
-            .map(|&b| self.var(b))
-            .collect::<Result<_, _>>()?;
-        self.fill_tasks((what, prov), count, row, distinct, |g, lo, hi| {
-            g.for_seq("i", lo, hi, true, f)
-        })
-    }
-
-    /// Tasks that fill `n` rows of `row` elements: `f` gets the bounds of each.
-    fn fill_tasks(
-        &mut self,
-        (what, prov): (&str, Prov),
-        n: Expr,
-        row: Expr,
-        distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let n = self.name_value(n, PrimType::I64, "n");
-        // Rows that make up a task's worth of elements.
-        let grain = div(Expr::i64(FILL_GRAIN), max(row.clone(), Expr::i64(1)));
-        let grain = self.name_value(max(grain, Expr::i64(1)), PrimType::I64, "grain");
-        let cost = div(mul(n.clone(), row), Expr::i64(4));
-        let chunks = self.n_chunks(n.clone(), grain, MAX_CHUNKS);
-        let cost = self.name_value(cost, PrimType::I64, "cost");
-        self.for_tasks(what, prov, chunks.clone(), cost, distinct, |g, chunk| {
-            let (lo, hi) = g.bounds(n, chunks, Expr::Var(chunk));
-            f(g, lo, hi)
         })
     }
 

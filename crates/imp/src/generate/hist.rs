@@ -13,6 +13,7 @@
 //! Out-of-bounds bins are ignored.
 
 use super::expr::{add, and, compare, max, mul};
+use super::fills::Fill;
 use super::function::Gen;
 use super::reduce::{at, operator_types};
 use super::segops::Space;
@@ -146,40 +147,40 @@ impl Gen<'_, '_> {
         buffers: &[Var],
         copies: Expr,
     ) -> Result<(), PassError> {
-        self.spread_rows(
-            "seghist.fold",
-            space.prov,
-            hist.size.clone(),
-            copies.clone(),
-            Vec::new(),
-            |g, b| {
-                let mut indices = Vec::with_capacity(hist.extents.len());
-                let mut rest = Expr::Var(b);
-                for extent in hist.extents.iter().rev() {
-                    let last = indices.len() + 1 == hist.extents.len();
-                    if last {
-                        indices.push(rest.clone());
-                    } else {
-                        let digit = super::expr::binary(BinOp::UMod, rest.clone(), extent.clone());
-                        indices.push(g.name_value(digit, PrimType::I64, "digit"));
-                        let quotient = super::expr::binary(BinOp::UDiv, rest, extent.clone());
-                        rest = g.name_value(quotient, PrimType::I64, "rest");
-                    }
+        let rows = Fill {
+            what: "seghist.fold",
+            prov: space.prov,
+            count: hist.size.clone(),
+            row: copies.clone(),
+            fresh: Vec::new(),
+        };
+        self.fill_each(rows, |g, b| {
+            let mut indices = Vec::with_capacity(hist.extents.len());
+            let mut rest = Expr::Var(b);
+            for extent in hist.extents.iter().rev() {
+                let last = indices.len() + 1 == hist.extents.len();
+                if last {
+                    indices.push(rest.clone());
+                } else {
+                    let digit = super::expr::binary(BinOp::UMod, rest.clone(), extent.clone());
+                    indices.push(g.name_value(digit, PrimType::I64, "digit"));
+                    let quotient = super::expr::binary(BinOp::UDiv, rest, extent.clone());
+                    rest = g.name_value(quotient, PrimType::I64, "rest");
                 }
-                indices.reverse();
-                let places = g.dest_elements(hist, &indices)?;
-                let accs = g.load_places(&places, "acc");
-                g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
-                    let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
-                    let values = g.load_all(buffers, &hist.types, index, "part");
-                    g.combine(std::slice::from_ref(hist.op), &accs, &values)
-                })?;
-                for (place, acc) in places.into_iter().zip(accs) {
-                    g.emit(Stmt::Store(place, Expr::Var(acc)));
-                }
-                Ok(())
-            },
-        )
+            }
+            indices.reverse();
+            let places = g.dest_elements(hist, &indices)?;
+            let accs = g.load_places(&places, "acc");
+            g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
+                let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
+                let values = g.load_all(buffers, &hist.types, index, "part");
+                g.combine(std::slice::from_ref(hist.op), &accs, &values)
+            })?;
+            for (place, acc) in places.into_iter().zip(accs) {
+                g.emit(Stmt::Store(place, Expr::Var(acc)));
+            }
+            Ok(())
+        })
     }
 
     /// One point's updates, of the destinations or of private copies (buffers

@@ -17,6 +17,7 @@ mod control;
 mod copies;
 mod entries;
 pub(crate) mod expr;
+mod fills;
 mod fold;
 mod function;
 mod hist;
@@ -30,6 +31,7 @@ mod skip;
 mod streams;
 mod tables;
 
+use crate::captures;
 use crate::syntax::{FunId, GlobalId, Program, VarType};
 use ir::name::FunName;
 use ir::syntax::{FunKind, Function};
@@ -100,6 +102,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     let mut tables = Tables::default();
     for (mut function, own) in made {
         tables.append(own, &mut function);
+        captures::fill(&mut function);
         functions.push(function);
     }
     let mut entries = Vec::with_capacity(program.entries.len());

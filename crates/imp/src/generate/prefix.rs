@@ -18,7 +18,7 @@ use super::expr::{add, div, mul, sub};
 use super::function::Gen;
 use super::scan::{Blocks, Scan};
 use super::segops::Space;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::soac::Operator;
 use ir::{Mems, PassError};
 use prim::PrimType;
@@ -209,5 +209,6 @@ fn part(buffer: Var, elem: PrimType, (lanes, at): (u32, i64)) -> LaneAccess {
         elem,
         lanes,
         at: LanePositions::Unit(Expr::i64(at)),
+        off: Off::Skip,
     }
 }

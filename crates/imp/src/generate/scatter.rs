@@ -21,7 +21,7 @@
 use super::expr::{add, and, compare, min, sub};
 use super::function::Gen;
 use super::segops::{Space, independent};
-use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Stm};
@@ -272,6 +272,7 @@ impl Gen<'_, '_> {
                     elem,
                     lanes: block.lanes,
                     at: LanePositions::Unit(add(to.offset, block.first.clone())),
+                    off: Off::Skip,
                 },
                 value: Expr::Pack(Box::new(vector), Box::new(block.chosen.clone())),
                 mask: Some(block.there.clone()),

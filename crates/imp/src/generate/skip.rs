@@ -15,7 +15,7 @@ use super::expr::{add, and};
 use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::at;
-use crate::syntax::{Expr, LaneAccess, LanePositions, Stmt, Var, VarType};
+use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Exp, Lambda};
@@ -183,6 +183,7 @@ impl Gen<'_, '_> {
                 elem: PrimType::Bool,
                 lanes,
                 at: LanePositions::Unit(Expr::i64(0)),
+                off: Off::Skip,
             },
             mask: None,
         });

@@ -168,20 +168,20 @@ impl Gen<'_, '_> {
                 input.array.offset.clone(),
                 mul(add(first.clone(), skipped), stride.clone()),
             );
-            self.emit(Stmt::Copy {
-                to: Region {
+            self.emit(Stmt::copy(
+                Region {
                     buffer: input.tile,
                     offset: Expr::i64(vector * side),
                     strides: vec![Expr::i64(1), Expr::i64(side * vectors)],
                 },
-                from: Region {
+                Region {
                     buffer: input.array.buffer,
                     offset,
                     strides: vec![mul(length.clone(), stride.clone()), stride.clone()],
                 },
-                elem: input.elem,
-                extents: vec![Expr::i64(side), Expr::i64(side)],
-            });
+                input.elem,
+                vec![Expr::i64(side), Expr::i64(side)],
+            ));
         }
     }
 }

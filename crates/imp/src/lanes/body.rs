@@ -4,8 +4,8 @@ use super::emit::{Emit, Mask, any, not};
 use super::value::{Shape, Stride, Val};
 use super::vary::Region;
 use crate::syntax::{
-    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Region as Extent, Stmt,
-    Var, VarType,
+    Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent,
+    Stmt, Var, VarType,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -56,6 +56,7 @@ impl Emit<'_, '_> {
                 from,
                 elem,
                 extents,
+                plan: _,
             } => self.copy(to, from, *elem, extents, mask),
             Stmt::ReadGlobal(v, global) if self.shapes.shape(*v) == Shape::Varying => {
                 let ty = self.shapes.type_of(&Expr::Var(*v));
@@ -90,11 +91,21 @@ impl Emit<'_, '_> {
             elem: access.elem,
             lanes: self.lanes(),
             at,
+            off: Off::Skip,
         })
     }
 
+    /// What lanes do that are switched off in an access with a mask.
+    fn off(&self, access: &LaneAccess) -> Off {
+        if access.is_row() || self.machine.leaves_out(access.elem.size()) {
+            Off::Skip
+        } else {
+            Off::Elsewhere
+        }
+    }
+
     fn load(&mut self, var: Var, access: &Access, mask: Mask) {
-        let Some(from) = self.lane_access(access) else {
+        let Some(mut from) = self.lane_access(access) else {
             if self.shapes.shape(var) == Shape::Uniform {
                 self.out.push(Stmt::Load(var, access.clone()));
                 return;
@@ -116,6 +127,9 @@ impl Emit<'_, '_> {
         let private = self.shapes.private.contains_key(&access.buffer);
         let everywhere = private && matches!(from.at, LanePositions::Unit(_));
         let there = mask.lanes.filter(|_| !everywhere);
+        if there.is_some() {
+            from.off = self.off(&from);
+        }
         self.out.push(Stmt::LoadLanes {
             var: into,
             from,
@@ -128,7 +142,7 @@ impl Emit<'_, '_> {
 
     fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
         let value = self.shapes.value(value);
-        let to = match (self.lane_access(access), &value) {
+        let mut to = match (self.lane_access(access), &value) {
             (Some(to), _) => to,
             (None, Val::Uniform(e)) => {
                 self.out.push(Stmt::Store(access.clone(), e.clone()));
@@ -139,6 +153,7 @@ impl Emit<'_, '_> {
                 elem: access.elem,
                 lanes: self.lanes(),
                 at: LanePositions::Each(self.shapes.vector(self.shapes.position(access))),
+                off: Off::Skip,
             },
         };
         // Outside of regions nobody reads what lanes that are not there have.
@@ -146,6 +161,9 @@ impl Emit<'_, '_> {
         let everywhere =
             private && mask.region.is_none() && matches!(to.at, LanePositions::Unit(_));
         let there = mask.lanes.filter(|_| !everywhere);
+        if there.is_some() {
+            to.off = self.off(&to);
+        }
         self.out.push(Stmt::StoreLanes {
             to,
             value: self.shapes.vector(value),
@@ -427,12 +445,8 @@ impl Emit<'_, '_> {
             spread(extents),
         ];
         if parts.iter().flatten().all(|(_, uniform)| *uniform) {
-            self.out.push(Stmt::Copy {
-                to: to.clone(),
-                from: from.clone(),
-                elem,
-                extents: extents.to_vec(),
-            });
+            let (to, from) = (to.clone(), from.clone());
+            self.out.push(Stmt::copy(to, from, elem, extents.to_vec()));
             return;
         }
         self.each_lane(mask, |emit, lane| {
@@ -443,12 +457,9 @@ impl Emit<'_, '_> {
                 offset: offset.into_iter().next().unwrap_or(Expr::i64(0)),
                 strides,
             };
-            emit.out.push(Stmt::Copy {
-                to: region(to.buffer, to_offset, to_strides),
-                from: region(from.buffer, from_offset, from_strides),
-                elem,
-                extents,
-            });
+            let to = region(to.buffer, to_offset, to_strides);
+            let from = region(from.buffer, from_offset, from_strides);
+            emit.out.push(Stmt::copy(to, from, elem, extents));
         });
     }
 }

@@ -160,7 +160,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let args: Vec<&Expr> = args.iter().collect();
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
-            Expr::Splat(..)
+            Expr::SharedRoot(_)
+            | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)
             | Expr::All(_)

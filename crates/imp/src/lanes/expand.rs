@@ -40,6 +40,7 @@ impl Rule for Expand {
                 from,
                 elem,
                 extents,
+                plan: _,
             } if self.own.contains(&to.buffer) || self.own.contains(&from.buffer) => {
                 out.extend(loops(fresh, to, from, *elem, extents));
                 return;

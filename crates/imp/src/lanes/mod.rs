@@ -44,6 +44,7 @@ mod sink;
 mod value;
 mod vary;
 
+use crate::captures;
 use crate::places::Places;
 use crate::syntax::{For, Function, How, Program, Stmt, Var, VarInfo, VarType};
 use ir::{Context, Lanes};
@@ -72,6 +73,7 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     if !widths.is_empty() {
         rewrite(function, &places, &widths, context.options.machine);
     }
+    captures::fill(function);
 }
 
 /// A function whose loops are being replaced.

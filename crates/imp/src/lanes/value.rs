@@ -138,7 +138,8 @@ impl Shapes<'_> {
                 self.combine(args, |args| Expr::Math(*fun, *ty, args))
             }
             // Vector expressions do not stand in loops that are still scalar.
-            Expr::Splat(..)
+            Expr::SharedRoot(_)
+            | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)
             | Expr::All(_)

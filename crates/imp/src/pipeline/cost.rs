@@ -2,7 +2,7 @@
 //! size.
 
 use crate::syntax::{Expr, Var, VarInfo, VarType};
-use crate::walk::{each_part, type_of};
+use crate::walk::{each_part, lanes_of, type_of};
 use prim::PrimType;
 use target::Machine;
 use target::latency::{self, Latency};
@@ -53,39 +53,13 @@ fn share(ty: PrimType, lanes: u32, machine: Machine) -> f64 {
 
 /// How many registers an expression's value takes.
 fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
-    let (Some(lanes), Some(ty)) = (lanes(vars, expr), type_of(vars, expr)) else {
+    let (Some(lanes), Some(ty)) = (lanes_of(vars, expr), type_of(vars, expr)) else {
         return 0.0;
     };
     // Comparisons are made at the operands' width.
     match expr {
         Expr::Compare(_, ty, _, _) => share(*ty, lanes, machine),
         _ => share(ty, lanes, machine),
-    }
-}
-
-fn lanes(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
-    match expr {
-        Expr::Var(v) => match vars.get(v.index())?.ty {
-            VarType::Vector(_, lanes) => Some(lanes),
-            VarType::Scalar(_) | VarType::Buffer => None,
-        },
-        Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
-        Expr::Const(_)
-        | Expr::Any(_)
-        | Expr::All(_)
-        | Expr::FirstLane(_)
-        | Expr::Count(_)
-        | Expr::Extract(..) => None,
-        Expr::Unary(_, _, x)
-        | Expr::Convert(_, _, _, x)
-        | Expr::Binary(_, _, x, _)
-        | Expr::Compare(_, _, x, _)
-        | Expr::Fma(_, x, _, _)
-        | Expr::Select(_, _, x, _)
-        | Expr::Pack(x, _)
-        | Expr::Insert(x, _, _)
-        | Expr::Shift(x, _, _) => lanes(vars, x),
-        Expr::Math(_, _, args) => lanes(vars, args.first()?),
     }
 }
 
@@ -100,6 +74,7 @@ fn operation(expr: &Expr) -> Latency {
         Expr::Fma(..) => latency::FMA,
         Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
         Expr::Unary(op, ty, _) => latency::unary(*op, *ty),
+        Expr::SharedRoot(_) => latency::SHARED_ROOT,
         Expr::Compare(..) => latency::COMPARE,
         Expr::Convert(op, _, _, _) => latency::convert(*op),
         Expr::Select(..) => latency::SELECT,

@@ -36,6 +36,8 @@ mod cut;
 mod graph;
 mod order;
 
+use crate::captures;
+use crate::divider;
 use crate::places::Places;
 use crate::syntax::{Expr, For, How, Program, Stmt, Var, VarInfo, VarType};
 use crate::walk::each_stmt;
@@ -58,7 +60,8 @@ const MOST_OPENED: i64 = 4;
 const MOST_NESTED: u32 = 8;
 
 /// Pipelines the loops of a program where that promises something, each for one unit
-/// of fuel.
+/// of fuel, and shares out the roots of those that would wait for the divider, as
+/// loops have their last shape now.
 pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
     let machine = context.options.machine;
     if context.options.lanes == Lanes::Off {
@@ -78,6 +81,8 @@ pub fn pipeline(mut program: Program, context: &mut Context) -> Program {
             fuel: &mut own.fuel,
         };
         function.body = pass.block(body, Places::FIRST);
+        divider::share(&mut function, machine, &mut own.fuel);
+        captures::fill(&mut function);
         function
     });
     program

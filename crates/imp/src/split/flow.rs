@@ -3,7 +3,7 @@
 //! One walk, in time linear in the statements (the variables set in both arms of
 //! a conditional are found by going through both lists).
 
-use crate::syntax::{For, How, Stmt, Var};
+use crate::syntax::{How, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashSet;
 
@@ -87,8 +87,8 @@ impl<'p> Flow<'p> {
             }
             Stmt::WriteGlobal(..) => self.refused = true,
             Stmt::If(_, yes, no) => {
-                let first = self.undone(yes, None);
-                let second = self.undone(no, None);
+                let first = self.undone(yes, Vec::new());
+                let second = self.undone(no, Vec::new());
                 let (few, many) = if first.len() < second.len() {
                     (first, second)
                 } else {
@@ -102,28 +102,28 @@ impl<'p> Flow<'p> {
                 }
             }
             Stmt::While(_, body) => {
-                self.undone(body, None);
+                self.undone(body, Vec::new());
             }
-            Stmt::For(For { var, body, how, .. }) => {
-                if let How::Tasks(launch) = how {
+            Stmt::For(f) => {
+                if let How::Tasks(launch) = &f.how {
                     self.of_tasks.extend(&launch.owned);
                     self.of_tasks.extend(&launch.locals);
                 }
-                self.undone(body, Some(*var));
+                self.undone(&f.body, f.counters().collect());
             }
             _ => {}
         }
     }
 
-    /// Walks a list that may not run, with a counter set before; what it sets for
+    /// Walks a list that may not run, with counters set before; what it sets for
     /// certain.
-    fn undone(&mut self, stmts: &[Stmt], counter: Option<Var>) -> Vec<Var> {
+    fn undone(&mut self, stmts: &[Stmt], counters: Vec<Var>) -> Vec<Var> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             let before = self.log.len();
-            if let Some(counter) = counter.filter(|var| !(self.local)(*var))
-                && self.certain.insert(counter)
-            {
-                self.log.push(counter);
+            for counter in counters {
+                if !(self.local)(counter) && self.certain.insert(counter) {
+                    self.log.push(counter);
+                }
             }
             for stmt in stmts {
                 self.stmt(stmt);

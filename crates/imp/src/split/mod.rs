@@ -26,6 +26,7 @@
 
 mod flow;
 
+use crate::captures;
 use crate::places::Places;
 use crate::rename::each_var_mut;
 use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
@@ -98,6 +99,7 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
         all.append(&mut pieces);
     }
     program.functions.append(&mut all);
+    program.functions.iter_mut().for_each(captures::fill);
     program
 }
 

@@ -54,13 +54,14 @@ impl FunctionParser<'_, '_> {
             return self.p.expected("an operator");
         }
         match (name, first, second) {
-            ("any" | "all" | "first" | "count", None, None) => {
+            ("any" | "all" | "first" | "count" | "shared_sqrt", None, None) => {
                 self.p.ident()?;
                 let [x] = self.operands()?;
                 Ok(match name {
                     "any" => Expr::Any(x),
                     "all" => Expr::All(x),
                     "first" => Expr::FirstLane(x),
+                    "shared_sqrt" => Expr::SharedRoot(x),
                     _ => Expr::Count(x),
                 })
             }

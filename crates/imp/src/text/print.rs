@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Program, Region, Stmt, Var, VarType,
+    Off, Plan, Program, Region, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
@@ -269,6 +269,7 @@ impl<'a> Printer<'a> {
                     self.expr(y)
                 )
             }
+            Expr::SharedRoot(x) => format!("shared_sqrt({})", self.expr(x)),
             Expr::Fma(ty, x, y, z) => {
                 format!(
                     "fma.{ty}({}, {}, {})",
@@ -331,6 +332,7 @@ impl<'a> Printer<'a> {
             elem,
             lanes,
             at,
+            off,
         } = access;
         let positions = match at {
             LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
@@ -340,7 +342,14 @@ impl<'a> Printer<'a> {
             LanePositions::Each(positions) => format!("each {}", self.expr(positions)),
         };
         let mask = mask.map_or_else(String::new, |mask| format!(" mask {}", self.expr(mask)));
-        format!("{}[{lanes} x {elem}: {positions}]{mask}", self.var(*buffer))
+        let off = match off {
+            Off::Skip => "",
+            Off::Elsewhere => " elsewhere",
+        };
+        format!(
+            "{}[{lanes} x {elem}: {positions}]{mask}{off}",
+            self.var(*buffer)
+        )
     }
 
     fn region(&self, region: &Region) -> String {
@@ -406,11 +415,13 @@ impl<'a> Printer<'a> {
                 from,
                 elem,
                 extents,
+                plan,
             } => format!(
-                "copy [{}]{elem} {} <- {}",
+                "copy [{}]{elem} {} <- {} {}",
                 self.exprs(extents),
                 self.region(to),
-                self.region(from)
+                self.region(from),
+                copy_plan(*plan)
             ),
             Stmt::ConstData(v, data) => format!("{} = data#{}", self.var(*v), data.0),
             Stmt::If(cond, yes, no) => {
@@ -489,15 +500,31 @@ impl<'a> Printer<'a> {
             How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
-                " tasks#{} {} at {} cost {} owned ({}) locals ({}) distinct ({})",
+                " tasks#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({})",
                 launch.id,
                 quote(&launch.name),
                 quote(&launch.provenance),
                 self.expr(&launch.cost),
+                launch.pieces.as_ref().map_or_else(String::new, |pieces| {
+                    let end = self.typed_var(pieces.end);
+                    format!(" pieces {} to {end}", self.expr(&pieces.count))
+                }),
                 self.vars(&launch.owned),
                 self.vars(&launch.locals),
+                self.vars(&launch.captures),
                 self.vars(&launch.distinct)
             ),
+        }
+    }
+}
+
+fn copy_plan(plan: Plan) -> String {
+    match plan {
+        Plan::Memory => "as memory".to_owned(),
+        Plan::Registers(side) => format!("in registers {side}"),
+        Plan::Strides(None) => "by strides".to_owned(),
+        Plan::Strides(Some(Tile { side, pitch })) => {
+            format!("by strides tiles {side} pitch {pitch}")
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Region, Stmt, Var,
+    MAX_LANES, Off, Pieces, Plan, Region, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -179,16 +179,22 @@ impl FunctionParser<'_, '_> {
             self.p.punct(":")?;
             let at = self.positions()?;
             self.p.punct("]")?;
+            let mask = if self.p.take_keyword("mask") {
+                Some(self.expr()?)
+            } else {
+                None
+            };
+            let off = if self.p.take_keyword("elsewhere") {
+                Off::Elsewhere
+            } else {
+                Off::Skip
+            };
             let access = LaneAccess {
                 buffer,
                 elem,
                 lanes,
                 at,
-            };
-            let mask = if self.p.take_keyword("mask") {
-                Some(self.expr()?)
-            } else {
-                None
+                off,
             };
             return Ok(Element::Lanes(access, mask));
         }
@@ -243,7 +249,28 @@ impl FunctionParser<'_, '_> {
             from: self.region()?,
             elem,
             extents,
+            plan: self.plan()?,
         })
+    }
+
+    fn plan(&mut self) -> Result<Plan> {
+        if self.p.take_keyword("as") {
+            self.p.keyword("memory")?;
+            return Ok(Plan::Memory);
+        }
+        if self.p.take_keyword("in") {
+            self.p.keyword("registers")?;
+            return Ok(Plan::Registers(self.p.integer()?));
+        }
+        self.p.keyword("by")?;
+        self.p.keyword("strides")?;
+        if !self.p.take_keyword("tiles") {
+            return Ok(Plan::Strides(None));
+        }
+        let side = self.p.integer()?;
+        self.p.keyword("pitch")?;
+        let pitch = self.p.integer()?;
+        Ok(Plan::Strides(Some(Tile { side, pitch })))
     }
 
     fn region(&mut self) -> Result<Region> {
@@ -302,18 +329,29 @@ impl FunctionParser<'_, '_> {
         let provenance = self.p.string()?;
         self.p.keyword("cost")?;
         let cost = self.expr()?;
+        let mut pieces = None;
+        if self.p.take_keyword("pieces") {
+            let count = self.expr()?;
+            self.p.keyword("to")?;
+            let end = self.typed_var()?;
+            pieces = Some(Box::new(Pieces { count, end }));
+        }
         self.p.keyword("owned")?;
         let owned = self.vars()?;
         self.p.keyword("locals")?;
         let locals = self.vars()?;
+        self.p.keyword("captures")?;
+        let captures = self.vars()?;
         self.p.keyword("distinct")?;
         Ok(Launch {
             id,
             name,
             provenance,
             cost,
+            pieces,
             owned,
             locals,
+            captures,
             distinct: self.vars()?,
         })
     }

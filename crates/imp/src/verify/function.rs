@@ -1,12 +1,15 @@
 //! Checks one function: variables, statements, loops and calls (points 1 to 6,
-//! 8 and 10 of the list in [`verify`](super)); its expressions, in [`expr`].
+//! 8 and 10 of the list in [`verify`](super)); its expressions and loops, in [`expr`] and [`loops`].
 
 mod expr;
+mod loops;
 
 use super::{Tables, VerifyError};
+use crate::captures;
+use crate::copies;
 use crate::{
-    Access, Arg, Expr, For, FunId, Function, How, LaneAccess, LanePositions, Launch, Region, Stmt,
-    Var, VarType,
+    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Off, Plan,
+    Region, Stmt, Tile, Var, VarType,
 };
 use prim::PrimType;
 
@@ -28,6 +31,8 @@ pub(super) struct FunctionCheck<'t, 'a> {
     open: Vec<bool>,
     /// The innermost frame.
     frame: u32,
+    /// What the loops of tasks that are still to come capture.
+    captures: std::vec::IntoIter<Vec<Var>>,
 }
 
 impl<'t, 'a> FunctionCheck<'t, 'a> {
@@ -45,6 +50,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             stamps: 0,
             open: vec![true],
             frame: 0,
+            captures: captures::of(&function.body).into_iter(),
         }
     }
 
@@ -287,11 +293,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 from,
                 elem: _,
                 extents,
+                plan,
             } => {
                 for region in [to, from] {
                     self.region(region, extents.len());
                 }
                 self.all_i64(extents);
+                self.plan(to, from, extents, *plan);
             }
             Stmt::ConstData(v, data) => {
                 self.write_buffer(*v, false);
@@ -367,91 +375,6 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
-    fn for_loop(&mut self, f: &'a For) {
-        let For {
-            how,
-            var,
-            from,
-            to,
-            body,
-        } = f;
-        let (from, to) = (self.expr(from), self.expr(to));
-        if let How::Tasks(launch) = how {
-            self.typed(&launch.cost, PrimType::I64);
-        }
-        match self.var_type(*var) {
-            Some(VarType::Scalar(ty)) if ty.is_int() => {
-                let other = |bound: &VarType| *bound != VarType::Scalar(ty);
-                if [from, to].iter().flatten().any(other) {
-                    self.error(format!(
-                        "the bounds of {} have other types",
-                        self.name(*var)
-                    ));
-                }
-            }
-            Some(_) => self.error(format!("counter {} is not an integer", self.name(*var))),
-            None => {
-                self.error(format!("variable {} does not exist", var.0));
-                return;
-            }
-        }
-        if self.counter[var.index()] {
-            self.error(format!("{} counts two nested loops", self.name(*var)));
-        }
-        let around = self.frame;
-        let home = self.home[var.index()];
-        let mut moved = Vec::new();
-        match how {
-            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
-            How::Tasks(launch) => {
-                self.open_frame();
-                self.launch(launch, &mut moved);
-            }
-        }
-        self.home[var.index()] = self.frame;
-        self.counter[var.index()] = true;
-        self.block(body);
-        self.counter[var.index()] = false;
-        self.home[var.index()] = home;
-        if self.frame != around {
-            self.open[self.frame as usize] = false;
-            // What belonged to the loop now belongs to a frame that is closed,
-            // unless an enclosing loop had it in its list.
-            for (var, before) in moved {
-                if before != 0 {
-                    self.home[var.index()] = before;
-                }
-            }
-            self.frame = around;
-        }
-    }
-
-    fn open_frame(&mut self) {
-        self.frame = self.open.len() as u32;
-        self.open.push(true);
-    }
-
-    fn launch(&mut self, launch: &'a Launch, moved: &mut Vec<(Var, u32)>) {
-        if !self.tables.launches.insert(launch.id) {
-            self.error(format!("two loops have the launch id {}", launch.id));
-        }
-        self.distinct(&launch.locals, "locals of a loop");
-        for var in &launch.distinct {
-            self.read_buffer(*var);
-        }
-        for var in launch.owned.iter().chain(&launch.locals) {
-            let Some(home) = self.home.get_mut(var.index()) else {
-                continue;
-            };
-            moved.push((*var, std::mem::replace(home, self.frame)));
-        }
-        for var in &launch.locals {
-            if self.owned.get(var.index()) == Some(&true) {
-                self.error(format!("owned variable {} is a local", self.name(*var)));
-            }
-        }
-    }
-
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) {
         let args: Vec<_> = args
             .iter()
@@ -520,6 +443,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             elem: _,
             lanes,
             at,
+            off,
         } = access;
         self.read_buffer(*buffer);
         self.lanes(*lanes);
@@ -532,6 +456,9 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             LanePositions::Each(positions) => {
                 self.wanted(positions, VarType::Vector(PrimType::I64, *lanes));
             }
+        }
+        if *off == Off::Elsewhere && (mask.is_none() || access.is_row()) {
+            self.error("no lane of an access is elsewhere");
         }
         if let Some(mask) = mask {
             self.wanted(mask, VarType::Vector(PrimType::Bool, *lanes));
@@ -552,6 +479,21 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 "a copy of rank {rank} has {} strides",
                 strides.len()
             ));
+        }
+    }
+
+    /// A plan is possible for the copy.
+    fn plan(&mut self, to: &Region, from: &Region, extents: &[Expr], plan: Plan) {
+        let fits = match plan {
+            Plan::Memory => copies::is_row(to, from, extents),
+            Plan::Registers(side) => copies::square(to, from, extents) == Some(side),
+            Plan::Strides(None) => true,
+            Plan::Strides(Some(Tile { side, pitch })) => {
+                (2..=MAX_TILE).contains(&side) && (side..=MAX_TILE).contains(&pitch)
+            }
+        };
+        if !fits {
+            self.error(format!("a copy cannot go {plan:?}"));
         }
     }
 

@@ -1,5 +1,5 @@
 //! Square roots of doubles shared out between the divider and the multipliers,
-//! for loops that would wait for the divider (`imp::divider`).
+//! where the code says so (`imp::divider`).
 //!
 //! Of two vector registers of arguments the divider takes the first. For the
 //! second, with x the argument and y the machine's estimate of 1 / sqrt x, wrong
@@ -22,25 +22,24 @@
 //! between 2^-256 and 2^256, the divider takes the second register too.
 
 use super::Ops;
-use super::build::{float_like, int_like, lanes_of};
+use super::build::{float_like, int_like};
 use crate::emit::call_value;
 use crate::error::Res;
 use crate::types::{Value, int, vector};
 use inkwell::IntPredicate;
 
 /// Lanes of doubles in the registers that have an instruction for the estimate.
-const LANES: u32 = 8;
+const LANES: u32 = imp::ROOT_LANES / 2;
 /// The bits of 2^-256.
 const LEAST: u64 = (1023 - 256) << 52;
 /// What the bits of arguments have above these at most.
 const RANGE: u64 = 512 << 52;
 
 impl<'c> Ops<'_, '_, 'c> {
-    /// Square roots of doubles, of every other register without the divider.
-    /// As they are for vectors of other sizes than two registers, and for
-    /// processors without the instruction.
+    /// Square roots of two registers of doubles, the second one's without the
+    /// divider, if the processor has the instruction.
     pub fn shared_roots(&self, x: Value<'c>) -> Res<Value<'c>> {
-        if lanes_of(x) != Some(2 * LANES) || !self.emit.processor.has_masks() {
+        if !self.emit.processor.has_masks() {
             return self.intrinsic("llvm.sqrt", &[x]);
         }
         let both = vector(x)?;

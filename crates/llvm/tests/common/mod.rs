@@ -129,9 +129,19 @@ pub fn launch() -> Launch {
         name: "test".into(),
         provenance: "".into(),
         cost: c(1_000_000_000),
+        pieces: None,
         owned: vec![],
         locals: vec![],
+        // [`program`] fills them in.
+        captures: vec![],
         distinct: vec![],
+    }
+}
+/// A tile that is one element wider than long.
+pub fn tile(side: u32) -> imp::Tile {
+    imp::Tile {
+        side,
+        pitch: side + 1,
     }
 }
 pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
@@ -171,7 +181,7 @@ pub fn program(
     results: Vec<EntryType>,
 ) -> Program {
     let values = |types: Vec<EntryType>| types.into_iter().map(|t| entry_value("x", t)).collect();
-    Program {
+    let mut program = Program {
         source_name: "test.fut".into(),
         functions,
         entries: vec![Entry {
@@ -185,7 +195,9 @@ pub fn program(
             location: "test.fut:1:2-3".into(),
         }],
         ..Program::default()
-    }
+    };
+    program.functions.iter_mut().for_each(imp::captures::fill);
+    program
 }
 
 pub fn jit(program: &Program, cpu: &str) -> Jit {

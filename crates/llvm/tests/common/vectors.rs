@@ -1,7 +1,7 @@
 //! Functions over vectors as entries of a program, operands for them.
 
 use super::{array_of, entry_type, entry_value};
-use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Program, Var};
+use imp::{Entry, EntryType, Expr, FunId, Function, LaneAccess, LanePositions, Off, Program, Var};
 use prim::{PrimType, Scalar};
 use runtime::abi::EntryFn;
 
@@ -29,6 +29,7 @@ pub fn unit(buffer: Var, elem: PrimType, lanes: u32, position: Expr) -> LaneAcce
         elem,
         lanes,
         at: LanePositions::Unit(position),
+        off: Off::Skip,
     }
 }
 

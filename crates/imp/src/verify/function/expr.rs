@@ -1,7 +1,7 @@
 //! Checks the expressions of a function: the type of each, scalar or vector.
 
 use super::FunctionCheck;
-use crate::{Expr, MAX_LANES, VarType};
+use crate::{Expr, MAX_LANES, ROOT_LANES, VarType};
 use prim::PrimType;
 
 impl FunctionCheck<'_, '_> {
@@ -61,6 +61,11 @@ impl FunctionCheck<'_, '_> {
             }
             Expr::Select(ty, c, x, y) => {
                 self.elementwise(&[(c, PrimType::Bool), (x, *ty), (y, *ty)], *ty)
+            }
+            Expr::SharedRoot(x) => {
+                let ty = VarType::Vector(PrimType::F64, ROOT_LANES);
+                self.wanted(x, ty);
+                Some(ty)
             }
             Expr::Fma(ty, x, y, z) => {
                 self.domain(ty.is_float(), "fma", *ty);

@@ -1,0 +1,162 @@
+//! Loops: bounds, counters and pieces, what belongs to loops of tasks, what these
+//! capture.
+
+use super::FunctionCheck;
+use crate::walk::in_expr;
+use crate::{Expr, For, How, Launch, Pieces, Var, VarType};
+use prim::PrimType;
+use rustc_hash::FxHashSet;
+
+impl<'a> FunctionCheck<'_, 'a> {
+    pub(super) fn for_loop(&mut self, f: &'a For) {
+        let For {
+            how,
+            var,
+            from,
+            to,
+            body,
+        } = f;
+        let (from, to) = (self.expr(from), self.expr(to));
+        if let How::Tasks(launch) = how {
+            self.typed(&launch.cost, PrimType::I64);
+        }
+        if let How::Tasks(launch) = how
+            && let Some(pieces) = &launch.pieces
+        {
+            self.pieces(f, launch, pieces);
+        }
+        match self.var_type(*var) {
+            Some(VarType::Scalar(ty)) if ty.is_int() => {
+                let other = |bound: &VarType| *bound != VarType::Scalar(ty);
+                if [from, to].iter().flatten().any(other) {
+                    self.error(format!(
+                        "the bounds of {} have other types",
+                        self.name(*var)
+                    ));
+                }
+            }
+            Some(_) => self.error(format!("counter {} is not an integer", self.name(*var))),
+            None => {
+                self.error(format!("variable {} does not exist", var.0));
+                return;
+            }
+        }
+        // What does not exist was said to be wrong.
+        let counters: Vec<Var> = f
+            .counters()
+            .filter(|v| self.var_type(*v).is_some())
+            .collect();
+        for var in &counters {
+            if self.counter[var.index()] {
+                self.error(format!("{} counts two nested loops", self.name(*var)));
+            }
+        }
+        let around = self.frame;
+        let homes: Vec<u32> = counters.iter().map(|var| self.home[var.index()]).collect();
+        let mut moved = Vec::new();
+        match how {
+            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
+            How::Tasks(launch) => {
+                self.open_frame();
+                self.launch(launch, &mut moved);
+            }
+        }
+        for var in &counters {
+            self.home[var.index()] = self.frame;
+            self.counter[var.index()] = true;
+        }
+        self.block(body);
+        for (var, home) in counters.iter().zip(homes) {
+            self.counter[var.index()] = false;
+            self.home[var.index()] = home;
+        }
+        if self.frame != around {
+            self.open[self.frame as usize] = false;
+            // What belonged to the loop now belongs to a frame that is closed,
+            // unless an enclosing loop had it in its list.
+            for (var, before) in moved {
+                if before != 0 {
+                    self.home[var.index()] = before;
+                }
+            }
+            self.frame = around;
+        }
+    }
+
+    fn pieces(&mut self, f: &For, launch: &Launch, pieces: &Pieces) {
+        self.typed(&pieces.count, PrimType::I64);
+        for var in f.counters() {
+            match self.var_type(var) {
+                None => self.error(format!("variable {} does not exist", var.0)),
+                Some(VarType::Scalar(PrimType::I64)) => {}
+                Some(_) => self.error(format!("{} bounds pieces and is no i64", self.name(var))),
+            }
+        }
+        // Each task reads them again.
+        let own: FxHashSet<Var> = (launch.owned.iter().chain(&launch.locals).copied())
+            .chain(f.counters())
+            .collect();
+        for bound in [&f.to, &pieces.count] {
+            in_expr(bound, &mut |var, _| {
+                if own.contains(&var) {
+                    self.error(format!("{} bounds its own loop", self.name(var)));
+                }
+            });
+        }
+        if f.from != Expr::i64(0) {
+            self.error(format!("pieces of {} do not begin at 0", self.name(f.var)));
+        }
+        if f.var == pieces.end {
+            self.error(format!("{} is both ends of a piece", self.name(f.var)));
+        }
+    }
+
+    fn open_frame(&mut self) {
+        self.frame = self.open.len() as u32;
+        self.open.push(true);
+    }
+
+    fn launch(&mut self, launch: &'a Launch, moved: &mut Vec<(Var, u32)>) {
+        self.captures(launch);
+        if !self.tables.launches.insert(launch.id) {
+            self.error(format!("two loops have the launch id {}", launch.id));
+        }
+        self.distinct(&launch.locals, "locals of a loop");
+        for var in &launch.distinct {
+            self.read_buffer(*var);
+        }
+        for var in launch.owned.iter().chain(&launch.locals) {
+            let Some(home) = self.home.get_mut(var.index()) else {
+                continue;
+            };
+            moved.push((*var, std::mem::replace(home, self.frame)));
+        }
+        for var in &launch.locals {
+            if self.owned.get(var.index()) == Some(&true) {
+                self.error(format!("owned variable {} is a local", self.name(*var)));
+            }
+        }
+    }
+
+    fn captures(&mut self, launch: &Launch) {
+        let named = self.captures.next().unwrap_or_default();
+        if launch.captures == named {
+            return;
+        }
+        let loop_ = format!("the loop {}", launch.id);
+        self.distinct(&launch.captures, &format!("captures of {loop_}"));
+        let [has, wants] = [&launch.captures, &named].map(|list| {
+            let list = list.iter().copied();
+            list.collect::<FxHashSet<Var>>()
+        });
+        let more = launch.captures.iter().find(|var| !wants.contains(var));
+        let less = named.iter().find(|var| !has.contains(var));
+        let name = |var: &Var| self.name(*var);
+        let message = match (more.map(name), less.map(name)) {
+            (Some(more), _) => format!("{loop_} captures {more}, which is not its body's to take"),
+            (_, Some(less)) => format!("{loop_} does not capture {less}"),
+            (None, None) => format!("the captures of {loop_} are in another order"),
+        };
+        self.error(message);
+    }
+}

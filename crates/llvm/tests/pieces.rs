@@ -1,0 +1,51 @@
+//! Loops whose tasks take pieces of their range.
+
+mod common;
+
+use common::run;
+use value::Value;
+
+const PROGRAM: &str = r#"imp file "a.fut"
+entry "main" = f ("n": "i64" as i64, "count": "i64" as i64) -> ("": "[]i64" as array 1 i64)
+fun f(n_0: i64, count_1: i64) -> (ys_2: buffer, n_0: i64) {
+  owned ys_2
+  ys_2 = alloc (n_0 * 8)
+  for lo_3: i64 in 0 .. n_0 tasks#0 "fill" at "" cost 1000000000 pieces count_1 to hi_4: i64
+      owned () locals (i_5) captures (n_0, count_1, ys_2) distinct (ys_2) {
+    for i_5: i64 in lo_3 .. hi_4 independent {
+      ys_2[i64: i_5] = ((lo_3 * 1000000) + hi_4)
+    }
+  }
+}"#;
+
+#[test]
+fn pieces_lie_side_by_side() {
+    let program = imp::parse(PROGRAM).unwrap();
+    for n in [0, 1, 7, 512, 100_003] {
+        for count in [1, 2, 5, 512] {
+            let mut wanted = vec![0; n as usize];
+            for k in 0..count {
+                let (lo, hi) = (k * n / count, (k + 1) * n / count);
+                wanted[lo as usize..hi as usize].fill(lo * 1_000_000 + hi);
+            }
+            for threads in [1, 4] {
+                let args = vec![Value::scalar(n).unwrap(), Value::scalar(count).unwrap()];
+                let given = Value::from_slice(&[n], &wanted).unwrap();
+                assert_eq!(
+                    run(&program, threads, args),
+                    Ok(vec![given]),
+                    "{n} in {count}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn filling_with_zeros_is_clearing_memory() {
+    let zeros = PROGRAM.replace("((lo_3 * 1000000) + hi_4)", "0");
+    let program = imp::parse(&zeros).unwrap();
+    let options = llvm::Options::default();
+    let text = llvm::text(&program, &options, llvm::Output::Ir).unwrap();
+    assert!(text.contains("call void @llvm.memset"), "{text}");
+}
