@@ -1,12 +1,12 @@
 //! The state of checking, and what every part of it needs: reporting, scopes,
 //! fresh variables, instantiation.
 
-use crate::ambiguous::Reason;
+use crate::define::ambiguous::Reason;
 use crate::env::{Entry, Env, Module, Scheme, Target, TypeAbbr, ValueEntry};
 use crate::infer::{Constraint, Mentions, Scalars, Tables, VarState};
 use crate::subst::Subst;
 use crate::tast::{Attr, Def, Dim, Exp, ExpKind, Name, Ty, TyVarId, VarId};
-use crate::unify::{Deferred, Sizes, Unifier};
+use crate::infer::unify::{Deferred, Sizes, Unifier};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -57,15 +57,15 @@ pub(crate) struct Checker<'a> {
     pub(crate) in_root: bool,
     pub(crate) entries: Vec<crate::tast::Entry>,
     /// What is known of functions beside their types.
-    pub(crate) functions: crate::consume::Functions,
+    pub(crate) functions: crate::finished::consume::Functions,
     /// Sections with a left operand in the definition that is being checked.
     pub(crate) sections: FxHashSet<Span>,
     /// Sizes that must be found out, in the definition that is being checked.
-    pub(crate) wanted: Vec<crate::ambiguous::Wanted>,
+    pub(crate) wanted: Vec<crate::define::ambiguous::Wanted>,
     /// Literals of the definition that is being checked, until types are known.
-    pub(crate) literals: Vec<crate::limits::Literal>,
-    pub(crate) locals: crate::unused::LocalNames,
-    pub(crate) facts: crate::advice::Facts,
+    pub(crate) literals: Vec<crate::finished::recursion::Literal>,
+    pub(crate) locals: crate::define::unused::LocalNames,
+    pub(crate) facts: crate::define::advice::Facts,
 }
 
 /// Local values of type `i64` and what they were bound to, in terms of values of
@@ -127,12 +127,12 @@ impl<'a> Checker<'a> {
             in_spec: false,
             in_root: false,
             entries: Vec::new(),
-            functions: crate::consume::Functions::default(),
+            functions: crate::finished::consume::Functions::default(),
             sections: FxHashSet::default(),
             wanted: Vec::new(),
             literals: Vec::new(),
-            locals: crate::unused::LocalNames::default(),
-            facts: crate::advice::Facts::default(),
+            locals: crate::define::unused::LocalNames::default(),
+            facts: crate::define::advice::Facts::default(),
         }
     }
 
@@ -490,7 +490,7 @@ impl<'a> Checker<'a> {
                 size_args: args.dims.into_iter().map(|(_, dim)| dim).collect(),
             },
         };
-        if matches!(entry.target, Target::Var(_)) && crate::consume::is_abstract(&ty) {
+        if matches!(entry.target, Target::Var(_)) && crate::finished::consume::is_abstract(&ty) {
             self.functions.seen.insert(span, ty.clone());
         }
         Exp {

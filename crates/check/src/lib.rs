@@ -9,48 +9,23 @@
 //! flat list of definitions; each definition is finished ([`zonk`]) before the
 //! next begins. No input makes it panic.
 
-mod advice;
-mod ambiguous;
-mod arrays;
 mod builtin;
-mod causality;
 mod checker;
-mod consume;
-mod describe;
+mod define;
 mod dims;
-mod entry;
 mod env;
-mod exhaust;
-mod explain;
-mod exps;
-mod funs;
-mod generalise;
-mod holes;
+mod finished;
 mod infer;
 pub mod intrinsics;
-mod limits;
-mod loops;
-mod matching;
-mod module_types;
 mod modules;
 mod names;
-mod ops;
-mod pats;
-mod print;
 mod program;
-mod report;
-mod size_params;
+mod reports;
 mod subst;
 pub mod tast;
-mod type_rules;
-mod types;
-mod unify;
 mod uniq;
-mod unused;
 mod visit;
-mod warnings;
 mod witness;
-mod zonk;
 
 pub use program::{Checked, Loader, check_program, describe_module, names_in_scope};
 pub use visit::children;

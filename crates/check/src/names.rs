@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::env::{Entry, Module};
-use crate::exps::node;
+use crate::define::exps::node;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Exp, ExpKind, Name, Ty};
 use syntax::ast::{self, Ident, Liftedness, QualName};

@@ -193,7 +193,7 @@ fn check_files(
         // Beside errors, warnings are noise, and may follow from them.
         found.append(&mut checker.warnings);
     }
-    let diagnostics = crate::report::sift(found);
+    let diagnostics = crate::reports::sift(found);
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
         defs: std::mem::take(&mut checker.defs),

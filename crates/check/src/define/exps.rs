@@ -3,12 +3,12 @@
 //! Each form gives its typed node. Sizes that a node's type mentions and that
 //! came into being inside it are listed in its `ext` ([`Checker::exp`]).
 
-use crate::ambiguous::Reason;
+use crate::define::ambiguous::Reason;
 use crate::checker::{Checker, Known};
 use crate::env::Entry;
 use crate::tast::{Case, Dim, Exp, ExpKind, SourceOp, Ty, VarId};
-use crate::types::Anonymous;
-use crate::unify::Sizes;
+use crate::define::types::Anonymous;
+use crate::infer::unify::Sizes;
 use crate::witness::carried_sizes;
 use prim::ScalarType;
 use std::sync::Arc;

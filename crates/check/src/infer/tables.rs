@@ -486,7 +486,7 @@ impl TyMap for Reveal<'_> {
     }
 
     fn node(&mut self, exp: &mut Exp) -> bool {
-        crate::zonk::finish_node(exp, self.tables)
+        crate::infer::zonk::finish_node(exp, self.tables)
     }
 
     fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {

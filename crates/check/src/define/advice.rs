@@ -13,7 +13,7 @@ use crate::checker::Checker;
 use crate::env::{Entry, Scheme, Target};
 use crate::infer::{Constraint, Mentions, Scalars};
 use crate::tast::{Exp, ExpKind, Ty, VarId};
-use crate::unify::Mismatch;
+use crate::infer::unify::Mismatch;
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use syntax::diag::Diagnostic;

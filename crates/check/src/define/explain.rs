@@ -3,9 +3,9 @@
 use crate::checker::Checker;
 use crate::infer::Mentions;
 use crate::infer::VarState;
-use crate::print::{Labels, show_scalars};
+use crate::infer::print::{Labels, show_scalars};
 use crate::tast::{Dim, Name, Ty};
-use crate::unify::Mismatch;
+use crate::infer::unify::Mismatch;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;

@@ -8,10 +8,10 @@
 
 use crate::checker::{Checker, Known};
 use crate::dims::{self, Cmp};
-use crate::exps::node;
+use crate::define::exps::node;
 use crate::infer::{Mentions, Scalars, VarState};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
-use crate::unify::Sizes;
+use crate::infer::unify::Sizes;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
@@ -428,8 +428,8 @@ impl<'a> Checker<'a> {
                     .iter()
                     .map(|(l, e)| (Arc::clone(l), e.ty.clone()))
                     .collect();
-                crate::types::sort_labels(&mut tys, |f| &f.0);
-                node(ExpKind::Record(parts), crate::types::record(tys), span)
+                crate::define::types::sort_labels(&mut tys, |f| &f.0);
+                node(ExpKind::Record(parts), crate::define::types::record(tys), span)
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {
                 self.error(

@@ -4,7 +4,7 @@
 use crate::checker::Checker;
 use crate::env::{Scheme, TypeParam};
 use crate::infer::{Constraint, Mentions, TyState, VarState};
-use crate::size_params::sizes_of;
+use crate::define::size_params::sizes_of;
 use crate::tast::{Ty, TyVarId};
 use prim::ScalarType;
 use std::sync::Arc;

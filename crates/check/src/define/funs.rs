@@ -1,13 +1,13 @@
 //! Functions and local bindings: lambdas, `let`, definitions, generalisation.
 
-use crate::ambiguous::Reason;
+use crate::define::ambiguous::Reason;
 use crate::checker::{Checker, Known};
 use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::exps::node;
+use crate::define::exps::node;
 use crate::infer::{Mentions, VarState};
-use crate::ops::arrow;
-use crate::pats::Bound;
-use crate::size_params::{bound_sizes, sizes_of};
+use crate::define::ops::arrow;
+use crate::define::pats::Bound;
+use crate::define::size_params::{bound_sizes, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use crate::witness::carried_sizes;
@@ -320,7 +320,7 @@ impl<'a> Checker<'a> {
                     .at(ident.span, "")
                     .note("the size is used in the type of a function or in an expression only"),
                 );
-            } else if !crate::types::mentions(&pat_ty, *var) {
+            } else if !crate::define::types::mentions(&pat_ty, *var) {
                 let name = self.name(ident.name);
                 self.error(
                     "unused-size-parameter",

@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::env::Entry;
-use crate::exps::node;
+use crate::define::exps::node;
 use crate::infer::{Mentions, Scalars, VarState};
 use crate::intrinsics::Intrinsic;
 use crate::subst::{Subst, TyMap, map_ty};
@@ -10,8 +10,8 @@ use crate::tast::{
     ArrowTy, Bind, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, TyVarId, Uniq,
     VarId,
 };
-use crate::types::mentions;
-use crate::unify::Sizes;
+use crate::define::types::mentions;
+use crate::infer::unify::Sizes;
 use std::sync::Arc;
 use syntax::ast;
 use syntax::diag::Diagnostic;

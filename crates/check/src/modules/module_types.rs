@@ -6,8 +6,8 @@ use crate::env::{
 };
 use crate::infer::AbstractData;
 use crate::tast::{Dim, Name, Ty, TypeArgs, TypeId};
-use crate::types::Anonymous;
-use crate::unify::lower;
+use crate::define::types::Anonymous;
+use crate::infer::unify::lower;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, ModTypeExp, ModTypeExpKind, SpecKind};
@@ -330,7 +330,7 @@ impl<'a> Checker<'a> {
             self.require_lifted(&abbr.ty, limit, with.span, what);
         }
         let id = hole.id;
-        let mut map = crate::matching::TypeSubst::default();
+        let mut map = crate::modules::matching::TypeSubst::default();
         map.types.insert(id, Rc::new(abbr));
         let mut out = self.map_struct_sig(body, &mut map);
         out.holes.retain(|hole| hole.id != id);

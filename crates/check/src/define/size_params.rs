@@ -5,9 +5,9 @@
 
 use crate::checker::Checker;
 use crate::env::TypeParam;
-use crate::funs::FunSource;
+use crate::define::funs::FunSource;
 use crate::infer::Mentions;
-use crate::pats::Bound;
+use crate::define::pats::Bound;
 use crate::tast::{Pat, Ty, VarId};
 use syntax::ast;
 use syntax::diag::Diagnostic;

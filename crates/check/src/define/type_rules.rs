@@ -3,8 +3,8 @@
 use crate::checker::Checker;
 use crate::env::Module;
 use crate::tast::{Exp, ExpKind, Ty, TyVarId};
-use crate::types::strip;
-use crate::unify::lower;
+use crate::define::types::strip;
+use crate::infer::unify::lower;
 use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;

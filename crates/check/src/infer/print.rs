@@ -1,9 +1,9 @@
 //! Types and sizes as messages show them.
 
-use crate::funs::simple_name;
+use crate::define::funs::simple_name;
 use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState};
 use crate::intrinsics::Intrinsic;
-use crate::ops::arrow;
+use crate::define::ops::arrow;
 use crate::tast::{
     Def, Dim, Exp, ExpKind, Index, Program, RetType, SourceOp, Ty, TyVarId, TypeId, Uniq, VarId,
 };

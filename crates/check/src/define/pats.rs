@@ -3,7 +3,7 @@
 use crate::checker::Checker;
 use crate::infer::{Constraint, Scalars};
 use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
-use crate::types::{Anonymous, record, sort_labels};
+use crate::define::types::{Anonymous, record, sort_labels};
 use prim::{Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};

@@ -1,11 +1,11 @@
 //! Records, arrays, ranges, indexing, updates.
 
 use crate::checker::Checker;
-use crate::exps::node;
+use crate::define::exps::node;
 use crate::infer::{Constraint, Scalars, TyState};
 use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
-use crate::types::{record, sort_labels};
-use crate::unify::Sizes;
+use crate::define::types::{record, sort_labels};
+use crate::infer::unify::Sizes;
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::ast::{self, DimIndex, Ident, Liftedness, RangeEnd};

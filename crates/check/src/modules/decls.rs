@@ -6,7 +6,7 @@
 
 use crate::checker::Checker;
 use crate::env::{Entry, Env, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
-use crate::funs::FunSource;
+use crate::define::funs::FunSource;
 use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;

@@ -8,8 +8,8 @@ use crate::env::{Entry, Module, TypeAbbr, TypeParam};
 use crate::infer::{Mentions, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
-use crate::type_rules::not_carried;
-use crate::unify::lower;
+use crate::define::type_rules::not_carried;
+use crate::infer::unify::lower;
 use crate::witness::Witness;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
             TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
             TypeExpKind::Unique(inner) => {
                 let (ty, _) = self.type_exp(inner, anon);
-                if !crate::warnings::may_hold_array(&ty) {
+                if !crate::finished::warnings::may_hold_array(&ty) {
                     let message = format!(
                         "Declaring \"{}\" as unique has no effect",
                         self.tables.show(&ty)

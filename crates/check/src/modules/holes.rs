@@ -2,7 +2,7 @@
 
 use crate::checker::Checker;
 use crate::env::{Hole, Struct, TypeAbbr, TypeParam};
-use crate::matching::{TypeSubst, find_path};
+use crate::modules::matching::{TypeSubst, find_path};
 use crate::subst::{TyMap, map_ty};
 use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use std::rc::Rc;
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
             );
             return;
         }
-        if crate::unify::lower(found.lifted, hole.lifted) != found.lifted {
+        if crate::infer::unify::lower(found.lifted, hole.lifted) != found.lifted {
             let kind = |lifted| match lifted {
                 Liftedness::Unlifted => "non-lifted",
                 Liftedness::SizeLifted => "size-lifted",

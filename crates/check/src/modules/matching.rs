@@ -14,7 +14,7 @@ use crate::env::{
 };
 use crate::subst::{Subst, TyMap, map_ty};
 use crate::tast::{Dim, ExpKind, Ty, TyVarId, TypeArgs, TypeId, VarId};
-use crate::unify::Sizes;
+use crate::infer::unify::Sizes;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;

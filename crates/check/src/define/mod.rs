@@ -1,0 +1,1 @@
+pub(crate) mod advice; pub(crate) mod ambiguous; mod arrays; mod explain; pub(crate) mod exps; pub(crate) mod funs; mod loops; pub(crate) mod ops; pub(crate) mod pats; pub(crate) mod size_params; pub(crate) mod type_rules; pub(crate) mod types; pub(crate) mod unused;

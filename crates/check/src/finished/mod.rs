@@ -1,0 +1,1 @@
+mod causality; pub(crate) mod consume; mod exhaust; pub(crate) mod recursion; pub(crate) mod warnings;
