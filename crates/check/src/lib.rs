@@ -10,20 +10,22 @@
 //! next begins. No input makes it panic.
 
 mod builtin;
-mod checker;
+mod context;
 mod define;
 mod dims;
 mod env;
 mod finished;
 mod infer;
 pub mod intrinsics;
+mod lookup;
 mod modules;
-mod names;
+mod place;
 mod program;
 mod reports;
 mod subst;
 pub mod tast;
 mod uniq;
+mod unused;
 mod visit;
 mod witness;
 

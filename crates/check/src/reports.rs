@@ -4,12 +4,11 @@
 //! definition, and everything else that is said of the definition after that is
 //! dropped: it would be about types that are not the program's.
 
-use crate::checker::Checker;
-use crate::infer::{MAX_DEPTH, MAX_PARTS};
+use crate::infer::{MAX_DEPTH, MAX_PARTS, Tables};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::ast::Pat;
 use syntax::diag::{Diagnostic, Label};
-use syntax::span::{FileId, Span};
+use syntax::span::{FileId, SourceMap, Span};
 
 /// So many problems are collected.
 const MAX_COLLECTED: usize = 1000;
@@ -20,7 +19,29 @@ const MAX_ERRORS: usize = 30;
 /// So many places are shown where a name is not known.
 const MAX_PLACES: usize = 4;
 
-impl Checker<'_> {
+/// The problems found so far.
+pub(crate) struct Reports<'a> {
+    sources: &'a SourceMap,
+    /// The errors.
+    diags: Vec<Diagnostic>,
+    /// The warnings, which stop nothing.
+    warnings: Vec<Diagnostic>,
+    /// What is to be said of a type that is too large, in the declaration that is
+    /// being checked.
+    too_large: Option<Diagnostic>,
+}
+
+impl<'a> Reports<'a> {
+    /// With problems that were found before.
+    pub(crate) const fn new(sources: &'a SourceMap, diags: Vec<Diagnostic>) -> Self {
+        Self {
+            sources,
+            diags,
+            warnings: Vec::new(),
+            too_large: None,
+        }
+    }
+
     /// Records a problem.
     pub(crate) fn report(&mut self, diag: Diagnostic) {
         if self.diags.len() < MAX_COLLECTED && self.too_large.is_none() {
@@ -28,12 +49,64 @@ impl Checker<'_> {
         }
     }
 
-    /// Records a warning: nothing is wrong, and something is odd. The standard
-    /// library is past warning.
+    /// Records a warning.
     pub(crate) fn warn(&mut self, diag: Diagnostic) {
-        if !self.in_prelude && self.warnings.len() < MAX_COLLECTED {
+        if self.warnings.len() < MAX_COLLECTED {
             self.warnings.push(diag);
         }
+    }
+
+    /// How many problems were found.
+    pub(crate) const fn problems(&self) -> usize {
+        self.diags.len()
+    }
+
+    /// The problems found since there were this many.
+    pub(crate) fn since(&self, problems: usize) -> &[Diagnostic] {
+        self.diags.get(problems..).unwrap_or_default()
+    }
+
+    /// Takes back the problems found since there were this many.
+    pub(crate) fn take_since(&mut self, problems: usize) -> Vec<Diagnostic> {
+        self.diags.split_off(problems)
+    }
+
+    /// Puts others in place of the problems found since there were this many.
+    pub(crate) fn replace_since(&mut self, problems: usize, found: Vec<Diagnostic>) {
+        self.diags.truncate(problems);
+        self.diags.extend(found);
+    }
+
+    /// Everything that is to be told of the program.
+    pub(crate) fn all(self) -> Vec<Diagnostic> {
+        let mut found = self.diags;
+        if found.is_empty() {
+            // Beside errors, warnings are noise, and may follow from them.
+            found = self.warnings;
+        }
+        sift(found)
+    }
+
+    /// A piece of the program.
+    pub(crate) fn snippet(&self, span: Span) -> &'a str {
+        self.sources.snippet(span)
+    }
+
+    /// The first words of a piece of the program.
+    pub(crate) fn excerpt(&self, span: Span) -> String {
+        const LENGTH: usize = 40;
+        let words: Vec<&str> = self
+            .sources
+            .snippet(span)
+            .split_whitespace()
+            .take(LENGTH)
+            .collect();
+        let text = words.join(" ");
+        let mut short: String = text.chars().take(LENGTH).collect();
+        if short.len() < text.len() {
+            short.push_str("...");
+        }
+        short
     }
 
     /// Whether nothing was reported since there were this many problems.
@@ -55,20 +128,15 @@ impl Checker<'_> {
         })
     }
 
-    /// Records an error with one place.
-    pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
-        self.report(Diagnostic::error(id, message).at(span, ""));
-    }
-
     /// Remembers that a type at a place is too large.
-    pub(crate) fn note_too_large(&mut self, span: Span) {
-        self.tables.too_large.set(true);
-        self.place_too_large(span);
+    pub(crate) fn note_too_large(&mut self, tables: &Tables, span: Span) {
+        tables.too_large.set(true);
+        self.place_too_large(tables, span);
     }
 
     /// Remembers the place, if a type was found to be too large since.
-    pub(crate) fn place_too_large(&mut self, span: Span) {
-        if self.tables.too_large.get() && self.too_large.is_none() {
+    pub(crate) fn place_too_large(&mut self, tables: &Tables, span: Span) {
+        if tables.too_large.get() && self.too_large.is_none() {
             self.too_large = Some(
                 Diagnostic::error("type-too-large", "the type of this is too large")
                     .at(span, "")
@@ -101,9 +169,9 @@ impl Checker<'_> {
     }
 
     /// At the end of a declaration: reports that one of its types is too large.
-    pub(crate) fn report_too_large(&mut self, span: Span) {
-        self.place_too_large(span);
-        self.tables.too_large.set(false);
+    pub(crate) fn report_too_large(&mut self, tables: &Tables, span: Span) {
+        self.place_too_large(tables, span);
+        tables.too_large.set(false);
         if let Some(diag) = self.too_large.take() {
             self.report(diag);
         }
@@ -111,7 +179,7 @@ impl Checker<'_> {
 }
 
 /// Each problem once, unknown names once with all their places, and not too many.
-pub(crate) fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn sift(diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen: FxHashSet<(&'static str, String, Option<Span>)> = FxHashSet::default();
     let mut names: FxHashMap<(String, Option<FileId>), (usize, usize)> = FxHashMap::default();
     let mut out: Vec<Diagnostic> = Vec::new();

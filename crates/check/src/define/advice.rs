@@ -9,46 +9,36 @@
 //!
 //! Looked for only where there is an error to tell.
 
-use crate::checker::Checker;
+use crate::define::Definer;
 use crate::env::{Entry, Scheme, Target};
-use crate::infer::{Constraint, Mentions, Scalars};
+use crate::infer::{Constraint, Mentions, Mismatch, Scalars, Tables};
 use crate::tast::{Exp, ExpKind, Ty, VarId};
-use crate::infer::unify::Mismatch;
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// The file whose names every program sees.
-const PRELUDE: &str = "/prelude/prelude";
-
 /// Longer expressions are not written into advice.
 const MAX_EXCERPT: usize = 30;
 
-/// What is known of definitions for the sake of advice.
+/// Local functions whose types their uses find out; whether it is a type of numbers.
 #[derive(Default)]
-pub(crate) struct Facts {
-    /// Definitions in whose types a number type was chosen by default.
-    pub(crate) defaulted: FxHashMap<VarId, ScalarType>,
-    /// Local functions whose types their uses find out; whether it is a type of
-    /// numbers.
-    local: FxHashMap<VarId, bool>,
-}
+pub(super) struct LocalFunctions(FxHashMap<VarId, bool>);
 
-impl Checker<'_> {
+impl LocalFunctions {
     /// Notes that a local function may get its type from its uses.
-    pub(crate) fn note_local_function(&mut self, var: VarId, scheme: &Scheme) {
-        let mut types = Mentions::of(&self.tables.resolve(&scheme.ty))
-            .types
-            .into_iter();
-        let open = types.find(|var| self.is_open_ty(*var));
+    pub(super) fn note(&mut self, tables: &Tables, var: VarId, scheme: &Scheme) {
+        let mut types = Mentions::of(&tables.resolve(&scheme.ty)).types.into_iter();
+        let open = types.find(|var| tables.is_open_ty(*var));
         if let Some(ty) = open {
-            let constraint = &self.tables.ty_var(ty).constraint;
+            let constraint = &tables.ty_var(ty).constraint;
             let number = matches!(constraint, Constraint::Scalars(_));
-            self.facts.local.insert(var, number);
+            self.0.insert(var, number);
         }
     }
+}
 
+impl Definer<'_, '_> {
     /// Adds what the types themselves tell.
     pub(crate) fn advise(
         &self,
@@ -59,7 +49,7 @@ impl Checker<'_> {
     ) -> Diagnostic {
         match why {
             Mismatch::Types(Ty::Scalar(to), Ty::Scalar(from)) => {
-                let whole = [expected, found].map(|ty| self.tables.shallow(ty));
+                let whole = [expected, found].map(|ty| self.infer.tables.shallow(ty));
                 if whole == [Ty::Scalar(*to), Ty::Scalar(*from)] {
                     diag = self.advise_conversion(diag, *to, *from, span);
                 }
@@ -67,7 +57,7 @@ impl Checker<'_> {
             Mismatch::Types(a, b) => {
                 for ty in [a, b] {
                     if let Ty::Abstract(..) = ty {
-                        let name = self.tables.show(ty);
+                        let name = self.infer.tables.show(ty);
                         diag = diag.note(format!(
                             "\"{name}\" is an abstract type: only the functions of its module know \
                              what it stands for"
@@ -94,7 +84,7 @@ impl Checker<'_> {
         from: ScalarType,
         span: Span,
     ) -> Diagnostic {
-        let text = self.sources.snippet(span);
+        let text = self.cx.reports.snippet(span);
         if !Scalars::NUMBERS.contains(to) || !Scalars::NUMBERS.contains(from) {
             return diag;
         }
@@ -119,15 +109,15 @@ impl Checker<'_> {
         other: Option<ScalarType>,
         span: Span,
     ) -> Diagnostic {
-        let open = [found, expected].map(|ty| self.tables.shallow(ty));
+        let open = [found, expected].map(|ty| self.infer.tables.shallow(ty));
         let literal = open.iter().find_map(|ty| match ty {
-            Ty::Var(var) => self.float_literal(*var),
+            Ty::Var(var) => self.literals.float(self.infer.tables, *var),
             _ => None,
         });
         let Some(place) = literal else {
             return diag;
         };
-        let text = self.sources.snippet(place);
+        let text = self.cx.reports.snippet(place);
         if place == span {
             diag = diag.note(format!("the literal \"{text}\" is a float"));
         } else {
@@ -157,9 +147,9 @@ impl Checker<'_> {
         }
         for exp in [fun, arg] {
             let Some(var) = head(exp) else { continue };
-            let data = self.tables.var(var);
+            let data = self.infer.tables.var(var);
             let (name, place) = (data.name.clone(), data.span);
-            if let Some(ty) = self.facts.defaulted.get(&var)
+            if let Some(ty) = self.cx.defaulted.get(&var)
                 && is_about(why, *ty)
             {
                 diag = diag
@@ -172,7 +162,7 @@ impl Checker<'_> {
                          for each"
                     ));
             }
-            if let Some(number) = self.facts.local.get(&var) {
+            if let Some(number) = self.functions.0.get(&var) {
                 diag = diag.note(format!(
                     "\"{name}\" is a local function without type parameters: it has one type for \
                      all its uses, found out from the first of them"
@@ -193,11 +183,10 @@ impl Checker<'_> {
     /// Says that a function hides one of the standard library.
     pub(crate) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
         let Some(var) = head(fun) else { return diag };
-        let data = self.tables.var(var);
-        let known = self
-            .files
-            .get(PRELUDE)
-            .and_then(|prelude| prelude.terms.get(&self.interner.intern(&data.name)));
+        let data = self.infer.tables.var(var);
+        let prelude = self.cx.builtins.prelude.as_ref();
+        let known =
+            prelude.and_then(|prelude| prelude.terms.get(&self.cx.names.symbol(&data.name)));
         match (known, data.span) {
             (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
             {

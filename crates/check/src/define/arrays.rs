@@ -1,24 +1,22 @@
 //! Records, arrays, ranges, indexing, updates.
 
-use crate::checker::Checker;
-use crate::define::exps::node;
-use crate::infer::{Constraint, Scalars, TyState};
-use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
+use crate::define::Definer;
 use crate::define::types::{record, sort_labels};
-use crate::infer::unify::Sizes;
+use crate::infer::{Scalars, Sizes, node};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Index, Name, RangeKind, SourceOp, Ty};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::ast::{self, DimIndex, Ident, Liftedness, RangeEnd};
 use syntax::span::Span;
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     pub(crate) fn record_exp(&mut self, fields: &'a [ast::Field], span: Span) -> Exp {
         let mut parts: Vec<(Name, Exp)> = Vec::new();
         for field in fields {
-            let name = self.name(field.name.name);
+            let name = self.cx.name(field.name.name);
             let value = self.exp(&field.value);
             if parts.iter().any(|(l, _)| *l == name) {
-                self.error(
+                self.cx.error(
                     "duplicate-field",
                     field.name.span,
                     format!("Duplicate field: \"{name}\" was previously defined in this record"),
@@ -37,52 +35,28 @@ impl<'a> Checker<'a> {
 
     /// `exp.label`.
     pub(crate) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
-        let name = self.name(label.name);
+        let name = self.cx.name(label.name);
         let span = exp.span.to(label.span);
         let ty = self.field_ty(&exp.ty, &name, label.span);
         node(ExpKind::Project(Box::new(exp), name), ty, span)
     }
 
     /// The type of a field; an open type gets the field.
-    pub(crate) fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Ty {
-        let ty = self.tables.shallow(ty);
-        if let Some(field) = ty.field(label) {
-            return field.clone();
+    fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Ty {
+        if let Some(field) = self.infer.field_ty(ty, label, span) {
+            return field;
         }
-        if let Ty::Var(var) = ty
-            && matches!(self.tables.ty_var(var).state, TyState::Open)
-        {
-            let mut fields = match &self.tables.ty_var(var).constraint {
-                Constraint::None => Some(Vec::new()),
-                Constraint::Fields(fields) => Some(fields.clone()),
-                Constraint::Scalars(_) | Constraint::Constrs(_) => None,
-            };
-            if let Some(fields) = &mut fields {
-                if let Some((_, field)) = fields.iter().find(|(l, _)| l == label) {
-                    return field.clone();
-                }
-                let depth = self.tables.ty_var(var).depth;
-                let lifted = self.tables.ty_var(var).lifted;
-                let id = self
-                    .tables
-                    .new_ty_var(Arc::clone(label), false, lifted, depth);
-                self.tables.ty_var_mut(id).span = Some(span);
-                fields.push((Arc::clone(label), Ty::Var(id)));
-                self.tables.ty_var_mut(var).constraint = Constraint::Fields(fields.clone());
-                return Ty::Var(id);
-            }
-        }
-        let text = self.tables.show(&ty);
-        self.error(
+        let text = self.infer.tables.show(ty);
+        self.cx.error(
             "no-such-field",
             span,
             format!("a value of type \"{text}\" has no field \"{label}\""),
         );
-        self.fresh(span)
+        self.infer.fresh(span)
     }
 
     pub(crate) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
-        let elem = self.fresh_ty("t", Liftedness::Unlifted, span);
+        let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, span);
         let mut out = Vec::with_capacity(elems.len());
         for e in elems {
             let e = self.exp(e);
@@ -100,13 +74,13 @@ impl<'a> Checker<'a> {
 
     /// Gives an open type `rank` array dimensions.
     pub(crate) fn ensure_rank(&mut self, ty: &Ty, rank: usize, span: Span) {
-        let mut ty = self.tables.shallow(ty);
+        let mut ty = self.infer.tables.shallow(ty);
         for _ in 0..rank {
             match &ty {
-                Ty::Array(array) => ty = self.tables.shallow(&array.elem),
-                Ty::Var(var) if self.is_open_ty(*var) => {
-                    let elem = self.fresh_ty("t", Liftedness::Unlifted, span);
-                    let array = Ty::array(self.fresh_dim("d"), elem.clone());
+                Ty::Array(array) => ty = self.infer.tables.shallow(&array.elem),
+                Ty::Var(var) if self.infer.tables.is_open_ty(*var) => {
+                    let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, span);
+                    let array = Ty::array(self.infer.fresh_dim("d"), elem.clone());
                     self.unify(&ty, &array, span, "only arrays can be indexed");
                     ty = elem;
                 }
@@ -139,18 +113,18 @@ impl<'a> Checker<'a> {
         self.ensure_rank(ty, indices.len(), span);
         let mut out = Vec::new();
         let mut kept = Vec::new();
-        let mut rest = self.tables.shallow(ty);
+        let mut rest = self.infer.tables.shallow(ty);
         for index in indices {
             let (dim, elem) = if let Ty::Array(array) = &rest {
-                (array.dim.clone(), self.tables.shallow(&array.elem))
+                (array.dim.clone(), self.infer.tables.shallow(&array.elem))
             } else {
-                let text = self.tables.show(ty);
-                self.error(
+                let text = self.infer.tables.show(ty);
+                self.cx.error(
                     "too-many-indices",
                     span,
                     format!("{} indices into a value of type \"{text}\"", indices.len()),
                 );
-                return (out, self.fresh(span));
+                return (out, self.infer.fresh(span));
             };
             match index {
                 DimIndex::Fix(e) => {
@@ -170,7 +144,7 @@ impl<'a> Checker<'a> {
                     };
                     let (from, to, step) = (part(self, from), part(self, to), part(self, step));
                     let size = slice_size(&dim, from.as_ref(), to.as_ref(), step.as_ref());
-                    kept.push(size.unwrap_or_else(|| self.unknown(Arc::from("slice"), *at)));
+                    kept.push(size.unwrap_or_else(|| self.infer.unknown(Arc::from("slice"), *at)));
                     out.push(Index::Slice { from, to, step });
                 }
             }
@@ -210,7 +184,10 @@ impl<'a> Checker<'a> {
         let unit_step = second
             .as_ref()
             .is_none_or(|e| (is(&start, 0) && is(e, 1)) || (is(&start, 1) && is(e, 2)));
-        let sized = matches!(self.tables.shallow(&start.ty), Ty::Scalar(ScalarType::I64));
+        let sized = matches!(
+            self.infer.tables.shallow(&start.ty),
+            Ty::Scalar(ScalarType::I64)
+        );
         let known = match kind {
             RangeKind::UpTo if sized && unit_step && is(&start, 0) => crate::dims::from_exp(&end),
             RangeKind::UpTo if sized && second.is_none() => difference(&end, &start),
@@ -219,7 +196,7 @@ impl<'a> Checker<'a> {
             }
             _ => None,
         };
-        let dim = known.unwrap_or_else(|| self.unknown(Arc::from("range"), span));
+        let dim = known.unwrap_or_else(|| self.infer.unknown(Arc::from("range"), span));
         let ty = Ty::array(dim, start.ty.clone());
         let (start, second, end) = (Box::new(start), second.map(Box::new), Box::new(end));
         node(
@@ -267,7 +244,10 @@ impl<'a> Checker<'a> {
         if fields.is_empty() {
             return self.update_index(base, rest, value, span);
         }
-        let names: Vec<Name> = fields.iter().map(|label| self.name(label.name)).collect();
+        let names: Vec<Name> = fields
+            .iter()
+            .map(|label| self.cx.name(label.name))
+            .collect();
         if rest.is_empty() {
             let mut field = ty.clone();
             for (label, name) in fields.iter().zip(&names) {
@@ -275,16 +255,18 @@ impl<'a> Checker<'a> {
             }
             let value = self.exp(value);
             // The sizes of a field may change.
-            let field = self.tables.resolve(&field);
-            let any_size = self.freshen(&field);
-            let result = self.unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
+            let field = self.infer.tables.resolve(&field);
+            let any_size = self.infer.freshen(&field);
+            let result = self
+                .infer
+                .unifying(Sizes::Strict, span, |u| u.unify(&any_size, &value.ty));
             if let Err(mismatch) = result {
                 let path = names.join(".");
                 let what =
                     format!("the new value does not have the type of record field \"{path}\"");
                 self.mismatch(&field, &value.ty, &mismatch, value.span, &what);
             }
-            let ty = replace_field(&self.tables.resolve(&ty), &names, &value.ty);
+            let ty = replace_field(&self.infer.tables.resolve(&ty), &names, &value.ty);
             let (record, value) = (Box::new(base), Box::new(value));
             return node(
                 ExpKind::RecordUpdate {
@@ -297,7 +279,7 @@ impl<'a> Checker<'a> {
             );
         }
         // `r with x[i] = v` is `let r' = r in r' with x = (r'.x with [i] = v)`.
-        let (pat, var) = self.hidden_param(ty.clone(), base.span);
+        let (pat, var) = self.infer.hidden_param(ty.clone(), base.span);
         let mut field = var.clone();
         for label in &fields {
             field = self.project(field, label);
@@ -333,7 +315,7 @@ impl<'a> Checker<'a> {
         if matches!(exp.kind, ExpKind::Lit(..) | ExpKind::Var { .. }) {
             return exp;
         }
-        let (pat, var) = self.hidden_param(exp.ty.clone(), exp.span);
+        let (pat, var) = self.infer.hidden_param(exp.ty.clone(), exp.span);
         binds.push(Bind::Pat {
             sizes: Vec::new(),
             pat,
@@ -366,8 +348,8 @@ impl<'a> Checker<'a> {
             // Whether a slice and what replaces it are of one size is found at run time.
             let sliced = indices.iter().any(|i| matches!(i, Index::Slice { .. }));
             let slot = if sliced {
-                let slot = self.tables.resolve(&slot);
-                self.freshen(&slot)
+                let slot = self.infer.tables.resolve(&slot);
+                self.infer.freshen(&slot)
             } else {
                 slot
             };
@@ -385,7 +367,7 @@ impl<'a> Checker<'a> {
             );
         }
         // `a with [i].x = v` is `let a' = a let i' = i in a' with [i'] = (a'[i'] with x = v)`.
-        let (pat, var) = self.hidden_param(ty.clone(), base.span);
+        let (pat, var) = self.infer.hidden_param(ty.clone(), base.span);
         let mut binds = vec![Bind::Pat {
             sizes: Vec::new(),
             pat,

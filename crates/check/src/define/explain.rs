@@ -1,11 +1,8 @@
 //! Why two types do not fit, in words.
 
-use crate::checker::Checker;
-use crate::infer::Mentions;
-use crate::infer::VarState;
-use crate::infer::print::{Labels, show_scalars};
+use crate::define::Definer;
+use crate::infer::{Labels, Mentions, Mismatch, Tables, VarState, show_scalars};
 use crate::tast::{Dim, Name, Ty};
-use crate::infer::unify::Mismatch;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::diag::Diagnostic;
@@ -14,7 +11,7 @@ use syntax::span::Span;
 /// So many labels are listed.
 const MAX_LABELS: usize = 10;
 
-impl Checker<'_> {
+impl Definer<'_, '_> {
     /// Explains why two types do not fit.
     pub(crate) fn mismatch(
         &mut self,
@@ -25,7 +22,7 @@ impl Checker<'_> {
         what: &str,
     ) {
         if let Some(diag) = self.explained(expected, found, why, span, what) {
-            self.report(diag);
+            self.cx.report(diag);
         }
     }
 
@@ -39,27 +36,20 @@ impl Checker<'_> {
         what: &str,
     ) -> Option<Diagnostic> {
         if matches!(why, Mismatch::TooLarge) {
-            self.note_too_large(span);
+            self.cx.reports.note_too_large(self.infer.tables, span);
             return None;
         }
         // Where something in it is wrong, its type is no surprise.
-        if self.is_known_wrong(span) {
+        if self.cx.reports.is_known_wrong(span) {
             return None;
         }
-        let diag = mismatch(self, expected, found, why, what).at(span, "");
+        let diag = mismatch(self.infer.tables, expected, found, why, what).at(span, "");
         Some(self.advise(diag, (expected, found), why, span))
     }
 }
 
 /// The error for a failed unification, without its place.
-fn mismatch(
-    checker: &Checker<'_>,
-    expected: &Ty,
-    found: &Ty,
-    why: &Mismatch,
-    what: &str,
-) -> Diagnostic {
-    let tables = &checker.tables;
+fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &str) -> Diagnostic {
     let sizes: &[&Dim] = match why {
         Mismatch::Sizes(a, b) => &[a, b],
         Mismatch::Escapes(dim) => &[dim],
@@ -103,7 +93,7 @@ fn mismatch(
                 "nothing says that they are equal"
             };
             diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
-            diag = origins(checker, &labels, diag, &[&a, &b]);
+            diag = origins(tables, &labels, diag, &[&a, &b]);
             if !differ {
                 diag = diag.hint("if they are equal, say so with a size coercion `:>`");
             }
@@ -119,7 +109,7 @@ fn mismatch(
             diag = diag.note(format!(
                 "the size \"{text}\" is not known yet where the type is needed: a scope-violation"
             ));
-            diag = origins(checker, &labels, diag, &[dim]);
+            diag = origins(tables, &labels, diag, &[dim]);
             diag = diag
                 .note("Causality check: what is computed later is no size of what was there before")
                 .hint("bind what has the size to a name before, or take the size as a parameter");
@@ -219,19 +209,19 @@ fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
 
 /// Where sizes come from.
 fn origins(
-    checker: &Checker<'_>,
+    tables: &Tables,
     labels: &Labels<'_>,
     mut diag: Diagnostic,
     dims: &[&Dim],
 ) -> Diagnostic {
     let mut mentions = Mentions::default();
     for dim in dims {
-        crate::subst::map_dim(&checker.tables.resolve_dim(dim), &mut mentions);
+        crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
     }
     // Sizes of what one expression gives are told of together.
     let mut given: Vec<(Span, Vec<&str>)> = Vec::new();
     for var in mentions.dims {
-        let data = checker.tables.var(var);
+        let data = tables.var(var);
         let Some(span) = data.span else { continue };
         let name = labels.name(var);
         let text = match (&data.state, &*data.name) {

@@ -1,30 +1,29 @@
 //! Expressions.
 //!
 //! Each form gives its typed node. Sizes that a node's type mentions and that
-//! came into being inside it are listed in its `ext` ([`Checker::exp`]).
+//! came into being inside it are listed in its `ext` ([`Definer::exp`]).
 
+use crate::define::Anonymous;
 use crate::define::ambiguous::Reason;
-use crate::checker::{Checker, Known};
+use crate::define::{Definer, literals};
 use crate::env::Entry;
+use crate::infer::{Known, Sizes, node};
 use crate::tast::{Case, Dim, Exp, ExpKind, SourceOp, Ty, VarId};
-use crate::define::types::Anonymous;
-use crate::infer::unify::Sizes;
-use crate::witness::carried_sizes;
 use prim::ScalarType;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, Lit};
 use syntax::span::Span;
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// Checks an expression.
     pub(crate) fn exp(&mut self, exp: &'a ast::Exp) -> Exp {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            let (mark, unknowns) = (self.tables.vars.len(), self.tables.unknowns);
+            let (mark, unknowns) = (self.infer.tables.vars.len(), self.infer.tables.unknowns);
             let mut out = self.exp_inner(exp);
-            if self.tables.unknowns != unknowns {
-                out.ext = self.unknowns_since(&out.ty, mark);
+            if self.infer.tables.unknowns != unknowns {
+                out.ext = self.infer.tables.unknowns_since(&out.ty, mark);
             }
-            self.place_too_large(exp.span);
+            self.cx.reports.place_too_large(self.infer.tables, exp.span);
             out
         })
     }
@@ -38,17 +37,17 @@ impl<'a> Checker<'a> {
                 node(ExpKind::String(Arc::from(text.as_bytes())), ty, span)
             }
             ast::ExpKind::Lit(lit) => {
-                let (value, ty) = self.literal(lit, span);
-                self.note_literal(lit, false, &ty, span);
+                let (value, ty) = literals::value(&mut self.infer, lit, span);
+                self.literals.note(lit, false, &ty, span);
                 node(ExpKind::Lit(value, ScalarType::I64), ty, span)
             }
             ast::ExpKind::Var(name) => self.variable(name, span),
             ast::ExpKind::Hole => {
-                let ty = self.fresh(span);
+                let ty = self.infer.fresh(span);
                 node(ExpKind::Hole, ty, span)
             }
             ast::ExpKind::Error => {
-                let ty = self.fresh(span);
+                let ty = self.infer.fresh(span);
                 node(ExpKind::Hole, ty, span)
             }
             ast::ExpKind::Parens(inner) => self.exp(inner),
@@ -76,9 +75,9 @@ impl<'a> Checker<'a> {
             }
             ast::ExpKind::Constr(label, args) => {
                 let args: Vec<Exp> = args.iter().map(|e| self.exp(e)).collect();
-                let name = self.name(label.name);
+                let name = self.cx.name(label.name);
                 let tys = args.iter().map(|e| e.ty.clone()).collect();
-                let ty = self.constr_ty(Arc::clone(&name), tys, span);
+                let ty = self.infer.fresh_sum(Arc::clone(&name), tys, span);
                 node(ExpKind::Constr(name, args), ty, span)
             }
             ast::ExpKind::BinOp(first, rest) => {
@@ -86,7 +85,7 @@ impl<'a> Checker<'a> {
                 if let Some((op, operand)) = rest.first()
                     && self.is_bare_operator(op, &acc, operand)
                 {
-                    let ty = self.fresh(span);
+                    let ty = self.infer.fresh(span);
                     return node(ExpKind::Hole, ty, span);
                 }
                 for (op, operand) in rest {
@@ -101,7 +100,7 @@ impl<'a> Checker<'a> {
             ast::ExpKind::OpSection(op) => self.operator(op),
             ast::ExpKind::OpSectionLeft(operand, op) => {
                 let operand = self.exp(operand);
-                let entry = self.find_term(&op.name).map(|(entry, _)| entry);
+                let entry = self.cx.find_term(&op.name).map(|(entry, _)| entry);
                 if let Some(Entry::Logical { and }) = entry {
                     return self.logical_section(and, Some(operand), None, span);
                 }
@@ -126,19 +125,22 @@ impl<'a> Checker<'a> {
             ast::ExpKind::Coerce(inner, te) => {
                 let inner = self.exp(inner);
                 let (ty, _) = self.type_exp(te, &mut Anonymous::Infer);
-                if matches!(self.tables.shallow(&inner.ty), Ty::Var(var) if self.is_open_ty(var)) {
+                if matches!(self.infer.tables.shallow(&inner.ty), Ty::Var(var) if self.infer.tables.is_open_ty(var))
+                {
                     // The type is known from here on, and the sizes are to be found.
-                    let known = self.tables.resolve(&ty);
-                    let known = self.freshen_known(&known);
+                    let known = self.infer.tables.resolve(&ty);
+                    let known = self.infer.freshen_known(&known);
                     self.want_all(&known, te.span, Reason::Coercion);
                     self.unify(&known, &inner.ty, span, "bad coercion");
                 }
-                let result = self.unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
+                let result = self
+                    .infer
+                    .unifying(Sizes::Ignore, span, |u| u.unify(&ty, &inner.ty));
                 if let Err(mismatch) = result {
                     let what = "the expression cannot be coerced to this type";
                     self.mismatch(&ty, &inner.ty, &mismatch, span, what);
                 }
-                self.keep_anonymous(&ty, &inner.ty, span);
+                self.infer.keep_anonymous(&ty, &inner.ty, span);
                 self.want_all(&ty, te.span, Reason::Coercion);
                 node(ExpKind::Coerce(Box::new(inner)), ty, span)
             }
@@ -153,7 +155,7 @@ impl<'a> Checker<'a> {
                     cond.span,
                     "the condition is not of type `bool`",
                 );
-                let since = self.tables.next_var();
+                let since = self.infer.tables.next_var();
                 let then = self.exp(then);
                 let otherwise = self.exp(otherwise);
                 let what = "Cannot unify the types of the branches of this `if`";
@@ -182,7 +184,7 @@ impl<'a> Checker<'a> {
             ast::ExpKind::Loop(source) => self.loop_exp(source, span),
             ast::ExpKind::Match(scrutinee, cases) => self.match_exp(scrutinee, cases, span),
             ast::ExpKind::Assert(cond, inner) => {
-                let text = Arc::from(self.sources.snippet(cond.span));
+                let text = Arc::from(self.cx.reports.snippet(cond.span));
                 let cond = self.exp(cond);
                 self.unify(
                     &Ty::BOOL,
@@ -196,7 +198,7 @@ impl<'a> Checker<'a> {
                 node(ExpKind::Assert { cond, text, exp }, ty, span)
             }
             ast::ExpKind::Attr(attr, inner) => {
-                let attr = self.attr(attr);
+                let attr = self.cx.names.attr(attr);
                 let mut inner = self.exp(inner);
                 if let ExpKind::Attr(attrs, _) = &mut inner.kind {
                     attrs.insert(0, attr);
@@ -220,73 +222,22 @@ impl<'a> Checker<'a> {
         span: Span,
         what: &str,
     ) -> Ty {
-        let before = self.deferred.len();
-        let result = self.unifying(Sizes::Join(since), at, |u| u.unify(a, b));
+        let before = self.infer.deferred();
+        let result = self
+            .infer
+            .unifying(Sizes::Join(since), at, |u| u.unify(a, b));
         if let Err(mismatch) = result {
             self.mismatch(a, b, &mismatch, at, what);
             return a.clone();
         }
-        self.deferred.truncate(before);
-        let (a, b) = (self.tables.resolve(a), self.tables.resolve(b));
-        self.merge(&a, &b, span, &mut Vec::new())
-    }
-
-    /// One type for two that differ in sizes at most; `seen` has pairs of sizes
-    /// that differ with the unknown size for both.
-    pub(crate) fn merge(
-        &mut self,
-        a: &Ty,
-        b: &Ty,
-        span: Span,
-        seen: &mut Vec<(Dim, Dim, Dim)>,
-    ) -> Ty {
-        match (a, b) {
-            (Ty::Array(x), Ty::Array(y)) => {
-                let equal = crate::dims::compare(&x.dim, &y.dim) == crate::dims::Cmp::Equal;
-                // Sizes that only the values tell may all be different.
-                let told = x.dim == Dim::Any || y.dim == Dim::Any;
-                let known = seen.iter().find(|(p, q, _)| *p == x.dim && *q == y.dim);
-                let known = known.filter(|_| !told);
-                let dim = match known {
-                    _ if equal => x.dim.clone(),
-                    Some((_, _, dim)) => dim.clone(),
-                    None => {
-                        let dim = self.unknown(Arc::from("k"), span);
-                        seen.push((x.dim.clone(), y.dim.clone(), dim.clone()));
-                        dim
-                    }
-                };
-                Ty::array(dim, self.merge(&x.elem, &y.elem, span, seen))
-            }
-            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => Ty::Tuple(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| self.merge(x, y, span, seen))
-                    .collect(),
-            ),
-            (Ty::Record(x), Ty::Record(y)) if x.len() == y.len() => Ty::Record(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| (Arc::clone(&x.0), self.merge(&x.1, &y.1, span, seen)))
-                    .collect(),
-            ),
-            (Ty::Sum(x), Ty::Sum(y)) if x.len() == y.len() => Ty::Sum(
-                x.iter()
-                    .zip(y.iter())
-                    .map(|(x, y)| {
-                        let payload = x.1.iter().zip(y.1.iter());
-                        let payload = payload.map(|(x, y)| self.merge(x, y, span, seen)).collect();
-                        (Arc::clone(&x.0), payload)
-                    })
-                    .collect(),
-            ),
-            _ => a.clone(),
-        }
+        self.infer.forget_deferred(before);
+        let (a, b) = (self.infer.tables.resolve(a), self.infer.tables.resolve(b));
+        self.infer.merge(&a, &b, span, &mut Vec::new())
     }
 
     fn match_exp(&mut self, scrutinee: &'a ast::Exp, cases: &'a [ast::Case], span: Span) -> Exp {
         let scrutinee = self.exp(scrutinee);
-        let since = self.tables.next_var();
+        let since = self.infer.tables.next_var();
         let mut ty: Option<Ty> = None;
         let mut out = Vec::new();
         for case in cases {
@@ -297,7 +248,9 @@ impl<'a> Checker<'a> {
                 let body = c.exp(&case.body);
                 (pat, body)
             });
-            let body_ty = self.leave_ty(&body.ty, &mut Known::default(), body.span);
+            let body_ty = self
+                .infer
+                .leave_ty(&body.ty, &mut Known::default(), body.span);
             ty = Some(match ty {
                 None => body_ty,
                 Some(ty) => {
@@ -309,7 +262,7 @@ impl<'a> Checker<'a> {
         }
         let ty = match ty {
             Some(ty) => ty,
-            None => self.fresh(span),
+            None => self.infer.fresh(span),
         };
         let what = "the result of a `match` may not be of function type";
         self.require_lifted(&ty, Liftedness::SizeLifted, span, what);
@@ -321,32 +274,5 @@ impl<'a> Checker<'a> {
             ty,
             span,
         )
-    }
-
-    /// In `e :> t`, an anonymous size of `t` is that of `e`.
-    fn keep_anonymous(&mut self, target: &Ty, source: &Ty, span: Span) {
-        let (target, source) = (self.tables.resolve(target), self.tables.resolve(source));
-        let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&target, false, &mut wanted);
-        carried_sizes(&source, false, &mut found);
-        for (x, y) in wanted.iter().zip(&found) {
-            if let Dim::Var(var) = x
-                && self.tables.is_open(*var)
-            {
-                let result = self.unifying(Sizes::Strict, span, |u| u.unify_dims(x, y));
-                // An open size that cannot be that of the value stays open.
-                drop(result);
-            }
-        }
-    }
-}
-
-/// A node whose type has no new unknown sizes.
-pub(crate) const fn node(kind: ExpKind, ty: Ty, span: Span) -> Exp {
-    Exp {
-        kind,
-        ty,
-        ext: Vec::new(),
-        span,
     }
 }

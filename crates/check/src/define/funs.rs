@@ -1,16 +1,13 @@
 //! Functions and local bindings: lambdas, `let`, definitions, generalisation.
 
+use crate::define::Definer;
 use crate::define::ambiguous::Reason;
-use crate::checker::{Checker, Known};
-use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
-use crate::define::exps::node;
-use crate::infer::{Mentions, VarState};
-use crate::define::ops::arrow;
 use crate::define::pats::Bound;
-use crate::define::size_params::{bound_sizes, sizes_of};
+use crate::define::size_params::bound_sizes;
+use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
+use crate::infer::{Known, Mentions, VarState, arrow, node, simple_name, sizes_of};
 use crate::subst::Subst;
 use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
-use crate::witness::carried_sizes;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Ident, LetKind, TypeExp};
@@ -30,7 +27,7 @@ pub(crate) struct FunSource<'a> {
     pub(crate) recursive: bool,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// `\params: ret -> body`.
     pub(crate) fn lambda(
         &mut self,
@@ -39,7 +36,7 @@ impl<'a> Checker<'a> {
         body: &'a ast::Exp,
         span: Span,
     ) -> Exp {
-        let mark = self.tables.vars.len();
+        let mark = self.infer.tables.vars.len();
         let (params, body, ret) = self.scoped(|c| {
             let mut bound = Vec::new();
             let params = c.param_patterns(params, &mut bound);
@@ -48,7 +45,7 @@ impl<'a> Checker<'a> {
             let ret = c.finish_ret(ret, &body, mark);
             (params, body, ret)
         });
-        let (ret, ty) = self.function_ty(&params, ret, mark, span);
+        let (ret, ty) = self.infer.function_ty(&params, ret, span);
         node(
             ExpKind::Lambda(Arc::new(Lambda { params, ret, body })),
             ty,
@@ -60,9 +57,9 @@ impl<'a> Checker<'a> {
     /// and nothing that comes after it.
     fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
         let mut out = Vec::with_capacity(sources.len());
-        for source in self.params(sources) {
+        for source in self.cx.reports.params(sources) {
             out.push(self.pat(source, bound));
-            self.depth += 1;
+            self.infer.depth += 1;
         }
         out
     }
@@ -75,9 +72,9 @@ impl<'a> Checker<'a> {
         for pat in params.iter().filter(|pat| simple_name(pat).is_none()) {
             crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
         }
-        let mentioned = Mentions::of(&self.tables.resolve(&ret.ty)).dims;
+        let mentioned = Mentions::of(&self.infer.tables.resolve(&ret.ty)).dims;
         if let Some(var) = mentioned.iter().find(|var| inner.contains(var)) {
-            let data = self.tables.var(*var);
+            let data = self.infer.tables.var(*var);
             let (name, place) = (Arc::clone(&data.name), data.span);
             let diag = Diagnostic::error(
                 "component-in-type",
@@ -89,7 +86,7 @@ impl<'a> Checker<'a> {
             .hint(format!(
                 "make \"{name}\" a parameter of its own, or write `[]`"
             ));
-            self.report(match place {
+            self.cx.report(match place {
                 Some(span) => diag.also(span, "bound here"),
                 None => diag,
             });
@@ -99,121 +96,18 @@ impl<'a> Checker<'a> {
 
     /// Holds the body against the declared result, or makes the result from it.
     fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
-        if let Some(mut ret) = ret {
-            let mut open = Subst::default();
-            for ext in &ret.ext {
-                let name = Arc::clone(&self.tables.var(*ext).name);
-                let var = self.tables.new_var(name, VarState::Open, self.depth);
-                open.dims.push((*ext, Dim::Var(var)));
-            }
-            let expected = open.ty(&ret.ty);
-            self.unify(
-                &expected,
-                &body.ty,
-                tail_span(body),
-                "Function body does not have expected type, which is declared",
-            );
-            self.name_unknown(&ret.ty, &body.ty, body.span);
-            // An existential size that the body knows is that size.
-            let mut known = Subst::default();
-            for (ext, dim) in open.dims {
-                let dim = self.tables.resolve_dim(&dim);
-                if self.is_known(&dim) {
-                    known.dims.push((ext, dim));
-                }
-            }
-            ret.ext
-                .retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
-            ret.ty = self.tables.resolve(&known.ty(&ret.ty));
-            let unknown = self.unknowns_since(&ret.ty, mark);
-            ret.ext.extend(unknown);
-            ret
-        } else {
-            let ty = self.tables.resolve(&body.ty);
-            let ext = self.unknowns_since(&ty, mark);
-            RetType {
-                ext,
-                ty,
-                unique: Uniq::None,
-            }
-        }
-    }
-
-    /// Whether a size is made of nothing but values that have names, and sizes to
-    /// be inferred that belong to parameters or to what is outside.
-    fn is_known(&self, dim: &Dim) -> bool {
-        let mut mentions = Mentions::default();
-        crate::subst::map_dim(dim, &mut mentions);
-        let is_value = |var: &VarId| {
-            let data = self.tables.var(*var);
-            match data.state {
-                VarState::Value => true,
-                VarState::Open => data.depth < self.depth,
-                VarState::Unknown | VarState::Solved(_) => false,
-            }
+        let Some(ret) = ret else {
+            return self.infer.inferred_ret(&body.ty, mark);
         };
-        *dim != Dim::Any && mentions.dims.iter().all(is_value)
-    }
-
-    /// Anonymous sizes of a declared result that the body does not know either are
-    /// unknown ones.
-    fn name_unknown(&mut self, declared: &Ty, body: &Ty, span: Span) {
-        let (mut wanted, mut found) = (Vec::new(), Vec::new());
-        carried_sizes(&self.tables.resolve(declared), true, &mut wanted);
-        carried_sizes(&self.tables.resolve(body), true, &mut found);
-        for pair in wanted.into_iter().zip(found) {
-            if let (Dim::Var(var), Dim::Any) = pair
-                && self.tables.is_open(var)
-            {
-                let unknown = self.unknown(Arc::from("k"), span);
-                self.tables.var_mut(var).state = VarState::Solved(unknown);
-            }
-        }
-    }
-
-    /// The type of a function seen from outside, and its result: what the result
-    /// mentions of the inside becomes existential.
-    fn function_ty(
-        &mut self,
-        params: &[Pat],
-        mut ret: RetType,
-        mark: usize,
-        span: Span,
-    ) -> (RetType, Ty) {
-        let named: Vec<(Option<VarId>, Ty, Uniq)> = params
-            .iter()
-            .map(|p| {
-                (
-                    simple_name(p),
-                    self.tables.resolve(&p.ty),
-                    p.consumes.clone(),
-                )
-            })
-            .collect();
-        ret.ty = self.tables.resolve(&ret.ty);
-        // A component of a parameter has no name outside.
-        let mut inner = Vec::new();
-        for (pat, (simple, ..)) in params.iter().zip(&named) {
-            if simple.is_none() {
-                crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
-            }
-        }
-        let mentioned = Mentions::of(&ret.ty).dims;
-        if mentioned.iter().any(|v| inner.contains(v)) {
-            let mut subst = Subst::default();
-            for var in mentioned.iter().filter(|v| inner.contains(v)) {
-                let name = Arc::clone(&self.tables.var(*var).name);
-                let unknown = self.unknown(name, span);
-                if let Dim::Var(new) = unknown {
-                    ret.ext.push(new);
-                }
-                subst.dims.push((*var, unknown));
-            }
-            ret.ty = subst.ty(&ret.ty);
-        }
-        let _ = mark;
-        let ty = arrow(&named, ret.clone());
-        (ret, ty)
+        let (expected, open) = self.infer.open_ret(&ret);
+        self.unify(
+            &expected,
+            &body.ty,
+            tail_span(body),
+            "Function body does not have expected type, which is declared",
+        );
+        self.infer.name_unknown(&ret.ty, &body.ty, body.span);
+        self.infer.close_ret(ret, open, mark)
     }
 
     // -------------------------------------------------------------------- let
@@ -225,15 +119,15 @@ impl<'a> Checker<'a> {
         body: &'a ast::Exp,
         span: Span,
     ) -> Exp {
-        let outer = self.depth;
-        let mark = self.env.enter();
+        let outer = self.infer.depth;
+        let mark = self.cx.env.enter();
         let mut known = Known::default();
         let mut out = Vec::with_capacity(binds.len());
         for bind in binds {
             match &bind.kind {
                 LetKind::Pat(sizes, pat, rhs) => {
                     let rhs = self.exp(rhs);
-                    self.depth += 1;
+                    self.infer.depth += 1;
                     out.push(self.let_pat(sizes, pat, rhs, &mut known));
                 }
                 LetKind::Fun(fun) => {
@@ -247,29 +141,30 @@ impl<'a> Checker<'a> {
                         top: false,
                         recursive: false,
                     });
-                    self.depth += 1;
+                    self.infer.depth += 1;
                     self.note_bound(&fun.name, false);
-                    self.note_local_function(def.var, &scheme);
+                    self.functions.note(self.infer.tables, def.var, &scheme);
                     let entry = ValueEntry {
                         target: Target::Var(def.var),
                         scheme: Arc::new(scheme),
                         via: None,
                         span: Some(def.span),
                     };
-                    self.env
+                    self.cx
+                        .env
                         .bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
                     out.push(Bind::Fun(Arc::new(def)));
                 }
                 LetKind::Update(name, path, value) => {
                     out.push(self.let_update(name, path, value, bind.span));
-                    self.depth += 1;
+                    self.infer.depth += 1;
                 }
             }
         }
         let body = self.exp(body);
-        self.depth = outer;
-        self.env.leave(mark);
-        let ty = self.leave_ty(&body.ty, &mut known, span);
+        self.infer.depth = outer;
+        self.cx.env.leave(mark);
+        let ty = self.infer.leave_ty(&body.ty, &mut known, span);
         node(
             ExpKind::Let {
                 binds: out,
@@ -290,16 +185,19 @@ impl<'a> Checker<'a> {
         let mut vars = Vec::new();
         let mut open = Subst::default();
         for ident in sizes {
-            let name = self.name(ident.name);
-            let var = self.new_value(Arc::clone(&name), ident.span);
-            self.bind_mono(ident.name, var, Ty::I64, ident.span);
-            let dim = self.tables.new_var(name, VarState::Open, self.depth);
+            let name = self.cx.name(ident.name);
+            let var = self.infer.new_value(Arc::clone(&name), ident.span);
+            self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+            let dim = self
+                .infer
+                .tables
+                .new_var(name, VarState::Open, self.infer.depth);
             open.dims.push((var, Dim::Var(dim)));
             vars.push(var);
         }
         let mut bound = sizes.iter().map(|ident| (ident.name, ident.span)).collect();
         let pat = self.pat(pat, &mut bound);
-        let pat_ty = self.tables.resolve(&pat.ty);
+        let pat_ty = self.infer.tables.resolve(&pat.ty);
         let expected = open.ty(&pat_ty);
         self.want_all(&expected, pat.span, Reason::Pattern);
         self.unify(
@@ -311,8 +209,8 @@ impl<'a> Checker<'a> {
         let carried = crate::witness::Witness::of(&pat_ty);
         for ((var, dim), ident) in open.dims.iter().zip(sizes) {
             if carried.lacks(*var) {
-                let name = self.name(ident.name);
-                self.report(
+                let name = self.cx.name(ident.name);
+                self.cx.report(
                     Diagnostic::error(
                         "size-not-carried",
                         format!("Cannot bind [{name}]: it is not the size of any array here"),
@@ -321,21 +219,21 @@ impl<'a> Checker<'a> {
                     .note("the size is used in the type of a function or in an expression only"),
                 );
             } else if !crate::define::types::mentions(&pat_ty, *var) {
-                let name = self.name(ident.name);
-                self.error(
+                let name = self.cx.name(ident.name);
+                self.cx.error(
                     "unused-size-parameter",
                     ident.span,
                     format!("Size [{name}] unused: it is the size of nothing in the pattern"),
                 );
             }
-            known.insert(*var, &self.tables.resolve_dim(dim));
+            known.insert(*var, &self.infer.tables.resolve_dim(dim));
         }
         // The value of a single `i64` variable is what it was bound to.
         if let PatKind::Var(id) = pat.kind
-            && self.tables.shallow(&pat.ty) == Ty::I64
+            && self.infer.tables.shallow(&pat.ty) == Ty::I64
             && let Some(dim) = crate::dims::from_exp(&rhs)
         {
-            known.insert(id, &self.tables.resolve_dim(&dim));
+            known.insert(id, &self.infer.tables.resolve_dim(&dim));
         }
         Bind::Pat {
             sizes: vars,
@@ -352,25 +250,30 @@ impl<'a> Checker<'a> {
         value: &'a ast::Exp,
         span: Span,
     ) -> Bind {
-        let text = self.name(name.name);
-        let base = if let Some(Entry::Value(entry)) = self.env.term(name.name).cloned() {
+        let text = self.cx.name(name.name);
+        let base = if let Some(Entry::Value(entry)) = self.cx.env.term(name.name).cloned() {
             self.instantiate(&entry, name.span)
         } else {
             let mut diag =
                 Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\""))
                     .at(name.span, "");
-            let names = self.env.term_names();
-            if let Some(other) = self.suggest(&text, &names) {
+            let names = self.cx.env.term_names();
+            if let Some(other) = self.cx.suggest(&text, &names) {
                 diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
-            self.report(diag);
-            let ty = self.fresh(name.span);
+            self.cx.report(diag);
+            let ty = self.infer.fresh(name.span);
             node(ExpKind::Hole, ty, name.span)
         };
         let rhs = self.update(base, path, value, span);
         self.note_bound(name, true);
-        let id = self.tables.new_var(text, VarState::Value, self.depth + 1);
-        self.bind_mono(name.name, id, rhs.ty.clone(), name.span);
+        let id = self
+            .infer
+            .tables
+            .new_var(text, VarState::Value, self.infer.depth + 1);
+        self.cx
+            .env
+            .bind_mono(name.name, id, rhs.ty.clone(), name.span);
         let pat = Pat {
             kind: PatKind::Var(id),
             ty: rhs.ty.clone(),
@@ -388,14 +291,14 @@ impl<'a> Checker<'a> {
 
     /// A function or constant and its type, generalised.
     pub(crate) fn function(&mut self, source: &FunSource<'a>) -> (Def, Scheme) {
-        let mark = self.tables.vars.len();
-        let ty_mark = self.tables.ty_vars.len();
-        let deferred = self.deferred.len();
-        let errors = self.diags.len();
-        let name = self.name(source.name.name);
-        let var = self.new_value(Arc::clone(&name), source.name.span);
+        let mark = self.infer.tables.vars.len();
+        let ty_mark = self.infer.tables.ty_vars.len();
+        let deferred = self.infer.deferred();
+        let errors = self.cx.reports.problems();
+        let name = self.cx.name(source.name.name);
+        let var = self.infer.new_value(Arc::clone(&name), source.name.span);
         if source.ret.is_some() {
-            self.functions.declared.insert(var);
+            self.cx.functions.declared.insert(var);
         }
         let (type_params, params, mut ret, body) = self.scoped(|c| {
             let type_params = c.type_params(source.type_params);
@@ -410,7 +313,7 @@ impl<'a> Checker<'a> {
             if source.recursive
                 && !params.is_empty()
                 && declared.is_none()
-                && let Some(Entry::Value(entry)) = c.env.term(source.name.name).cloned()
+                && let Some(Entry::Value(entry)) = c.cx.env.term(source.name.name).cloned()
                 && matches!(entry.target, Target::Var(v) if v == var)
             {
                 c.tie_self(&entry.scheme.ty, params.len(), &body);
@@ -423,38 +326,38 @@ impl<'a> Checker<'a> {
             let mut public = Mentions::default();
             let types = params.iter().map(|pat| &pat.ty).chain([&ret.ty]);
             for ty in types {
-                crate::subst::map_ty(&self.tables.resolve(ty), &mut public);
+                crate::subst::map_ty(&self.infer.tables.resolve(ty), &mut public);
             }
             if let Some(ty) = self.default_types(ty_mark, errors, &public.types) {
-                self.facts.defaulted.insert(var, ty);
+                self.cx.defaulted.insert(var, ty);
             }
         }
         if params.is_empty() {
             // The unknown sizes of a constant are constants too.
             for ext in &ret.ext {
-                self.tables.var_mut(*ext).depth = self.depth;
-                self.tables.var_mut(*ext).state = VarState::Unknown;
+                self.infer.tables.var_mut(*ext).depth = self.infer.depth;
+                self.infer.tables.var_mut(*ext).state = VarState::Unknown;
             }
         }
-        let (new_ret, mut ty) = self.function_ty(&params, ret, mark, source.name.span);
+        let (new_ret, mut ty) = self.infer.function_ty(&params, ret, source.name.span);
         ret = new_ret;
         if params.is_empty() {
             ty = ret.ty.clone();
         }
         self.check_size_params(&type_params, source, &params, &ret.ty);
         self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
-        let scheme = self.generalise(&type_params, &ty, source.top);
+        let scheme = self.infer.generalise(&type_params, &ty, source.top);
         let def = Def {
             var,
             span: source.name.span,
-            attrs: self.attrs(source.attrs),
+            attrs: self.cx.names.attrs(source.attrs),
             ty_params: scheme.ty_params.clone(),
             size_params: scheme.size_params.clone(),
             params,
             ret,
             body,
             entry: false,
-            is_prelude: self.in_prelude,
+            is_prelude: self.cx.place.is_prelude(),
         };
         (def, scheme)
     }
@@ -468,9 +371,9 @@ impl<'a> Checker<'a> {
         let Some(var) = ret.ext.iter().find(|var| needed.contains(var)) else {
             return;
         };
-        let size = Arc::clone(&self.tables.var(*var).name);
-        let shown = self.tables.show(ty);
-        self.report(
+        let size = Arc::clone(&self.infer.tables.var(*var).name);
+        let shown = self.infer.tables.show(ty);
+        self.cx.report(
             Diagnostic::error(
                 "existential-parameter",
                 format!(
@@ -497,18 +400,9 @@ impl<'a> Checker<'a> {
     ) {
         let ret = match ret {
             Some(ret) => ret.clone(),
-            None => RetType::plain(self.fresh(name.span)),
+            None => RetType::plain(self.infer.fresh(name.span)),
         };
-        let named: Vec<(Option<VarId>, Ty, Uniq)> = params
-            .iter()
-            .map(|p| {
-                (
-                    simple_name(p),
-                    self.tables.resolve(&p.ty),
-                    p.consumes.clone(),
-                )
-            })
-            .collect();
+        let named = self.infer.named_params(params);
         let scheme = Scheme {
             ty_params: Vec::new(),
             size_params: sizes_of(type_params),
@@ -520,7 +414,9 @@ impl<'a> Checker<'a> {
             via: None,
             span: Some(name.span),
         };
-        self.env.bind_term(name.name, Entry::Value(Rc::new(entry)));
+        self.cx
+            .env
+            .bind_term(name.name, Entry::Value(Rc::new(entry)));
     }
 
     /// The result that recursive calls were given is that of the body.
@@ -548,13 +444,4 @@ fn tail_span(exp: &Exp) -> Span {
         exp = body;
     }
     exp.span
-}
-
-/// The variable of a pattern that is just a name.
-pub(crate) fn simple_name(pat: &Pat) -> Option<VarId> {
-    match &pat.kind {
-        PatKind::Var(id) => Some(*id),
-        PatKind::Attr(_, inner) => simple_name(inner),
-        _ => None,
-    }
 }

@@ -6,12 +6,10 @@
 //! no sense, the body is looked at with these sizes open: those that it takes for
 //! the same become one variable.
 
-use crate::checker::{Checker, Known};
+use crate::define::Definer;
 use crate::dims::{self, Cmp};
-use crate::define::exps::node;
-use crate::infer::{Mentions, Scalars, VarState};
+use crate::infer::{Known, Mentions, Scalars, Sizes, VarState, compare_sizes, node, replace_dims};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
-use crate::infer::unify::Sizes;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness};
@@ -61,7 +59,7 @@ struct Attempt {
     varying: Vec<usize>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// `loop pat = init form do body`.
     pub(crate) fn loop_exp(&mut self, source: &'a ast::Loop, span: Span) -> Exp {
         let init = match &source.init {
@@ -79,8 +77,8 @@ impl<'a> Checker<'a> {
             }
             ast::LoopForm::ForIn(pat, array) => {
                 let array = self.exp(array);
-                let elem = self.fresh_ty("t", Liftedness::Unlifted, array.span);
-                let ty = Ty::array(self.fresh_dim("n"), elem);
+                let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, array.span);
+                let ty = Ty::array(self.infer.fresh_dim("n"), elem);
                 self.unify(&ty, &array.ty, array.span, "the loop runs over an array");
                 Driver::ForIn(pat, array)
             }
@@ -89,22 +87,23 @@ impl<'a> Checker<'a> {
         let mut slots = Slots::default();
         let mut ungrouped: Option<(Slots, Vec<Diagnostic>)> = None;
         loop {
-            let errors = self.diags.len();
+            let errors = self.cx.reports.problems();
             let before = self.before();
             let attempt = self.attempt_loop(source, &driver, &init, &slots);
             let varying = (attempt.varying.iter()).filter(|i| !slots.contains_key(i));
             let mut next = slots.clone();
             next.extend(varying.map(|i| (*i, Slot::Variable(*i))));
             if next.len() == slots.len() {
-                let fits = self.is_sound_since(errors) && holds_together(&attempt, &slots);
-                let found = self.diags.get(errors..).unwrap_or_default();
+                let fits =
+                    self.cx.reports.is_sound_since(errors) && holds_together(&attempt, &slots);
+                let found = self.cx.reports.since(errors);
                 // Other errors stay, whatever the sizes are.
                 let other = ungrouped.is_none() && !found.iter().all(is_about_sizes);
                 if fits || other || slots.is_empty() {
-                    self.tables.commit();
+                    self.infer.tables.commit();
                     return self.finish_loop(attempt, driver, init, span);
                 }
-                let found = self.diags.split_off(errors);
+                let found = self.cx.reports.take_since(errors);
                 self.back(&before);
                 let classes = match ungrouped {
                     None => self.classes(source, &driver, &init, &slots),
@@ -114,20 +113,21 @@ impl<'a> Checker<'a> {
                     // It is the body that is wrong, as it was found to be at first.
                     let (slots, found) = ungrouped.unwrap_or((slots, found));
                     let attempt = self.attempt_loop(source, &driver, &init, &slots);
-                    self.diags.truncate(errors);
-                    self.diags.extend(found);
-                    self.tables.commit();
+                    self.cx.reports.replace_since(errors, found);
+                    self.infer.tables.commit();
                     return self.finish_loop(attempt, driver, init, span);
                 };
                 ungrouped = Some((std::mem::replace(&mut next, classes), found));
             }
             slots = next;
             // What was learnt of the types, without the sizes, is kept.
-            let shape = self.tables.resolve(&attempt.param);
-            self.diags.truncate(errors);
+            let shape = self.infer.tables.resolve(&attempt.param);
+            self.cx.reports.take_since(errors);
             self.back(&before);
-            let learnt = self.freshen(&shape);
-            let result = self.unifying(Sizes::Strict, span, |u| u.unify(&learnt, &init.ty));
+            let learnt = self.infer.freshen(&shape);
+            let result = self
+                .infer
+                .unifying(Sizes::Strict, span, |u| u.unify(&learnt, &init.ty));
             if let Err(mismatch) = result {
                 self.mismatch(&learnt, &init.ty, &mismatch, span, "bad initial values");
             }
@@ -144,19 +144,19 @@ impl<'a> Checker<'a> {
         init: &Exp,
         slots: &Slots,
     ) -> Option<Slots> {
-        let errors = self.diags.len();
+        let errors = self.cx.reports.problems();
         let before = self.before();
         let open = slots.keys().map(|i| (*i, Slot::Open)).collect();
         let attempt = self.attempt_loop(source, driver, init, &open);
-        let mut sound = self.is_sound_since(errors);
+        let mut sound = self.cx.reports.is_sound_since(errors);
         let mut found = Slots::default();
         let mut first: Vec<(Dim, usize)> = Vec::new();
         for (position, dim) in &attempt.tried {
-            let dim = self.tables.resolve_dim(dim);
+            let dim = self.infer.tables.resolve_dim(dim);
             let mut mentioned = Mentions::default();
             crate::subst::map_dim(&dim, &mut mentioned);
-            let inner = |var: &VarId| self.tables.var(*var).depth > self.depth;
-            let open = matches!(&dim, Dim::Var(var) if self.tables.is_open(*var));
+            let inner = |var: &VarId| self.infer.tables.var(*var).depth > self.infer.depth;
+            let open = matches!(&dim, Dim::Var(var) if self.infer.tables.is_open(*var));
             let slot = if open {
                 let known = first.iter().find(|(other, _)| *other == dim);
                 let class = known.map_or(*position, |(_, class)| *class);
@@ -168,7 +168,7 @@ impl<'a> Checker<'a> {
             };
             found.insert(*position, slot);
         }
-        self.diags.truncate(errors);
+        self.cx.reports.take_since(errors);
         self.back(&before);
         let new = found
             .iter()
@@ -179,16 +179,16 @@ impl<'a> Checker<'a> {
     /// Where an attempt begins, to come back to it.
     fn before(&mut self) -> Before {
         Before {
-            deferred: self.deferred.len(),
+            deferred: self.infer.deferred(),
             wanted: self.wanted.len(),
-            mark: self.tables.mark(),
+            mark: self.infer.tables.mark(),
         }
     }
 
     /// Undoes an attempt, but for what it reported.
     fn back(&mut self, before: &Before) {
-        self.tables.rollback(before.mark);
-        self.deferred.truncate(before.deferred);
+        self.infer.tables.rollback(before.mark);
+        self.infer.forget_deferred(before.deferred);
         self.wanted.truncate(before.wanted);
     }
 
@@ -199,9 +199,9 @@ impl<'a> Checker<'a> {
         init: &Exp,
         slots: &Slots,
     ) -> Attempt {
-        self.tables.speculating += 1;
+        self.infer.tables.speculating += 1;
         let attempt = self.scoped(|c| {
-            let start = c.tables.resolve(&init.ty);
+            let start = c.infer.tables.resolve(&init.ty);
             let mut sizes = Vec::new();
             let mut variables: FxHashMap<usize, VarId> = FxHashMap::default();
             let mut tried = Vec::new();
@@ -212,14 +212,14 @@ impl<'a> Checker<'a> {
                 let new = match slots.get(&here) {
                     None => return dim.clone(),
                     Some(Slot::Known(dim)) => dim.clone(),
-                    Some(Slot::Open) => c.fresh_dim("k"),
+                    Some(Slot::Open) => c.infer.fresh_dim("k"),
                     Some(Slot::Variable(class)) => {
                         let name = match dim {
-                            Dim::Var(var) => Arc::clone(&c.tables.var(*var).name),
+                            Dim::Var(var) => Arc::clone(&c.infer.tables.var(*var).name),
                             _ => Arc::from("k"),
                         };
                         let var = *variables.entry(*class).or_insert_with(|| {
-                            let var = c.tables.new_var(name, VarState::Value, c.depth);
+                            let var = c.infer.tables.new_var(name, VarState::Value, c.infer.depth);
                             sizes.push(var);
                             var
                         });
@@ -235,10 +235,11 @@ impl<'a> Checker<'a> {
             c.unify_loop_pattern(&pat, &param);
             let form = match driver {
                 Driver::For(name, bound) => {
-                    let text = c.name(name.name);
+                    let text = c.cx.name(name.name);
                     c.note_bound(name, false);
-                    let id = c.new_value(text, name.span);
-                    c.bind_mono(name.name, id, bound.ty.clone(), name.span);
+                    let id = c.infer.new_value(text, name.span);
+                    c.cx.env
+                        .bind_mono(name.name, id, bound.ty.clone(), name.span);
                     LoopForm::For(
                         id,
                         Box::new(node(ExpKind::Hole, bound.ty.clone(), bound.span)),
@@ -246,7 +247,7 @@ impl<'a> Checker<'a> {
                 }
                 Driver::ForIn(pat, array) => {
                     let pat = c.pat(pat, &mut bound);
-                    if let Ty::Array(ty) = c.tables.shallow(&array.ty) {
+                    if let Ty::Array(ty) = c.infer.tables.shallow(&array.ty) {
                         let what = "the pattern does not fit the elements";
                         c.unify(&ty.elem, &pat.ty, pat.span, what);
                     }
@@ -281,13 +282,15 @@ impl<'a> Checker<'a> {
                     varying: Vec::new(),
                 };
             }
-            let result = c.unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&param, &body.ty));
+            let result = c
+                .infer
+                .unifying(Sizes::Join(VarId(0)), span, |u| u.unify(&param, &body.ty));
             if let Err(mismatch) = result {
                 let what = "Loop body does not have expected type, that of the loop parameter";
                 c.mismatch(&param, &body.ty, &mismatch, span, what);
             }
-            let expected = c.tables.resolve(&param);
-            let found = c.tables.resolve(&body.ty);
+            let expected = c.infer.tables.resolve(&param);
+            let found = c.infer.tables.resolve(&body.ty);
             let mut varying = Vec::new();
             compare_sizes(&expected, &found, &mut 0, &mut varying);
             let mut given = Vec::new();
@@ -306,7 +309,7 @@ impl<'a> Checker<'a> {
                 varying,
             }
         });
-        self.tables.speculating -= 1;
+        self.infer.tables.speculating -= 1;
         attempt
     }
 
@@ -329,7 +332,7 @@ impl<'a> Checker<'a> {
                 None | Some(Slot::Open) => dim.clone(),
                 Some(Slot::Known(dim)) => dim.clone(),
                 Some(Slot::Variable(class)) => {
-                    let new = || self.fresh_dim("k");
+                    let new = || self.infer.fresh_dim("k");
                     open.entry(*class).or_insert_with(new).clone()
                 }
             }
@@ -343,14 +346,16 @@ impl<'a> Checker<'a> {
     fn unify_loop_pattern(&mut self, pat: &Pat, param: &Ty) {
         let mut own = Vec::new();
         crate::visit::bound_vars(pat, &mut |id, _| own.push(id));
-        let pat_ty = self.tables.resolve(&pat.ty);
+        let pat_ty = self.infer.tables.resolve(&pat.ty);
         let dependent = Mentions::of(&pat_ty).dims.iter().any(|v| own.contains(v));
         let sizes = if dependent {
             Sizes::Ignore
         } else {
             Sizes::Strict
         };
-        let result = self.unifying(sizes, pat.span, |u| u.unify(&pat_ty, param));
+        let result = self
+            .infer
+            .unifying(sizes, pat.span, |u| u.unify(&pat_ty, param));
         if let Err(mismatch) = result {
             let what =
                 "Initial loop values do not have expected type. The pattern asks for another";
@@ -377,7 +382,7 @@ impl<'a> Checker<'a> {
             }
             (form, _) => form,
         };
-        let ty = self.leave_ty(&param, &mut Known::default(), span);
+        let ty = self.infer.leave_ty(&param, &mut Known::default(), span);
         let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
         node(
             ExpKind::Loop {
@@ -397,16 +402,17 @@ impl<'a> Checker<'a> {
         let span = pat.span;
         match &pat.kind {
             ast::PatKind::Id(ident) => {
-                if let Some(crate::env::Entry::Value(entry)) = self.env.term(ident.name).cloned() {
+                if let Some(crate::env::Entry::Value(entry)) = self.cx.env.term(ident.name).cloned()
+                {
                     self.instantiate(&entry, span)
                 } else {
-                    let name = self.name(ident.name);
-                    self.error(
+                    let name = self.cx.name(ident.name);
+                    self.cx.error(
                         "unknown-variable",
                         span,
                         format!("Unknown name \"{name}\" to start the loop with"),
                     );
-                    let ty = self.fresh(span);
+                    let ty = self.infer.fresh(span);
                     node(ExpKind::Hole, ty, span)
                 }
             }
@@ -421,7 +427,7 @@ impl<'a> Checker<'a> {
             ast::PatKind::Record(fields) => {
                 let mut parts = Vec::new();
                 for field in fields {
-                    let name = self.name(field.name.name);
+                    let name = self.cx.name(field.name.name);
                     parts.push((name, self.init_of(&field.pat)));
                 }
                 let mut tys: Vec<_> = parts
@@ -429,31 +435,22 @@ impl<'a> Checker<'a> {
                     .map(|(l, e)| (Arc::clone(l), e.ty.clone()))
                     .collect();
                 crate::define::types::sort_labels(&mut tys, |f| &f.0);
-                node(ExpKind::Record(parts), crate::define::types::record(tys), span)
+                node(
+                    ExpKind::Record(parts),
+                    crate::define::types::record(tys),
+                    span,
+                )
             }
             ast::PatKind::Wild | ast::PatKind::Lit(..) | ast::PatKind::Constr(..) => {
-                self.error(
+                self.cx.error(
                     "loop-without-initial-value",
                     span,
                     "the loop needs an initial value: `loop p = e ...`",
                 );
-                let ty = self.fresh(span);
+                let ty = self.infer.fresh(span);
                 node(ExpKind::Hole, ty, span)
             }
         }
-    }
-
-    /// The type with an open size for every size that is not open already.
-    pub(crate) fn freshen_known(&mut self, ty: &Ty) -> Ty {
-        replace_dims(ty, &mut |dim| match dim {
-            Dim::Var(var) if self.tables.is_open(*var) => dim.clone(),
-            _ => self.fresh_dim("d"),
-        })
-    }
-
-    /// The type with an open size for every size.
-    pub(crate) fn freshen(&mut self, ty: &Ty) -> Ty {
-        replace_dims(ty, &mut |_| self.fresh_dim("d"))
     }
 }
 
@@ -483,67 +480,4 @@ fn holds_together(attempt: &Attempt, slots: &Slots) -> bool {
                 dims::compare(given.entry(*class).or_insert(dim), dim) != Cmp::Different
             }
         })
-}
-
-/// The type with each size of its arrays, in order, replaced.
-fn replace_dims(ty: &Ty, f: &mut dyn FnMut(&Dim) -> Dim) -> Ty {
-    match ty {
-        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) | Ty::Arrow(_) => ty.clone(),
-        Ty::Array(array) => {
-            let dim = f(&array.dim);
-            Ty::array(dim, replace_dims(&array.elem, f))
-        }
-        Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| replace_dims(t, f)).collect()),
-        Ty::Record(fields) => Ty::Record(
-            fields
-                .iter()
-                .map(|(l, t)| (Arc::clone(l), replace_dims(t, f)))
-                .collect(),
-        ),
-        Ty::Sum(constrs) => Ty::Sum(
-            constrs
-                .iter()
-                .map(|(l, p)| {
-                    (
-                        Arc::clone(l),
-                        p.iter().map(|t| replace_dims(t, f)).collect(),
-                    )
-                })
-                .collect(),
-        ),
-    }
-}
-
-/// The positions of array sizes of `a` that are not those of `b`.
-fn compare_sizes(a: &Ty, b: &Ty, position: &mut usize, out: &mut Vec<usize>) {
-    match (a, b) {
-        (Ty::Array(x), Ty::Array(y)) => {
-            let here = *position;
-            *position += 1;
-            if x.dim != Dim::Any && dims::compare(&x.dim, &y.dim) == Cmp::Different {
-                out.push(here);
-            }
-            compare_sizes(&x.elem, &y.elem, position, out);
-        }
-        (Ty::Tuple(x), Ty::Tuple(y)) => {
-            for (x, y) in x.iter().zip(y.iter()) {
-                compare_sizes(x, y, position, out);
-            }
-        }
-        (Ty::Record(x), Ty::Record(y)) => {
-            for (x, y) in x.iter().zip(y.iter()) {
-                compare_sizes(&x.1, &y.1, position, out);
-            }
-        }
-        (Ty::Sum(x), Ty::Sum(y)) => {
-            for (x, y) in x
-                .iter()
-                .flat_map(|c| c.1.iter())
-                .zip(y.iter().flat_map(|c| c.1.iter()))
-            {
-                compare_sizes(x, y, position, out);
-            }
-        }
-        _ => {}
-    }
 }

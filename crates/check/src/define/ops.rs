@@ -1,50 +1,17 @@
 //! Operators, sections and application.
 
-use crate::checker::Checker;
+use crate::define::Definer;
 use crate::env::Entry;
-use crate::define::exps::node;
-use crate::infer::{Mentions, Scalars, VarState};
+use crate::infer::{Sizes, Tables, node};
 use crate::intrinsics::Intrinsic;
-use crate::subst::{Subst, TyMap, map_ty};
-use crate::tast::{
-    ArrowTy, Bind, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, SourceOp, Ty, TyVarId, Uniq,
-    VarId,
-};
-use crate::define::types::mentions;
-use crate::infer::unify::Sizes;
+use crate::subst::Subst;
+use crate::tast::{Bind, Exp, ExpKind, Lambda, Pat, RetType, SourceOp, Ty, VarId};
 use std::sync::Arc;
 use syntax::ast;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-impl<'a> Checker<'a> {
-    /// A built-in operator as a value, at a type to be inferred.
-    pub(crate) fn overloaded(&mut self, op: SourceOp, span: Span) -> Exp {
-        let set = match op {
-            SourceOp::Add
-            | SourceOp::Sub
-            | SourceOp::Mul
-            | SourceOp::Div
-            | SourceOp::Mod
-            | SourceOp::Pow
-            | SourceOp::Neg => Scalars::NUMBERS,
-            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => Scalars::ALL,
-            SourceOp::Quot | SourceOp::Rem | SourceOp::Shl | SourceOp::Shr | SourceOp::LShr => {
-                Scalars::INTS
-            }
-            SourceOp::And | SourceOp::Or | SourceOp::Xor | SourceOp::Not => Scalars::BITS,
-        };
-        let ty = self.fresh_scalar(set, span);
-        let fun = match op {
-            SourceOp::Neg | SourceOp::Not => Ty::arrow(ty.clone(), ty),
-            SourceOp::Lt | SourceOp::Le | SourceOp::Gt | SourceOp::Ge => {
-                Ty::arrow(ty.clone(), Ty::arrow(ty, Ty::BOOL))
-            }
-            _ => Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), ty)),
-        };
-        node(ExpKind::Operator(op), fun, span)
-    }
-
+impl<'a> Definer<'_, 'a> {
     pub(crate) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
         self.variable(&op.name, op.span)
     }
@@ -56,8 +23,8 @@ impl<'a> Checker<'a> {
         right: Exp,
         span: Span,
     ) -> Exp {
-        let Some((entry, labels)) = self.find_term(&op.name) else {
-            let ty = self.fresh(span);
+        let Some((entry, labels)) = self.cx.find_term(&op.name) else {
+            let ty = self.infer.fresh(span);
             return node(ExpKind::Hole, ty, span);
         };
         if let (Entry::Logical { and }, []) = (&entry, labels.as_slice()) {
@@ -87,24 +54,27 @@ impl<'a> Checker<'a> {
         fun: &Exp,
         operand: &ast::Exp,
     ) -> bool {
-        let entry = (op.name.quals.is_empty()).then(|| self.env.term(op.name.name.name));
+        let entry = (op.name.quals.is_empty()).then(|| self.cx.env.term(op.name.name.name));
         let built_in = matches!(
             entry.flatten(),
             Some(Entry::Operator(_) | Entry::Logical { .. })
         );
-        let ty = self.tables.shallow(&fun.ty);
+        let ty = self.infer.tables.shallow(&fun.ty);
         if !built_in || !matches!(ty, Ty::Arrow(_)) {
             return false;
         }
-        let op_text = self.name(op.name.name.name);
-        let (name, rest) = (self.excerpt(fun.span), self.excerpt(operand.span));
-        self.report(
+        let op_text = self.cx.name(op.name.name.name);
+        let (name, rest) = (
+            self.cx.reports.excerpt(fun.span),
+            self.cx.reports.excerpt(operand.span),
+        );
+        self.cx.report(
             Diagnostic::error(
                 "not-a-scalar",
                 format!("The operator \"{op_text}\" cannot be applied to the function \"{name}\""),
             )
             .at(op.span, "")
-            .note(format!("\"{name}\" has type \"{}\"", self.tables.show(&ty)))
+            .note(format!("\"{name}\" has type \"{}\"", self.infer.tables.show(&ty)))
             .hint(format!(
                 "to give the operator to the function, put it in parentheses: `{name} ({op_text}) {rest}`"
             )),
@@ -120,35 +90,13 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Exp {
         let is_literal = matches!(operand.kind, ast::ExpKind::Lit(_));
-        let noted = self.literals.len();
+        let noted = self.literals.count();
         let operand = self.exp(operand);
-        if is_literal
-            && op == SourceOp::Neg
-            && let Some(last) = self.literals.get_mut(noted)
-        {
-            last.negative = true;
+        if is_literal && op == SourceOp::Neg {
+            self.literals.negate(noted);
         }
-        let fun = self.overloaded(op, at);
+        let fun = self.infer.overloaded(op, at);
         self.apply(fun, vec![operand], span)
-    }
-
-    /// A parameter that the source does not name.
-    pub(crate) fn hidden_param(&mut self, ty: Ty, span: Span) -> (Pat, Exp) {
-        let id = self
-            .tables
-            .new_var(Arc::from("x"), VarState::Value, self.depth);
-        let pat = Pat {
-            kind: PatKind::Var(id),
-            ty: ty.clone(),
-            consumes: Uniq::None,
-            span,
-        };
-        let kind = ExpKind::Var {
-            id,
-            ty_args: Vec::new(),
-            size_args: Vec::new(),
-        };
-        (pat, node(kind, ty, span))
     }
 
     /// `&&` or `||` as a function, perhaps with one operand.
@@ -166,7 +114,7 @@ impl<'a> Checker<'a> {
         let mut params = Vec::new();
         let mut operand = |c: &mut Self, given: Option<Exp>| {
             given.unwrap_or_else(|| {
-                let (pat, exp) = c.hidden_param(Ty::BOOL, span);
+                let (pat, exp) = c.infer.hidden_param(Ty::BOOL, span);
                 params.push(pat);
                 exp
             })
@@ -189,7 +137,7 @@ impl<'a> Checker<'a> {
         span: Span,
     ) -> Exp {
         let operand = self.exp(operand);
-        let entry = self.find_term(&op.name).map(|(entry, _)| entry);
+        let entry = self.cx.find_term(&op.name).map(|(entry, _)| entry);
         if let Some(Entry::Logical { and }) = entry {
             return self.logical_section(and, None, Some(operand), span);
         }
@@ -198,7 +146,7 @@ impl<'a> Checker<'a> {
         let (bind, operand) = if simple {
             (None, operand)
         } else {
-            let (pat, var) = self.hidden_param(operand.ty.clone(), operand.span);
+            let (pat, var) = self.infer.hidden_param(operand.ty.clone(), operand.span);
             (
                 Some(Bind::Pat {
                     sizes: Vec::new(),
@@ -208,11 +156,11 @@ impl<'a> Checker<'a> {
                 var,
             )
         };
-        let param_ty = match self.tables.shallow(&fun.ty) {
+        let param_ty = match self.infer.tables.shallow(&fun.ty) {
             Ty::Arrow(arrow) => arrow.param.clone(),
-            _ => self.fresh(span),
+            _ => self.infer.fresh(span),
         };
-        let (pat, var) = self.hidden_param(param_ty, span);
+        let (pat, var) = self.infer.hidden_param(param_ty, span);
         let body = self.apply(fun, vec![var, operand], span);
         let section = function(vec![pat], body, span);
         match bind {
@@ -232,8 +180,8 @@ impl<'a> Checker<'a> {
     }
 
     pub(crate) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
-        let ty = self.fresh(span);
-        let (pat, var) = self.hidden_param(ty, span);
+        let ty = self.infer.fresh(span);
+        let (pat, var) = self.infer.hidden_param(ty, span);
         let mut body = var;
         for step in path {
             body = match step {
@@ -253,22 +201,18 @@ impl<'a> Checker<'a> {
 
     /// Applies a function to arguments that are checked already.
     pub(crate) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
-        let mark = self.tables.vars.len();
+        let mark = self.infer.tables.vars.len();
         let mut ty = fun.ty.clone();
         for (i, arg) in args.iter().enumerate() {
             if let Some(ret) = self.apply_ty(&ty, arg, &fun, i) {
                 ty = ret;
             } else {
-                ty = self.fresh(span);
+                ty = self.infer.fresh(span);
                 break;
             }
         }
-        let pending = std::mem::take(&mut self.tables.pending);
-        if !pending.is_empty() {
-            ty = self.separate(&ty, &pending, span);
-        }
-        let ty = self.own_sizes(ty, span);
-        let ext = self.unknowns_since(&ty, mark);
+        let ty = self.infer.result_of_use(ty, span);
+        let ext = self.infer.tables.unknowns_since(&ty, mark);
         self.check_function_result(&ty, &ext, &fun, &args, span);
         Exp {
             kind: ExpKind::Apply {
@@ -291,25 +235,24 @@ impl<'a> Checker<'a> {
         args: &[Exp],
         span: Span,
     ) {
-        if sizes.is_empty() || !matches!(self.tables.shallow(ty), Ty::Arrow(_)) {
+        if sizes.is_empty() || !matches!(self.infer.tables.shallow(ty), Ty::Arrow(_)) {
             return;
         }
-        let ty = self.tables.resolve(ty);
+        let ty = self.infer.tables.resolve(ty);
         let needed = crate::witness::in_parameters(&ty);
         if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
-            let name = Arc::clone(&self.tables.var(*var).name);
-            let fun = self
-                .function_name(fun)
-                .unwrap_or_else(|| "the function".to_owned());
+            let name = Arc::clone(&self.infer.tables.var(*var).name);
+            let fun =
+                function_name(self.infer.tables, fun).unwrap_or_else(|| "the function".to_owned());
             let arg = args
                 .last()
-                .map_or(String::new(), |arg| self.excerpt(arg.span));
+                .map_or(String::new(), |arg| self.cx.reports.excerpt(arg.span));
             let message = format!(
                 "Existential size would appear in a parameter: \"{fun}\" applied to \"{arg}\" \
                  gives a function that takes a size \"{name}\" of its own"
             );
-            let shown = self.tables.show(&ty);
-            self.report(
+            let shown = self.infer.tables.show(&ty);
+            self.cx.report(
                 Diagnostic::error("existential-parameter", message)
                     .at(span, "")
                     .note(format!("the function that this gives has type \"{shown}\""))
@@ -319,80 +262,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The type of a result in which what a local function leaves to its uses has
-    /// sizes of this use.
-    fn own_sizes(&mut self, ty: Ty, span: Span) -> Ty {
-        struct Own<'c, 'a>(&'c mut Checker<'a>, Span);
-        impl TyMap for Own<'_, '_> {
-            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-                if !self.0.tables.ty_var(var).local {
-                    return None;
-                }
-                let ty = self.0.tables.resolve(&Ty::Var(var));
-                Some(self.0.merge(&ty, &ty, self.1, &mut Vec::new()))
-            }
-
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
-        }
-        map_ty(&ty, &mut Own(self, span)).unwrap_or(ty)
-    }
-
-    /// The type of a result in which every use of a type variable whose values
-    /// vary in size (`pending`) has sizes of its own.
-    fn separate(&mut self, ty: &Ty, pending: &[VarId], span: Span) -> Ty {
-        struct Separate<'c, 'a> {
-            checker: &'c mut Checker<'a>,
-            pending: &'c [VarId],
-            seen: Vec<TyVarId>,
-            span: Span,
-        }
-        impl TyMap for Separate<'_, '_> {
-            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-                if !self.seen.contains(&var) {
-                    self.seen.push(var);
-                    return None;
-                }
-                let ty = self.checker.tables.resolve(&Ty::Var(var));
-                let mut subst = Subst::default();
-                for dim in Mentions::of(&ty).dims {
-                    if self.pending.contains(&dim) {
-                        let name = Arc::clone(&self.checker.tables.var(dim).name);
-                        let unknown = self.checker.unknown(name, self.span);
-                        subst.dims.push((dim, unknown));
-                    }
-                }
-                (!subst.dims.is_empty()).then(|| subst.ty(&ty))
-            }
-
-            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
-                None
-            }
-        }
-        let mut separate = Separate {
-            checker: self,
-            pending,
-            seen: Vec::new(),
-            span,
-        };
-        map_ty(ty, &mut separate).unwrap_or_else(|| ty.clone())
-    }
-
     /// The type of applying something of type `ty` to `arg`; the `i`-th argument
     /// of `fun`.
     pub(crate) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
-        match self.tables.shallow(ty) {
+        match self.infer.tables.shallow(ty) {
             Ty::Arrow(arrow) => {
-                let result =
-                    self.unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
+                let result = self
+                    .infer
+                    .unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
                 if let Err(mismatch) = result {
                     // Go on as if it had fitted.
                     let what = self.argument_message(fun, arg, i);
                     let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
                     if let Some(diag) = diag {
                         let diag = self.advise_call(diag, &mismatch, fun, arg);
-                        self.report(diag);
+                        self.cx.report(diag);
                     }
                 }
                 let mut subst = Subst::default();
@@ -400,27 +284,27 @@ impl<'a> Checker<'a> {
                     let dim = if let Some(dim) = crate::dims::from_exp(arg) {
                         dim
                     } else {
-                        let text = Arc::clone(&self.tables.var(name).name);
-                        self.unknown(text, arg.span)
+                        let text = Arc::clone(&self.infer.tables.var(name).name);
+                        self.infer.unknown(text, arg.span)
                     };
                     subst.dims.push((name, dim));
                 }
                 for ext in &arrow.ret.ext {
-                    let text = Arc::clone(&self.tables.var(*ext).name);
-                    let unknown = self.unknown(text, fun.span);
+                    let text = Arc::clone(&self.infer.tables.var(*ext).name);
+                    let unknown = self.infer.unknown(text, fun.span);
                     subst.dims.push((*ext, unknown));
                 }
                 Some(subst.ty(&arrow.ret.ty))
             }
-            Ty::Var(var) if self.is_open_ty(var) => {
-                let ret = self.fresh(arg.span);
+            Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
+                let ret = self.infer.fresh(arg.span);
                 let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
                 let what = "Cannot apply function: this is applied, but its type is another";
                 self.unify(&Ty::Var(var), &arrow, fun.span, what)
                     .then_some(ret)
             }
             other => {
-                let text = self.tables.show(&other);
+                let text = self.infer.tables.show(&other);
                 let message = if i == 0 {
                     "Cannot apply expression as function: it is none".to_owned()
                 } else {
@@ -429,12 +313,12 @@ impl<'a> Checker<'a> {
                 };
                 let place = if i == 0 { fun.span } else { arg.span };
                 // After a wrong argument, what the function gives is no surprise.
-                if !self.is_known_wrong(fun.span.to(arg.span)) {
+                if !self.cx.reports.is_known_wrong(fun.span.to(arg.span)) {
                     let diag = Diagnostic::error("not-a-function", message)
                         .at(place, "")
                         .note(format!("its type is \"{text}\""));
                     let diag = self.advise_shadowing(diag, fun);
-                    self.report(diag);
+                    self.cx.report(diag);
                 }
                 None
             }
@@ -443,44 +327,27 @@ impl<'a> Checker<'a> {
 
     /// The message for an argument that does not fit.
     fn argument_message(&self, fun: &Exp, arg: &Exp, i: usize) -> String {
-        let arg = self.excerpt(arg.span);
+        let arg = self.cx.reports.excerpt(arg.span);
         let n = i + 1;
-        match self.function_name(fun) {
+        match function_name(self.infer.tables, fun) {
             Some(name) => {
                 format!("Cannot apply \"{name}\" to \"{arg}\": argument {n} has the wrong type")
             }
             None => format!("Cannot apply function to \"{arg}\": argument {n} has the wrong type"),
         }
     }
+}
 
-    /// The first words of a piece of the program.
-    pub(crate) fn excerpt(&self, span: Span) -> String {
-        const LENGTH: usize = 40;
-        let words: Vec<&str> = self
-            .sources
-            .snippet(span)
-            .split_whitespace()
-            .take(LENGTH)
-            .collect();
-        let text = words.join(" ");
-        let mut short: String = text.chars().take(LENGTH).collect();
-        if short.len() < text.len() {
-            short.push_str("...");
-        }
-        short
-    }
-
-    /// What a function is called, if it has a name.
-    fn function_name(&self, fun: &Exp) -> Option<String> {
-        match &fun.kind {
-            ExpKind::Var { id, .. } => Some(self.tables.var(*id).name.to_string()),
-            ExpKind::Operator(op) => Some(op.spelling().to_owned()),
-            ExpKind::Intrinsic {
-                fun: Intrinsic::Equal { negate },
-                ..
-            } => Some(if *negate { "!=" } else { "==" }.to_owned()),
-            _ => None,
-        }
+/// What a function is called, if it has a name.
+fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
+    match &fun.kind {
+        ExpKind::Var { id, .. } => Some(tables.var(*id).name.to_string()),
+        ExpKind::Operator(op) => Some(op.spelling().to_owned()),
+        ExpKind::Intrinsic {
+            fun: Intrinsic::Equal { negate },
+            ..
+        } => Some(if *negate { "!=" } else { "==" }.to_owned()),
+        _ => None,
     }
 }
 
@@ -492,18 +359,4 @@ fn function(params: Vec<Pat>, body: Exp, span: Span) -> Exp {
     });
     let lambda = Lambda { params, ret, body };
     node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
-}
-/// The type of a function with these parameters. `resolve`d types only.
-pub(crate) fn arrow(params: &[(Option<VarId>, Ty, Uniq)], ret: RetType) -> Ty {
-    let mut ret = ret;
-    for (name, param, consumes) in params.iter().rev() {
-        let used = name.filter(|v| mentions(&ret.ty, *v));
-        ret = RetType::plain(Ty::Arrow(Arc::new(ArrowTy {
-            name: used,
-            param: param.clone(),
-            consumes: consumes.clone(),
-            ret,
-        })));
-    }
-    ret.ty
 }

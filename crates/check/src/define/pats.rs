@@ -1,19 +1,19 @@
 //! Patterns: types of what they match, names that they bind.
 
-use crate::checker::Checker;
-use crate::infer::{Constraint, Scalars};
-use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
 use crate::define::types::{Anonymous, record, sort_labels};
+use crate::define::{Definer, literals};
+
+use crate::tast::{Name, Pat, PatKind, Ty, Uniq};
 use prim::{Scalar, ScalarType};
 use std::sync::Arc;
-use syntax::ast::{self, Liftedness, Lit};
+use syntax::ast::{self, Lit};
 use syntax::span::Span;
 use syntax::symbol::Symbol;
 
 /// The names that a pattern has bound so far, each with its place.
 pub(crate) type Bound = Vec<(Symbol, Span)>;
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// A pattern that stands alone; binds its names in the current scope.
     pub(crate) fn pattern(&mut self, pat: &'a ast::Pat) -> Pat {
         self.pat(pat, &mut Vec::new())
@@ -36,11 +36,11 @@ impl<'a> Checker<'a> {
         };
         match &pat.kind {
             ast::PatKind::Id(ident) => {
-                let ty = self.fresh(span);
+                let ty = self.infer.fresh(span);
                 self.bind_pattern_var(ident, ty, bound)
             }
             ast::PatKind::Wild => {
-                let ty = self.fresh(span);
+                let ty = self.infer.fresh(span);
                 make(PatKind::Wildcard, ty)
             }
             ast::PatKind::Parens(inner) => self.pat(inner, bound),
@@ -56,10 +56,10 @@ impl<'a> Checker<'a> {
             ast::PatKind::Record(fields) => {
                 let mut parts: Vec<(Name, Pat)> = Vec::new();
                 for field in fields {
-                    let name = self.name(field.name.name);
+                    let name = self.cx.name(field.name.name);
                     let inner = self.pat(&field.pat, bound);
                     if parts.iter().any(|(l, _)| *l == name) {
-                        self.error(
+                        self.cx.error(
                             "duplicate-field",
                             field.name.span,
                             format!("Duplicate fields: \"{name}\" stands twice in this pattern"),
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
                 };
                 self.unify(&ty, &inner.ty, span, "the pattern does not have this type");
                 if let (PatKind::Var(var), Uniq::None) = (&inner.kind, &unique) {
-                    self.functions.lent.insert(*var);
+                    self.cx.functions.lent.insert(*var);
                 }
                 inner.consumes = inner.consumes.or(&unique);
                 Pat { ty, ..inner }
@@ -100,13 +100,13 @@ impl<'a> Checker<'a> {
             ast::PatKind::Lit(negative, lit) => self.literal_pattern(*negative, lit, span),
             ast::PatKind::Constr(name, payload) => {
                 let payload: Vec<Pat> = payload.iter().map(|p| self.pat(p, bound)).collect();
-                let label = self.name(name.name);
+                let label = self.cx.name(name.name);
                 let tys = payload.iter().map(|p| p.ty.clone()).collect();
-                let ty = self.constr_ty(Arc::clone(&label), tys, span);
+                let ty = self.infer.fresh_sum(Arc::clone(&label), tys, span);
                 make(PatKind::Constr(label, payload), ty)
             }
             ast::PatKind::Attr(attr, inner) => {
-                let attr = self.attr(attr);
+                let attr = self.cx.names.attr(attr);
                 let inner = self.pat(inner, bound);
                 let ty = inner.ty.clone();
                 let consumes = inner.consumes.clone();
@@ -119,10 +119,10 @@ impl<'a> Checker<'a> {
     }
 
     fn bind_pattern_var(&mut self, ident: &ast::Ident, ty: Ty, bound: &mut Bound) -> Pat {
-        let name = self.name(ident.name);
+        let name = self.cx.name(ident.name);
         if let Some((_, first)) = bound.iter().find(|(symbol, _)| *symbol == ident.name) {
             let first = *first;
-            self.report(
+            self.cx.report(
                 syntax::diag::Diagnostic::error(
                     "duplicate-name",
                     format!("the name \"{name}\" is bound twice"),
@@ -133,8 +133,10 @@ impl<'a> Checker<'a> {
         }
         bound.push((ident.name, ident.span));
         self.note_bound(ident, false);
-        let id = self.new_value(name, ident.span);
-        self.bind_mono(ident.name, id, ty.clone(), ident.span);
+        let id = self.infer.new_value(name, ident.span);
+        self.cx
+            .env
+            .bind_mono(ident.name, id, ty.clone(), ident.span);
         Pat {
             kind: PatKind::Var(id),
             ty,
@@ -144,8 +146,8 @@ impl<'a> Checker<'a> {
     }
 
     fn literal_pattern(&mut self, negative: bool, lit: &Lit, span: Span) -> Pat {
-        let (value, ty) = self.literal(lit, span);
-        self.note_literal(lit, negative, &ty, span);
+        let (value, ty) = literals::value(&mut self.infer, lit, span);
+        self.literals.note(lit, negative, &ty, span);
         let value = match value {
             Scalar::I64(n) if negative => Scalar::I64(n.wrapping_neg()),
             Scalar::F64(x) if negative => Scalar::F64(-x),
@@ -157,48 +159,5 @@ impl<'a> Checker<'a> {
             consumes: Uniq::None,
             span,
         }
-    }
-
-    /// The value and type of a scalar literal. The value is an `i64`, `f64` or
-    /// `bool` until the type is known.
-    pub(crate) fn literal(&mut self, lit: &Lit, span: Span) -> (Scalar, Ty) {
-        match lit {
-            Lit::Int(n, suffix) => {
-                let ty = match suffix {
-                    Some(ty) => Ty::Scalar(*ty),
-                    None => self.fresh_scalar(Scalars::NUMBERS, span),
-                };
-                // An integer too large for 64 bits can only become a float.
-                let value = match u64::try_from(*n) {
-                    Ok(n) => Scalar::I64(n as i64),
-                    Err(_) => Scalar::F64(*n as f64),
-                };
-                (value, ty)
-            }
-            Lit::Float(x, suffix) => {
-                let ty = match suffix {
-                    Some(ty) => Ty::Scalar(*ty),
-                    None => self.fresh_scalar(Scalars::FLOATS, span),
-                };
-                (Scalar::F64(*x), ty)
-            }
-            Lit::Bool(b) => (Scalar::Bool(*b), Ty::BOOL),
-            Lit::Char(c) => {
-                let ty = self.fresh_scalar(Scalars::NUMBERS, span);
-                (Scalar::I64(i64::from(u32::from(*c))), ty)
-            }
-            Lit::String(_) => (Scalar::I64(0), Ty::Scalar(ScalarType::U8)),
-        }
-    }
-
-    /// An open sum type with this constructor.
-    pub(crate) fn constr_ty(&mut self, label: Name, payload: Vec<Ty>, span: Span) -> Ty {
-        let id = self
-            .tables
-            .new_ty_var(Arc::from("sum"), false, Liftedness::Lifted, self.depth);
-        let data = self.tables.ty_var_mut(id);
-        data.constraint = Constraint::Constrs(vec![(label, payload)]);
-        data.span = Some(span);
-        Ty::Var(id)
     }
 }

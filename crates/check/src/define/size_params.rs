@@ -3,16 +3,16 @@
 //! Nobody gives sizes in calls. A size parameter gets its value from the shape of
 //! an argument, or from what the result is used as.
 
-use crate::checker::Checker;
-use crate::env::TypeParam;
-use crate::define::funs::FunSource;
-use crate::infer::Mentions;
+use crate::define::Definer;
+use crate::define::FunSource;
 use crate::define::pats::Bound;
-use crate::tast::{Pat, Ty, VarId};
+use crate::env::TypeParam;
+use crate::infer::Mentions;
+use crate::tast::{Pat, Ty};
 use syntax::ast;
 use syntax::diag::Diagnostic;
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// Every explicit size parameter must be the size of something.
     pub(crate) fn check_size_params(
         &mut self,
@@ -23,17 +23,17 @@ impl<'a> Checker<'a> {
     ) {
         let mut found = Mentions::default();
         if !patterns.is_empty() || source.ret.is_some() {
-            found = Mentions::of(&self.tables.resolve(ret));
+            found = Mentions::of(&self.infer.tables.resolve(ret));
         }
         for pat in patterns {
-            let ty = self.tables.resolve(&pat.ty);
+            let ty = self.infer.tables.resolve(&pat.ty);
             crate::subst::map_ty(&ty, &mut found);
         }
         for (param, ident) in params.iter().zip(source.type_params) {
             if let TypeParam::Size(var) = param
                 && !found.dims.contains(var)
             {
-                let name = self.name(ident.name.name);
+                let name = self.cx.name(ident.name.name);
                 let message = if patterns.is_empty() {
                     format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
                 } else {
@@ -42,7 +42,7 @@ impl<'a> Checker<'a> {
                          the result"
                     )
                 };
-                self.report(
+                self.cx.report(
                     Diagnostic::error("unused-size-parameter", message)
                         .at(ident.span, "")
                         .note("a size parameter gets its value from the shapes of arguments")
@@ -51,17 +51,6 @@ impl<'a> Checker<'a> {
             }
         }
     }
-}
-
-/// The size parameters among all parameters.
-pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
-    params
-        .iter()
-        .filter_map(|p| match p {
-            TypeParam::Size(var) => Some(*var),
-            TypeParam::Type(..) => None,
-        })
-        .collect()
 }
 
 /// The names of size parameters, which a pattern may not bind again.

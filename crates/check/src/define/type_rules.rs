@@ -1,15 +1,15 @@
 //! Rules that types as written must keep beside being well formed.
 
-use crate::checker::Checker;
-use crate::env::Module;
-use crate::tast::{Exp, ExpKind, Ty, TyVarId};
+use crate::context::Context;
 use crate::define::types::strip;
-use crate::infer::unify::lower;
+use crate::env::Module;
+use crate::infer::lower;
+use crate::tast::{Exp, ExpKind, Ty, TyVarId};
 use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-impl<'a> Checker<'a> {
+impl Context<'_> {
     /// Reports a parameter of a function type with the name of an earlier one.
     pub(crate) fn check_parameter_name(&mut self, first: &ast::Ident, rest: &TypeExp) {
         let mut rest = strip(rest);
@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether the element type of an array is declared to be lifted; reports it.
-    pub(crate) fn check_element(&mut self, te: &'a TypeExp) -> bool {
+    pub(crate) fn check_element(&mut self, te: &TypeExp) -> bool {
         let mut elem = strip(te);
         if let TypeExpKind::Apply(head, _) = &elem.kind {
             elem = strip(head);
@@ -112,11 +112,6 @@ impl<'a> Checker<'a> {
         abbr.map_or(Liftedness::Lifted, |abbr| abbr.lifted)
     }
 
-    /// Whether values of a type parameter are elements of arrays in the type.
-    pub(crate) fn is_in_array(&self, ty: &Ty, var: TyVarId) -> bool {
-        in_array(&self.finish_ty(ty), var, false)
-    }
-
     /// A size may be computed any number of times, so it consumes nothing.
     pub(crate) fn check_size_exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
@@ -125,7 +120,7 @@ impl<'a> Checker<'a> {
                 for arg in args {
                     let Ty::Arrow(arrow) = ty else { break };
                     if arrow.consumes.any() && is_path(arg) {
-                        let text = self.sources.snippet(arg.span);
+                        let text = self.reports.snippet(arg.span);
                         let message =
                             format!("Consuming \"{text}\" in a size, where it is not consumable");
                         self.report(
@@ -145,6 +140,11 @@ impl<'a> Checker<'a> {
 /// The less strict of the two.
 fn higher(a: Liftedness, b: Liftedness) -> Liftedness {
     if lower(a, b) == a { b } else { a }
+}
+
+/// Whether values of a type parameter are elements of arrays in the finished type.
+pub(crate) fn is_in_array(ty: &Ty, var: TyVarId) -> bool {
+    in_array(ty, var, false)
 }
 
 /// Whether the variable stands below an array, or anywhere if `inside` one.

@@ -3,13 +3,12 @@
 //! What an anonymous size `[]` becomes depends on where it stands: something to
 //! infer in patterns and ascriptions, an existential size in results.
 
-use crate::checker::Checker;
-use crate::env::{Entry, Module, TypeAbbr, TypeParam};
-use crate::infer::{Mentions, VarState};
+use crate::define::Definer;
+use crate::define::type_rules::{is_in_array, not_carried};
+use crate::env::{Scheme, TypeAbbr, TypeParam};
+use crate::infer::{Mentions, VarState, lower};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
-use crate::define::type_rules::not_carried;
-use crate::infer::unify::lower;
 use crate::witness::Witness;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,7 +32,7 @@ pub(crate) enum Anonymous {
     Forbid,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> Definer<'_, 'a> {
     /// A type with its uniqueness.
     pub(crate) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
@@ -49,9 +48,9 @@ impl<'a> Checker<'a> {
                 if !crate::finished::warnings::may_hold_array(&ty) {
                     let message = format!(
                         "Declaring \"{}\" as unique has no effect",
-                        self.tables.show(&ty)
+                        self.infer.tables.show(&ty)
                     );
-                    self.warn(
+                    self.cx.warn(
                         Diagnostic::warning("useless-unique", message)
                             .at(te.span, "")
                             .note("only arrays are consumed"),
@@ -64,7 +63,7 @@ impl<'a> Checker<'a> {
                 if let TypeExpKind::Var(name) = &strip(head).kind {
                     return (self.apply_type(name, args, te.span, anon), Uniq::None);
                 }
-                self.error(
+                self.cx.error(
                     "not-a-type-constructor",
                     head.span,
                     "only a named type takes arguments",
@@ -80,9 +79,9 @@ impl<'a> Checker<'a> {
                 let mut parts: Vec<(Name, Ty, Uniq)> = Vec::new();
                 for (label, field) in fields {
                     let (ty, uniq) = self.type_exp(field, anon);
-                    let name = self.name(label.name);
+                    let name = self.cx.name(label.name);
                     if parts.iter().any(|(l, ..)| *l == name) {
-                        self.error(
+                        self.cx.error(
                             "duplicate-field",
                             label.span,
                             format!("Duplicate field: \"{name}\" stands twice in this record type"),
@@ -102,7 +101,7 @@ impl<'a> Checker<'a> {
                 let dim = self.size(size, anon);
                 let source = elem;
                 let (elem, uniq) = self.type_exp(elem, anon);
-                if !self.check_element(source) {
+                if !self.cx.check_element(source) {
                     self.require_lifted(
                         &elem,
                         Liftedness::Unlifted,
@@ -120,14 +119,14 @@ impl<'a> Checker<'a> {
             TypeExpKind::Sum(constrs) => {
                 let mut out: Vec<(Name, Arc<[Ty]>)> = Vec::new();
                 for constr in constrs {
-                    let name = self.name(constr.name.name);
+                    let name = self.cx.name(constr.name.name);
                     let payload: Vec<Ty> = constr
                         .payload
                         .iter()
                         .map(|t| self.type_exp(t, anon).0)
                         .collect();
                     if out.iter().any(|(l, _)| *l == name) {
-                        self.error(
+                        self.cx.error(
                             "duplicate-constructor",
                             constr.name.span,
                             format!("Duplicate constructor: \"#{name}\" stands twice in this type"),
@@ -137,7 +136,7 @@ impl<'a> Checker<'a> {
                     }
                 }
                 if out.len() > MAX_CONSTRUCTORS {
-                    self.report(
+                    self.cx.report(
                         Diagnostic::error(
                             "too-many-constructors",
                             format!("this sum type has {} constructors", out.len()),
@@ -153,7 +152,7 @@ impl<'a> Checker<'a> {
                 (Ty::Sum(Arc::from(out)), Uniq::None)
             }
             TypeExpKind::Arrow(name, param, ret) => {
-                let mut inner = if self.in_spec {
+                let mut inner = if self.cx.place.is_spec() {
                     Anonymous::Forbid
                 } else {
                     Anonymous::Infer
@@ -161,15 +160,16 @@ impl<'a> Checker<'a> {
                 let (param, uniq) = self.type_exp(param, &mut inner);
                 let (var, ret) = self.scoped(|c| {
                     let var = name.as_ref().map(|ident| {
-                        c.check_parameter_name(ident, ret);
-                        let text = c.name(ident.name);
-                        let var = c.new_value(text, ident.span);
-                        c.bind_mono(ident.name, var, param.clone(), ident.span);
+                        c.cx.check_parameter_name(ident, ret);
+                        let text = c.cx.name(ident.name);
+                        let var = c.infer.new_value(text, ident.span);
+                        c.cx.env
+                            .bind_mono(ident.name, var, param.clone(), ident.span);
                         var
                     });
                     (var, c.ret_type(ret))
                 });
-                let used = var.filter(|v| mentions(&self.tables.resolve(&ret.ty), *v));
+                let used = var.filter(|v| mentions(&self.infer.tables.resolve(&ret.ty), *v));
                 (
                     Ty::Arrow(Arc::new(ArrowTy {
                         name: used,
@@ -181,23 +181,23 @@ impl<'a> Checker<'a> {
                 )
             }
             TypeExpKind::Exists(names, inner) => {
-                let mark = self.env.enter();
+                let mark = self.cx.env.enter();
                 let mut vars = Vec::with_capacity(names.len());
                 for ident in names {
-                    let text = self.name(ident.name);
+                    let text = self.cx.name(ident.name);
                     let var = self.existential(text, anon, ident.span);
-                    self.bind_mono(ident.name, var, Ty::I64, ident.span);
+                    self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
                     vars.push(var);
                 }
                 let result = self.type_exp(inner, anon);
-                self.env.leave(mark);
-                let carried = Witness::of(&self.tables.resolve(&result.0)).carried;
+                self.cx.env.leave(mark);
+                let carried = Witness::of(&self.infer.tables.resolve(&result.0)).carried;
                 for (ident, var) in names.iter().zip(vars) {
                     if !carried.contains(&var) {
-                        let text = self.name(ident.name);
+                        let text = self.cx.name(ident.name);
                         let message =
                             format!("Existential size \"{text}\" is not the size of any array");
-                        self.report(not_carried(message, ident.span, &text));
+                        self.cx.report(not_carried(message, ident.span, &text));
                     }
                 }
                 result
@@ -231,16 +231,21 @@ impl<'a> Checker<'a> {
         match anon {
             Anonymous::Infer | Anonymous::Forbid => {
                 if matches!(anon, Anonymous::Forbid) {
-                    self.error(
+                    self.cx.error(
                         "anonymous-size",
                         span,
                         "this size must be non-anonymous: a named one",
                     );
                 }
-                self.tables.new_var(name, VarState::Open, self.depth)
+                self.infer
+                    .tables
+                    .new_var(name, VarState::Open, self.infer.depth)
             }
             Anonymous::Collect(ext) | Anonymous::Result(ext) => {
-                let var = self.tables.new_var(name, VarState::Value, self.depth + 1);
+                let var = self
+                    .infer
+                    .tables
+                    .new_var(name, VarState::Value, self.infer.depth + 1);
                 ext.push(var);
                 var
             }
@@ -251,15 +256,15 @@ impl<'a> Checker<'a> {
     pub(crate) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
         let Some(exp) = &size.size else {
             if let Anonymous::Result(_) = anon {
-                return self.fresh_dim("k");
+                return self.infer.fresh_dim("k");
             }
             let var = self.existential(Arc::from("k"), anon, size.span);
-            self.tables.var_mut(var).span = Some(size.span);
+            self.infer.tables.var_mut(var).span = Some(size.span);
             return Dim::Var(var);
         };
         let exp = self.exp(exp);
         self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
-        self.check_size_exp(&exp);
+        self.cx.check_size_exp(&exp);
         match crate::dims::from_exp(&exp) {
             Some(dim) => dim,
             None => Dim::Any,
@@ -274,17 +279,17 @@ impl<'a> Checker<'a> {
         span: Span,
         anon: &mut Anonymous,
     ) -> Ty {
-        let Some(abbr) = self.find_type(name) else {
+        let Some(abbr) = self.cx.find_type(name) else {
             for arg in args {
                 if let TypeArg::Type(te) = arg {
                     self.type_exp(te, anon);
                 }
             }
-            return self.fresh(span);
+            return self.infer.fresh(span);
         };
         if abbr.params.len() != args.len() {
-            let text = self.name(name.name.name);
-            self.error(
+            let text = self.cx.name(name.name.name);
+            self.cx.error(
                 "type-arguments",
                 span,
                 format!(
@@ -294,7 +299,7 @@ impl<'a> Checker<'a> {
                     args.len()
                 ),
             );
-            return self.fresh(span);
+            return self.infer.fresh(span);
         }
         let mut subst = Subst::default();
         for (param, arg) in abbr.params.iter().zip(args) {
@@ -307,7 +312,7 @@ impl<'a> Checker<'a> {
                     let (ty, _) = self.type_exp(te, anon);
                     // Elsewhere than in arrays, an argument makes the type as
                     // lifted as it is itself.
-                    let limit = if self.is_in_array(&abbr.ty, *var) {
+                    let limit = if is_in_array(&self.infer.tables.finish_ty(&abbr.ty), *var) {
                         *lifted
                     } else {
                         Liftedness::Lifted
@@ -316,7 +321,7 @@ impl<'a> Checker<'a> {
                     subst.types.push((*var, ty));
                 }
                 (TypeParam::Size(var), TypeArg::Type(te)) => {
-                    self.error(
+                    self.cx.error(
                         "type-arguments",
                         te.span,
                         "a size in brackets is needed here",
@@ -324,103 +329,22 @@ impl<'a> Checker<'a> {
                     subst.dims.push((*var, Dim::Any));
                 }
                 (TypeParam::Type(var, _), TypeArg::Size(size)) => {
-                    self.error(
+                    self.cx.error(
                         "type-arguments",
                         size.span,
                         "a type is needed here, not a size",
                     );
-                    let ty = self.fresh(size.span);
+                    let ty = self.infer.fresh(size.span);
                     subst.types.push((*var, ty));
                 }
             }
         }
         for var in &abbr.ext {
-            let name = Arc::clone(&self.tables.var(*var).name);
+            let name = Arc::clone(&self.infer.tables.var(*var).name);
             let new = self.existential(name, anon, span);
             subst.dims.push((*var, Dim::Var(new)));
         }
         subst.ty(&abbr.ty)
-    }
-
-    /// Looks up a type name; reports where there is none.
-    pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<TypeAbbr>> {
-        let found = if name.quals.is_empty() {
-            self.env.ty(name.name.name).cloned()
-        } else {
-            match self.find_module(&name.quals)? {
-                Module::Struct(module) => module.types.get(&name.name.name).cloned(),
-                Module::Intrinsics => self.builtin_types.get(&name.name.name).cloned(),
-                Module::Functor(_) => None,
-            }
-        };
-        if found.is_none() {
-            let text = self.name(name.name.name);
-            let mut diag = Diagnostic::error("unknown-type", format!("Unknown type \"{text}\""))
-                .at(name.span(), "");
-            if name.quals.is_empty() {
-                let names = self.env.type_names();
-                if let Some(other) = self.suggest(&text, &names) {
-                    diag = diag.hint(format!("did you mean \"{other}\"?"));
-                }
-            }
-            self.report(diag);
-        }
-        found
-    }
-
-    /// Looks up a module by its path; reports where there is none.
-    pub(crate) fn find_module(&mut self, path: &[ast::Ident]) -> Option<Module<'a>> {
-        let (first, rest) = path.split_first()?;
-        let mut module = match self.env.term(first.name).cloned() {
-            Some(Entry::Module(module)) => {
-                self.note_module_used(first.name);
-                module
-            }
-            other => {
-                let text = self.name(first.name);
-                let message = if other.is_some() {
-                    format!("\"{text}\" is a value, not a module")
-                } else {
-                    format!("Unknown module \"{text}\"")
-                };
-                self.error("unknown-module", first.span, message);
-                return None;
-            }
-        };
-        for ident in rest {
-            let next = match &module {
-                Module::Struct(outer) => outer.terms.get(&ident.name).cloned(),
-                Module::Functor(_) | Module::Intrinsics => None,
-            };
-            if let Some(Entry::Module(inner)) = next {
-                module = inner;
-            } else {
-                let text = self.name(ident.name);
-                self.error(
-                    "unknown-module",
-                    ident.span,
-                    format!("the module has no module \"{text}\" in it"),
-                );
-                return None;
-            }
-        }
-        Some(module)
-    }
-
-    /// The module at a path, if there is one.
-    pub(crate) fn module_at(&self, path: &[ast::Ident]) -> Option<Module<'a>> {
-        let (first, rest) = path.split_first()?;
-        let mut entry = self.env.term(first.name)?;
-        for ident in rest {
-            entry = match entry {
-                Entry::Module(Module::Struct(outer)) => outer.terms.get(&ident.name)?,
-                _ => return None,
-            };
-        }
-        match entry {
-            Entry::Module(module) => Some(module.clone()),
-            _ => None,
-        }
     }
 
     /// Makes size and type parameters, visible from here on.
@@ -428,10 +352,10 @@ impl<'a> Checker<'a> {
         let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
         let mut out = Vec::new();
         for param in params {
-            let name = self.name(param.name.name);
+            let name = self.cx.name(param.name.name);
             let is_size = param.kind == ast::TypeParamKind::Size;
             if seen.contains(&(param.name.name, is_size)) {
-                self.error(
+                self.cx.error(
                     "duplicate-name",
                     param.span,
                     format!("the parameter \"{name}\" was previously bound: it is also bound here"),
@@ -440,22 +364,73 @@ impl<'a> Checker<'a> {
             seen.push((param.name.name, is_size));
             match param.kind {
                 ast::TypeParamKind::Size => {
-                    let var = self.new_value(name, param.name.span);
-                    self.bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    let var = self.infer.new_value(name, param.name.span);
+                    self.cx
+                        .env
+                        .bind_mono(param.name.name, var, Ty::I64, param.name.span);
                     out.push(TypeParam::Size(var));
                 }
                 ast::TypeParamKind::Type(lifted) => {
-                    let var = self.tables.new_ty_var(name, true, lifted, self.depth);
+                    let var = self
+                        .infer
+                        .tables
+                        .new_ty_var(name, true, lifted, self.infer.depth);
                     let abbr = TypeAbbr {
                         lifted,
                         ..TypeAbbr::plain(Ty::Var(var))
                     };
-                    self.env.bind_type(param.name.name, Rc::new(abbr));
+                    self.cx.env.bind_type(param.name.name, Rc::new(abbr));
                     out.push(TypeParam::Type(var, lifted));
                 }
             }
         }
         out
+    }
+
+    /// The type of a `val` specification.
+    pub(crate) fn val_spec(
+        &mut self,
+        type_params: &'a [ast::TypeParam],
+        ty: &'a TypeExp,
+    ) -> Scheme {
+        self.scoped(|c| {
+            let params = c.type_params(type_params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(ty, &mut anon);
+            let ty = c.infer.tables.settled_ty(&ty);
+            if let Anonymous::Collect(ext) = anon {
+                for var in ext {
+                    c.infer.tables.var_mut(var).state = VarState::Unknown;
+                }
+            }
+            let mut scheme = Scheme::mono(ty);
+            for param in params {
+                match param {
+                    TypeParam::Type(var, _) => scheme.ty_params.push(var),
+                    TypeParam::Size(var) => scheme.size_params.push(var),
+                }
+            }
+            scheme
+        })
+    }
+
+    /// The type that a module type is to have in place of an abstract one.
+    pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> TypeAbbr {
+        self.scoped(|c| {
+            let params = c.type_params(&with.params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(&with.body, &mut anon);
+            let ext = match anon {
+                Anonymous::Collect(ext) => ext,
+                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+            };
+            TypeAbbr {
+                params,
+                ext,
+                ty: c.infer.tables.resolve(&ty),
+                lifted: Liftedness::Lifted,
+            }
+        })
     }
 
     /// `type t [n] 'a = te`.
@@ -464,14 +439,14 @@ impl<'a> Checker<'a> {
             let params = c.type_params(&bind.params);
             let mut anon = Anonymous::Collect(Vec::new());
             let (ty, _) = c.type_exp(&bind.body, &mut anon);
-            let ty = c.tables.resolve(&ty);
+            let ty = c.infer.tables.resolve(&ty);
             let ext = match anon {
                 Anonymous::Collect(ext) => ext,
                 Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
             };
             // What a name was declared as holds, even where more is known by now of
             // what it stands for.
-            let written = c.lifted_as_written(&bind.body);
+            let written = c.cx.lifted_as_written(&bind.body);
             if lower(written, bind.lifted) != written {
                 let what = if written == Liftedness::SizeLifted {
                     "Non-lifted type abbreviations may not contain size-lifted types"
@@ -487,9 +462,9 @@ impl<'a> Checker<'a> {
                 lifted: bind.lifted,
             }
         });
-        let name = self.name(bind.name.name);
+        let name = self.cx.name(bind.name.name);
         if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
-            self.report(
+            self.cx.report(
                 Diagnostic::error(
                     "existential-size",
                     format!("the type \"{name}\" has sizes that are not parameters"),
@@ -502,7 +477,7 @@ impl<'a> Checker<'a> {
         }
         let carried = Witness::of(&abbr.ty).carried;
         let is_lost = |var: &VarId| {
-            let anonymous = abbr.ext.contains(var) || self.tables.is_open(*var);
+            let anonymous = abbr.ext.contains(var) || self.infer.tables.is_open(*var);
             anonymous && !carried.contains(var)
         };
         let named_in = |te: &TypeExp| matches!(strip(te).kind, TypeExpKind::Exists(..));
@@ -511,15 +486,15 @@ impl<'a> Checker<'a> {
                 "the type \"{name}\" has an anonymous size that is not used constructively, as the \
                  size of an array (anonymous-nonconstructive)"
             );
-            self.report(not_carried(message, bind.body.span, "n"));
+            self.cx.report(not_carried(message, bind.body.span, "n"));
         }
         let mentioned = Mentions::of(&abbr.ty);
         for (param, source) in abbr.params.iter().zip(&bind.params) {
             if let TypeParam::Size(var) = param
                 && !mentioned.dims.contains(var)
             {
-                let text = self.name(source.name.name);
-                self.error(
+                let text = self.cx.name(source.name.name);
+                self.cx.error(
                     "unused-size-parameter",
                     source.span,
                     format!("Size parameter \"[{text}]\" is the size of nothing in the type"),

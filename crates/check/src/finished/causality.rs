@@ -10,7 +10,7 @@
 //! operand before the right. What is computed in one branch is not known in
 //! another.
 
-use crate::checker::Checker;
+use crate::context::Context;
 use crate::infer::{Mentions, Tables};
 use crate::tast::{Bind, Def, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use crate::visit::children;
@@ -19,26 +19,24 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-impl Checker<'_> {
-    /// Reports sizes that are needed too early in a finished definition.
-    pub(crate) fn check_causality(&mut self, def: &Def) {
-        let sections = std::mem::take(&mut self.sections);
-        let mut walk = Causality {
-            tables: &self.tables,
-            sections: &sections,
-            born: FxHashMap::default(),
-            known: FxHashSet::default(),
-            trail: Vec::new(),
-            found: Vec::new(),
-        };
-        walk.collect(&def.body);
-        if walk.born.is_empty() {
-            return;
-        }
-        walk.exp(&def.body);
-        for diag in walk.found {
-            self.report(diag);
-        }
+/// Reports sizes that are needed too early in a finished definition, in which these are
+/// the sections with a left operand.
+pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: &mut Context<'_>) {
+    let mut walk = Causality {
+        tables,
+        sections,
+        born: FxHashMap::default(),
+        known: FxHashSet::default(),
+        trail: Vec::new(),
+        found: Vec::new(),
+    };
+    walk.collect(&def.body);
+    if walk.born.is_empty() {
+        return;
+    }
+    walk.exp(&def.body);
+    for diag in walk.found {
+        cx.report(diag);
     }
 }
 

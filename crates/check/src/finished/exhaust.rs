@@ -11,7 +11,7 @@
 //!
 //! Needs a finished definition. Guarantees nothing but the errors and warnings.
 
-use crate::checker::Checker;
+use crate::context::Context;
 use crate::tast::{Bind, Case, Def, Exp, ExpKind, LoopForm, Name, Pat, PatKind, Ty};
 use crate::visit::children;
 use prim::{Scalar, ScalarType};
@@ -23,85 +23,83 @@ use syntax::diag::Diagnostic;
 /// How many rows may be looked at for one `match`.
 const MAX_ROWS: usize = 1_000_000;
 
-impl Checker<'_> {
-    /// Reports the matches of a definition that some value does not fit, and
-    /// patterns that may fail where they must not.
-    pub(crate) fn check_matches(&mut self, def: &Def) {
-        for pat in &def.params {
-            self.irrefutable(pat);
-        }
-        self.matches_in(&def.body);
+/// Reports the matches of a definition that some value does not fit, and
+/// patterns that may fail where they must not.
+pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
+    for pat in &def.params {
+        irrefutable(pat, cx);
     }
+    matches_in(&def.body, cx);
+}
 
-    fn matches_in(&mut self, exp: &Exp) {
-        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
-            match &exp.kind {
-                ExpKind::Lambda(lambda) => {
-                    for pat in &lambda.params {
-                        self.irrefutable(pat);
-                    }
+fn matches_in(exp: &Exp, cx: &mut Context<'_>) {
+    stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+        match &exp.kind {
+            ExpKind::Lambda(lambda) => {
+                for pat in &lambda.params {
+                    irrefutable(pat, cx);
                 }
-                ExpKind::Let { binds, body: _ } => {
-                    for bind in binds {
-                        match bind {
-                            Bind::Pat { pat, .. } => self.irrefutable(pat),
-                            Bind::Fun(def) => self.check_matches(def),
-                        }
-                    }
-                }
-                ExpKind::Loop { pat, form, .. } => {
-                    self.irrefutable(pat);
-                    if let LoopForm::ForIn(pat, _) = form {
-                        self.irrefutable(pat);
-                    }
-                }
-                ExpKind::Match { scrutinee, cases } => {
-                    let pats = cases.iter().map(|case| &case.pat);
-                    if let Some(missing) = unmatched(&scrutinee.ty, pats) {
-                        let message = format!("Unmatched cases in this `match`: \"{missing}\"");
-                        self.report(
-                            Diagnostic::error("unmatched-cases", message)
-                                .at(exp.span, "")
-                                .hint("add a case, or `case _` for all that is left"),
-                        );
-                    }
-                    if !self.in_prelude {
-                        self.unreachable(&scrutinee.ty, cases);
-                    }
-                }
-                _ => {}
             }
-            children(exp, &mut |child| self.matches_in(child));
-        });
-    }
-
-    /// Warns of cases that no value reaches.
-    fn unreachable(&mut self, ty: &Ty, cases: &[Case]) {
-        let mut search = Search { fuel: MAX_ROWS };
-        let mut before: Vec<Row<'_>> = Vec::new();
-        for case in cases {
-            let row = vec![Some(bare(&case.pat))];
-            let found = search.missing(&before, &row, &[ty]);
-            if found.is_none() && search.fuel > 0 {
-                self.warn(
-                    Diagnostic::warning("unreachable-case", "This case is never reached")
-                        .at(case.pat.span, "")
-                        .note("the cases before it fit every value that it fits"),
-                );
+            ExpKind::Let { binds, body: _ } => {
+                for bind in binds {
+                    match bind {
+                        Bind::Pat { pat, .. } => irrefutable(pat, cx),
+                        Bind::Fun(def) => check(def, cx),
+                    }
+                }
             }
-            before.push(row);
+            ExpKind::Loop { pat, form, .. } => {
+                irrefutable(pat, cx);
+                if let LoopForm::ForIn(pat, _) = form {
+                    irrefutable(pat, cx);
+                }
+            }
+            ExpKind::Match { scrutinee, cases } => {
+                let pats = cases.iter().map(|case| &case.pat);
+                if let Some(missing) = unmatched(&scrutinee.ty, pats) {
+                    let message = format!("Unmatched cases in this `match`: \"{missing}\"");
+                    cx.report(
+                        Diagnostic::error("unmatched-cases", message)
+                            .at(exp.span, "")
+                            .hint("add a case, or `case _` for all that is left"),
+                    );
+                }
+                if !cx.place.is_prelude() {
+                    unreachable(&scrutinee.ty, cases, cx);
+                }
+            }
+            _ => {}
         }
-    }
+        children(exp, &mut |child| matches_in(child, cx));
+    });
+}
 
-    fn irrefutable(&mut self, pat: &Pat) {
-        if let Some(missing) = unmatched(&pat.ty, std::iter::once(pat)) {
-            let message = format!("Refutable pattern: it does not fit \"{missing}\"");
-            self.report(
-                Diagnostic::error("refutable-pattern", message)
-                    .at(pat.span, "")
-                    .hint("only the patterns of a `match` may fail"),
+/// Warns of cases that no value reaches.
+fn unreachable(ty: &Ty, cases: &[Case], cx: &mut Context<'_>) {
+    let mut search = Search { fuel: MAX_ROWS };
+    let mut before: Vec<Row<'_>> = Vec::new();
+    for case in cases {
+        let row = vec![Some(bare(&case.pat))];
+        let found = search.missing(&before, &row, &[ty]);
+        if found.is_none() && search.fuel > 0 {
+            cx.warn(
+                Diagnostic::warning("unreachable-case", "This case is never reached")
+                    .at(case.pat.span, "")
+                    .note("the cases before it fit every value that it fits"),
             );
         }
+        before.push(row);
+    }
+}
+
+fn irrefutable(pat: &Pat, cx: &mut Context<'_>) {
+    if let Some(missing) = unmatched(&pat.ty, std::iter::once(pat)) {
+        let message = format!("Refutable pattern: it does not fit \"{missing}\"");
+        cx.report(
+            Diagnostic::error("refutable-pattern", message)
+                .at(pat.span, "")
+                .hint("only the patterns of a `match` may fail"),
+        );
     }
 }
 

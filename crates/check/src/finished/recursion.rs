@@ -1,156 +1,70 @@
-//! What a definition may not do beside having the wrong types: literals that its
-//! types cannot hold, and recursion that cannot be compiled to first-order calls.
+//! What a finished definition may not do beside having the wrong types: compare values
+//! of types that it does not know, and recursion that cannot be compiled to first-order
+//! calls.
 
-use crate::checker::Checker;
+use crate::context::Context;
 use crate::infer::Mentions;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
 use crate::visit::{children, each};
-use prim::ScalarType;
-use syntax::ast::{self, Lit};
+use syntax::ast;
 use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
-/// A literal without a suffix, whose type is to be inferred.
-pub(crate) struct Literal {
-    /// Its size; exact for integers up to 2 to the power of 53.
-    value: Number,
-    /// Whether a minus stands before it.
-    pub(crate) negative: bool,
-    ty: Ty,
-    span: Span,
+/// Reports comparisons of values whose type is a parameter of the definition.
+pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
+    let mut found = Vec::new();
+    equality(&def.body, &def.ty_params, &mut found);
+    for span in found {
+        cx.report(
+            Diagnostic::error(
+                "no-equality",
+                "a type parameter does not support equality: it may stand for a function",
+            )
+            .at(span, "")
+            .hint("take a function that compares"),
+        );
+    }
 }
 
-enum Number {
-    Int(u128),
-    Float(f64),
-}
-
-impl Checker<'_> {
-    /// Notes a literal whose type is not known yet.
-    pub(crate) fn note_literal(&mut self, lit: &Lit, negative: bool, ty: &Ty, span: Span) {
-        let value = match lit {
-            Lit::Int(n, None) => Number::Int(*n),
-            Lit::Float(x, None) => Number::Float(*x),
-            _ => return,
-        };
-        let ty = ty.clone();
-        self.literals.push(Literal {
-            value,
-            negative,
-            ty,
-            span,
-        });
-    }
-
-    /// A literal with a fraction or an exponent whose type is this variable.
-    pub(crate) fn float_literal(&self, var: TyVarId) -> Option<Span> {
-        let mut literals = self.literals.iter();
-        let found = literals.find(|literal| {
-            matches!(literal.value, Number::Float(_))
-                && self.tables.shallow(&literal.ty) == Ty::Var(var)
-        });
-        found.map(|literal| literal.span)
-    }
-
-    /// Reports the literals that do not fit their types.
-    pub(crate) fn check_literals(&mut self) {
-        for literal in std::mem::take(&mut self.literals) {
-            let Ty::Scalar(ty) = self.tables.resolve(&literal.ty) else {
-                continue;
-            };
-            if !literal.fits(ty) {
-                let text = self.sources.snippet(literal.span).to_owned();
-                let sign = if literal.negative { "-" } else { "" };
-                let message = format!("the literal \"{sign}{text}\" is out of bounds for \"{ty}\"");
-                self.error("literal-range", literal.span, message);
-            }
-        }
-    }
-
-    /// Reports comparisons of values whose type is a parameter of the definition.
-    pub(crate) fn check_equality(&mut self, def: &Def) {
-        let mut found = Vec::new();
-        equality(&def.body, &def.ty_params, &mut found);
-        for span in found {
-            self.report(
-                Diagnostic::error(
-                    "no-equality",
-                    "a type parameter does not support equality: it may stand for a function",
-                )
-                .at(span, "")
-                .hint("take a function that compares"),
-            );
-        }
-    }
-
-    /// Reports recursion with other functions as arguments than the definition's
-    /// own, and functions as results of recursive functions.
-    pub(crate) fn check_recursion(&mut self, def: &Def, bind: &ast::ValBind) {
-        let lifted: Vec<TyVarId> = bind
-            .type_params
+/// Reports recursion with other functions as arguments than the definition's
+/// own, and functions as results of recursive functions.
+pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'_>) {
+    let lifted: Vec<TyVarId> = bind
+        .type_params
+        .iter()
+        .filter(|param| !matches!(param.kind, ast::TypeParamKind::Size))
+        .zip(&def.ty_params)
+        .filter(|(param, _)| {
+            matches!(
+                param.kind,
+                ast::TypeParamKind::Type(ast::Liftedness::Lifted)
+            )
+        })
+        .map(|(_, var)| *var)
+        .collect();
+    let mut walk = Recursion {
+        def,
+        functions: def
+            .params
             .iter()
-            .filter(|param| !matches!(param.kind, ast::TypeParamKind::Size))
-            .zip(&def.ty_params)
-            .filter(|(param, _)| {
-                matches!(
-                    param.kind,
-                    ast::TypeParamKind::Type(ast::Liftedness::Lifted)
-                )
-            })
-            .map(|(_, var)| *var)
-            .collect();
-        let mut walk = Recursion {
-            def,
-            functions: def
-                .params
-                .iter()
-                .map(|pat| holds_function(&pat.ty, &lifted))
-                .collect(),
-            found: Vec::new(),
-            mentioned: false,
-        };
-        walk.exp(&def.body);
-        let mut found = std::mem::take(&mut walk.found);
-        if walk.mentioned && holds_function(&def.ret.ty, &lifted) {
-            let message = "The result of a recursive function is not first-order";
-            found.push((def.span, message.to_owned()));
-        }
-        for (span, message) in found {
-            self.report(
-                Diagnostic::error("higher-order-recursion", message)
-                    .at(span, "")
-                    .hint("recursive functions take and give functions in restricted ways only"),
-            );
-        }
+            .map(|pat| holds_function(&pat.ty, &lifted))
+            .collect(),
+        found: Vec::new(),
+        mentioned: false,
+    };
+    walk.exp(&def.body);
+    let mut found = std::mem::take(&mut walk.found);
+    if walk.mentioned && holds_function(&def.ret.ty, &lifted) {
+        let message = "The result of a recursive function is not first-order";
+        found.push((def.span, message.to_owned()));
     }
-}
-
-impl Literal {
-    fn fits(&self, ty: ScalarType) -> bool {
-        if ty.is_float() {
-            let x = match self.value {
-                Number::Int(n) => n as f64,
-                Number::Float(x) => x,
-            };
-            return x.is_finite()
-                && match ty {
-                    ScalarType::F16 => x < 65520.0,
-                    ScalarType::F32 => (x as f32).is_finite(),
-                    _ => true,
-                };
-        }
-        let Number::Int(n) = self.value else {
-            return true;
-        };
-        let bits = 8 * ty.size() as u32;
-        match (ty.is_signed(), self.negative) {
-            _ if !ty.is_int() => true,
-            (true, true) => n <= 1 << (bits - 1),
-            (true, false) => n < 1 << (bits - 1),
-            (false, true) => n == 0,
-            (false, false) => n < 1 << bits,
-        }
+    for (span, message) in found {
+        cx.report(
+            Diagnostic::error("higher-order-recursion", message)
+                .at(span, "")
+                .hint("recursive functions take and give functions in restricted ways only"),
+        );
     }
 }
 

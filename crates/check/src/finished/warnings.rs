@@ -10,7 +10,7 @@
 //! from the search for missing ones, what is odd about types from where they are
 //! read.
 
-use crate::checker::Checker;
+use crate::context::Context;
 use crate::infer::Mentions;
 use crate::intrinsics::Intrinsic;
 use crate::tast::{Def, Exp, ExpKind, Index, RangeKind, Ty};
@@ -21,91 +21,89 @@ use syntax::span::Span;
 /// So many parts of a size are looked at: sizes in sizes make no long walks.
 const MAX_PARTS: u32 = 1000;
 
-impl Checker<'_> {
-    /// Warns of what is odd in a definition.
-    pub(crate) fn warn_of(&mut self, def: &Def) {
-        if !self.in_prelude {
-            each(&def.body, &mut |exp| self.warn_about(exp));
-        }
+/// Warns of what is odd in a definition.
+pub(crate) fn check(def: &Def, cx: &mut Context<'_>) {
+    if !cx.place.is_prelude() {
+        each(&def.body, &mut |exp| warn_about(exp, cx));
     }
+}
 
-    /// Warns of what is odd in one node.
-    fn warn_about(&mut self, exp: &Exp) {
-        match &exp.kind {
-            ExpKind::Intrinsic {
-                fun: Intrinsic::Equal { .. },
-                ty_args,
-                ..
-            } if ty_args.iter().any(|ty| matches!(ty, Ty::Array(_))) => {
-                self.warn(
-                    Diagnostic::warning(
-                        "array-equality",
-                        "Comparing arrays with `==` or `!=` is deprecated",
-                    )
-                    .at(exp.span, "")
-                    .note("a future version of the language will reject it")
-                    .hint("compare the elements: `and (map2 (==) xs ys)`"),
-                );
-            }
-            ExpKind::Range {
-                start,
-                second,
-                end,
-                kind,
-            } => {
-                if second.as_ref().is_some_and(|second| same(start, second)) {
-                    self.warn(
-                        Diagnostic::warning(
-                            "empty-range",
-                            "The first and the second element of this range are the same",
-                        )
-                        .at(exp.span, "")
-                        .note("the range is invalid wherever it is evaluated"),
-                    );
-                }
-                if second.is_none() && !matches!(kind, RangeKind::DownTo) {
-                    self.warn_of_binding(end);
-                }
-            }
-            ExpKind::Index { array: _, indices } => {
-                for index in indices {
-                    if let Index::Slice { from, to, step } = index {
-                        for part in [from, to, step].into_iter().flatten() {
-                            self.warn_of_binding(part);
-                        }
-                    }
-                }
-            }
-            ExpKind::Apply { fun, args } => {
-                let mut ty = &fun.ty;
-                for arg in args {
-                    let Ty::Arrow(arrow) = ty else { break };
-                    if let Some(name) = arrow.name
-                        && Mentions::of(&arrow.ret.ty).dims.contains(&name)
-                    {
-                        self.warn_of_binding(arg);
-                    }
-                    ty = &arrow.ret.ty;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Warns if a size is an expression that binds names.
-    fn warn_of_binding(&mut self, size: &Exp) {
-        let mut fuel = MAX_PARTS;
-        if let Some(span) = binding(size, &mut fuel) {
-            self.warn(
+/// Warns of what is odd in one node.
+fn warn_about(exp: &Exp, cx: &mut Context<'_>) {
+    match &exp.kind {
+        ExpKind::Intrinsic {
+            fun: Intrinsic::Equal { .. },
+            ty_args,
+            ..
+        } if ty_args.iter().any(|ty| matches!(ty, Ty::Array(_))) => {
+            cx.warn(
                 Diagnostic::warning(
-                    "size-binding",
-                    "Size expression with binding is replaced by unknown size",
+                    "array-equality",
+                    "Comparing arrays with `==` or `!=` is deprecated",
                 )
-                .at(size.span, "")
-                .also(span, "names are bound here")
-                .hint("bind the size with `let` before, and give its name"),
+                .at(exp.span, "")
+                .note("a future version of the language will reject it")
+                .hint("compare the elements: `and (map2 (==) xs ys)`"),
             );
         }
+        ExpKind::Range {
+            start,
+            second,
+            end,
+            kind,
+        } => {
+            if second.as_ref().is_some_and(|second| same(start, second)) {
+                cx.warn(
+                    Diagnostic::warning(
+                        "empty-range",
+                        "The first and the second element of this range are the same",
+                    )
+                    .at(exp.span, "")
+                    .note("the range is invalid wherever it is evaluated"),
+                );
+            }
+            if second.is_none() && !matches!(kind, RangeKind::DownTo) {
+                warn_of_binding(end, cx);
+            }
+        }
+        ExpKind::Index { array: _, indices } => {
+            for index in indices {
+                if let Index::Slice { from, to, step } = index {
+                    for part in [from, to, step].into_iter().flatten() {
+                        warn_of_binding(part, cx);
+                    }
+                }
+            }
+        }
+        ExpKind::Apply { fun, args } => {
+            let mut ty = &fun.ty;
+            for arg in args {
+                let Ty::Arrow(arrow) = ty else { break };
+                if let Some(name) = arrow.name
+                    && Mentions::of(&arrow.ret.ty).dims.contains(&name)
+                {
+                    warn_of_binding(arg, cx);
+                }
+                ty = &arrow.ret.ty;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Warns if a size is an expression that binds names.
+fn warn_of_binding(size: &Exp, cx: &mut Context<'_>) {
+    let mut fuel = MAX_PARTS;
+    if let Some(span) = binding(size, &mut fuel) {
+        cx.warn(
+            Diagnostic::warning(
+                "size-binding",
+                "Size expression with binding is replaced by unknown size",
+            )
+            .at(size.span, "")
+            .also(span, "names are bound here")
+            .hint("bind the size with `let` before, and give its name"),
+        );
     }
 }
 

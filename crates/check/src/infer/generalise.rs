@@ -1,92 +1,61 @@
 //! The end of a definition: what nothing determined gets a default, what is
 //! still open becomes a parameter.
 
-use crate::checker::Checker;
 use crate::env::{Scheme, TypeParam};
-use crate::infer::{Constraint, Mentions, TyState, VarState};
-use crate::define::size_params::sizes_of;
-use crate::tast::{Ty, TyVarId};
+use crate::infer::{Constraint, Infer, Mentions, TyState, VarState};
+use crate::tast::{Name, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
-use syntax::diag::Diagnostic;
+use syntax::span::Span;
 
-impl Checker<'_> {
-    /// Scalar types that nothing determines get their defaults; other open types
-    /// that a whole definition leaves open are reported. Defaults of `public` ones,
-    /// which the definition's type mentions, are warned of; gives one of them.
-    pub(crate) fn default_types(
-        &mut self,
-        from: usize,
-        errors: usize,
-        public: &[TyVarId],
-    ) -> Option<ScalarType> {
-        let mut chosen = None;
+/// A type that nothing determined, and that began at a place.
+pub(crate) enum Undetermined {
+    /// It is mentioned by the definition's type, and became this one.
+    Number(Span, ScalarType),
+    /// It is a record with at least these fields.
+    Record(Span, Vec<Name>),
+    /// It is a sum with at least these constructors.
+    Sum(Span, Vec<Name>),
+}
+
+impl Infer<'_> {
+    /// Types since `from` that nothing determines get their defaults: scalar types one
+    /// of their set, records and sums the type `()`. Tells of those that are worth
+    /// telling, among scalar types of the `public` ones, which the definition's type
+    /// mentions.
+    pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<Undetermined> {
+        let mut found = Vec::new();
         for i in from..self.tables.ty_vars.len() {
             let id = TyVarId(i as u32);
             let data = self.tables.ty_var(id);
             if !matches!(data.state, TyState::Open) {
                 continue;
             }
-            let span = data.span;
-            match data.constraint.clone() {
-                Constraint::None => {}
+            let (ty, tell) = match &data.constraint {
+                Constraint::None => continue,
                 Constraint::Scalars(set) => {
-                    if let Some(ty) = set.default_type() {
-                        if let (Some(span), true) = (span, public.contains(&id)) {
-                            chosen = Some(ty);
-                            self.warn(
-                                Diagnostic::warning(
-                                    "defaulted-type",
-                                    format!("Defaulting ambiguous type to {ty}"),
-                                )
-                                .at(span, "")
-                                .hint("say which type is meant in the definition's parameters or result"),
-                            );
-                        }
-                        self.tables.ty_var_mut(id).state = TyState::Solved(Ty::Scalar(ty));
-                    }
+                    let Some(ty) = set.default_type() else {
+                        continue;
+                    };
+                    let place = data.span.filter(|_| public.contains(&id));
+                    let tell = place.map(|span| Undetermined::Number(span, ty));
+                    (Ty::Scalar(ty), tell)
                 }
                 Constraint::Fields(fields) => {
-                    if let (Some(span), true) = (span, self.diags.len() == errors) {
-                        let labels: Vec<String> =
-                            fields.iter().map(|(l, _)| format!("\"{l}\"")).collect();
-                        self.report(
-                            Diagnostic::error(
-                                "ambiguous-record",
-                                format!(
-                                    "Type is ambiguous: cannot tell the type of this record from its field{} {}",
-                                    if labels.len() == 1 { "" } else { "s" },
-                                    labels.join(", ")
-                                ),
-                            )
-                            .at(span, "")
-                            .hint("give the parameter a type"),
-                        );
-                    }
-                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
+                    let labels = || fields.iter().map(|(l, _)| Arc::clone(l)).collect();
+                    let tell = data.span.map(|span| Undetermined::Record(span, labels()));
+                    (Ty::unit(), tell)
                 }
                 Constraint::Constrs(constrs) => {
-                    if let (Some(span), true) = (span, self.diags.len() == errors) {
-                        let labels: Vec<String> =
-                            constrs.iter().map(|(l, _)| format!("\"#{l}\"")).collect();
-                        self.report(
-                            Diagnostic::error(
-                                "ambiguous-sum",
-                                format!(
-                                    "Type is ambiguous: cannot tell the sum type from its constructor{} {}",
-                                    if labels.len() == 1 { "" } else { "s" },
-                                    labels.join(", ")
-                                ),
-                            )
-                            .at(span, "")
-                            .hint("ascribe the type: `(#x : t)`"),
-                        );
-                    }
-                    self.tables.ty_var_mut(id).state = TyState::Solved(Ty::unit());
+                    let labels = || constrs.iter().map(|(l, _)| Arc::clone(l)).collect();
+                    let tell = data.span.map(|span| Undetermined::Sum(span, labels()));
+                    (Ty::unit(), tell)
                 }
-            }
+            };
+            found.extend(tell);
+            self.tables.ty_var_mut(id).state = TyState::Solved(ty);
         }
-        chosen
+        found
     }
 
     /// Makes what is open in a type of a finished definition parameters.
@@ -110,7 +79,7 @@ impl Checker<'_> {
                 data.depth > self.depth
             });
             while let Some(var) = fixed.pop() {
-                if !self.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {
+                if !self.tables.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {
                     continue;
                 }
                 let depth = self.depth;
@@ -151,6 +120,17 @@ impl Checker<'_> {
             ty,
         }
     }
+}
+
+/// The size parameters among all parameters.
+pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
+    params
+        .iter()
+        .filter_map(|p| match p {
+            TypeParam::Size(var) => Some(*var),
+            TypeParam::Type(..) => None,
+        })
+        .collect()
 }
 
 /// A name for an inferred type parameter.

@@ -1,9 +1,8 @@
 //! Types and sizes as messages show them.
 
-use crate::define::funs::simple_name;
-use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState};
+use crate::infer::{Constraint, Mentions, Scalars, Tables, TyState, arrow, simple_name};
 use crate::intrinsics::Intrinsic;
-use crate::define::ops::arrow;
+
 use crate::tast::{
     Def, Dim, Exp, ExpKind, Index, Program, RetType, SourceOp, Ty, TyVarId, TypeId, Uniq, VarId,
 };

@@ -8,78 +8,16 @@
 //! definition is generalised over. All changes go through a trail, so that a
 //! loop body can be checked again under other assumptions.
 
-use crate::subst::{TyMap, map_dim, map_ty};
-use crate::tast::{Dim, Exp, Name, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use crate::env::{TypeAbbr, TypeParam};
+use crate::infer::MAX_PARTS;
+use crate::subst::{TyMap, map_ty};
+use crate::tast::{Dim, Name, Ty, TyVarId, TypeArgs, TypeId, VarId};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
-
-/// Types with more parts are refused: a short program can have types that are
-/// exponentially large.
-pub(crate) const MAX_PARTS: u32 = 50_000;
-
-/// Types that nest more deeply are refused, so functions with more parameters too.
-pub(crate) const MAX_DEPTH: u32 = 500;
-
-/// Sizes with more operations are unknown, and so are those that nest more deeply.
-const MAX_SIZE: (u32, u32) = (2000, 200);
-
-/// How much of a type was walked.
-#[derive(Debug, Default)]
-pub(crate) struct Extent {
-    /// Operations in the size that is being walked, and how deep it is there.
-    size: (u32, u32),
-    parts: u32,
-    depth: u32,
-    deepest: u32,
-    /// Whether the type is too large, and part of it was left out.
-    over: bool,
-}
-
-impl Extent {
-    /// Goes into a compound type, unless there is too much of it.
-    pub(crate) fn enter(&mut self, parts: usize, limit: u32) -> bool {
-        let parts = u32::try_from(parts).unwrap_or(u32::MAX);
-        self.add(parts.saturating_add(1), 1, limit);
-        if !self.over {
-            self.depth += 1;
-        }
-        !self.over
-    }
-
-    /// The compound type last gone into is done.
-    pub(crate) const fn leave(&mut self) {
-        self.depth -= 1;
-    }
-
-    /// Goes into an operation on sizes, unless there is too much of it.
-    pub(crate) const fn enter_size(&mut self) -> bool {
-        if self.size.1 == 0 {
-            self.size.0 = 0;
-        }
-        self.size.0 += 1;
-        let small = self.size.0 <= MAX_SIZE.0 && self.size.1 < MAX_SIZE.1;
-        if small {
-            self.size.1 += 1;
-        }
-        small
-    }
-
-    /// The operation on sizes last gone into is done.
-    pub(crate) const fn leave_size(&mut self) {
-        self.size.1 -= 1;
-    }
-
-    /// Passes over something of which the extent is known.
-    fn add(&mut self, parts: u32, depth: u32, limit: u32) {
-        self.parts = self.parts.saturating_add(parts);
-        self.deepest = self.deepest.max(self.depth + depth);
-        self.over |= self.parts > limit || self.deepest > MAX_DEPTH;
-    }
-}
 
 /// A set of scalar types, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,7 +117,7 @@ pub(crate) struct AbstractData {
     /// What its values may hold.
     pub(crate) lifted: Liftedness,
     /// Its representation, where the module behind it is known.
-    pub(crate) repr: Option<Arc<crate::env::TypeAbbr>>,
+    pub(crate) repr: Option<Arc<TypeAbbr>>,
 }
 
 #[derive(Debug)]
@@ -197,8 +135,6 @@ pub(crate) struct Tables {
     trail: Vec<Undo>,
     /// How many loops are being checked that may go back on the trail.
     pub(crate) speculating: u32,
-    /// Unknown sizes that unification made since they were last collected.
-    pub(crate) pending: Vec<VarId>,
     /// Number of unknown sizes made so far.
     pub(crate) unknowns: u32,
     /// Whether a type was too large to be resolved since this was last reset.
@@ -317,23 +253,6 @@ impl Tables {
         ty.clone()
     }
 
-    /// The type with all solved variables replaced. One that is too large is
-    /// noted and becomes `()`.
-    pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
-        let mut resolve = Resolve::new(self);
-        let new = map_ty(ty, &mut resolve);
-        if resolve.extent.over {
-            self.too_large.set(true);
-            return Ty::unit();
-        }
-        new.unwrap_or_else(|| ty.clone())
-    }
-
-    /// The size with all solved variables replaced.
-    pub(crate) fn resolve_dim(&self, dim: &Dim) -> Dim {
-        map_dim(dim, &mut Resolve::new(self)).unwrap_or_else(|| dim.clone())
-    }
-
     /// How many parts a type may have. Where one was too large already, little
     /// more is spent.
     pub(crate) const fn max_parts(&self) -> u32 {
@@ -356,143 +275,62 @@ impl Tables {
         }
     }
 
+    /// A new abstract type, and the name for it.
+    pub(crate) fn new_abstract(
+        &mut self,
+        name: Name,
+        params: Vec<TypeParam>,
+        lifted: Liftedness,
+        repr: Option<Arc<TypeAbbr>>,
+    ) -> (TypeId, TypeAbbr) {
+        let id = TypeId(self.abstracts.len() as u32);
+        self.abstracts.push(AbstractData {
+            name,
+            path: String::new(),
+            lifted,
+            repr,
+        });
+        let mut args = TypeArgs::default();
+        for param in &params {
+            match param {
+                TypeParam::Type(var, _) => args.types.push(Ty::Var(*var)),
+                TypeParam::Size(var) => args.dims.push(Dim::Var(*var)),
+            }
+        }
+        let ty = Ty::Abstract(id, Arc::new(args));
+        (
+            id,
+            TypeAbbr {
+                params,
+                ext: Vec::new(),
+                ty,
+                lifted,
+            },
+        )
+    }
+
+    /// A new value of a scope, without a name in it.
+    pub(crate) fn new_value(&mut self, name: Name, depth: u32, span: Span) -> VarId {
+        let id = self.new_var(name, VarState::Value, depth);
+        self.var_mut(id).span = Some(span);
+        id
+    }
+
+    /// The unknown sizes in a type that were made since `from`.
+    pub(crate) fn unknowns_since(&self, ty: &Ty, from: usize) -> Vec<VarId> {
+        let mut dims = Mentions::of(&self.resolve(ty)).dims;
+        dims.retain(|v| v.0 as usize >= from && matches!(self.var(*v).state, VarState::Unknown));
+        dims
+    }
+
+    /// Whether the type variable is still open.
+    pub(crate) fn is_open_ty(&self, var: TyVarId) -> bool {
+        matches!(self.ty_var(var).state, TyState::Open)
+    }
+
     /// Whether the size variable is still open.
     pub(crate) fn is_open(&self, var: VarId) -> bool {
         matches!(self.var(var).state, VarState::Open)
-    }
-}
-
-/// Replaces solved variables.
-struct Resolve<'t> {
-    tables: &'t Tables,
-    extent: Extent,
-    limit: u32,
-}
-
-impl<'t> Resolve<'t> {
-    fn new(tables: &'t Tables) -> Self {
-        Self {
-            tables,
-            extent: Extent::default(),
-            limit: tables.max_parts(),
-        }
-    }
-}
-
-impl TyMap for Resolve<'_> {
-    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
-        Some((&mut self.extent, self.limit))
-    }
-
-    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-        let tables = self.tables;
-        match &tables.ty_var(var).state {
-            TyState::Solved(ty) => Some(map_ty(ty, self).unwrap_or_else(|| ty.clone())),
-            TyState::Open | TyState::Rigid => None,
-        }
-    }
-
-    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
-        let tables = self.tables;
-        match &tables.var(var).state {
-            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
-            VarState::Open | VarState::Value | VarState::Unknown => None,
-        }
-    }
-}
-
-/// Replaces solved variables, and abstract types by what they stand for. What it
-/// found for a variable it gives again, so that equal types share their parts.
-pub(crate) struct Reveal<'t> {
-    tables: &'t Tables,
-    extent: Extent,
-    /// Solutions, with their number of parts and their depth.
-    known: FxHashMap<TyVarId, (Ty, u32, u32)>,
-}
-
-impl<'t> Reveal<'t> {
-    pub(crate) fn new(tables: &'t Tables) -> Self {
-        Self {
-            tables,
-            extent: Extent::default(),
-            known: FxHashMap::default(),
-        }
-    }
-
-    /// The type with everything replaced; `None` if nothing changed. One that is
-    /// too large is noted and becomes `()`.
-    pub(crate) fn ty(&mut self, ty: &Ty) -> Option<Ty> {
-        self.extent = Extent::default();
-        let new = map_ty(ty, self);
-        if self.extent.over {
-            self.tables.too_large.set(true);
-            return Some(Ty::unit());
-        }
-        new
-    }
-
-    /// As [`Reveal::ty`], for the result of a function.
-    pub(crate) fn ret(&mut self, ret: &mut RetType) {
-        if let Some(ty) = self.ty(&ret.ty) {
-            ret.ty = ty;
-        }
-    }
-
-    /// As [`Reveal::ty`], for a size.
-    pub(crate) fn dim(&mut self, dim: &Dim) -> Option<Dim> {
-        self.extent = Extent::default();
-        map_dim(dim, self)
-    }
-}
-
-impl TyMap for Reveal<'_> {
-    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
-        Some((&mut self.extent, self.tables.max_parts()))
-    }
-
-    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
-        let tables = self.tables;
-        let TyState::Solved(ty) = &tables.ty_var(var).state else {
-            return None;
-        };
-        if let Ty::Scalar(_) = ty {
-            return Some(ty.clone());
-        }
-        let limit = tables.max_parts();
-        if let Some((ty, parts, depth)) = self.known.get(&var) {
-            self.extent.add(*parts, *depth, limit);
-            return Some(ty.clone());
-        }
-        let (parts, deepest) = (self.extent.parts, self.extent.deepest);
-        self.extent.deepest = self.extent.depth;
-        let new = map_ty(ty, self).unwrap_or_else(|| ty.clone());
-        if !self.extent.over {
-            let parts = self.extent.parts - parts;
-            let depth = self.extent.deepest - self.extent.depth;
-            self.known.insert(var, (new.clone(), parts, depth));
-        }
-        self.extent.deepest = self.extent.deepest.max(deepest);
-        Some(new)
-    }
-
-    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
-        let tables = self.tables;
-        match &tables.var(var).state {
-            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
-            // Nothing determined it: whoever needs it reads it off a value.
-            VarState::Open => Some(Dim::Any),
-            VarState::Value | VarState::Unknown => None,
-        }
-    }
-
-    fn node(&mut self, exp: &mut Exp) -> bool {
-        crate::infer::zonk::finish_node(exp, self.tables)
-    }
-
-    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
-        let repr = self.tables.abstracts.get(id.0 as usize)?.repr.clone()?;
-        let ty = repr.apply(&args.types, &args.dims);
-        Some(map_ty(&ty, self).unwrap_or(ty))
     }
 }
 

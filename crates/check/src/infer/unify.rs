@@ -1,10 +1,10 @@
 //! Unification of types and sizes.
 //!
-//! [`Tables::unify`] makes an expected and a found type equal by solving open
+//! [`Unifier::unify`] makes an expected and a found type equal by solving open
 //! variables. The two sides differ for functions with existential results only:
 //! a function that promises nothing about a size may not stand where one with a
 //! definite result is expected. What cannot be decided about sizes yet is
-//! deferred and looked at again by [`Tables::settle`].
+//! deferred and looked at again by [`Unifier::settle`].
 
 mod sizes;
 
@@ -66,15 +66,32 @@ pub(crate) enum Sizes {
 
 /// A unification with its mode and what it deferred.
 pub(crate) struct Unifier<'t> {
-    pub(crate) tables: &'t mut Tables,
-    pub(crate) sizes: Sizes,
+    tables: &'t mut Tables,
+    sizes: Sizes,
     /// The scope in which unknown sizes come into being.
-    pub(crate) depth: u32,
-    pub(crate) deferred: Vec<Deferred>,
+    depth: u32,
+    pub(super) deferred: Vec<Deferred>,
+    /// Unknown sizes that it made.
+    pub(super) pending: Vec<VarId>,
     /// How many parts of types may still be visited.
-    pub(crate) budget: u32,
+    budget: u32,
     /// How deep in a type the walk is.
-    pub(crate) nesting: u32,
+    nesting: u32,
+}
+
+impl<'t> Unifier<'t> {
+    /// A unification in a scope.
+    pub(super) fn new(tables: &'t mut Tables, sizes: Sizes, depth: u32) -> Self {
+        Self {
+            budget: tables.max_parts(),
+            tables,
+            sizes,
+            depth,
+            deferred: Vec::new(),
+            pending: Vec::new(),
+            nesting: 0,
+        }
+    }
 }
 
 impl Unifier<'_> {
@@ -212,7 +229,7 @@ impl Unifier<'_> {
             if data.depth == BOUND_DEPTH {
                 let name = Arc::clone(&data.name);
                 let unknown = self.tables.new_unknown(name, self.depth, None);
-                self.tables.pending.push(unknown);
+                self.pending.push(unknown);
                 subst.dims.push((var, Dim::Var(unknown)));
             }
         }

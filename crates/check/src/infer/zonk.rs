@@ -1,7 +1,6 @@
 //! The end of checking a definition: solutions go into the tree, overloading is
 //! resolved, abstract types are replaced by what they stand for.
 
-use crate::checker::Checker;
 use crate::infer::{Reveal, Tables};
 use crate::intrinsics::{self, Intrinsic};
 use crate::subst::{Subst, TyMap, map_ty};
@@ -13,12 +12,12 @@ use prim::eval;
 use prim::{ConvOp, MathFun, Scalar, ScalarType};
 use std::sync::Arc;
 
-impl Checker<'_> {
+impl Tables {
     /// The finished form of a definition.
     pub(crate) fn finish_def(&self, def: &mut Def) {
         let mut zonk = Zonk {
-            reveal: Reveal::new(&self.tables),
-            tables: &self.tables,
+            reveal: Reveal::new(self),
+            tables: self,
             own: (def.var, def.ty_params.clone(), def.size_params.clone()),
         };
         zonk.def(def);
@@ -26,9 +25,7 @@ impl Checker<'_> {
 
     /// The finished form of a type.
     pub(crate) fn finish_ty(&self, ty: &Ty) -> Ty {
-        Reveal::new(&self.tables)
-            .ty(ty)
-            .unwrap_or_else(|| ty.clone())
+        Reveal::new(self).ty(ty).unwrap_or_else(|| ty.clone())
     }
 
     /// The type of a definition for its users: solved, overloading in sizes
@@ -50,7 +47,7 @@ impl Checker<'_> {
                 finish_node(exp, self.0)
             }
         }
-        map_ty(ty, &mut Settle(&self.tables)).unwrap_or_else(|| ty.clone())
+        map_ty(ty, &mut Settle(self)).unwrap_or_else(|| ty.clone())
     }
 }
 

@@ -4,9 +4,11 @@
 //! abstract, and again at each application with the actual arguments: so its
 //! definitions come out once per application, with types that are known.
 
-use crate::checker::Checker;
-use crate::env::{Entry, Env, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
-use crate::define::funs::FunSource;
+use crate::define::FunSource;
+use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::modules::Elaborator;
+use crate::modules::entry::entry_point;
+use crate::modules::instances::skeleton;
 use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -22,7 +24,7 @@ const MAX_APPLICATIONS: u32 = 50_000;
 /// Paths of modules in messages grow no longer than this, in bytes, and one name.
 const MAX_PATH: usize = 60;
 
-impl<'a> Checker<'a> {
+impl<'a> Elaborator<'a> {
     // ----------------------------------------------------------- declarations
 
     /// Checks declarations in order; gives what they make visible.
@@ -46,8 +48,8 @@ impl<'a> Checker<'a> {
             DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
-            let name = self.name(ident.name);
-            self.report(
+            let name = self.cx.name(ident.name);
+            self.cx.report(
                 Diagnostic::error(
                     "duplicate-definition",
                     format!("Duplicate definition: \"{name}\" is defined twice"),
@@ -64,45 +66,51 @@ impl<'a> Checker<'a> {
         match &decl.kind {
             DeclKind::Local(inner) => self.decl(inner, None),
             DeclKind::Val(bind) => {
-                if self.modules > 0 && bind.keyword == ast::ValKeyword::Entry {
+                if self.cx.place.is_in_module() && bind.keyword == ast::ValKeyword::Entry {
                     let message = "Entry points may not be declared inside of modules";
-                    self.error("entry-in-module", bind.name.span, message);
+                    self.cx.error("entry-in-module", bind.name.span, message);
                 }
                 let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, entry.clone());
                 }
-                self.env.bind_term(bind.name.name, entry);
+                self.cx.env.bind_term(bind.name.name, entry);
             }
             DeclKind::Type(bind) => {
                 let abbr = Rc::new(self.type_bind(bind));
-                self.report_too_large(bind.name.span);
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.types.insert(bind.name.name, Rc::clone(&abbr));
                 }
-                self.env.bind_type(bind.name.name, abbr);
+                self.cx.env.bind_type(bind.name.name, abbr);
             }
             DeclKind::Mod(bind) => {
                 let before = self.tables.abstracts.len();
                 let module = Entry::Module(self.mod_bind(bind));
                 self.name_abstract(before, bind.name.name);
-                self.report_too_large(bind.name.span);
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.terms.insert(bind.name.name, module.clone());
                 }
-                self.env.bind_term(bind.name.name, module);
+                self.cx.env.bind_term(bind.name.name, module);
             }
             DeclKind::ModType(bind) => {
                 let sig = self.sig_exp(&bind.body);
-                self.report_too_large(bind.name.span);
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
                 if let Some(exports) = exports {
                     exports.sigs.insert(bind.name.name, sig.clone());
                 }
-                self.env.bind_sig(bind.name.name, sig);
+                self.cx.env.bind_sig(bind.name.name, sig);
             }
             DeclKind::Open(me) => {
                 let module = self.mod_exp(me);
-                self.report_too_large(me.span);
+                self.cx.reports.report_too_large(&self.tables, me.span);
                 self.open(&module, me.span, exports);
             }
             DeclKind::Import(import) => {
@@ -114,10 +122,11 @@ impl<'a> Checker<'a> {
 
     fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
         let Module::Struct(module) = module else {
-            self.error("not-a-struct", span, "a parametric module cannot be opened");
+            self.cx
+                .error("not-a-struct", span, "a parametric module cannot be opened");
             return;
         };
-        self.env.open(module);
+        self.cx.env.open(module);
         if let Some(exports) = exports {
             exports
                 .terms
@@ -135,34 +144,34 @@ impl<'a> Checker<'a> {
     /// itself; before, its name meant what it meant outside. Where that alone makes
     /// sense, a program may still rely on it.
     fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
-        let text = self.name(bind.name.name);
+        let text = self.cx.name(bind.name.name);
         if matches!(&*text, "&&" | "||") {
-            self.error(
+            self.cx.error(
                 "reserved-operator",
                 bind.name.span,
                 format!("the operator \"{text}\" cannot be defined"),
             );
         }
-        let errors = self.diags.len();
-        let shadows = self.env.term(bind.name.name).is_some();
+        let errors = self.cx.reports.problems();
+        let shadows = self.cx.env.term(bind.name.name).is_some();
         let (mut def, mut scheme) = self.definition(bind, attrs, true);
-        if shadows && !bind.params.is_empty() && !self.is_sound_since(errors) {
-            let found = self.diags.split_off(errors);
+        if shadows && !bind.params.is_empty() && !self.cx.reports.is_sound_since(errors) {
+            let found = self.cx.reports.take_since(errors);
             let other = self.definition(bind, attrs, false);
-            if self.is_sound_since(errors) {
+            if self.cx.reports.is_sound_since(errors) {
                 (def, scheme) = other;
             } else {
-                self.diags.truncate(errors);
-                self.diags.extend(found);
+                self.cx.reports.replace_since(errors, found);
             }
         }
-        let ty = self.settled_ty(&scheme.ty);
+        let ty = self.tables.settled_ty(&scheme.ty);
         let scheme = Arc::new(Scheme { ty, ..scheme });
         let def = Arc::new(def);
         // A body that could not be read says nothing of the type.
         let read = !matches!(bind.body.kind, ast::ExpKind::Error);
-        if def.entry && read && self.is_sound_since(errors) {
-            self.entry_point(bind, &def, &scheme);
+        if def.entry && read && self.cx.reports.is_sound_since(errors) {
+            let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
+            self.entries.push(entry);
         }
         let entry = ValueEntry {
             target: Target::Var(def.var),
@@ -193,39 +202,17 @@ impl<'a> Checker<'a> {
             top: true,
             recursive,
         };
-        let errors = self.diags.len();
-        self.wanted.clear();
-        self.forget_locals();
-        self.sections.clear();
-        let (mut def, scheme) = self.function(&source);
-        let is_main = &*self.name(bind.name.name) == "main";
+        let errors = self.cx.reports.problems();
+        let mut definer = self.definer();
+        let (mut def, scheme) = definer.function(&source);
+        let is_main = &*definer.cx.name(bind.name.name) == "main";
         let keyword = bind.keyword == ast::ValKeyword::Entry || is_main;
-        def.entry = self.in_root && keyword;
-        self.check_literals();
-        self.finish_def(&mut def);
-        self.report_too_large(bind.name.span);
-        if self.is_sound_since(errors) {
-            self.check_wanted(&def);
-            self.check_causality(&def);
-            self.check_matches(&def);
-            self.warn_of(&def);
-            self.warn_of_unused();
-            self.check_recursion(&def, bind);
-            self.check_equality(&def);
-            if !self.in_prelude {
-                self.check_consumption(&def);
-            }
-        }
+        def.entry = definer.cx.place.is_root() && keyword;
+        definer.finish(&mut def, bind, errors);
         (def, scheme)
     }
 
     // ---------------------------------------------------------------- modules
-
-    /// A copy of the scope for later, or to come back to.
-    pub(crate) fn snapshot(&mut self) -> Env<'a> {
-        self.env.freeze();
-        self.env.clone()
-    }
 
     fn mod_bind(&mut self, bind: &'a ModBind) -> Module<'a> {
         if bind.params.is_empty() {
@@ -233,7 +220,7 @@ impl<'a> Checker<'a> {
             return match &bind.ty {
                 Some(ty) => {
                     let sig = self.sig_exp(ty);
-                    self.ascribe(&module, &sig, bind.body.span)
+                    self.matcher(bind.body.span).match_sig(&module, &sig, true)
                 }
                 None => module,
             };
@@ -249,7 +236,7 @@ impl<'a> Checker<'a> {
     /// Abstract types made since there were `from` are known by the module's name.
     fn name_abstract(&mut self, from: usize, module: Symbol) {
         if self.tables.abstracts.len() > from {
-            let name = self.name(module);
+            let name = self.cx.name(module);
             for data in self.tables.abstracts.iter_mut().skip(from) {
                 if data.path.len() < MAX_PATH {
                     data.path = format!("{name}.{}", data.path);
@@ -260,30 +247,32 @@ impl<'a> Checker<'a> {
 
     /// Makes a parametric module and checks it with abstract parameters.
     fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
-        let env = self.snapshot();
+        let env = self.cx.env.snapshot();
         if let FunctorBody::Source { params, ret, body } = &body {
-            let (defs, in_root) = (self.defs.len(), self.in_root);
-            self.in_root = false;
+            let defs = self.defs.len();
             let mut used = Vec::with_capacity(params.len());
             for param in *params {
-                used.push(self.enter_parameter(param.name.name));
+                used.push(self.cx.used_modules.enter(param.name.name));
                 let sig = self.sig_exp(&param.ty);
                 let before = self.tables.abstracts.len();
-                let module = self.skeleton(&sig);
+                let module = skeleton(&mut self.tables, &sig);
                 self.name_abstract(before, param.name.name);
-                self.env.bind_term(param.name.name, Entry::Module(module));
+                self.cx
+                    .env
+                    .bind_term(param.name.name, Entry::Module(module));
             }
             let module = self.mod_exp(body);
             if let Some(ret) = ret {
                 let sig = self.sig_exp(ret);
-                self.ascribe(&module, &sig, body.span);
+                self.matcher(body.span).match_sig(&module, &sig, true);
             }
             for (param, used) in params.iter().zip(used) {
-                self.leave_parameter(&param.name, used);
+                if !self.cx.used_modules.leave(param.name.name, used) {
+                    self.cx.warn_of_name(&param.name, false);
+                }
             }
             self.defs.truncate(defs);
-            self.in_root = in_root;
-            self.env = env.clone();
+            self.cx.env = env.clone();
         }
         Module::Functor(Rc::new(Functor { body, env }))
     }
@@ -299,29 +288,28 @@ impl<'a> Checker<'a> {
         match &me.kind {
             ModExpKind::Var(name) => {
                 let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
-                let module = self.find_module(&path).unwrap_or_else(empty_module);
-                if matches!(module, Module::Intrinsics) && !self.in_prelude {
+                let module = self.cx.find_module(&path).unwrap_or_else(empty_module);
+                if matches!(module, Module::Intrinsics) && !self.cx.place.is_prelude() {
                     let message = "The 'intrinsics' module may not be used in module expressions.";
-                    self.error("intrinsics-module", me.span, message);
+                    self.cx.error("intrinsics-module", me.span, message);
                 }
                 module
             }
             ModExpKind::Parens(inner) => self.mod_exp(inner),
             ModExpKind::Import(import) => self.import(import),
             ModExpKind::Decls(decls) => {
-                let saved = self.snapshot();
-                let in_root = std::mem::replace(&mut self.in_root, false);
-                self.modules += 1;
+                let saved = self.cx.env.snapshot();
+                let place = self.cx.place;
+                self.cx.place = place.module();
                 let exports = self.decls(decls);
-                self.modules -= 1;
-                self.in_root = in_root;
-                self.env = saved;
+                self.cx.place = place;
+                self.cx.env = saved;
                 Module::Struct(Rc::new(exports))
             }
             ModExpKind::Ascript(inner, sig) => {
                 let module = self.mod_exp(inner);
                 let sig = self.sig_exp(sig);
-                self.ascribe(&module, &sig, inner.span)
+                self.matcher(inner.span).match_sig(&module, &sig, true)
             }
             ModExpKind::Lambda(param, ret, body) => {
                 let params = std::slice::from_ref(&**param);
@@ -338,7 +326,7 @@ impl<'a> Checker<'a> {
                     Module::Functor(functor) => self.apply_functor(&functor, &arg_module, arg.span),
                     Module::Struct(_) | Module::Intrinsics => {
                         let message = "this module has no parameter to apply it to";
-                        self.error("not-a-functor", fun.span, message);
+                        self.cx.error("not-a-functor", fun.span, message);
                         empty_module()
                     }
                 }
@@ -356,37 +344,37 @@ impl<'a> Checker<'a> {
     fn apply_functor(&mut self, functor: &Functor<'a>, arg: &Module<'a>, span: Span) -> Module<'a> {
         match &functor.body {
             FunctorBody::Known { param, ret } => {
-                let mut map = self.actual_types(arg, param, span);
-                let ret = self.map_sig(ret, &mut map);
-                self.skeleton(&ret)
+                let mut map = self.matcher(span).actual_types(arg, param);
+                let ret = map.sig(ret);
+                skeleton(&mut self.tables, &ret)
             }
             FunctorBody::Source { params, ret, body } => {
                 self.applications += 1;
                 if self.applications > MAX_APPLICATIONS {
                     if self.applications == MAX_APPLICATIONS + 1 {
                         let message = "the program applies parametric modules too many times";
-                        self.error("too-many-applications", span, message);
+                        self.cx.error("too-many-applications", span, message);
                     }
                     return empty_module();
                 }
                 let Some((param, rest)) = params.split_first() else {
                     return empty_module();
                 };
-                let caller = self.snapshot();
-                let used = self.locals.modules();
-                self.env = functor.env.clone();
-                let in_root = std::mem::replace(&mut self.in_root, false);
+                let caller = self.cx.env.snapshot();
+                let used = std::mem::take(&mut self.cx.used_modules);
+                self.cx.env = functor.env.clone();
                 let sig = self.sig_exp(&param.ty);
-                let view = self.match_sig(arg, &sig, span, false);
-                self.env.bind_term(param.name.name, Entry::Module(view));
+                let view = self.matcher(span).match_sig(arg, &sig, false);
+                self.cx.env.bind_term(param.name.name, Entry::Module(view));
                 let result = if rest.is_empty() {
-                    self.applying += 1;
+                    let place = self.cx.place;
+                    self.cx.place = place.application();
                     let module = self.mod_exp(body);
-                    self.applying -= 1;
+                    self.cx.place = place;
                     match ret {
                         Some(ret) => {
                             let sig = self.sig_exp(ret);
-                            self.ascribe(&module, &sig, body.span)
+                            self.matcher(body.span).match_sig(&module, &sig, true)
                         }
                         None => module,
                     }
@@ -396,18 +384,15 @@ impl<'a> Checker<'a> {
                         ret: *ret,
                         body,
                     };
-                    let env = self.snapshot();
+                    let env = self.cx.env.snapshot();
                     Module::Functor(Rc::new(Functor { body, env }))
                 };
-                self.in_root = in_root;
-                self.env = caller;
-                self.locals.set_modules(used);
+                self.cx.env = caller;
+                self.cx.used_modules = used;
                 result
             }
         }
     }
-
-    // ----------------------------------------------------------- module types
 }
 
 /// A module without anything in it, where there was an error.

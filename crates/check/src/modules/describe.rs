@@ -1,8 +1,10 @@
 //! Modules as text: the names that they make visible, with their types, in the
 //! form of module types.
 
-use crate::checker::Checker;
+use crate::context::{Context, Names};
 use crate::env::{Entry, Module, Scheme, Struct, TypeAbbr, TypeParam};
+use crate::infer::Tables;
+use crate::modules::Elaborator;
 use crate::tast::Ty;
 use std::fmt::Write as _;
 use syntax::ast::Liftedness;
@@ -10,30 +12,32 @@ use syntax::ast::Liftedness;
 /// How deeply modules in modules are shown.
 const MAX_DEPTH: usize = 8;
 
-impl Checker<'_> {
+impl Elaborator<'_> {
     /// What is known of a module from outside.
     pub(crate) fn describe(&self, module: &Module<'_>) -> String {
+        let describe = Describe {
+            tables: &self.tables,
+            names: &self.cx.names,
+        };
         let mut out = String::new();
-        self.describe_module(module, 0, &mut out);
+        describe.module(module, 0, &mut out);
         out
     }
+}
 
+impl Context<'_> {
     /// The names in scope, sorted, a line each, with those in modules.
     pub(crate) fn visible_names(&self) -> String {
         let mut names = Vec::new();
         for name in self.env.term_names() {
-            let text = self.interner.resolve(name);
+            let text = self.names.resolve(name);
             if let Some(Entry::Module(Module::Struct(inner))) = self.env.term(name) {
                 self.names_in(inner, &text, 1, &mut names);
             }
             names.push(text.to_string());
         }
         let types = self.env.type_names();
-        names.extend(
-            types
-                .into_iter()
-                .map(|n| self.interner.resolve(n).to_string()),
-        );
+        names.extend(types.into_iter().map(|n| self.names.resolve(n).to_string()));
         names.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
         names.sort_unstable();
         names.dedup();
@@ -43,7 +47,7 @@ impl Checker<'_> {
     fn names_in(&self, inner: &Struct<'_>, path: &str, depth: usize, names: &mut Vec<String>) {
         let types = inner.types.keys();
         for name in inner.terms.keys().chain(types) {
-            let text = self.interner.resolve(*name);
+            let text = self.names.resolve(*name);
             if !text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
                 continue;
             }
@@ -56,35 +60,43 @@ impl Checker<'_> {
             names.push(text);
         }
     }
+}
 
-    fn describe_module(&self, module: &Module<'_>, depth: usize, out: &mut String) {
+/// Writes modules.
+struct Describe<'d> {
+    tables: &'d Tables,
+    names: &'d Names<'d>,
+}
+
+impl Describe<'_> {
+    fn module(&self, module: &Module<'_>, depth: usize, out: &mut String) {
         match module {
-            Module::Struct(inner) if depth < MAX_DEPTH => self.describe_struct(inner, depth, out),
+            Module::Struct(inner) if depth < MAX_DEPTH => self.structure(inner, depth, out),
             Module::Struct(_) => out.push_str("{ ... }"),
             Module::Functor(_) => out.push_str("a parametric module"),
             Module::Intrinsics => out.push_str("the built-in module"),
         }
     }
 
-    fn describe_struct(&self, inner: &Struct<'_>, depth: usize, out: &mut String) {
+    fn structure(&self, inner: &Struct<'_>, depth: usize, out: &mut String) {
         let indent = "  ".repeat(depth + 1);
         out.push_str("{\n");
         // Writing to a string cannot fail.
         for (name, abbr) in &inner.types {
-            let name = self.interner.resolve(*name);
-            let _ = writeln!(out, "{indent}{}", self.describe_type(&name, abbr));
+            let name = self.names.resolve(*name);
+            let _ = writeln!(out, "{indent}{}", self.ty(&name, abbr));
         }
         for (name, entry) in &inner.terms {
-            let name = self.interner.resolve(*name);
+            let name = self.names.resolve(*name);
             match entry {
                 Entry::Value(value) => {
-                    let text = self.describe_scheme(&value.scheme);
+                    let text = self.scheme(&value.scheme);
                     let name = operator(&name);
                     let _ = writeln!(out, "{indent}val {name}{text}");
                 }
                 Entry::Module(module) => {
                     let _ = write!(out, "{indent}module {name} : ");
-                    self.describe_module(module, depth + 1, out);
+                    self.module(module, depth + 1, out);
                     out.push('\n');
                 }
                 Entry::Operator(_) | Entry::Equality { .. } | Entry::Logical { .. } => {
@@ -93,13 +105,13 @@ impl Checker<'_> {
             }
         }
         for name in inner.sigs.keys() {
-            let name = self.interner.resolve(*name);
+            let name = self.names.resolve(*name);
             let _ = writeln!(out, "{indent}module type {name}");
         }
         let _ = write!(out, "{}}}", "  ".repeat(depth));
     }
 
-    fn describe_type(&self, name: &str, abbr: &TypeAbbr) -> String {
+    fn ty(&self, name: &str, abbr: &TypeAbbr) -> String {
         let mut out = String::from(match abbr.lifted {
             Liftedness::Unlifted => "type ",
             Liftedness::SizeLifted => "type~ ",
@@ -123,7 +135,7 @@ impl Checker<'_> {
         out
     }
 
-    fn describe_scheme(&self, scheme: &Scheme) -> String {
+    fn scheme(&self, scheme: &Scheme) -> String {
         let mut out = String::new();
         for var in &scheme.size_params {
             let dim = crate::tast::Dim::Var(*var);

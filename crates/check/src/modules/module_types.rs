@@ -1,20 +1,18 @@
 //! Module types: their specifications, abstract types, and `with`.
 
-use crate::checker::Checker;
 use crate::env::{
     Entry, Hole, Module, Scheme, Sig, StructSig, Target, TypeAbbr, TypeParam, ValueEntry,
 };
-use crate::infer::AbstractData;
-use crate::tast::{Dim, Name, Ty, TypeArgs, TypeId};
-use crate::define::types::Anonymous;
-use crate::infer::unify::lower;
+use crate::infer::lower;
+use crate::modules::Elaborator;
+use crate::modules::instances::{TypeSubst, instance, refresh};
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::ast::{self, Liftedness, ModTypeExp, ModTypeExpKind, SpecKind};
 use syntax::diag::Diagnostic;
 use syntax::symbol::Symbol;
 
-impl<'a> Checker<'a> {
+impl<'a> Elaborator<'a> {
     /// A module type expression; its abstract types are new ones.
     pub(crate) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
@@ -26,23 +24,23 @@ impl<'a> Checker<'a> {
         match &mte.kind {
             ModTypeExpKind::Var(name) => {
                 let found = if name.quals.is_empty() {
-                    self.env.sig(name.name.name).cloned()
+                    self.cx.env.sig(name.name.name).cloned()
                 } else {
-                    match self.find_module(&name.quals) {
+                    match self.cx.find_module(&name.quals) {
                         Some(Module::Struct(module)) => module.sigs.get(&name.name.name).cloned(),
                         Some(Module::Functor(_) | Module::Intrinsics) | None => None,
                     }
                 };
                 let Some(sig) = found else {
-                    let text = self.name(name.name.name);
-                    self.error(
+                    let text = self.cx.name(name.name.name);
+                    self.cx.error(
                         "unknown-module-type",
                         name.span(),
                         format!("Unknown module type \"{text}\""),
                     );
                     return Sig::Struct(Rc::default());
                 };
-                self.refresh(&sig)
+                refresh(&mut self.tables, &sig)
             }
             ModTypeExpKind::Parens(inner) => self.sig_exp(inner),
             ModTypeExpKind::Specs(specs) => self.specs(specs),
@@ -52,13 +50,13 @@ impl<'a> Checker<'a> {
             }
             ModTypeExpKind::Arrow(name, param, ret) => {
                 let param = self.sig_exp(param);
-                let saved = self.snapshot();
+                let saved = self.cx.env.snapshot();
                 if let Some(name) = name {
-                    let module = Self::instance(&param);
-                    self.env.bind_term(name.name, Entry::Module(module));
+                    let module = instance(&param);
+                    self.cx.env.bind_term(name.name, Entry::Module(module));
                 }
                 let ret = self.sig_exp(ret);
-                self.env = saved;
+                self.cx.env = saved;
                 Sig::Functor {
                     param: Rc::new(param),
                     ret: Rc::new(ret),
@@ -68,8 +66,9 @@ impl<'a> Checker<'a> {
     }
 
     fn specs(&mut self, specs: &'a [ast::Spec]) -> Sig<'a> {
-        let saved = self.snapshot();
-        let in_spec = std::mem::replace(&mut self.in_spec, true);
+        let saved = self.cx.env.snapshot();
+        let place = self.cx.place;
+        self.cx.place = place.spec(true);
         let mut sig = StructSig::default();
         let mut seen: Vec<(Symbol, u8)> = Vec::new();
         for spec in specs {
@@ -82,8 +81,8 @@ impl<'a> Checker<'a> {
             };
             if let Some((ident, space)) = ident {
                 if seen.contains(&(ident.name, space)) {
-                    let name = self.name(ident.name);
-                    self.error(
+                    let name = self.cx.name(ident.name);
+                    self.cx.error(
                         "duplicate-definition",
                         ident.span,
                         format!("\"{name}\" is specified twice"),
@@ -93,8 +92,8 @@ impl<'a> Checker<'a> {
             }
             self.spec(spec, &mut sig);
         }
-        self.in_spec = in_spec;
-        self.env = saved;
+        self.cx.place = place;
+        self.cx.env = saved;
         Sig::Struct(Rc::new(sig))
     }
 
@@ -105,8 +104,8 @@ impl<'a> Checker<'a> {
                 type_params,
                 ty,
             } => {
-                let text = self.name(name.name);
-                let var = self.new_value(text, name.span);
+                let text = self.cx.name(name.name);
+                let var = self.tables.new_value(text, 0, name.span);
                 let scheme = self.val_spec(type_params, ty);
                 let entry = Entry::Value(Rc::new(ValueEntry {
                     target: Target::Var(var),
@@ -115,21 +114,23 @@ impl<'a> Checker<'a> {
                     span: Some(name.span),
                 }));
                 sig.body.terms.insert(name.name, entry.clone());
-                self.env.bind_term(name.name, entry);
+                self.cx.env.bind_term(name.name, entry);
             }
             SpecKind::TypeAbbr(bind) => {
                 let abbr = Rc::new(self.type_bind(bind));
                 sig.body.types.insert(bind.name.name, Rc::clone(&abbr));
-                self.env.bind_type(bind.name.name, abbr);
+                self.cx.env.bind_type(bind.name.name, abbr);
             }
             SpecKind::Type {
                 lifted,
                 name,
                 params,
             } => {
-                let text = self.name(name.name);
-                let params = self.scoped(|c| c.type_params(params));
-                let (id, abbr) = self.new_abstract(text, params.clone(), *lifted, None);
+                let text = self.cx.name(name.name);
+                let params = self.spec_params(params);
+                let (id, abbr) = self
+                    .tables
+                    .new_abstract(text, params.clone(), *lifted, None);
                 sig.holes.push(Hole {
                     path: vec![name.name],
                     id,
@@ -138,7 +139,7 @@ impl<'a> Checker<'a> {
                 });
                 let abbr = Rc::new(abbr);
                 sig.body.types.insert(name.name, Rc::clone(&abbr));
-                self.env.bind_type(name.name, abbr);
+                self.cx.env.bind_type(name.name, abbr);
             }
             SpecKind::Mod(name, mte) => {
                 let inner = self.sig_exp(mte);
@@ -152,25 +153,25 @@ impl<'a> Checker<'a> {
                         }
                     }));
                 }
-                let entry = Entry::Module(Self::instance(&inner));
+                let entry = Entry::Module(instance(&inner));
                 sig.body.terms.insert(name.name, entry.clone());
-                self.env.bind_term(name.name, entry);
+                self.cx.env.bind_term(name.name, entry);
             }
             SpecKind::Include(mte) => match self.sig_exp(mte) {
                 Sig::Struct(inner) => {
                     // Types that `with` has made one with those outside hide nothing.
                     for hole in &inner.holes {
                         if let [name] = hole.path.as_slice()
-                            && self.env.ty(*name).is_some()
+                            && self.cx.env.ty(*name).is_some()
                         {
-                            let name = self.name(*name);
+                            let name = self.cx.name(*name);
                             let message = format!("Inclusion shadows type \"{name}\"");
-                            self.warn(
+                            self.cx.warn(
                                 Diagnostic::warning("shadowed-type", message).at(mte.span, ""),
                             );
                         }
                     }
-                    self.env.open(&inner.body);
+                    self.cx.env.open(&inner.body);
                     sig.holes.extend(inner.holes.iter().cloned());
                     let body = &inner.body;
                     sig.body
@@ -182,7 +183,7 @@ impl<'a> Checker<'a> {
                 }
                 Sig::Functor { .. } => {
                     let message = "only a module type with specifications can be included";
-                    self.error("not-a-struct", mte.span, message);
+                    self.cx.error("not-a-struct", mte.span, message);
                 }
             },
         }
@@ -194,66 +195,30 @@ impl<'a> Checker<'a> {
         type_params: &'a [ast::TypeParam],
         ty: &'a ast::TypeExp,
     ) -> Scheme {
-        self.scoped(|c| {
-            let params = c.type_params(type_params);
-            let mut anon = Anonymous::Collect(Vec::new());
-            let (ty, _) = c.type_exp(ty, &mut anon);
-            let ty = c.settled_ty(&ty);
-            if let Anonymous::Collect(ext) = anon {
-                for var in ext {
-                    c.tables.var_mut(var).state = crate::infer::VarState::Unknown;
-                }
-            }
-            let mut scheme = Scheme::mono(ty);
-            for param in params {
-                match param {
-                    TypeParam::Type(var, _) => scheme.ty_params.push(var),
-                    TypeParam::Size(var) => scheme.size_params.push(var),
-                }
-            }
-            scheme
-        })
+        let mut definer = self.definer();
+        let scheme = definer.val_spec(type_params, ty);
+        definer.finish_types();
+        scheme
     }
 
-    /// A new abstract type, and the name for it.
-    pub(crate) fn new_abstract(
-        &mut self,
-        name: Name,
-        params: Vec<TypeParam>,
-        lifted: Liftedness,
-        repr: Option<Arc<TypeAbbr>>,
-    ) -> (TypeId, TypeAbbr) {
-        let id = TypeId(self.tables.abstracts.len() as u32);
-        self.tables.abstracts.push(AbstractData {
-            name,
-            path: String::new(),
-            lifted,
-            repr,
-        });
-        let mut args = TypeArgs::default();
-        for param in &params {
-            match param {
-                TypeParam::Type(var, _) => args.types.push(Ty::Var(*var)),
-                TypeParam::Size(var) => args.dims.push(Dim::Var(*var)),
-            }
-        }
-        let ty = Ty::Abstract(id, Arc::new(args));
-        (
-            id,
-            TypeAbbr {
-                params,
-                ext: Vec::new(),
-                ty,
-                lifted,
-            },
-        )
+    /// The parameters of an abstract type.
+    pub(crate) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
+        self.definer().scoped(|c| c.type_params(params))
+    }
+
+    /// A type with a definition.
+    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
+        let mut definer = self.definer();
+        let abbr = definer.type_bind(bind);
+        definer.finish_types();
+        abbr
     }
 
     /// `mte with t 'a = te`.
     fn with_type(&mut self, sig: &Sig<'a>, with: &'a ast::TypeRef) -> Sig<'a> {
         let Sig::Struct(body) = sig else {
             let message = "`with` needs a module type with specifications";
-            self.error("not-a-struct", with.span, message);
+            self.cx.error("not-a-struct", with.span, message);
             return sig.clone();
         };
         let path: Vec<Symbol> = with
@@ -263,26 +228,15 @@ impl<'a> Checker<'a> {
             .map(|q| q.name)
             .chain([with.name.name.name])
             .collect();
-        let in_spec = std::mem::replace(&mut self.in_spec, false);
-        let abbr = self.scoped(|c| {
-            let params = c.type_params(&with.params);
-            let mut anon = Anonymous::Collect(Vec::new());
-            let (ty, _) = c.type_exp(&with.body, &mut anon);
-            let ext = match anon {
-                Anonymous::Collect(ext) => ext,
-                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
-            };
-            TypeAbbr {
-                params,
-                ext,
-                ty: c.tables.resolve(&ty),
-                lifted: Liftedness::Lifted,
-            }
-        });
-        self.in_spec = in_spec;
-        let text = self.name(with.name.name.name);
+        let place = self.cx.place;
+        self.cx.place = place.spec(false);
+        let mut definer = self.definer();
+        let abbr = definer.with_type(with);
+        definer.finish_types();
+        self.cx.place = place;
+        let text = self.cx.name(with.name.name.name);
         let Some(hole) = body.holes.iter().find(|hole| hole.path == path) else {
-            self.error(
+            self.cx.error(
                 "unknown-type",
                 with.name.span(),
                 format!("\"{text}\" is not an abstract type of the module type"),
@@ -290,7 +244,7 @@ impl<'a> Checker<'a> {
             return sig.clone();
         };
         if hole.params.len() != abbr.params.len() {
-            self.error(
+            self.cx.error(
                 "type-arguments",
                 with.span,
                 format!(
@@ -308,7 +262,7 @@ impl<'a> Checker<'a> {
             _ => false,
         };
         if !abbr.params.iter().zip(&hole.params).all(same) {
-            self.report(
+            self.cx.report(
                 Diagnostic::error(
                     "type-arguments",
                     format!(
@@ -327,12 +281,13 @@ impl<'a> Checker<'a> {
                 Liftedness::Unlifted | Liftedness::SizeLifted => Liftedness::SizeLifted,
                 Liftedness::Lifted => Liftedness::Lifted,
             };
-            self.require_lifted(&abbr.ty, limit, with.span, what);
+            self.definer()
+                .require_lifted(&abbr.ty, limit, with.span, what);
         }
         let id = hole.id;
-        let mut map = crate::modules::matching::TypeSubst::default();
+        let mut map = TypeSubst::default();
         map.types.insert(id, Rc::new(abbr));
-        let mut out = self.map_struct_sig(body, &mut map);
+        let mut out = map.struct_sig(body);
         out.holes.retain(|hole| hole.id != id);
         Sig::Struct(Rc::new(out))
     }

@@ -23,7 +23,7 @@ mod report;
 
 pub(crate) use alias::is_abstract;
 
-use crate::checker::Checker;
+use crate::context::Context;
 use crate::infer::Tables;
 use crate::tast::{Bind, Def, Exp, ExpKind, Index, Name, Pat, PatKind, Ty, Uniq, VarId};
 use alias::{Aliases, Root, holds_array, position, set};
@@ -48,29 +48,27 @@ pub(crate) struct Functions {
     pub(crate) seen: FxHashMap<Span, Ty>,
 }
 
-impl Checker<'_> {
-    /// Reports wrong consumption in a definition.
-    pub(crate) fn check_consumption(&mut self, def: &Def) {
-        let mut consume = Consume {
-            tables: &self.tables,
-            functions: &mut self.functions,
-            roots: Vec::new(),
-            vars: FxHashMap::default(),
-            globals: FxHashMap::default(),
-            barrier: 0,
-            inside: "here",
-            consumed: Vec::new(),
-            used: Vec::new(),
-            lambda: None,
-            diags: Vec::new(),
-        };
-        consume.definition(def);
-        let diags = std::mem::take(&mut consume.diags);
-        // A parametric module is judged once, with its parameters' types abstract.
-        if self.applying == 0 {
-            for diag in diags {
-                self.report(diag);
-            }
+/// Reports wrong consumption in a definition.
+pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
+    let mut consume = Consume {
+        tables,
+        functions: &mut cx.functions,
+        roots: Vec::new(),
+        vars: FxHashMap::default(),
+        globals: FxHashMap::default(),
+        barrier: 0,
+        inside: "here",
+        consumed: Vec::new(),
+        used: Vec::new(),
+        lambda: None,
+        diags: Vec::new(),
+    };
+    consume.definition(def);
+    let diags = consume.diags;
+    // A parametric module is judged once, with its parameters' types abstract.
+    if !cx.place.is_application() {
+        for diag in diags {
+            cx.report(diag);
         }
     }
 }

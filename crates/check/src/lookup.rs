@@ -1,16 +1,15 @@
-//! Names in expressions: through modules, to values, operators and fields.
+//! What names mean, through modules: values, types and modules, and what is most like a
+//! name that means nothing.
 
-use crate::checker::Checker;
-use crate::env::{Entry, Module};
-use crate::define::exps::node;
-use crate::intrinsics::Intrinsic;
-use crate::tast::{Exp, ExpKind, Name, Ty};
-use syntax::ast::{self, Ident, Liftedness, QualName};
+use crate::context::Context;
+use crate::env::{Entry, Module, TypeAbbr};
+use crate::tast::Name;
+use std::rc::Rc;
+use syntax::ast::{Ident, QualName};
 use syntax::diag::Diagnostic;
-use syntax::span::Span;
 use syntax::symbol::Symbol;
 
-impl<'a> Checker<'a> {
+impl<'a> Context<'a> {
     /// Follows a name through modules: what it refers to, and the labels after
     /// it that are projections. Reports what cannot be found.
     pub(crate) fn find_term<'q>(
@@ -60,14 +59,11 @@ impl<'a> Checker<'a> {
         Some((entry, labels))
     }
 
-    pub(crate) fn member(&mut self, module: &Module<'a>, ident: &Ident) -> Option<Entry<'a>> {
+    fn member(&mut self, module: &Module<'a>, ident: &Ident) -> Option<Entry<'a>> {
         let text = self.name(ident.name);
-        let (found, names) = match module {
-            Module::Struct(inner) => (
-                inner.terms.get(&ident.name).cloned(),
-                inner.terms.keys().copied().collect(),
-            ),
-            Module::Intrinsics => (self.intrinsic(ident), Vec::new()),
+        let (found, inner) = match module {
+            Module::Struct(inner) => (inner.terms.get(&ident.name).cloned(), Some(inner)),
+            Module::Intrinsics => (self.builtins.term(ident.name, &text), None),
             Module::Functor(_) => {
                 self.error(
                     "unknown-variable",
@@ -83,6 +79,9 @@ impl<'a> Checker<'a> {
                 format!("the module has no value or module \"{text}\""),
             )
             .at(ident.span, "");
+            let names: Vec<Symbol> = inner
+                .map(|inner| inner.terms.keys().copied().collect())
+                .unwrap_or_default();
             if let Some(other) = self.suggest(&text, &names) {
                 diag = diag.hint(format!("did you mean \"{other}\"?"));
             }
@@ -102,7 +101,7 @@ impl<'a> Checker<'a> {
         };
         let mut best: Option<(usize, Name)> = None;
         for symbol in candidates {
-            let name = self.interner.resolve(*symbol);
+            let name = self.names.resolve(*symbol);
             if name.len().abs_diff(wanted.len()) > limit || name.len() < 3 || *name == *wanted {
                 continue;
             }
@@ -118,66 +117,92 @@ impl<'a> Checker<'a> {
         best.map(|(_, name)| name)
     }
 
-    pub(crate) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
-        let Some((entry, labels)) = self.find_term(name) else {
-            let ty = self.fresh(span);
-            return node(ExpKind::Hole, ty, span);
+    /// Looks up a type name; reports where there is none.
+    pub(crate) fn find_type(&mut self, name: &QualName) -> Option<Rc<TypeAbbr>> {
+        let found = if name.quals.is_empty() {
+            self.env.ty(name.name.name).cloned()
+        } else {
+            match self.find_module(&name.quals)? {
+                Module::Struct(module) => module.types.get(&name.name.name).cloned(),
+                Module::Intrinsics => self.builtins.ty(name.name.name),
+                Module::Functor(_) => None,
+            }
         };
-        let text = self.name(name.name.name);
-        if text.starts_with('_') && name.quals.is_empty() && !self.in_prelude {
-            let message =
-                format!("the variable \"{text}\" starts with an underscore: it may not be used");
-            self.error("underscore-use", span, message);
+        if found.is_none() {
+            let text = self.name(name.name.name);
+            let mut diag = Diagnostic::error("unknown-type", format!("Unknown type \"{text}\""))
+                .at(name.span(), "");
+            if name.quals.is_empty() {
+                let names = self.env.type_names();
+                if let Some(other) = self.suggest(&text, &names) {
+                    diag = diag.hint(format!("did you mean \"{other}\"?"));
+                }
+            }
+            self.report(diag);
         }
-        let start = name.quals.first().map_or(name.name.span, |q| q.span);
-        let mut exp = self.reference(&entry, if labels.is_empty() { span } else { start });
-        for label in labels {
-            exp = self.project(exp, label);
-        }
-        exp
+        found
     }
 
-    /// A use of what a name refers to.
-    pub(crate) fn reference(&mut self, entry: &Entry<'a>, span: Span) -> Exp {
-        match entry {
-            Entry::Value(value) => self.instantiate(value, span),
-            Entry::Operator(op) => self.overloaded(*op, span),
-            Entry::Equality { negate } => {
-                let ty = self.fresh_ty("t", Liftedness::SizeLifted, span);
-                let fun = Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), Ty::BOOL));
-                let kind = ExpKind::Intrinsic {
-                    fun: Intrinsic::Equal { negate: *negate },
-                    ty_args: vec![ty],
-                    size_args: Vec::new(),
+    /// Looks up a module by its path; reports where there is none.
+    pub(crate) fn find_module(&mut self, path: &[Ident]) -> Option<Module<'a>> {
+        let (first, rest) = path.split_first()?;
+        let mut module = match self.env.term(first.name).cloned() {
+            Some(Entry::Module(module)) => {
+                self.note_module_used(first.name);
+                module
+            }
+            other => {
+                let text = self.name(first.name);
+                let message = if other.is_some() {
+                    format!("\"{text}\" is a value, not a module")
+                } else {
+                    format!("Unknown module \"{text}\"")
                 };
-                node(kind, fun, span)
+                self.error("unknown-module", first.span, message);
+                return None;
             }
-            Entry::Logical { and } => self.logical_section(*and, None, None, span),
-            Entry::Module(_) => {
-                self.error("not-a-value", span, "this is a module, not a value");
-                let ty = self.fresh(span);
-                node(ExpKind::Hole, ty, span)
-            }
-        }
-    }
-
-    pub(crate) fn local_open(&mut self, name: &'a QualName, inner: &'a ast::Exp) -> Exp {
-        let mark = self.env.enter();
-        let path: Vec<Ident> = name.quals.iter().copied().chain([name.name]).collect();
-        match self.find_module(&path) {
-            Some(Module::Struct(module)) => self.env.open(&module),
-            Some(Module::Functor(_) | Module::Intrinsics) => {
+        };
+        for ident in rest {
+            let next = match &module {
+                Module::Struct(outer) => outer.terms.get(&ident.name).cloned(),
+                Module::Functor(_) | Module::Intrinsics => None,
+            };
+            if let Some(Entry::Module(inner)) = next {
+                module = inner;
+            } else {
+                let text = self.name(ident.name);
                 self.error(
                     "unknown-module",
-                    name.span(),
-                    "this module cannot be opened",
+                    ident.span,
+                    format!("the module has no module \"{text}\" in it"),
                 );
+                return None;
             }
-            None => {}
         }
-        let exp = self.exp(inner);
-        self.env.leave(mark);
-        exp
+        Some(module)
+    }
+
+    /// Notes that a module of this name is used.
+    fn note_module_used(&mut self, name: Symbol) {
+        if !self.place.is_prelude() {
+            self.used_modules.use_name(name);
+        }
+    }
+
+    /// The module at a path, if there is one.
+    pub(crate) fn module_at(&self, path: &[Ident]) -> Option<Module<'a>> {
+        let (first, rest) = path.split_first()?;
+        let mut entry = self.env.term(first.name)?;
+        for ident in rest {
+            entry = match entry {
+                Entry::Module(Module::Struct(outer)) => outer.terms.get(&ident.name)?,
+                _ => return None,
+            };
+        }
+        match entry {
+            Entry::Module(module) => Some(module.clone()),
+            _ => None,
+        }
     }
 }
 
