@@ -3,11 +3,17 @@
 //! [`check_program`] reads a file with all that it imports and gives a
 //! [`tast::Program`], or the errors that it found, as many as it can in one run.
 //!
-//! How it works: types are inferred by unification ([`unify`], on the tables of
-//! [`infer`]) with sizes as part of types ([`dims`] compares them); modules are
-//! resolved while checking ([`modules`], [`matching`]), so the typed tree is a
-//! flat list of definitions; each definition is finished ([`zonk`]) before the
-//! next begins. No input makes it panic.
+//! How it works, in three parts, each of which uses those before it:
+//!
+//! - [`infer`], the core: types are inferred by unification, with sizes as part of types
+//!   ([`dims`] compares them). It works on types and on nothing else.
+//! - [`define`]: one definition, from its syntax tree to its typed tree. Its state is made
+//!   anew for each; [`finished`] judges what comes out.
+//! - [`modules`]: declarations, modules and files in order. Modules are resolved while
+//!   checking, so the typed tree is a flat list of definitions.
+//!
+//! What definitions and modules have in common is in a [`context`]: names, and what is
+//! reported. Each definition is finished before the next begins. No input makes it panic.
 
 mod builtin;
 mod context;

@@ -49,6 +49,13 @@ impl<'a> Reports<'a> {
         }
     }
 
+    /// Records a problem, unless there are others beside the first so many.
+    pub(crate) fn report_first(&mut self, problems: usize, diag: Diagnostic) {
+        if self.diags.len() == problems {
+            self.report(diag);
+        }
+    }
+
     /// Records a warning.
     pub(crate) fn warn(&mut self, diag: Diagnostic) {
         if self.warnings.len() < MAX_COLLECTED {
@@ -66,9 +73,14 @@ impl<'a> Reports<'a> {
         self.diags.get(problems..).unwrap_or_default()
     }
 
-    /// Takes back the problems found since there were this many.
+    /// Takes out the problems found since there were this many.
     pub(crate) fn take_since(&mut self, problems: usize) -> Vec<Diagnostic> {
         self.diags.split_off(problems)
+    }
+
+    /// Forgets the problems found since there were this many.
+    pub(crate) fn forget_since(&mut self, problems: usize) {
+        self.diags.truncate(problems);
     }
 
     /// Puts others in place of the problems found since there were this many.

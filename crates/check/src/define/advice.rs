@@ -40,7 +40,7 @@ impl LocalFunctions {
 
 impl Definer<'_, '_> {
     /// Adds what the types themselves tell.
-    pub(crate) fn advise(
+    pub(super) fn advise(
         &self,
         mut diag: Diagnostic,
         (expected, found): (&Ty, &Ty),
@@ -135,7 +135,7 @@ impl Definer<'_, '_> {
     }
 
     /// Adds what is known of a function and the argument that it does not take.
-    pub(crate) fn advise_call(
+    pub(super) fn advise_call(
         &mut self,
         mut diag: Diagnostic,
         why: &Mismatch,
@@ -181,7 +181,7 @@ impl Definer<'_, '_> {
     }
 
     /// Says that a function hides one of the standard library.
-    pub(crate) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
+    pub(super) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
         let Some(var) = head(fun) else { return diag };
         let data = self.infer.tables.var(var);
         let prelude = self.cx.builtins.prelude.as_ref();

@@ -13,7 +13,7 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 /// A size that must be determined.
-pub(crate) struct Wanted {
+pub(super) struct Wanted {
     size: VarId,
     span: Span,
     reason: Reason,
@@ -21,7 +21,7 @@ pub(crate) struct Wanted {
 
 /// Where it comes from.
 #[derive(Clone, Copy)]
-pub(crate) enum Reason {
+pub(super) enum Reason {
     /// A size parameter of this function.
     Instance(Target),
     /// An anonymous size in a type that stands in an expression.
@@ -34,14 +34,14 @@ pub(crate) enum Reason {
 
 impl Definer<'_, '_> {
     /// Notes a size that must be determined.
-    pub(crate) fn want(&mut self, size: VarId, span: Span, reason: Reason) {
+    pub(super) fn want(&mut self, size: VarId, span: Span, reason: Reason) {
         if !self.cx.place.is_prelude() {
             self.wanted.push(Wanted { size, span, reason });
         }
     }
 
     /// Notes all open sizes of a type.
-    pub(crate) fn want_all(&mut self, ty: &Ty, span: Span, reason: Reason) {
+    pub(super) fn want_all(&mut self, ty: &Ty, span: Span, reason: Reason) {
         for size in Mentions::of(&self.infer.tables.resolve(ty)).dims {
             if self.infer.tables.is_open(size) {
                 self.want(size, span, reason);

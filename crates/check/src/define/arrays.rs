@@ -10,7 +10,7 @@ use syntax::ast::{self, DimIndex, Ident, Liftedness, RangeEnd};
 use syntax::span::Span;
 
 impl<'a> Definer<'_, 'a> {
-    pub(crate) fn record_exp(&mut self, fields: &'a [ast::Field], span: Span) -> Exp {
+    pub(super) fn record_exp(&mut self, fields: &'a [ast::Field], span: Span) -> Exp {
         let mut parts: Vec<(Name, Exp)> = Vec::new();
         for field in fields {
             let name = self.cx.name(field.name.name);
@@ -34,7 +34,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `exp.label`.
-    pub(crate) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
+    pub(super) fn project(&mut self, exp: Exp, label: &Ident) -> Exp {
         let name = self.cx.name(label.name);
         let span = exp.span.to(label.span);
         let ty = self.field_ty(&exp.ty, &name, label.span);
@@ -43,7 +43,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of a field; an open type gets the field.
     fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Ty {
-        if let Some(field) = self.infer.field_ty(ty, label, span) {
+        if let Some(field) = self.infer.tables.field_ty(ty, label, span) {
             return field;
         }
         let text = self.infer.tables.show(ty);
@@ -55,7 +55,7 @@ impl<'a> Definer<'_, 'a> {
         self.infer.fresh(span)
     }
 
-    pub(crate) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
+    pub(super) fn array(&mut self, elems: &'a [ast::Exp], span: Span) -> Exp {
         let elem = self.infer.fresh_ty("t", Liftedness::Unlifted, span);
         let mut out = Vec::with_capacity(elems.len());
         for e in elems {
@@ -73,7 +73,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// Gives an open type `rank` array dimensions.
-    pub(crate) fn ensure_rank(&mut self, ty: &Ty, rank: usize, span: Span) {
+    pub(super) fn ensure_rank(&mut self, ty: &Ty, rank: usize, span: Span) {
         let mut ty = self.infer.tables.shallow(ty);
         for _ in 0..rank {
             match &ty {
@@ -90,7 +90,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `array[indices]`.
-    pub(crate) fn index(&mut self, array: Exp, indices: &'a [DimIndex], span: Span) -> Exp {
+    pub(super) fn index(&mut self, array: Exp, indices: &'a [DimIndex], span: Span) -> Exp {
         let (indices, ty) = self.indices(&array.ty, indices, span);
         node(
             ExpKind::Index {
@@ -104,7 +104,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// Checks indices against an array type: the typed indices and the type of
     /// what they select.
-    pub(crate) fn indices(
+    pub(super) fn indices(
         &mut self,
         ty: &Ty,
         indices: &'a [DimIndex],
@@ -157,7 +157,7 @@ impl<'a> Definer<'_, 'a> {
         (out, ty)
     }
 
-    pub(crate) fn range(
+    pub(super) fn range(
         &mut self,
         start: &'a ast::Exp,
         second: Option<&'a ast::Exp>,
@@ -213,7 +213,7 @@ impl<'a> Definer<'_, 'a> {
 
     // ---------------------------------------------------------------- updates
 
-    pub(crate) fn update_exp(
+    pub(super) fn update_exp(
         &mut self,
         base: &'a ast::Exp,
         path: &'a [ast::PathStep],
@@ -225,7 +225,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `base with path = value`.
-    pub(crate) fn update(
+    pub(super) fn update(
         &mut self,
         base: Exp,
         path: &'a [ast::PathStep],
@@ -310,21 +310,7 @@ impl<'a> Definer<'_, 'a> {
         )
     }
 
-    /// A variable for the value of an expression that is used several times.
-    fn bind_once(&mut self, exp: Exp, binds: &mut Vec<Bind>) -> Exp {
-        if matches!(exp.kind, ExpKind::Lit(..) | ExpKind::Var { .. }) {
-            return exp;
-        }
-        let (pat, var) = self.infer.hidden_param(exp.ty.clone(), exp.span);
-        binds.push(Bind::Pat {
-            sizes: Vec::new(),
-            pat,
-            rhs: exp,
-        });
-        var
-    }
-
-    pub(crate) fn update_index(
+    pub(super) fn update_index(
         &mut self,
         base: Exp,
         path: &'a [ast::PathStep],
@@ -376,9 +362,9 @@ impl<'a> Definer<'_, 'a> {
         let indices: Vec<Index> = indices
             .into_iter()
             .map(|index| match index {
-                Index::At(e) => Index::At(self.bind_once(e, &mut binds)),
+                Index::At(e) => Index::At(self.infer.bind_once(e, &mut binds)),
                 Index::Slice { from, to, step } => {
-                    let mut part = |e: Option<Exp>| e.map(|e| self.bind_once(e, &mut binds));
+                    let mut part = |e: Option<Exp>| e.map(|e| self.infer.bind_once(e, &mut binds));
                     let (from, to) = (part(from), part(to));
                     Index::Slice {
                         from,

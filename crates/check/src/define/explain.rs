@@ -27,7 +27,7 @@ impl Definer<'_, '_> {
     }
 
     /// The error that two types do not fit, if it is worth telling.
-    pub(crate) fn explained(
+    pub(super) fn explained(
         &mut self,
         expected: &Ty,
         found: &Ty,

@@ -16,7 +16,7 @@ use syntax::span::Span;
 
 impl<'a> Definer<'_, 'a> {
     /// Checks an expression.
-    pub(crate) fn exp(&mut self, exp: &'a ast::Exp) -> Exp {
+    pub(super) fn exp(&mut self, exp: &'a ast::Exp) -> Exp {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             let (mark, unknowns) = (self.infer.tables.vars.len(), self.infer.tables.unknowns);
             let mut out = self.exp_inner(exp);
@@ -214,7 +214,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of either of two values: where sizes differ, an unknown one.
     /// Sizes from before `since` are not made equal for it.
-    pub(crate) fn join(
+    pub(super) fn join(
         &mut self,
         (a, b): (&Ty, &Ty),
         since: VarId,

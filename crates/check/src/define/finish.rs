@@ -20,7 +20,7 @@ impl Definer<'_, '_> {
         public: &[TyVarId],
     ) -> Option<ScalarType> {
         let mut chosen = None;
-        for undetermined in self.infer.default_types(from, public) {
+        for undetermined in self.infer.tables.default_types(from, public) {
             match undetermined {
                 Undetermined::Number(span, ty) => {
                     chosen = Some(ty);
@@ -43,7 +43,7 @@ impl Definer<'_, '_> {
                     let diag = Diagnostic::error("ambiguous-record", message)
                         .at(span, "")
                         .hint("give the parameter a type");
-                    self.report_first(problems, diag);
+                    self.cx.reports.report_first(problems, diag);
                 }
                 Undetermined::Sum(span, constrs) => {
                     let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
@@ -55,18 +55,11 @@ impl Definer<'_, '_> {
                     let diag = Diagnostic::error("ambiguous-sum", message)
                         .at(span, "")
                         .hint("ascribe the type: `(#x : t)`");
-                    self.report_first(problems, diag);
+                    self.cx.reports.report_first(problems, diag);
                 }
             }
         }
         chosen
-    }
-
-    /// Records a problem, if there are as many as before.
-    fn report_first(&mut self, problems: usize, diag: Diagnostic) {
-        if self.cx.reports.problems() == problems {
-            self.cx.report(diag);
-        }
     }
 
     /// The end of a type or module type: its literals have the types that they ever will.

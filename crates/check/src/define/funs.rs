@@ -29,7 +29,7 @@ pub(crate) struct FunSource<'a> {
 
 impl<'a> Definer<'_, 'a> {
     /// `\params: ret -> body`.
-    pub(crate) fn lambda(
+    pub(super) fn lambda(
         &mut self,
         params: &'a [ast::Pat],
         ret: Option<&'a TypeExp>,
@@ -97,7 +97,7 @@ impl<'a> Definer<'_, 'a> {
     /// Holds the body against the declared result, or makes the result from it.
     fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
         let Some(ret) = ret else {
-            return self.infer.inferred_ret(&body.ty, mark);
+            return self.infer.tables.inferred_ret(&body.ty, mark);
         };
         let (expected, open) = self.infer.open_ret(&ret);
         self.unify(
@@ -113,7 +113,7 @@ impl<'a> Definer<'_, 'a> {
     // -------------------------------------------------------------------- let
 
     /// `let ... in body`.
-    pub(crate) fn let_exp(
+    pub(super) fn let_exp(
         &mut self,
         binds: &'a [ast::LetBind],
         body: &'a ast::Exp,
@@ -402,7 +402,7 @@ impl<'a> Definer<'_, 'a> {
             Some(ret) => ret.clone(),
             None => RetType::plain(self.infer.fresh(name.span)),
         };
-        let named = self.infer.named_params(params);
+        let named = self.infer.tables.named_params(params);
         let scheme = Scheme {
             ty_params: Vec::new(),
             size_params: sizes_of(type_params),

@@ -8,7 +8,9 @@
 
 use crate::define::Definer;
 use crate::dims::{self, Cmp};
-use crate::infer::{Known, Mentions, Scalars, Sizes, VarState, compare_sizes, node, replace_dims};
+use crate::infer::{
+    Infer, Known, Mentions, Scalars, Sizes, VarState, compare_sizes, node, replace_dims,
+};
 use crate::tast::{Dim, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ struct Attempt {
 
 impl<'a> Definer<'_, 'a> {
     /// `loop pat = init form do body`.
-    pub(crate) fn loop_exp(&mut self, source: &'a ast::Loop, span: Span) -> Exp {
+    pub(super) fn loop_exp(&mut self, source: &'a ast::Loop, span: Span) -> Exp {
         let init = match &source.init {
             Some(init) => self.exp(init),
             None => self.init_of(&source.pat),
@@ -101,7 +103,7 @@ impl<'a> Definer<'_, 'a> {
                 let other = ungrouped.is_none() && !found.iter().all(is_about_sizes);
                 if fits || other || slots.is_empty() {
                     self.infer.tables.commit();
-                    return self.finish_loop(attempt, driver, init, span);
+                    return attempt.finish(&mut self.infer, driver, init, span);
                 }
                 let found = self.cx.reports.take_since(errors);
                 self.back(&before);
@@ -115,14 +117,14 @@ impl<'a> Definer<'_, 'a> {
                     let attempt = self.attempt_loop(source, &driver, &init, &slots);
                     self.cx.reports.replace_since(errors, found);
                     self.infer.tables.commit();
-                    return self.finish_loop(attempt, driver, init, span);
+                    return attempt.finish(&mut self.infer, driver, init, span);
                 };
                 ungrouped = Some((std::mem::replace(&mut next, classes), found));
             }
             slots = next;
             // What was learnt of the types, without the sizes, is kept.
             let shape = self.infer.tables.resolve(&attempt.param);
-            self.cx.reports.take_since(errors);
+            self.cx.reports.forget_since(errors);
             self.back(&before);
             let learnt = self.infer.freshen(&shape);
             let result = self
@@ -168,7 +170,7 @@ impl<'a> Definer<'_, 'a> {
             };
             found.insert(*position, slot);
         }
-        self.cx.reports.take_since(errors);
+        self.cx.reports.forget_since(errors);
         self.back(&before);
         let new = found
             .iter()
@@ -363,40 +365,6 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    fn finish_loop(&mut self, attempt: Attempt, driver: Driver<'a>, init: Exp, span: Span) -> Exp {
-        let Attempt {
-            pat,
-            form,
-            body,
-            sizes,
-            param,
-            tried: _,
-            given: _,
-            varying: _,
-        } = attempt;
-        // Attempts have a placeholder where the bound or the array goes.
-        let form = match (form, driver) {
-            (LoopForm::For(var, _), Driver::For(_, bound)) => LoopForm::For(var, Box::new(bound)),
-            (LoopForm::ForIn(pat, _), Driver::ForIn(_, array)) => {
-                LoopForm::ForIn(pat, Box::new(array))
-            }
-            (form, _) => form,
-        };
-        let ty = self.infer.leave_ty(&param, &mut Known::default(), span);
-        let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
-        node(
-            ExpKind::Loop {
-                sizes,
-                pat,
-                init,
-                form,
-                body,
-            },
-            ty,
-            span,
-        )
-    }
-
     /// The initial value of a loop without one: the variables of its pattern.
     fn init_of(&mut self, pat: &'a ast::Pat) -> Exp {
         let span = pat.span;
@@ -451,6 +419,43 @@ impl<'a> Definer<'_, 'a> {
                 node(ExpKind::Hole, ty, span)
             }
         }
+    }
+}
+
+impl Attempt {
+    /// The loop, after the attempt that succeeded.
+    fn finish(self, infer: &mut Infer<'_>, driver: Driver<'_>, init: Exp, span: Span) -> Exp {
+        let Attempt {
+            pat,
+            form,
+            body,
+            sizes,
+            param,
+            tried: _,
+            given: _,
+            varying: _,
+        } = self;
+        // Attempts have a placeholder where the bound or the array goes.
+        let form = match (form, driver) {
+            (LoopForm::For(var, _), Driver::For(_, bound)) => LoopForm::For(var, Box::new(bound)),
+            (LoopForm::ForIn(pat, _), Driver::ForIn(_, array)) => {
+                LoopForm::ForIn(pat, Box::new(array))
+            }
+            (form, _) => form,
+        };
+        let ty = infer.leave_ty(&param, &mut Known::default(), span);
+        let (pat, init, body) = (Box::new(pat), Box::new(init), Box::new(body));
+        node(
+            ExpKind::Loop {
+                sizes,
+                pat,
+                init,
+                form,
+                body,
+            },
+            ty,
+            span,
+        )
     }
 }
 

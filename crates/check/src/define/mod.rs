@@ -112,7 +112,7 @@ impl<'d, 'a> Definer<'d, 'a> {
     }
 
     /// Demands a scalar type.
-    pub(crate) fn require_scalar(&mut self, ty: &Ty, set: Scalars, span: Span, what: &str) {
+    pub(super) fn require_scalar(&mut self, ty: &Ty, set: Scalars, span: Span, what: &str) {
         if let Err(mismatch) = self
             .infer
             .unifying(Sizes::Strict, span, |u| u.require_scalar(ty, set))
@@ -135,7 +135,7 @@ impl<'d, 'a> Definer<'d, 'a> {
     /// Looks again at sizes that could not be decided since `from`; reports
     /// those that are wrong, and at the end of a definition (`last`) those that
     /// remain.
-    pub(crate) fn settle(&mut self, from: usize, last: bool) {
+    pub(super) fn settle(&mut self, from: usize, last: bool) {
         loop {
             let todo = self.infer.take_deferred(from);
             let before = todo.len();

@@ -12,11 +12,11 @@ use syntax::diag::Diagnostic;
 use syntax::span::Span;
 
 impl<'a> Definer<'_, 'a> {
-    pub(crate) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
+    pub(super) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
         self.variable(&op.name, op.span)
     }
 
-    pub(crate) fn binary(
+    pub(super) fn binary(
         &mut self,
         op: &'a ast::Operator,
         left: Exp,
@@ -48,7 +48,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// Whether an operator stands after a function, which it cannot be applied to:
     /// `reduce + 0 xs`. Reports it.
-    pub(crate) fn is_bare_operator(
+    pub(super) fn is_bare_operator(
         &mut self,
         op: &ast::Operator,
         fun: &Exp,
@@ -82,7 +82,7 @@ impl<'a> Definer<'_, 'a> {
         true
     }
 
-    pub(crate) fn prefix(
+    pub(super) fn prefix(
         &mut self,
         op: SourceOp,
         at: Span,
@@ -100,7 +100,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `&&` or `||` as a function, perhaps with one operand.
-    pub(crate) fn logical_section(
+    pub(super) fn logical_section(
         &mut self,
         and: bool,
         left: Option<Exp>,
@@ -130,7 +130,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `(op e)`: the operand is evaluated once.
-    pub(crate) fn right_section(
+    pub(super) fn right_section(
         &mut self,
         op: &'a ast::Operator,
         operand: &'a ast::Exp,
@@ -179,7 +179,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    pub(crate) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
+    pub(super) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
         let ty = self.infer.fresh(span);
         let (pat, var) = self.infer.hidden_param(ty, span);
         let mut body = var;
@@ -200,7 +200,7 @@ impl<'a> Definer<'_, 'a> {
     // ------------------------------------------------------------ application
 
     /// Applies a function to arguments that are checked already.
-    pub(crate) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
+    pub(super) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
         let mark = self.infer.tables.vars.len();
         let mut ty = fun.ty.clone();
         for (i, arg) in args.iter().enumerate() {
@@ -264,7 +264,7 @@ impl<'a> Definer<'_, 'a> {
 
     /// The type of applying something of type `ty` to `arg`; the `i`-th argument
     /// of `fun`.
-    pub(crate) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
+    pub(super) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
         match self.infer.tables.shallow(ty) {
             Ty::Arrow(arrow) => {
                 let result = self

@@ -11,16 +11,16 @@ use syntax::span::Span;
 use syntax::symbol::Symbol;
 
 /// The names that a pattern has bound so far, each with its place.
-pub(crate) type Bound = Vec<(Symbol, Span)>;
+pub(super) type Bound = Vec<(Symbol, Span)>;
 
 impl<'a> Definer<'_, 'a> {
     /// A pattern that stands alone; binds its names in the current scope.
-    pub(crate) fn pattern(&mut self, pat: &'a ast::Pat) -> Pat {
+    pub(super) fn pattern(&mut self, pat: &'a ast::Pat) -> Pat {
         self.pat(pat, &mut Vec::new())
     }
 
     /// A pattern; names already in `bound` may not be bound again.
-    pub(crate) fn pat(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
+    pub(super) fn pat(&mut self, pat: &'a ast::Pat, bound: &mut Bound) -> Pat {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.pat_inner(pat, bound)
         })

@@ -14,7 +14,7 @@ use syntax::diag::Diagnostic;
 
 impl<'a> Definer<'_, 'a> {
     /// Every explicit size parameter must be the size of something.
-    pub(crate) fn check_size_params(
+    pub(super) fn check_size_params(
         &mut self,
         params: &[TypeParam],
         source: &FunSource<'a>,
@@ -54,7 +54,7 @@ impl<'a> Definer<'_, 'a> {
 }
 
 /// The names of size parameters, which a pattern may not bind again.
-pub(crate) fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
+pub(super) fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
     let sizes = params
         .iter()
         .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));

@@ -11,7 +11,7 @@ use syntax::span::Span;
 
 impl Context<'_> {
     /// Reports a parameter of a function type with the name of an earlier one.
-    pub(crate) fn check_parameter_name(&mut self, first: &ast::Ident, rest: &TypeExp) {
+    pub(super) fn check_parameter_name(&mut self, first: &ast::Ident, rest: &TypeExp) {
         let mut rest = strip(rest);
         while let TypeExpKind::Arrow(name, _, ret) = &rest.kind {
             if let Some(second) = name
@@ -33,7 +33,7 @@ impl Context<'_> {
     }
 
     /// Whether the element type of an array is declared to be lifted; reports it.
-    pub(crate) fn check_element(&mut self, te: &TypeExp) -> bool {
+    pub(super) fn check_element(&mut self, te: &TypeExp) -> bool {
         let mut elem = strip(te);
         if let TypeExpKind::Apply(head, _) = &elem.kind {
             elem = strip(head);
@@ -64,7 +64,7 @@ impl Context<'_> {
 
     /// How lifted a type is by the declarations of the names in it. Elements of
     /// arrays are held to be unlifted on their own.
-    pub(crate) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
+    pub(super) fn lifted_as_written(&self, te: &TypeExp) -> Liftedness {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || match &te.kind {
             TypeExpKind::Parens(inner) | TypeExpKind::Unique(inner) => {
                 self.lifted_as_written(inner)
@@ -113,7 +113,7 @@ impl Context<'_> {
     }
 
     /// A size may be computed any number of times, so it consumes nothing.
-    pub(crate) fn check_size_exp(&mut self, exp: &Exp) {
+    pub(super) fn check_size_exp(&mut self, exp: &Exp) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             if let ExpKind::Apply { fun, args } = &exp.kind {
                 let mut ty = &fun.ty;
@@ -143,7 +143,7 @@ fn higher(a: Liftedness, b: Liftedness) -> Liftedness {
 }
 
 /// Whether values of a type parameter are elements of arrays in the finished type.
-pub(crate) fn is_in_array(ty: &Ty, var: TyVarId) -> bool {
+pub(super) fn is_in_array(ty: &Ty, var: TyVarId) -> bool {
     in_array(ty, var, false)
 }
 
@@ -178,7 +178,7 @@ fn is_path(exp: &Exp) -> bool {
 }
 
 /// The error for a size that a type mentions and its values do not carry.
-pub(crate) fn not_carried(message: String, span: Span, name: &str) -> Diagnostic {
+pub(super) fn not_carried(message: String, span: Span, name: &str) -> Diagnostic {
     Diagnostic::error("size-not-carried", message)
         .at(span, "")
         .note("functions do not carry the sizes of their parameters and results")

@@ -20,7 +20,7 @@ use syntax::span::Span;
 const MAX_CONSTRUCTORS: usize = 256;
 
 /// What anonymous and existential sizes become.
-pub(crate) enum Anonymous {
+pub(super) enum Anonymous {
     /// Open sizes.
     Infer,
     /// Existential sizes, collected here.
@@ -34,7 +34,7 @@ pub(crate) enum Anonymous {
 
 impl<'a> Definer<'_, 'a> {
     /// A type with its uniqueness.
-    pub(crate) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+    pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.type_exp_inner(te, anon)
         })
@@ -206,7 +206,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The type of a result: sizes that nobody names are existential.
-    pub(crate) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
+    pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = Anonymous::Collect(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
         let ext = match anon {
@@ -217,7 +217,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// The declared type of the result of a definition or lambda.
-    pub(crate) fn declared_ret(&mut self, te: &'a TypeExp) -> RetType {
+    pub(super) fn declared_ret(&mut self, te: &'a TypeExp) -> RetType {
         let mut anon = Anonymous::Result(Vec::new());
         let (ty, unique) = self.type_exp(te, &mut anon);
         let ext = match anon {
@@ -253,7 +253,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// `[e]` or `[]` in a type.
-    pub(crate) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
+    pub(super) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
         let Some(exp) = &size.size else {
             if let Anonymous::Result(_) = anon {
                 return self.infer.fresh_dim("k");
@@ -506,7 +506,7 @@ impl<'a> Definer<'_, 'a> {
 }
 
 /// The type expression without parentheses.
-pub(crate) fn strip(te: &TypeExp) -> &TypeExp {
+pub(super) fn strip(te: &TypeExp) -> &TypeExp {
     let mut te = te;
     while let TypeExpKind::Parens(inner) = &te.kind {
         te = inner;
@@ -515,12 +515,12 @@ pub(crate) fn strip(te: &TypeExp) -> &TypeExp {
 }
 
 /// Whether a resolved type mentions a size.
-pub(crate) fn mentions(ty: &Ty, var: VarId) -> bool {
+pub(super) fn mentions(ty: &Ty, var: VarId) -> bool {
     Mentions::of(ty).dims.contains(&var)
 }
 
 /// Orders by label: numbers by value, before names.
-pub(crate) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
+pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
     parts.sort_by(|a, b| {
         let key = |l: &str| l.parse::<u64>().map_or((1, 0), |n| (0, n));
         let (a, b) = (label(a), label(b));
@@ -529,7 +529,7 @@ pub(crate) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
 }
 
 /// A record type from its sorted fields; a tuple if the labels are `0..n`.
-pub(crate) fn record(fields: Vec<(Name, Ty)>) -> Ty {
+pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
     let numbered = fields
         .iter()
         .enumerate()

@@ -10,7 +10,7 @@ use syntax::ast::{self, Ident, Liftedness, QualName};
 use syntax::span::Span;
 
 impl<'a> Definer<'_, 'a> {
-    pub(crate) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
+    pub(super) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
         let Some((entry, labels)) = self.cx.find_term(name) else {
             let ty = self.infer.fresh(span);
             return node(ExpKind::Hole, ty, span);
@@ -30,7 +30,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// A use of what a name refers to.
-    pub(crate) fn reference(&mut self, entry: &Entry<'a>, span: Span) -> Exp {
+    pub(super) fn reference(&mut self, entry: &Entry<'a>, span: Span) -> Exp {
         match entry {
             Entry::Value(value) => self.instantiate(value, span),
             Entry::Operator(op) => self.infer.overloaded(*op, span),
@@ -54,7 +54,7 @@ impl<'a> Definer<'_, 'a> {
         }
     }
 
-    pub(crate) fn local_open(&mut self, name: &'a QualName, inner: &'a ast::Exp) -> Exp {
+    pub(super) fn local_open(&mut self, name: &'a QualName, inner: &'a ast::Exp) -> Exp {
         let mark = self.cx.env.enter();
         let path: Vec<Ident> = name.quals.iter().copied().chain([name.name]).collect();
         match self.cx.find_module(&path) {
@@ -74,7 +74,7 @@ impl<'a> Definer<'_, 'a> {
     }
 
     /// A use of a value: its parameters replaced by open variables.
-    pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
+    pub(super) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
         self.note_used(entry.span);
         let first = self.infer.tables.next_var();
         let exp = self.infer.instantiate(entry, span);

@@ -1,9 +1,9 @@
 //! What inference begins with: open types and sizes, and uses of values that have a type.
 
 use crate::env::{Target, ValueEntry};
-use crate::infer::{Constraint, Infer, Scalars, TyState, VarState};
+use crate::infer::{Constraint, Infer, Scalars, Tables, TyState, VarState};
 use crate::subst::Subst;
-use crate::tast::{Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, Uniq, VarId};
+use crate::tast::{Bind, Dim, Exp, ExpKind, Name, Pat, PatKind, SourceOp, Ty, Uniq, VarId};
 use std::sync::Arc;
 use syntax::ast::Liftedness;
 use syntax::span::Span;
@@ -82,6 +82,20 @@ impl Infer<'_> {
         (pat, node(kind, ty, span))
     }
 
+    /// A variable for the value of an expression that is used several times.
+    pub(crate) fn bind_once(&mut self, exp: Exp, binds: &mut Vec<Bind>) -> Exp {
+        if matches!(exp.kind, ExpKind::Lit(..) | ExpKind::Var { .. }) {
+            return exp;
+        }
+        let (pat, var) = self.hidden_param(exp.ty.clone(), exp.span);
+        binds.push(Bind::Pat {
+            sizes: Vec::new(),
+            pat,
+            rhs: exp,
+        });
+        var
+    }
+
     /// A use of a value: its parameters replaced by open variables. The sizes among
     /// these are the variables that are new afterwards.
     pub(crate) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
@@ -147,16 +161,18 @@ impl Infer<'_> {
         };
         node(ExpKind::Operator(op), fun, span)
     }
+}
 
+impl Tables {
     /// The type of a field, if there can be one of this name; an open type gets the
     /// field.
     pub(crate) fn field_ty(&mut self, ty: &Ty, label: &Name, span: Span) -> Option<Ty> {
-        let ty = self.tables.shallow(ty);
+        let ty = self.shallow(ty);
         if let Some(field) = ty.field(label) {
             return Some(field.clone());
         }
         let Ty::Var(var) = ty else { return None };
-        let data = self.tables.ty_var(var);
+        let data = self.ty_var(var);
         if !matches!(data.state, TyState::Open) {
             return None;
         }
@@ -169,12 +185,10 @@ impl Infer<'_> {
             return Some(field.clone());
         }
         let (depth, lifted) = (data.depth, data.lifted);
-        let id = self
-            .tables
-            .new_ty_var(Arc::clone(label), false, lifted, depth);
-        self.tables.ty_var_mut(id).span = Some(span);
+        let id = self.new_ty_var(Arc::clone(label), false, lifted, depth);
+        self.ty_var_mut(id).span = Some(span);
         fields.push((Arc::clone(label), Ty::Var(id)));
-        self.tables.ty_var_mut(var).constraint = Constraint::Fields(fields);
+        self.ty_var_mut(var).constraint = Constraint::Fields(fields);
         Some(Ty::Var(id))
     }
 }

@@ -1,6 +1,6 @@
 //! Types of functions: as they are seen from outside, from parameters and a result.
 
-use crate::infer::{Infer, Mentions, VarState};
+use crate::infer::{Infer, Mentions, Tables, VarState};
 use crate::subst::Subst;
 use crate::tast::{ArrowTy, Dim, Pat, PatKind, RetType, Ty, Uniq, VarId};
 use crate::witness::carried_sizes;
@@ -38,16 +38,6 @@ impl Infer<'_> {
         ret
     }
 
-    /// The result that a body of this type gives, where none was declared.
-    pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
-        let ty = self.tables.resolve(body);
-        RetType {
-            ext: self.tables.unknowns_since(&ty, mark),
-            ty,
-            unique: Uniq::None,
-        }
-    }
-
     /// Whether a size is made of nothing but values that have names, and sizes to
     /// be inferred that belong to parameters or to what is outside.
     fn is_known(&self, dim: &Dim) -> bool {
@@ -80,18 +70,6 @@ impl Infer<'_> {
         }
     }
 
-    /// The parameters of a function as its type has them.
-    pub(crate) fn named_params(&self, params: &[Pat]) -> Vec<(Option<VarId>, Ty, Uniq)> {
-        let one = |p: &Pat| {
-            (
-                simple_name(p),
-                self.tables.resolve(&p.ty),
-                p.consumes.clone(),
-            )
-        };
-        params.iter().map(one).collect()
-    }
-
     /// The type of a function seen from outside, and its result: what the result
     /// mentions of the inside becomes existential.
     pub(crate) fn function_ty(
@@ -100,7 +78,7 @@ impl Infer<'_> {
         mut ret: RetType,
         span: Span,
     ) -> (RetType, Ty) {
-        let named = self.named_params(params);
+        let named = self.tables.named_params(params);
         ret.ty = self.tables.resolve(&ret.ty);
         // A component of a parameter has no name outside.
         let mut inner = Vec::new();
@@ -124,6 +102,24 @@ impl Infer<'_> {
         }
         let ty = arrow(&named, ret.clone());
         (ret, ty)
+    }
+}
+
+impl Tables {
+    /// The result that a body of this type gives, where none was declared.
+    pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
+        let ty = self.resolve(body);
+        RetType {
+            ext: self.unknowns_since(&ty, mark),
+            ty,
+            unique: Uniq::None,
+        }
+    }
+
+    /// The parameters of a function as its type has them.
+    pub(crate) fn named_params(&self, params: &[Pat]) -> Vec<(Option<VarId>, Ty, Uniq)> {
+        let one = |p: &Pat| (simple_name(p), self.resolve(&p.ty), p.consumes.clone());
+        params.iter().map(one).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //! still open becomes a parameter.
 
 use crate::env::{Scheme, TypeParam};
-use crate::infer::{Constraint, Infer, Mentions, TyState, VarState};
+use crate::infer::{Constraint, Infer, Mentions, Tables, TyState, VarState};
 use crate::tast::{Name, Ty, TyVarId, VarId};
 use prim::ScalarType;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ pub(crate) enum Undetermined {
     Sum(Span, Vec<Name>),
 }
 
-impl Infer<'_> {
+impl Tables {
     /// Types since `from` that nothing determines get their defaults: scalar types one
     /// of their set, records and sums the type `()`. Tells of those that are worth
     /// telling, among scalar types of the `public` ones, which the definition's type
     /// mentions.
     pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<Undetermined> {
         let mut found = Vec::new();
-        for i in from..self.tables.ty_vars.len() {
+        for i in from..self.ty_vars.len() {
             let id = TyVarId(i as u32);
-            let data = self.tables.ty_var(id);
+            let data = self.ty_var(id);
             if !matches!(data.state, TyState::Open) {
                 continue;
             }
@@ -53,11 +53,13 @@ impl Infer<'_> {
                 }
             };
             found.extend(tell);
-            self.tables.ty_var_mut(id).state = TyState::Solved(ty);
+            self.ty_var_mut(id).state = TyState::Solved(ty);
         }
         found
     }
+}
 
+impl Infer<'_> {
     /// Makes what is open in a type of a finished definition parameters.
     pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool) -> Scheme {
         let ty = self.tables.resolve(ty);

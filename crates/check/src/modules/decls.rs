@@ -4,6 +4,7 @@
 //! abstract, and again at each application with the actual arguments: so its
 //! definitions come out once per application, with types that are known.
 
+use crate::context::Context;
 use crate::define::FunSource;
 use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
 use crate::modules::Elaborator;
@@ -24,21 +25,9 @@ const MAX_APPLICATIONS: u32 = 50_000;
 /// Paths of modules in messages grow no longer than this, in bytes, and one name.
 const MAX_PATH: usize = 60;
 
-impl<'a> Elaborator<'a> {
-    // ----------------------------------------------------------- declarations
-
-    /// Checks declarations in order; gives what they make visible.
-    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
-        let mut exports = Struct::default();
-        let mut seen = FxHashMap::default();
-        for decl in decls {
-            self.check_duplicate(decl, &mut seen);
-            self.decl(decl, Some(&mut exports));
-        }
-        exports
-    }
-
-    fn check_duplicate(&mut self, decl: &'a Decl, seen: &mut FxHashMap<(Symbol, u8), Span>) {
+impl<'a> Context<'a> {
+    /// Reports a name that is declared for the second time in a list of declarations.
+    fn check_duplicate(&mut self, decl: &Decl, seen: &mut FxHashMap<(Symbol, u8), Span>) {
         let (ident, space) = match &decl.kind {
             DeclKind::Val(bind) => (bind.name, 0),
             DeclKind::Mod(bind) => (bind.name, 0),
@@ -48,8 +37,8 @@ impl<'a> Elaborator<'a> {
             DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
         };
         if let Some(first) = seen.get(&(ident.name, space)).copied() {
-            let name = self.cx.name(ident.name);
-            self.cx.report(
+            let name = self.name(ident.name);
+            self.report(
                 Diagnostic::error(
                     "duplicate-definition",
                     format!("Duplicate definition: \"{name}\" is defined twice"),
@@ -60,6 +49,41 @@ impl<'a> Elaborator<'a> {
         } else {
             seen.insert((ident.name, space), ident.span);
         }
+    }
+
+    /// Makes the names of a module visible, here and perhaps in what exports them.
+    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
+        let Module::Struct(module) = module else {
+            self.error("not-a-struct", span, "a parametric module cannot be opened");
+            return;
+        };
+        self.env.open(module);
+        if let Some(exports) = exports {
+            exports
+                .terms
+                .extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
+            exports
+                .types
+                .extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+            exports
+                .sigs
+                .extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
+        }
+    }
+}
+
+impl<'a> Elaborator<'a> {
+    // ----------------------------------------------------------- declarations
+
+    /// Checks declarations in order; gives what they make visible.
+    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
+        let mut exports = Struct::default();
+        let mut seen = FxHashMap::default();
+        for decl in decls {
+            self.cx.check_duplicate(decl, &mut seen);
+            self.decl(decl, Some(&mut exports));
+        }
+        exports
     }
 
     fn decl(&mut self, decl: &'a Decl, exports: Option<&mut Struct<'a>>) {
@@ -111,32 +135,12 @@ impl<'a> Elaborator<'a> {
             DeclKind::Open(me) => {
                 let module = self.mod_exp(me);
                 self.cx.reports.report_too_large(&self.tables, me.span);
-                self.open(&module, me.span, exports);
+                self.cx.open(&module, me.span, exports);
             }
             DeclKind::Import(import) => {
                 let module = self.import(import);
-                self.open(&module, import.path_span, None);
+                self.cx.open(&module, import.path_span, None);
             }
-        }
-    }
-
-    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
-        let Module::Struct(module) = module else {
-            self.cx
-                .error("not-a-struct", span, "a parametric module cannot be opened");
-            return;
-        };
-        self.cx.env.open(module);
-        if let Some(exports) = exports {
-            exports
-                .terms
-                .extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
-            exports
-                .types
-                .extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
-            exports
-                .sigs
-                .extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
         }
     }
 
@@ -278,7 +282,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A module expression.
-    pub(crate) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
+    pub(super) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.mod_exp_inner(me)
         })
@@ -396,6 +400,6 @@ impl<'a> Elaborator<'a> {
 }
 
 /// A module without anything in it, where there was an error.
-pub(crate) fn empty_module<'a>() -> Module<'a> {
+pub(super) fn empty_module<'a>() -> Module<'a> {
     Module::Struct(Rc::default())
 }

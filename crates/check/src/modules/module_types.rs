@@ -14,7 +14,7 @@ use syntax::symbol::Symbol;
 
 impl<'a> Elaborator<'a> {
     /// A module type expression; its abstract types are new ones.
-    pub(crate) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
+    pub(super) fn sig_exp(&mut self, mte: &'a ModTypeExp) -> Sig<'a> {
         stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
             self.sig_exp_inner(mte)
         })
@@ -190,7 +190,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The type of a `val` specification.
-    pub(crate) fn val_spec(
+    pub(super) fn val_spec(
         &mut self,
         type_params: &'a [ast::TypeParam],
         ty: &'a ast::TypeExp,
@@ -202,12 +202,12 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The parameters of an abstract type.
-    pub(crate) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
+    pub(super) fn spec_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
         self.definer().scoped(|c| c.type_params(params))
     }
 
     /// A type with a definition.
-    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
+    pub(super) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
         let mut definer = self.definer();
         let abbr = definer.type_bind(bind);
         definer.finish_types();
