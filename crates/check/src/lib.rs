@@ -5,14 +5,14 @@
 //!
 //! How it works, in three parts, each of which uses those before it:
 //!
-//! - [`infer`], the core: types are inferred by unification, with sizes as part of types
-//!   ([`dims`] compares them). It works on types and on nothing else.
-//! - [`define`]: one definition, from its syntax tree to its typed tree. Its state is made
-//!   anew for each; [`finished`] judges what comes out.
-//! - [`modules`]: declarations, modules and files in order. Modules are resolved while
+//! - `infer`, the core: types are inferred by unification, with sizes as part of types
+//!   (`dims` compares them). It works on types and on nothing else.
+//! - `define`: one definition, from its syntax tree to its typed tree. Its state is made
+//!   anew for each; `finished` judges what comes out.
+//! - `modules`: declarations, modules and files in order. Modules are resolved while
 //!   checking, so the typed tree is a flat list of definitions.
 //!
-//! What definitions and modules have in common is in a [`context`]: names, and what is
+//! What definitions and modules have in common is in a `context`: names, and what is
 //! reported. Each definition is finished before the next begins. No input makes it panic.
 
 mod builtin;
