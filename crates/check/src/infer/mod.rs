@@ -65,14 +65,13 @@ impl<'t> Infer<'t> {
         span: Span,
         f: impl FnOnce(&mut Unifier<'_>) -> T,
     ) -> T {
-        let mut unifier = Unifier::new(self.tables, sizes, self.depth);
+        let mut unifier = Unifier::new(self.tables, &mut self.pending, sizes, self.depth);
         let result = f(&mut unifier);
-        let Unifier {
-            deferred, pending, ..
-        } = unifier;
-        self.deferred
-            .extend(deferred.into_iter().map(|d| (d, span)));
-        self.pending.extend(pending);
+        let deferred = unifier.deferred;
+        if !deferred.is_empty() {
+            self.deferred
+                .extend(deferred.into_iter().map(|d| (d, span)));
+        }
         result
     }
 

@@ -72,7 +72,7 @@ pub(crate) struct Unifier<'t> {
     depth: u32,
     pub(super) deferred: Vec<Deferred>,
     /// Unknown sizes that it made.
-    pub(super) pending: Vec<VarId>,
+    pending: &'t mut Vec<VarId>,
     /// How many parts of types may still be visited.
     budget: u32,
     /// How deep in a type the walk is.
@@ -81,14 +81,19 @@ pub(crate) struct Unifier<'t> {
 
 impl<'t> Unifier<'t> {
     /// A unification in a scope.
-    pub(super) fn new(tables: &'t mut Tables, sizes: Sizes, depth: u32) -> Self {
+    pub(super) fn new(
+        tables: &'t mut Tables,
+        pending: &'t mut Vec<VarId>,
+        sizes: Sizes,
+        depth: u32,
+    ) -> Self {
         Self {
             budget: tables.max_parts(),
             tables,
             sizes,
             depth,
             deferred: Vec::new(),
-            pending: Vec::new(),
+            pending,
             nesting: 0,
         }
     }
