@@ -1,12 +1,15 @@
-//! Lookup in the built-in module `intrinsics`.
+//! What is there before any file is read: built-in types and operators, and the
+//! members of the module `intrinsics`.
 
-use crate::checker::Checker;
-use crate::env::{Entry, Scheme, Target, ValueEntry};
+use crate::env::{Entry, Env, Module, Scheme, Struct, Target, TypeAbbr, ValueEntry};
 use crate::intrinsics::{self, ArrayFun, Intrinsic};
+use crate::tast::{SourceOp as Op, Ty};
+use prim::ScalarType;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
-use syntax::ast::{DeclKind, Ident, ModTypeExpKind, Prog, SpecKind};
+use syntax::symbol::{Interner, Symbol};
 
 /// The path under which the signatures of [`ArrayFun`] are a source file.
 pub(crate) const SIGNATURES: &str = "/intrinsics";
@@ -21,71 +24,103 @@ pub(crate) fn signatures() -> String {
     text
 }
 
-impl<'a> Checker<'a> {
-    /// Reads the signatures.
-    pub(crate) fn load_signatures(&mut self, prog: &'a Prog) {
-        for decl in &prog.decls {
-            let DeclKind::ModType(bind) = &decl.kind else {
-                continue;
-            };
-            let ModTypeExpKind::Specs(specs) = &bind.body.kind else {
-                continue;
-            };
-            for spec in specs {
-                if let SpecKind::Type {
-                    lifted,
-                    name,
-                    params,
-                } = &spec.kind
-                {
-                    let text = self.name(name.name);
-                    let params = self.scoped(|c| c.type_params(params));
-                    let (_, abbr) = self.new_abstract(text, params, *lifted, None);
-                    let abbr = Rc::new(abbr);
-                    self.builtin_types.insert(name.name, Rc::clone(&abbr));
-                    self.env.bind_type(name.name, abbr);
-                }
-                let SpecKind::Val {
-                    name,
-                    type_params,
-                    ty,
-                } = &spec.kind
-                else {
-                    continue;
-                };
-                let text = self.name(name.name);
-                let Some(fun) = ArrayFun::from_name(&text) else {
-                    continue;
-                };
-                let scheme = self.val_spec(type_params, ty);
-                let entry = ValueEntry {
-                    target: Target::Intrinsic(Intrinsic::Array(fun)),
-                    scheme: Arc::new(scheme),
-                    via: None,
-                    span: None,
-                };
-                self.array_funs.insert(name.name, Rc::new(entry));
-            }
+/// The built-in module, and what every program sees without an import.
+pub(crate) struct Builtins<'a> {
+    /// Members of the built-in module that have signatures.
+    funs: FxHashMap<Symbol, Rc<ValueEntry>>,
+    /// Types of the built-in module.
+    types: FxHashMap<Symbol, Rc<TypeAbbr>>,
+    /// The built-in operators, whatever shadows them.
+    operators: FxHashMap<Symbol, Entry<'a>>,
+    /// The names of the standard library that every program sees, once it is checked.
+    pub(crate) prelude: Option<Rc<Struct<'a>>>,
+}
+
+impl<'a> Builtins<'a> {
+    /// Binds the base of every scope: built-in types are found by spelling, built-in
+    /// operators and the module `intrinsics` by name.
+    pub(crate) fn bind(interner: &Interner, env: &mut Env<'a>) -> Self {
+        let mut builtins = Self {
+            funs: FxHashMap::default(),
+            types: FxHashMap::default(),
+            operators: FxHashMap::default(),
+            prelude: None,
+        };
+        let operators = [
+            ("+", Op::Add),
+            ("-", Op::Sub),
+            ("*", Op::Mul),
+            ("/", Op::Div),
+            ("%", Op::Mod),
+            ("//", Op::Quot),
+            ("%%", Op::Rem),
+            ("**", Op::Pow),
+            ("&", Op::And),
+            ("|", Op::Or),
+            ("^", Op::Xor),
+            ("<<", Op::Shl),
+            (">>", Op::Shr),
+            (">>>", Op::LShr),
+            ("<", Op::Lt),
+            ("<=", Op::Le),
+            (">", Op::Gt),
+            (">=", Op::Ge),
+        ];
+        let operators = operators
+            .map(|(text, op)| (text, Entry::Operator(op)))
+            .into_iter()
+            .chain([("==", false), ("!=", true)].map(|(t, negate)| (t, Entry::Equality { negate })))
+            .chain([("&&", true), ("||", false)].map(|(t, and)| (t, Entry::Logical { and })));
+        for (text, entry) in operators {
+            let symbol = interner.intern(text);
+            builtins.operators.insert(symbol, entry.clone());
+            env.bind_term(symbol, entry);
         }
+        let intrinsics = interner.intern("intrinsics");
+        env.bind_term(intrinsics, Entry::Module(Module::Intrinsics));
+        for ty in ScalarType::ALL {
+            let abbr = TypeAbbr::plain(Ty::Scalar(*ty));
+            env.bind_type(interner.intern(ty.name()), Rc::new(abbr));
+        }
+        builtins
     }
 
-    /// A member of module `intrinsics`.
-    pub(crate) fn intrinsic(&mut self, ident: &Ident) -> Option<Entry<'a>> {
-        if let Some(entry) = self.array_funs.get(&ident.name) {
+    /// Adds a type of the built-in module.
+    pub(crate) fn add_type(&mut self, name: Symbol, abbr: Rc<TypeAbbr>) {
+        self.types.insert(name, abbr);
+    }
+
+    /// Adds a function of the built-in module, with its signature.
+    pub(crate) fn add_fun(&mut self, name: Symbol, fun: ArrayFun, scheme: Scheme) {
+        let target = Target::Intrinsic(Intrinsic::Array(fun));
+        self.funs.insert(name, Rc::new(value(target, scheme)));
+    }
+
+    /// A type of the built-in module.
+    pub(crate) fn ty(&self, name: Symbol) -> Option<Rc<TypeAbbr>> {
+        self.types.get(&name).cloned()
+    }
+
+    /// A member of the built-in module, by its name and the name's text.
+    pub(crate) fn term(&mut self, name: Symbol, text: &str) -> Option<Entry<'a>> {
+        if let Some(entry) = self.funs.get(&name) {
             return Some(Entry::Value(Rc::clone(entry)));
         }
-        let text = self.name(ident.name);
-        if let Some(operator) = self.operators.get(&ident.name) {
+        if let Some(operator) = self.operators.get(&name) {
             return Some(operator.clone());
         }
-        let (intrinsic, ty) = intrinsics::scalar(&text)?;
-        let entry = Rc::new(ValueEntry {
-            target: Target::Intrinsic(intrinsic),
-            scheme: Arc::new(Scheme::mono(ty)),
-            via: None,
-            span: None,
-        });
-        self.array_funs.insert(ident.name, Rc::clone(&entry));
+        let (intrinsic, ty) = intrinsics::scalar(text)?;
+        let entry = Rc::new(value(Target::Intrinsic(intrinsic), Scheme::mono(ty)));
+        self.funs.insert(name, Rc::clone(&entry));
         Some(Entry::Value(entry))
+    }
+}
+
+fn value(target: Target, scheme: Scheme) -> ValueEntry {
+    ValueEntry {
+        target,
+        scheme: Arc::new(scheme),
+        via: None,
+        span: None,
     }
 }

@@ -407,7 +407,7 @@ fn comparable(exp: &Exp) -> bool {
 fn is_at_some_type(op: SourceOp, fun: Intrinsic) -> bool {
     ScalarType::ALL
         .iter()
-        .any(|ty| crate::zonk::operator(op, *ty) == Some(fun))
+        .any(|ty| crate::infer::operator(op, *ty) == Some(fun))
 }
 
 /// Whether two expressions are the same but for places and types.

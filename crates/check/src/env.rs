@@ -265,7 +265,7 @@ impl Clone for Env<'_> {
 
 impl<'a> Env<'a> {
     /// Closes the innermost frame, so that copies of the scope are cheap.
-    pub(crate) fn freeze(&mut self) {
+    fn freeze(&mut self) {
         if self.top.terms.is_empty() && self.top.types.is_empty() && self.top.sigs.is_empty() {
             return;
         }
@@ -289,6 +289,12 @@ impl<'a> Env<'a> {
             length,
         }));
         self.log.clear();
+    }
+
+    /// A copy of the scope for later, or to come back to.
+    pub(crate) fn snapshot(&mut self) -> Self {
+        self.freeze();
+        self.clone()
     }
 
     fn frames(&self) -> impl Iterator<Item = &Frame<'a>> {
@@ -336,6 +342,17 @@ impl<'a> Env<'a> {
     pub(crate) fn bind_term(&mut self, name: Symbol, entry: Entry<'a>) {
         let old = self.top.terms.insert(name, entry);
         self.log.push(Undo::Term(name, old));
+    }
+
+    /// Binds a name to a value of a type.
+    pub(crate) fn bind_mono(&mut self, name: Symbol, id: VarId, ty: Ty, span: Span) {
+        let entry = ValueEntry {
+            target: Target::Var(id),
+            scheme: Arc::new(Scheme::mono(ty)),
+            via: None,
+            span: Some(span),
+        };
+        self.bind_term(name, Entry::Value(Rc::new(entry)));
     }
 
     pub(crate) fn bind_type(&mut self, name: Symbol, ty: Rc<TypeAbbr>) {

@@ -3,54 +3,37 @@
 //! [`check_program`] reads a file with all that it imports and gives a
 //! [`tast::Program`], or the errors that it found, as many as it can in one run.
 //!
-//! How it works: types are inferred by unification ([`unify`], on the tables of
-//! [`infer`]) with sizes as part of types ([`dims`] compares them); modules are
-//! resolved while checking ([`modules`], [`matching`]), so the typed tree is a
-//! flat list of definitions; each definition is finished ([`zonk`]) before the
-//! next begins. No input makes it panic.
+//! How it works, in three parts, each of which uses those before it:
+//!
+//! - `infer`, the core: types are inferred by unification, with sizes as part of types
+//!   (`dims` compares them). It works on types and on nothing else.
+//! - `define`: one definition, from its syntax tree to its typed tree. Its state is made
+//!   anew for each; `finished` judges what comes out.
+//! - `modules`: declarations, modules and files in order. Modules are resolved while
+//!   checking, so the typed tree is a flat list of definitions.
+//!
+//! What definitions and modules have in common is in a `context`: names, and what is
+//! reported. Each definition is finished before the next begins. No input makes it panic.
 
-mod advice;
-mod ambiguous;
-mod arrays;
 mod builtin;
-mod causality;
-mod checker;
-mod consume;
-mod describe;
+mod context;
+mod define;
 mod dims;
-mod entry;
 mod env;
-mod exhaust;
-mod explain;
-mod exps;
-mod funs;
-mod generalise;
-mod holes;
+mod finished;
 mod infer;
 pub mod intrinsics;
-mod limits;
-mod loops;
-mod matching;
-mod module_types;
+mod lookup;
 mod modules;
-mod names;
-mod ops;
-mod pats;
-mod print;
+mod place;
 mod program;
-mod report;
-mod size_params;
+mod reports;
 mod subst;
 pub mod tast;
-mod type_rules;
-mod types;
-mod unify;
 mod uniq;
 mod unused;
 mod visit;
-mod warnings;
 mod witness;
-mod zonk;
 
 pub use program::{Checked, Loader, check_program, describe_module, names_in_scope};
 pub use visit::children;

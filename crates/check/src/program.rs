@@ -2,8 +2,10 @@
 //! order, the prelude first.
 
 use crate::builtin::{SIGNATURES, signatures};
-use crate::checker::Checker;
-use crate::env::{Entry, Env, Module, Struct, Target};
+use crate::context::Context;
+use crate::env::{Entry, Module, Struct, Target};
+use crate::modules::{Elaborator, Imports};
+use crate::place::{FileKind, Place};
 use crate::tast::{Program, VarInfo};
 use prim::ScalarType;
 use rustc_hash::FxHashMap;
@@ -64,7 +66,7 @@ pub trait Loader {
 pub struct Checked {
     /// The program, if there were no errors.
     pub program: Option<Program>,
-    /// Errors of parser and checker, in the order of files and then as found; or
+    /// Errors of parser and elaborator, in the order of files and then as found; or
     /// warnings, if there are no errors.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -151,60 +153,67 @@ fn check_files(
     interner: &Interner,
     progs: &[(String, Prog)],
     prelude: usize,
-    imports: &FxHashMap<(FileId, String), String>,
+    imports: &Imports,
     diags: Vec<Diagnostic>,
     asked: Asked<'_>,
 ) -> (Checked, Option<String>) {
     let mut described = None;
-    let mut checker = Checker::new(interner, sources, imports);
-    checker.diags = diags;
-    checker.bind_builtins();
-    let mut base = checker.fork_env();
+    let cx = Context::new(interner, sources, diags);
+    let mut elaborator = Elaborator::new(cx, imports);
+    let mut base = elaborator.cx.env.snapshot();
     for (i, (path, prog)) in progs.iter().enumerate() {
         if path == SIGNATURES {
-            checker.load_signatures(prog);
+            elaborator.load_signatures(prog);
             continue;
         }
-        checker.in_prelude = i < prelude;
-        checker.in_root = i + 1 == progs.len() && i >= prelude;
-        checker.env = base.clone();
-        let exports = Rc::new(checker.decls(&prog.decls));
-        checker.files.insert(path.clone(), Rc::clone(&exports));
-        if checker.in_root && matches!(asked, Asked::Names) {
-            described = Some(checker.visible_names());
+        let kind = if i < prelude {
+            FileKind::Prelude
+        } else if i + 1 == progs.len() {
+            FileKind::Root
+        } else {
+            FileKind::Import
+        };
+        elaborator.cx.place = Place::top(kind);
+        elaborator.cx.env = base.clone();
+        let exports = Rc::new(elaborator.decls(&prog.decls));
+        elaborator.files.insert(path.clone(), Rc::clone(&exports));
+        if kind == FileKind::Root && matches!(asked, Asked::Names) {
+            described = Some(elaborator.cx.visible_names());
         }
-        if checker.in_root
+        if kind == FileKind::Root
             && let Asked::Module(name) = asked
             && let Some(Entry::Module(module)) = exports.terms.get(&interner.intern(name))
         {
-            described = Some(checker.describe(module));
+            described = Some(elaborator.describe(module));
         }
         if path == MATH {
-            checker.note_powers(&exports);
+            elaborator.note_powers(&exports);
         }
         if i + 1 == prelude {
-            checker.env = base;
-            checker.env.open(&exports);
-            base = checker.fork_env();
+            elaborator.cx.builtins.prelude = Some(Rc::clone(&exports));
+            elaborator.cx.env = base;
+            elaborator.cx.env.open(&exports);
+            base = elaborator.cx.env.snapshot();
         }
     }
-    let mut found = std::mem::take(&mut checker.diags);
-    if found.is_empty() {
-        // Beside errors, warnings are noise, and may follow from them.
-        found.append(&mut checker.warnings);
-    }
-    let diagnostics = crate::report::sift(found);
+    let Elaborator {
+        tables,
+        cx,
+        defs,
+        entries,
+        ..
+    } = elaborator;
+    let diagnostics = cx.reports.all();
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let program = (!failed).then(|| Program {
-        defs: std::mem::take(&mut checker.defs),
-        entries: std::mem::take(&mut checker.entries),
-        vars: checker
-            .tables
+        defs,
+        entries,
+        vars: tables
             .vars
-            .drain(..)
+            .into_iter()
             .map(|v| VarInfo { name: v.name })
             .collect(),
-        ty_vars: checker.tables.ty_vars.drain(..).map(|v| v.name).collect(),
+        ty_vars: tables.ty_vars.into_iter().map(|v| v.name).collect(),
     });
     let described = described.filter(|_| program.is_some());
     let checked = Checked {
@@ -214,19 +223,13 @@ fn check_files(
     (checked, described)
 }
 
-impl<'a> Checker<'a> {
-    /// The current scope, closed, to start several files from.
-    fn fork_env(&mut self) -> Env<'a> {
-        self.env.freeze();
-        self.env.clone()
-    }
-
+impl<'a> Elaborator<'a> {
     /// The built-in operator `**` on floats is the function of that name in the
     /// float's module, so that both give the same bits.
     fn note_powers(&mut self, math: &Struct<'a>) {
-        let power = self.interner.intern("**");
+        let power = self.cx.names.symbol("**");
         for ty in ScalarType::ALL.iter().filter(|ty| ty.is_float()) {
-            let module = math.terms.get(&self.interner.intern(ty.name()));
+            let module = math.terms.get(&self.cx.names.symbol(ty.name()));
             if let Some(Entry::Module(Module::Struct(module))) = module
                 && let Some(Entry::Value(value)) = module.terms.get(&power)
                 && let Target::Var(id) = value.target
@@ -251,7 +254,7 @@ struct Files<'s> {
     loader: &'s mut dyn Loader,
     progs: Vec<(String, Prog)>,
     state: FxHashMap<String, State>,
-    imports: FxHashMap<(FileId, String), String>,
+    imports: Imports,
     diags: Vec<Diagnostic>,
 }
 

@@ -1,0 +1,154 @@
+//! What declarations are checked in: the names that they see, where they stand, what
+//! was reported, and what is known of the definitions before.
+//!
+//! It lives as long as the program is checked; a definition borrows it. It never knows
+//! the state of inference, nor that of the definition that is being checked: who looks
+//! up a name here gets what was bound to it, and makes types of it himself.
+
+use crate::builtin::Builtins;
+use crate::env::Env;
+use crate::finished::consume::Functions;
+use crate::place::{FileKind, Place};
+use crate::reports::Reports;
+use crate::tast::{Attr, Name, VarId};
+use crate::unused::UsedModules;
+use prim::ScalarType;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use syntax::ast::{self, Ident};
+use syntax::diag::Diagnostic;
+use syntax::span::{SourceMap, Span};
+use syntax::symbol::{Interner, Symbol};
+
+/// What declarations are checked in.
+pub(crate) struct Context<'a> {
+    pub(crate) names: Names<'a>,
+    pub(crate) reports: Reports<'a>,
+    /// The names in scope.
+    pub(crate) env: Env<'a>,
+    pub(crate) place: Place,
+    pub(crate) builtins: Builtins<'a>,
+    /// What is known of functions beside their types.
+    pub(crate) functions: Functions,
+    /// Definitions in whose types a number type was chosen by default.
+    pub(crate) defaulted: FxHashMap<VarId, ScalarType>,
+    pub(crate) used_modules: UsedModules,
+}
+
+impl<'a> Context<'a> {
+    /// The context of the first declaration; `found` are the problems so far.
+    pub(crate) fn new(
+        interner: &'a Interner,
+        sources: &'a SourceMap,
+        found: Vec<Diagnostic>,
+    ) -> Self {
+        let mut env = Env::default();
+        Self {
+            names: Names {
+                interner,
+                texts: FxHashMap::default(),
+            },
+            reports: Reports::new(sources, found),
+            builtins: Builtins::bind(interner, &mut env),
+            env,
+            place: Place::top(FileKind::Prelude),
+            functions: Functions::default(),
+            defaulted: FxHashMap::default(),
+            used_modules: UsedModules::default(),
+        }
+    }
+
+    /// The text of a symbol.
+    pub(crate) fn name(&mut self, symbol: Symbol) -> Name {
+        self.names.text(symbol)
+    }
+
+    /// Records a problem.
+    pub(crate) fn report(&mut self, diag: Diagnostic) {
+        self.reports.report(diag);
+    }
+
+    /// Records an error with one place.
+    pub(crate) fn error(&mut self, id: &'static str, span: Span, message: impl Into<String>) {
+        self.reports
+            .report(Diagnostic::error(id, message).at(span, ""));
+    }
+
+    /// Records a warning: nothing is wrong, and something is odd. The standard
+    /// library is past warning.
+    pub(crate) fn warn(&mut self, diag: Diagnostic) {
+        if !self.place.is_prelude() {
+            self.reports.warn(diag);
+        }
+    }
+
+    /// Warns of a name that nothing uses, unless it begins with an underscore;
+    /// `update`: it is bound by `let x[i] = v`.
+    pub(crate) fn warn_of_name(&mut self, ident: &Ident, update: bool) {
+        let name = self.name(ident.name);
+        if name.starts_with('_') {
+            return;
+        }
+        let hint = if update {
+            format!("leave it out: the \"{name}\" that this makes is used nowhere")
+        } else {
+            format!("leave it out, or call it \"_{name}\" if it is meant to be unused")
+        };
+        self.warn(
+            Diagnostic::warning("unused-name", format!("Unused name \"{name}\""))
+                .at(ident.span, "")
+                .hint(hint),
+        );
+    }
+}
+
+/// Texts of symbols, without going through the interner's lock each time.
+pub(crate) struct Names<'a> {
+    interner: &'a Interner,
+    texts: FxHashMap<Symbol, Name>,
+}
+
+impl Names<'_> {
+    /// The text of a symbol.
+    pub(crate) fn text(&mut self, symbol: Symbol) -> Name {
+        let interner = self.interner;
+        let entry = self
+            .texts
+            .entry(symbol)
+            .or_insert_with(|| interner.resolve(symbol));
+        Arc::clone(entry)
+    }
+
+    /// The text of a symbol that is not asked for often.
+    pub(crate) fn resolve(&self, symbol: Symbol) -> Name {
+        self.interner.resolve(symbol)
+    }
+
+    /// The symbol of a text.
+    pub(crate) fn symbol(&self, text: &str) -> Symbol {
+        self.interner.intern(text)
+    }
+
+    /// An attribute of the typed tree.
+    pub(crate) fn attr(&mut self, attr: &ast::Attr) -> Attr {
+        match &attr.kind {
+            ast::AttrKind::Name(ident) => Attr {
+                name: self.text(ident.name),
+                args: Vec::new(),
+            },
+            ast::AttrKind::Int(n) => Attr {
+                name: Arc::from(n.to_string()),
+                args: Vec::new(),
+            },
+            ast::AttrKind::Compound(ident, args) => Attr {
+                name: self.text(ident.name),
+                args: self.attrs(args),
+            },
+        }
+    }
+
+    /// Attributes of the typed tree.
+    pub(crate) fn attrs(&mut self, attrs: &[ast::Attr]) -> Vec<Attr> {
+        attrs.iter().map(|a| self.attr(a)).collect()
+    }
+}

@@ -1,0 +1,224 @@
+//! What may be behind types that do not fit, beside the types themselves.
+//!
+//! - A number type was chosen by default, since nothing said which is meant.
+//! - A local function is used at two types; it has one for all its uses.
+//! - A function of the program hides one of the standard library.
+//! - A literal with a fraction stands where an integer is needed.
+//! - Numbers of two types meet: one of them is to be converted.
+//! - An abstract type is no other type, whatever it stands for.
+//!
+//! Looked for only where there is an error to tell.
+
+use crate::define::Definer;
+use crate::env::{Entry, Scheme, Target};
+use crate::infer::{Constraint, Mentions, Mismatch, Scalars, Tables};
+use crate::tast::{Exp, ExpKind, Ty, VarId};
+use prim::ScalarType;
+use rustc_hash::FxHashMap;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// Longer expressions are not written into advice.
+const MAX_EXCERPT: usize = 30;
+
+/// Local functions whose types their uses find out; whether it is a type of numbers.
+#[derive(Default)]
+pub(super) struct LocalFunctions(FxHashMap<VarId, bool>);
+
+impl LocalFunctions {
+    /// Notes that a local function may get its type from its uses.
+    pub(super) fn note(&mut self, tables: &Tables, var: VarId, scheme: &Scheme) {
+        let mut types = Mentions::of(&tables.resolve(&scheme.ty)).types.into_iter();
+        let open = types.find(|var| tables.is_open_ty(*var));
+        if let Some(ty) = open {
+            let constraint = &tables.ty_var(ty).constraint;
+            let number = matches!(constraint, Constraint::Scalars(_));
+            self.0.insert(var, number);
+        }
+    }
+}
+
+impl Definer<'_, '_> {
+    /// Adds what the types themselves tell.
+    pub(super) fn advise(
+        &self,
+        mut diag: Diagnostic,
+        (expected, found): (&Ty, &Ty),
+        why: &Mismatch,
+        span: Span,
+    ) -> Diagnostic {
+        match why {
+            Mismatch::Types(Ty::Scalar(to), Ty::Scalar(from)) => {
+                let whole = [expected, found].map(|ty| self.infer.tables.shallow(ty));
+                if whole == [Ty::Scalar(*to), Ty::Scalar(*from)] {
+                    diag = self.advise_conversion(diag, *to, *from, span);
+                }
+            }
+            Mismatch::Types(a, b) => {
+                for ty in [a, b] {
+                    if let Ty::Abstract(..) = ty {
+                        let name = self.infer.tables.show(ty);
+                        diag = diag.note(format!(
+                            "\"{name}\" is an abstract type: only the functions of its module know \
+                             what it stands for"
+                        ));
+                    }
+                }
+            }
+            Mismatch::NotScalar(Scalars::FLOATS, Ty::Scalar(other)) if !other.is_float() => {
+                diag = self.advise_float(diag, (expected, found), Some(*other), span);
+            }
+            Mismatch::Scalars(Scalars::FLOATS, _) | Mismatch::Scalars(_, Scalars::FLOATS) => {
+                diag = self.advise_float(diag, (expected, found), None, span);
+            }
+            _ => {}
+        }
+        diag
+    }
+
+    /// How to make a number of one type one of another.
+    fn advise_conversion(
+        &self,
+        diag: Diagnostic,
+        to: ScalarType,
+        from: ScalarType,
+        span: Span,
+    ) -> Diagnostic {
+        let text = self.cx.reports.snippet(span);
+        if !Scalars::NUMBERS.contains(to) || !Scalars::NUMBERS.contains(from) {
+            return diag;
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            return diag.hint(format!("leave out \"{from}\" at the end of the literal"));
+        }
+        let value = if text.len() > MAX_EXCERPT || text.contains('\n') {
+            "(...)".to_owned()
+        } else if text.contains(|c: char| !(c.is_alphanumeric() || "_.'".contains(c))) {
+            format!("({text})")
+        } else {
+            text.to_owned()
+        };
+        diag.hint(format!("convert it: `{to}.{from} {value}`"))
+    }
+
+    /// Names the literal that makes a type one of floats.
+    fn advise_float(
+        &self,
+        mut diag: Diagnostic,
+        (expected, found): (&Ty, &Ty),
+        other: Option<ScalarType>,
+        span: Span,
+    ) -> Diagnostic {
+        let open = [found, expected].map(|ty| self.infer.tables.shallow(ty));
+        let literal = open.iter().find_map(|ty| match ty {
+            Ty::Var(var) => self.literals.float(self.infer.tables, *var),
+            _ => None,
+        });
+        let Some(place) = literal else {
+            return diag;
+        };
+        let text = self.cx.reports.snippet(place);
+        if place == span {
+            diag = diag.note(format!("the literal \"{text}\" is a float"));
+        } else {
+            diag = diag.also(place, "this literal is a float");
+        }
+        let whole = text.strip_suffix(".0").filter(|text| !text.is_empty());
+        let convert = match other {
+            Some(ty) => format!("convert the \"{ty}\" with `f64.{ty}`"),
+            None => "convert the integer to a float".to_owned(),
+        };
+        diag.hint(match whole {
+            Some(whole) => format!("{convert}, or write `{whole}` for an integer"),
+            None => convert,
+        })
+    }
+
+    /// Adds what is known of a function and the argument that it does not take.
+    pub(super) fn advise_call(
+        &mut self,
+        mut diag: Diagnostic,
+        why: &Mismatch,
+        fun: &Exp,
+        arg: &Exp,
+    ) -> Diagnostic {
+        if matches!(why, Mismatch::Sizes(..) | Mismatch::Escapes(_)) {
+            return diag;
+        }
+        for exp in [fun, arg] {
+            let Some(var) = head(exp) else { continue };
+            let data = self.infer.tables.var(var);
+            let (name, place) = (data.name.clone(), data.span);
+            if let Some(ty) = self.cx.defaulted.get(&var)
+                && is_about(why, *ty)
+            {
+                diag = diag
+                    .note(format!(
+                        "nothing in the definition of \"{name}\" says which number type is meant, \
+                         so it is \"{ty}\" by default"
+                    ))
+                    .hint(format!(
+                        "give types in the definition of \"{name}\"; for several types, define it \
+                         for each"
+                    ));
+            }
+            if let Some(number) = self.functions.0.get(&var) {
+                diag = diag.note(format!(
+                    "\"{name}\" is a local function without type parameters: it has one type for \
+                     all its uses, found out from the first of them"
+                ));
+                diag = diag.hint(if *number {
+                    "define it for each number type".to_owned()
+                } else {
+                    format!("give it a type parameter: `let {name} 'a (x: a) ...`, or define it with `def`")
+                });
+                if let Some(place) = place {
+                    diag = diag.also(place, "defined here");
+                }
+            }
+        }
+        self.advise_shadowing(diag, fun)
+    }
+
+    /// Says that a function hides one of the standard library.
+    pub(super) fn advise_shadowing(&self, diag: Diagnostic, fun: &Exp) -> Diagnostic {
+        let Some(var) = head(fun) else { return diag };
+        let data = self.infer.tables.var(var);
+        let prelude = self.cx.builtins.prelude.as_ref();
+        let known =
+            prelude.and_then(|prelude| prelude.terms.get(&self.cx.names.symbol(&data.name)));
+        match (known, data.span) {
+            (Some(Entry::Value(value)), Some(place)) if !matches!(value.target, Target::Var(other) if other == var) =>
+            {
+                let name = &data.name;
+                diag.also(
+                    place,
+                    format!("this \"{name}\" hides the one of the standard library"),
+                )
+            }
+            _ => diag,
+        }
+    }
+}
+
+/// The variable that is applied, or that is the whole expression.
+fn head(exp: &Exp) -> Option<VarId> {
+    match &exp.kind {
+        ExpKind::Var { id, .. } => Some(*id),
+        ExpKind::Apply { fun, .. } => match &fun.kind {
+            ExpKind::Var { id, .. } => Some(*id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a scalar type is one of those that do not fit.
+fn is_about(why: &Mismatch, ty: ScalarType) -> bool {
+    let is = |other: &Ty| *other == Ty::Scalar(ty);
+    match why {
+        Mismatch::Types(a, b) => is(a) || is(b),
+        Mismatch::NotScalar(_, other) => is(other),
+        _ => false,
+    }
+}

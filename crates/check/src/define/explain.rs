@@ -1,0 +1,257 @@
+//! Why two types do not fit, in words.
+
+use crate::define::Definer;
+use crate::infer::{Labels, Mentions, Mismatch, Tables, VarState, show_scalars};
+use crate::tast::{Dim, Name, Ty};
+use std::sync::Arc;
+use syntax::ast::Liftedness;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// So many labels are listed.
+const MAX_LABELS: usize = 10;
+
+impl Definer<'_, '_> {
+    /// Explains why two types do not fit.
+    pub(crate) fn mismatch(
+        &mut self,
+        expected: &Ty,
+        found: &Ty,
+        why: &Mismatch,
+        span: Span,
+        what: &str,
+    ) {
+        if let Some(diag) = self.explained(expected, found, why, span, what) {
+            self.cx.report(diag);
+        }
+    }
+
+    /// The error that two types do not fit, if it is worth telling.
+    pub(super) fn explained(
+        &mut self,
+        expected: &Ty,
+        found: &Ty,
+        why: &Mismatch,
+        span: Span,
+        what: &str,
+    ) -> Option<Diagnostic> {
+        if matches!(why, Mismatch::TooLarge) {
+            self.cx.reports.note_too_large(self.infer.tables, span);
+            return None;
+        }
+        // Where something in it is wrong, its type is no surprise.
+        if self.cx.reports.is_known_wrong(span) {
+            return None;
+        }
+        let diag = mismatch(self.infer.tables, expected, found, why, what).at(span, "");
+        Some(self.advise(diag, (expected, found), why, span))
+    }
+}
+
+/// The error for a failed unification, without its place.
+fn mismatch(tables: &Tables, expected: &Ty, found: &Ty, why: &Mismatch, what: &str) -> Diagnostic {
+    let sizes: &[&Dim] = match why {
+        Mismatch::Sizes(a, b) => &[a, b],
+        Mismatch::Escapes(dim) => &[dim],
+        _ => &[],
+    };
+    let labels = Labels::of(tables, sizes);
+    let (wanted, got) = (labels.show(expected), labels.show(found));
+    let id = match why {
+        Mismatch::Types(..) => "type-mismatch",
+        Mismatch::Sizes(..) => "size-mismatch",
+        Mismatch::Infinite(..) => "infinite-type",
+        Mismatch::Escapes(_) | Mismatch::TypeEscapes(_) => "scope-violation",
+        Mismatch::Functional(_) => "functional-type",
+        Mismatch::NotScalar(..) | Mismatch::Scalars(..) => "not-a-scalar",
+        Mismatch::NoField(..) => "no-such-field",
+        Mismatch::NoConstr(..) => "no-such-constructor",
+        Mismatch::Existential => "existential-size",
+        Mismatch::TooLarge => "type-too-large",
+    };
+    let mut diag = Diagnostic::error(id, what.to_owned());
+    if wanted != got {
+        diag = diag
+            .note(format!("expected \"{wanted}\""))
+            .note(format!("found    \"{got}\""));
+    }
+    match why {
+        Mismatch::Types(a, b) => {
+            let (x, y) = (labels.show(a), labels.show(b));
+            if x != wanted || y != got {
+                diag = diag.note(format!("\"{x}\" is not \"{y}\""));
+            }
+            diag = differing_parts(diag, a, b);
+        }
+        Mismatch::Sizes(a, b) => {
+            let (x, y) = (labels.show_dim(a), labels.show_dim(b));
+            let (a, b) = (tables.resolve_dim(a), tables.resolve_dim(b));
+            let differ = crate::dims::always_differ(&a, &b);
+            let why = if differ {
+                "they always differ"
+            } else {
+                "nothing says that they are equal"
+            };
+            diag = diag.note(format!("Sizes \"{x}\" and \"{y}\" do not match: {why}"));
+            diag = origins(tables, &labels, diag, &[&a, &b]);
+            if !differ {
+                diag = diag.hint("if they are equal, say so with a size coercion `:>`");
+            }
+        }
+        Mismatch::Infinite(var, ty) => {
+            let (var, ty) = (tables.show(&Ty::Var(*var)), tables.show(ty));
+            diag = diag.note(format!(
+                "Occurs check: the type \"{var}\" would have to be \"{ty}\", which contains it"
+            ));
+        }
+        Mismatch::Escapes(dim) => {
+            let text = labels.show_dim(dim);
+            diag = diag.note(format!(
+                "the size \"{text}\" is not known yet where the type is needed: a scope-violation"
+            ));
+            diag = origins(tables, &labels, diag, &[dim]);
+            diag = diag
+                .note("Causality check: what is computed later is no size of what was there before")
+                .hint("bind what has the size to a name before, or take the size as a parameter");
+        }
+        Mismatch::TypeEscapes(var) => {
+            let text = tables.show(&Ty::Var(*var));
+            diag = diag.note(format!(
+                "the type \"{text}\" is not visible where it is needed: a scope-violation"
+            ));
+        }
+        Mismatch::Functional(ty) => {
+            let text = tables.show(ty);
+            diag = diag.note(match tables.lifted(ty) {
+                Liftedness::SizeLifted => format!(
+                    "\"{text}\" is lifted (its values may differ in size), which an array element \
+                     and a non-lifted type may not contain: size-lifted types stand alone"
+                ),
+                Liftedness::Lifted | Liftedness::Unlifted => format!(
+                    "\"{text}\" is lifted: it is or might contain functions, which cannot stand here"
+                ),
+            });
+        }
+        Mismatch::NotScalar(set, ty) => {
+            let (set, ty) = (show_scalars(*set), tables.show(ty));
+            diag = diag.note(format!("\"{ty}\" is not {set}"));
+        }
+        Mismatch::Scalars(a, b) => {
+            diag = diag.note(format!(
+                "it would have to be {} and {} at once",
+                show_scalars(*a),
+                show_scalars(*b)
+            ));
+        }
+        Mismatch::NoField(label, ty) => {
+            diag = diag.note(format!(
+                "\"{}\" has no field \"{label}\", so it is no such record type",
+                tables.show(ty)
+            ));
+        }
+        Mismatch::NoConstr(label, ty) => {
+            diag = diag.note(format!(
+                "Unshared constructors: \"{}\" has no constructor \"#{label}\"",
+                tables.show(ty)
+            ));
+        }
+        Mismatch::TooLarge => {}
+        Mismatch::Existential => {
+            diag = diag
+                .note("a function gives a type containing anonymous sizes: they differ from call to call")
+                .hint("the elements of an array must all have one size, fixed before the call");
+        }
+    }
+    diag
+}
+
+/// What records do not share, and sums.
+fn differing_parts(diag: Diagnostic, a: &Ty, b: &Ty) -> Diagnostic {
+    let unshared = |x: Vec<String>, y: Vec<String>| {
+        let mut labels = [x.clone(), y.clone()].concat();
+        labels.retain(|label| !(x.contains(label) && y.contains(label)));
+        labels.sort_unstable();
+        labels.truncate(MAX_LABELS);
+        labels.join(", ")
+    };
+    match (a, b) {
+        (Ty::Record(x), Ty::Record(y)) => {
+            let names = |fields: &[(Name, Ty)]| -> Vec<String> {
+                fields.iter().map(|(label, _)| label.to_string()).collect()
+            };
+            diag.note(format!(
+                "unshared fields: {}.",
+                unshared(names(x), names(y))
+            ))
+        }
+        (Ty::Sum(x), Ty::Sum(y)) => {
+            let arity = x.iter().find(|(label, payload)| {
+                y.iter()
+                    .any(|(l, p)| l == label && p.len() != payload.len())
+            });
+            if let Some((label, _)) = arity {
+                return diag.note(format!("the uses of \"#{label}\" differ in arity"));
+            }
+            let names = |constrs: &[(Name, Arc<[Ty]>)]| -> Vec<String> {
+                constrs
+                    .iter()
+                    .map(|(label, _)| format!("#{label}"))
+                    .collect()
+            };
+            diag.note(format!(
+                "Unshared constructors: {}.",
+                unshared(names(x), names(y))
+            ))
+        }
+        _ => diag,
+    }
+}
+
+/// Where sizes come from.
+fn origins(
+    tables: &Tables,
+    labels: &Labels<'_>,
+    mut diag: Diagnostic,
+    dims: &[&Dim],
+) -> Diagnostic {
+    let mut mentions = Mentions::default();
+    for dim in dims {
+        crate::subst::map_dim(&tables.resolve_dim(dim), &mut mentions);
+    }
+    // Sizes of what one expression gives are told of together.
+    let mut given: Vec<(Span, Vec<&str>)> = Vec::new();
+    for var in mentions.dims {
+        let data = tables.var(var);
+        let Some(span) = data.span else { continue };
+        let name = labels.name(var);
+        let text = match (&data.state, &*data.name) {
+            (VarState::Unknown, "range") => "unknown length of range".to_owned(),
+            (VarState::Unknown, "slice") => "unknown length of slice".to_owned(),
+            (VarState::Unknown, _) => {
+                match given.iter_mut().find(|(place, _)| *place == span) {
+                    Some((_, names)) => names.push(name),
+                    None => given.push((span, vec![name])),
+                }
+                continue;
+            }
+            (VarState::Value, _) => format!("the size \"{name}\" is bound here"),
+            (VarState::Open, _) => format!("the size \"{name}\" is this one"),
+            (VarState::Solved(_), _) => continue,
+        };
+        let mut said = diag.secondary.iter();
+        if !said.any(|l| l.span == span && l.text == text) {
+            diag = diag.also(span, text);
+        }
+    }
+    for (span, names) in given {
+        let text = match names.as_slice() {
+            [name] => format!("the size \"{name}\" is the size of what this gives"),
+            names => format!(
+                "the sizes \"{}\" are sizes of what this gives",
+                names.join("\" and \"")
+            ),
+        };
+        diag = diag.also(span, text);
+    }
+    diag
+}

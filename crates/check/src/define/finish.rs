@@ -1,0 +1,102 @@
+//! The end of a definition: what its types left open is decided, what was noted on the
+//! way is looked at, and the finished definition is judged.
+
+use crate::define::Definer;
+use crate::finished::{causality, consume, exhaust, recursion, warnings};
+use crate::infer::Undetermined;
+use crate::tast::{Def, TyVarId};
+use prim::ScalarType;
+use syntax::ast::ValBind;
+use syntax::diag::Diagnostic;
+
+impl Definer<'_, '_> {
+    /// Scalar types that nothing determines get their defaults; other open types
+    /// that a whole definition leaves open are reported. Defaults of `public` ones,
+    /// which the definition's type mentions, are warned of; gives one of them.
+    pub(super) fn default_types(
+        &mut self,
+        from: usize,
+        problems: usize,
+        public: &[TyVarId],
+    ) -> Option<ScalarType> {
+        let mut chosen = None;
+        for undetermined in self.infer.tables.default_types(from, public) {
+            match undetermined {
+                Undetermined::Number(span, ty) => {
+                    chosen = Some(ty);
+                    self.cx.warn(
+                        Diagnostic::warning(
+                            "defaulted-type",
+                            format!("Defaulting ambiguous type to {ty}"),
+                        )
+                        .at(span, "")
+                        .hint("say which type is meant in the definition's parameters or result"),
+                    );
+                }
+                Undetermined::Record(span, fields) => {
+                    let labels: Vec<String> = fields.iter().map(|l| format!("\"{l}\"")).collect();
+                    let message = format!(
+                        "Type is ambiguous: cannot tell the type of this record from its field{} {}",
+                        if labels.len() == 1 { "" } else { "s" },
+                        labels.join(", ")
+                    );
+                    let diag = Diagnostic::error("ambiguous-record", message)
+                        .at(span, "")
+                        .hint("give the parameter a type");
+                    self.cx.reports.report_first(problems, diag);
+                }
+                Undetermined::Sum(span, constrs) => {
+                    let labels: Vec<String> = constrs.iter().map(|l| format!("\"#{l}\"")).collect();
+                    let message = format!(
+                        "Type is ambiguous: cannot tell the sum type from its constructor{} {}",
+                        if labels.len() == 1 { "" } else { "s" },
+                        labels.join(", ")
+                    );
+                    let diag = Diagnostic::error("ambiguous-sum", message)
+                        .at(span, "")
+                        .hint("ascribe the type: `(#x : t)`");
+                    self.cx.reports.report_first(problems, diag);
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The end of a type or module type: its literals have the types that they ever will.
+    pub(crate) fn finish_types(self) {
+        self.literals.check(self.infer.tables, self.cx);
+    }
+
+    /// The end of a definition, which began when there were so many problems, and is
+    /// called what stands at a place.
+    pub(crate) fn finish(self, def: &mut Def, bind: &ValBind, problems: usize) {
+        let Self {
+            infer,
+            cx,
+            sections,
+            wanted,
+            literals,
+            names,
+            functions: _,
+        } = self;
+        let tables = infer.tables;
+        literals.check(tables, cx);
+        tables.finish_def(def);
+        cx.reports.report_too_large(tables, bind.name.span);
+        if !cx.reports.is_sound_since(problems) {
+            return;
+        }
+        super::ambiguous::check(wanted, def, tables, cx);
+        causality::check(def, tables, &sections, cx);
+        exhaust::check(def, cx);
+        warnings::check(def, cx);
+        for (ident, update) in names.unused() {
+            cx.warn_of_name(&ident, update);
+        }
+        recursion::check_recursion(def, bind, cx);
+        recursion::check_equality(def, cx);
+        if !cx.place.is_prelude() {
+            consume::check(def, tables, cx);
+        }
+    }
+}

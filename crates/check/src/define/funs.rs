@@ -1,0 +1,447 @@
+//! Functions and local bindings: lambdas, `let`, definitions, generalisation.
+
+use crate::define::Definer;
+use crate::define::ambiguous::Reason;
+use crate::define::pats::Bound;
+use crate::define::size_params::bound_sizes;
+use crate::env::{Entry, Scheme, Target, TypeParam, ValueEntry};
+use crate::infer::{Known, Mentions, VarState, arrow, node, simple_name, sizes_of};
+use crate::subst::Subst;
+use crate::tast::{Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, RetType, Ty, Uniq, VarId};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Ident, LetKind, TypeExp};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// The parts of a function definition, local or not.
+pub(crate) struct FunSource<'a> {
+    pub(crate) name: &'a Ident,
+    pub(crate) type_params: &'a [ast::TypeParam],
+    pub(crate) params: &'a [ast::Pat],
+    pub(crate) ret: Option<&'a TypeExp>,
+    pub(crate) body: &'a ast::Exp,
+    pub(crate) attrs: &'a [ast::Attr],
+    pub(crate) top: bool,
+    /// Whether it is in scope of itself, if it has parameters.
+    pub(crate) recursive: bool,
+}
+
+impl<'a> Definer<'_, 'a> {
+    /// `\params: ret -> body`.
+    pub(super) fn lambda(
+        &mut self,
+        params: &'a [ast::Pat],
+        ret: Option<&'a TypeExp>,
+        body: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let mark = self.infer.tables.vars.len();
+        let (params, body, ret) = self.scoped(|c| {
+            let mut bound = Vec::new();
+            let params = c.param_patterns(params, &mut bound);
+            let ret = ret.map(|te| c.result_type(te, &params));
+            let body = c.exp(body);
+            let ret = c.finish_ret(ret, &body, mark);
+            (params, body, ret)
+        });
+        let (ret, ty) = self.infer.function_ty(&params, ret, span);
+        node(
+            ExpKind::Lambda(Arc::new(Lambda { params, ret, body })),
+            ty,
+            span,
+        )
+    }
+
+    /// The patterns of parameters. The types of each may mention those before it,
+    /// and nothing that comes after it.
+    fn param_patterns(&mut self, sources: &'a [ast::Pat], bound: &mut Bound) -> Vec<Pat> {
+        let mut out = Vec::with_capacity(sources.len());
+        for source in self.cx.reports.params(sources) {
+            out.push(self.pat(source, bound));
+            self.infer.depth += 1;
+        }
+        out
+    }
+
+    /// The declared type of a result. Components of parameters have no name for
+    /// the caller, so it may not mention them.
+    fn result_type(&mut self, te: &'a TypeExp, params: &[Pat]) -> RetType {
+        let ret = self.declared_ret(te);
+        let mut inner = Vec::new();
+        for pat in params.iter().filter(|pat| simple_name(pat).is_none()) {
+            crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
+        }
+        let mentioned = Mentions::of(&self.infer.tables.resolve(&ret.ty)).dims;
+        if let Some(var) = mentioned.iter().find(|var| inner.contains(var)) {
+            let data = self.infer.tables.var(*var);
+            let (name, place) = (Arc::clone(&data.name), data.span);
+            let diag = Diagnostic::error(
+                "component-in-type",
+                format!(
+                    "the declared result mentions \"{name}\", which is a component of a parameter"
+                ),
+            )
+            .at(te.span, "")
+            .hint(format!(
+                "make \"{name}\" a parameter of its own, or write `[]`"
+            ));
+            self.cx.report(match place {
+                Some(span) => diag.also(span, "bound here"),
+                None => diag,
+            });
+        }
+        ret
+    }
+
+    /// Holds the body against the declared result, or makes the result from it.
+    fn finish_ret(&mut self, ret: Option<RetType>, body: &Exp, mark: usize) -> RetType {
+        let Some(ret) = ret else {
+            return self.infer.tables.inferred_ret(&body.ty, mark);
+        };
+        let (expected, open) = self.infer.open_ret(&ret);
+        self.unify(
+            &expected,
+            &body.ty,
+            tail_span(body),
+            "Function body does not have expected type, which is declared",
+        );
+        self.infer.name_unknown(&ret.ty, &body.ty, body.span);
+        self.infer.close_ret(ret, open, mark)
+    }
+
+    // -------------------------------------------------------------------- let
+
+    /// `let ... in body`.
+    pub(super) fn let_exp(
+        &mut self,
+        binds: &'a [ast::LetBind],
+        body: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let outer = self.infer.depth;
+        let mark = self.cx.env.enter();
+        let mut known = Known::default();
+        let mut out = Vec::with_capacity(binds.len());
+        for bind in binds {
+            match &bind.kind {
+                LetKind::Pat(sizes, pat, rhs) => {
+                    let rhs = self.exp(rhs);
+                    self.infer.depth += 1;
+                    out.push(self.let_pat(sizes, pat, rhs, &mut known));
+                }
+                LetKind::Fun(fun) => {
+                    let (def, scheme) = self.function(&FunSource {
+                        name: &fun.name,
+                        type_params: &fun.type_params,
+                        params: &fun.params,
+                        ret: fun.ret.as_ref(),
+                        body: &fun.body,
+                        attrs: &[],
+                        top: false,
+                        recursive: false,
+                    });
+                    self.infer.depth += 1;
+                    self.note_bound(&fun.name, false);
+                    self.functions.note(self.infer.tables, def.var, &scheme);
+                    let entry = ValueEntry {
+                        target: Target::Var(def.var),
+                        scheme: Arc::new(scheme),
+                        via: None,
+                        span: Some(def.span),
+                    };
+                    self.cx
+                        .env
+                        .bind_term(fun.name.name, Entry::Value(Rc::new(entry)));
+                    out.push(Bind::Fun(Arc::new(def)));
+                }
+                LetKind::Update(name, path, value) => {
+                    out.push(self.let_update(name, path, value, bind.span));
+                    self.infer.depth += 1;
+                }
+            }
+        }
+        let body = self.exp(body);
+        self.infer.depth = outer;
+        self.cx.env.leave(mark);
+        let ty = self.infer.leave_ty(&body.ty, &mut known, span);
+        node(
+            ExpKind::Let {
+                binds: out,
+                body: Box::new(body),
+            },
+            ty,
+            span,
+        )
+    }
+
+    fn let_pat(
+        &mut self,
+        sizes: &'a [Ident],
+        pat: &'a ast::Pat,
+        rhs: Exp,
+        known: &mut Known,
+    ) -> Bind {
+        let mut vars = Vec::new();
+        let mut open = Subst::default();
+        for ident in sizes {
+            let name = self.cx.name(ident.name);
+            let var = self.infer.new_value(Arc::clone(&name), ident.span);
+            self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+            let dim = self
+                .infer
+                .tables
+                .new_var(name, VarState::Open, self.infer.depth);
+            open.dims.push((var, Dim::Var(dim)));
+            vars.push(var);
+        }
+        let mut bound = sizes.iter().map(|ident| (ident.name, ident.span)).collect();
+        let pat = self.pat(pat, &mut bound);
+        let pat_ty = self.infer.tables.resolve(&pat.ty);
+        let expected = open.ty(&pat_ty);
+        self.want_all(&expected, pat.span, Reason::Pattern);
+        self.unify(
+            &expected,
+            &rhs.ty,
+            rhs.span,
+            "the value cannot match the pattern: their types differ",
+        );
+        let carried = crate::witness::Witness::of(&pat_ty);
+        for ((var, dim), ident) in open.dims.iter().zip(sizes) {
+            if carried.lacks(*var) {
+                let name = self.cx.name(ident.name);
+                self.cx.report(
+                    Diagnostic::error(
+                        "size-not-carried",
+                        format!("Cannot bind [{name}]: it is not the size of any array here"),
+                    )
+                    .at(ident.span, "")
+                    .note("the size is used in the type of a function or in an expression only"),
+                );
+            } else if !crate::define::types::mentions(&pat_ty, *var) {
+                let name = self.cx.name(ident.name);
+                self.cx.error(
+                    "unused-size-parameter",
+                    ident.span,
+                    format!("Size [{name}] unused: it is the size of nothing in the pattern"),
+                );
+            }
+            known.insert(*var, &self.infer.tables.resolve_dim(dim));
+        }
+        // The value of a single `i64` variable is what it was bound to.
+        if let PatKind::Var(id) = pat.kind
+            && self.infer.tables.shallow(&pat.ty) == Ty::I64
+            && let Some(dim) = crate::dims::from_exp(&rhs)
+        {
+            known.insert(id, &self.infer.tables.resolve_dim(&dim));
+        }
+        Bind::Pat {
+            sizes: vars,
+            pat,
+            rhs,
+        }
+    }
+
+    /// `let a[i] = v`, which binds a new `a`.
+    fn let_update(
+        &mut self,
+        name: &'a Ident,
+        path: &'a [ast::PathStep],
+        value: &'a ast::Exp,
+        span: Span,
+    ) -> Bind {
+        let text = self.cx.name(name.name);
+        let base = if let Some(Entry::Value(entry)) = self.cx.env.term(name.name).cloned() {
+            self.instantiate(&entry, name.span)
+        } else {
+            let mut diag =
+                Diagnostic::error("unknown-variable", format!("Unknown name \"{text}\""))
+                    .at(name.span, "");
+            let names = self.cx.env.term_names();
+            if let Some(other) = self.cx.suggest(&text, &names) {
+                diag = diag.hint(format!("did you mean \"{other}\"?"));
+            }
+            self.cx.report(diag);
+            let ty = self.infer.fresh(name.span);
+            node(ExpKind::Hole, ty, name.span)
+        };
+        let rhs = self.update(base, path, value, span);
+        self.note_bound(name, true);
+        let id = self
+            .infer
+            .tables
+            .new_var(text, VarState::Value, self.infer.depth + 1);
+        self.cx
+            .env
+            .bind_mono(name.name, id, rhs.ty.clone(), name.span);
+        let pat = Pat {
+            kind: PatKind::Var(id),
+            ty: rhs.ty.clone(),
+            consumes: Uniq::None,
+            span: name.span,
+        };
+        Bind::Pat {
+            sizes: Vec::new(),
+            pat,
+            rhs,
+        }
+    }
+
+    // ------------------------------------------------------------ definitions
+
+    /// A function or constant and its type, generalised.
+    pub(crate) fn function(&mut self, source: &FunSource<'a>) -> (Def, Scheme) {
+        let mark = self.infer.tables.vars.len();
+        let ty_mark = self.infer.tables.ty_vars.len();
+        let deferred = self.infer.deferred();
+        let errors = self.cx.reports.problems();
+        let name = self.cx.name(source.name.name);
+        let var = self.infer.new_value(Arc::clone(&name), source.name.span);
+        if source.ret.is_some() {
+            self.cx.functions.declared.insert(var);
+        }
+        let (type_params, params, mut ret, body) = self.scoped(|c| {
+            let type_params = c.type_params(source.type_params);
+            let mut bound = bound_sizes(source.type_params);
+            let params = c.param_patterns(source.params, &mut bound);
+            let declared = source.ret.map(|te| c.result_type(te, &params));
+            let shadowed = bound.iter().any(|(name, _)| *name == source.name.name);
+            if source.recursive && !params.is_empty() && !shadowed {
+                c.bind_self(source.name, var, &type_params, &params, declared.as_ref());
+            }
+            let body = c.exp(source.body);
+            if source.recursive
+                && !params.is_empty()
+                && declared.is_none()
+                && let Some(Entry::Value(entry)) = c.cx.env.term(source.name.name).cloned()
+                && matches!(entry.target, Target::Var(v) if v == var)
+            {
+                c.tie_self(&entry.scheme.ty, params.len(), &body);
+            }
+            let ret = c.finish_ret(declared, &body, mark);
+            c.settle(deferred, source.top);
+            (type_params, params, ret, body)
+        });
+        if source.top {
+            let mut public = Mentions::default();
+            let types = params.iter().map(|pat| &pat.ty).chain([&ret.ty]);
+            for ty in types {
+                crate::subst::map_ty(&self.infer.tables.resolve(ty), &mut public);
+            }
+            if let Some(ty) = self.default_types(ty_mark, errors, &public.types) {
+                self.cx.defaulted.insert(var, ty);
+            }
+        }
+        if params.is_empty() {
+            // The unknown sizes of a constant are constants too.
+            for ext in &ret.ext {
+                self.infer.tables.var_mut(*ext).depth = self.infer.depth;
+                self.infer.tables.var_mut(*ext).state = VarState::Unknown;
+            }
+        }
+        let (new_ret, mut ty) = self.infer.function_ty(&params, ret, source.name.span);
+        ret = new_ret;
+        if params.is_empty() {
+            ty = ret.ty.clone();
+        }
+        self.check_size_params(&type_params, source, &params, &ret.ty);
+        self.check_unknown_parameters(&name, &ret, &ty, source.name.span);
+        let scheme = self.infer.generalise(&type_params, &ty, source.top);
+        let def = Def {
+            var,
+            span: source.name.span,
+            attrs: self.cx.names.attrs(source.attrs),
+            ty_params: scheme.ty_params.clone(),
+            size_params: scheme.size_params.clone(),
+            params,
+            ret,
+            body,
+            entry: false,
+            is_prelude: self.cx.place.is_prelude(),
+        };
+        (def, scheme)
+    }
+
+    /// A definition that gives a function makes no size that its parameters need.
+    fn check_unknown_parameters(&mut self, name: &str, ret: &RetType, ty: &Ty, span: Span) {
+        if ret.ext.is_empty() {
+            return;
+        }
+        let needed = crate::witness::in_parameters(&ret.ty);
+        let Some(var) = ret.ext.iter().find(|var| needed.contains(var)) else {
+            return;
+        };
+        let size = Arc::clone(&self.infer.tables.var(*var).name);
+        let shown = self.infer.tables.show(ty);
+        self.cx.report(
+            Diagnostic::error(
+                "existential-parameter",
+                format!(
+                    "Cannot generalise \"{name}\": Unknown size \"{size}\" in parameter of the \
+                     function that it gives"
+                ),
+            )
+            .at(span, "")
+            .note(format!("its type is \"{shown}\""))
+            .note("the size is computed by the definition, so no argument would fit")
+            .hint("let the function take an array of any size, and coerce it with `:>` inside"),
+        );
+    }
+
+    /// Puts a function in scope of itself: with its size parameters, at the types
+    /// of its parameters.
+    fn bind_self(
+        &mut self,
+        name: &Ident,
+        var: VarId,
+        type_params: &[TypeParam],
+        params: &[Pat],
+        ret: Option<&RetType>,
+    ) {
+        let ret = match ret {
+            Some(ret) => ret.clone(),
+            None => RetType::plain(self.infer.fresh(name.span)),
+        };
+        let named = self.infer.tables.named_params(params);
+        let scheme = Scheme {
+            ty_params: Vec::new(),
+            size_params: sizes_of(type_params),
+            ty: arrow(&named, ret),
+        };
+        let entry = ValueEntry {
+            target: Target::Var(var),
+            scheme: Arc::new(scheme),
+            via: None,
+            span: Some(name.span),
+        };
+        self.cx
+            .env
+            .bind_term(name.name, Entry::Value(Rc::new(entry)));
+    }
+
+    /// The result that recursive calls were given is that of the body.
+    fn tie_self(&mut self, ty: &Ty, arity: usize, body: &Exp) {
+        let mut ty = ty.clone();
+        for _ in 0..arity {
+            match ty {
+                Ty::Arrow(arrow) => ty = arrow.ret.ty.clone(),
+                _ => return,
+            }
+        }
+        self.unify(
+            &ty,
+            &body.ty,
+            body.span,
+            "Function body does not have expected type, that of its recursive calls",
+        );
+    }
+}
+
+/// Where the value of an expression comes from, past its bindings.
+fn tail_span(exp: &Exp) -> Span {
+    let mut exp = exp;
+    while let ExpKind::Let { body, .. } | ExpKind::Attr(_, body) = &exp.kind {
+        exp = body;
+    }
+    exp.span
+}

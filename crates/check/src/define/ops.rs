@@ -1,0 +1,362 @@
+//! Operators, sections and application.
+
+use crate::define::Definer;
+use crate::env::Entry;
+use crate::infer::{Sizes, Tables, node};
+use crate::intrinsics::Intrinsic;
+use crate::subst::Subst;
+use crate::tast::{Bind, Exp, ExpKind, Lambda, Pat, RetType, SourceOp, Ty, VarId};
+use std::sync::Arc;
+use syntax::ast;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+impl<'a> Definer<'_, 'a> {
+    pub(super) fn operator(&mut self, op: &'a ast::Operator) -> Exp {
+        self.variable(&op.name, op.span)
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        op: &'a ast::Operator,
+        left: Exp,
+        right: Exp,
+        span: Span,
+    ) -> Exp {
+        let Some((entry, labels)) = self.cx.find_term(&op.name) else {
+            let ty = self.infer.fresh(span);
+            return node(ExpKind::Hole, ty, span);
+        };
+        if let (Entry::Logical { and }, []) = (&entry, labels.as_slice()) {
+            let what = "an operand of a logical operator must be of type `bool`";
+            self.unify(&Ty::BOOL, &left.ty, left.span, what);
+            self.unify(&Ty::BOOL, &right.ty, right.span, what);
+            let (left, right) = (Box::new(left), Box::new(right));
+            let kind = if *and {
+                ExpKind::And(left, right)
+            } else {
+                ExpKind::Or(left, right)
+            };
+            return node(kind, Ty::BOOL, span);
+        }
+        let mut fun = self.reference(&entry, op.span);
+        for label in labels {
+            fun = self.project(fun, label);
+        }
+        self.apply(fun, vec![left, right], span)
+    }
+
+    /// Whether an operator stands after a function, which it cannot be applied to:
+    /// `reduce + 0 xs`. Reports it.
+    pub(super) fn is_bare_operator(
+        &mut self,
+        op: &ast::Operator,
+        fun: &Exp,
+        operand: &ast::Exp,
+    ) -> bool {
+        let entry = (op.name.quals.is_empty()).then(|| self.cx.env.term(op.name.name.name));
+        let built_in = matches!(
+            entry.flatten(),
+            Some(Entry::Operator(_) | Entry::Logical { .. })
+        );
+        let ty = self.infer.tables.shallow(&fun.ty);
+        if !built_in || !matches!(ty, Ty::Arrow(_)) {
+            return false;
+        }
+        let op_text = self.cx.name(op.name.name.name);
+        let (name, rest) = (
+            self.cx.reports.excerpt(fun.span),
+            self.cx.reports.excerpt(operand.span),
+        );
+        self.cx.report(
+            Diagnostic::error(
+                "not-a-scalar",
+                format!("The operator \"{op_text}\" cannot be applied to the function \"{name}\""),
+            )
+            .at(op.span, "")
+            .note(format!("\"{name}\" has type \"{}\"", self.infer.tables.show(&ty)))
+            .hint(format!(
+                "to give the operator to the function, put it in parentheses: `{name} ({op_text}) {rest}`"
+            )),
+        );
+        true
+    }
+
+    pub(super) fn prefix(
+        &mut self,
+        op: SourceOp,
+        at: Span,
+        operand: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let is_literal = matches!(operand.kind, ast::ExpKind::Lit(_));
+        let noted = self.literals.count();
+        let operand = self.exp(operand);
+        if is_literal && op == SourceOp::Neg {
+            self.literals.negate(noted);
+        }
+        let fun = self.infer.overloaded(op, at);
+        self.apply(fun, vec![operand], span)
+    }
+
+    /// `&&` or `||` as a function, perhaps with one operand.
+    pub(super) fn logical_section(
+        &mut self,
+        and: bool,
+        left: Option<Exp>,
+        right: Option<Exp>,
+        span: Span,
+    ) -> Exp {
+        for operand in [&left, &right].into_iter().flatten() {
+            let what = "an operand of a logical operator must be of type `bool`";
+            self.unify(&Ty::BOOL, &operand.ty, operand.span, what);
+        }
+        let mut params = Vec::new();
+        let mut operand = |c: &mut Self, given: Option<Exp>| {
+            given.unwrap_or_else(|| {
+                let (pat, exp) = c.infer.hidden_param(Ty::BOOL, span);
+                params.push(pat);
+                exp
+            })
+        };
+        let left = Box::new(operand(self, left));
+        let right = Box::new(operand(self, right));
+        let kind = if and {
+            ExpKind::And(left, right)
+        } else {
+            ExpKind::Or(left, right)
+        };
+        function(params, node(kind, Ty::BOOL, span), span)
+    }
+
+    /// `(op e)`: the operand is evaluated once.
+    pub(super) fn right_section(
+        &mut self,
+        op: &'a ast::Operator,
+        operand: &'a ast::Exp,
+        span: Span,
+    ) -> Exp {
+        let operand = self.exp(operand);
+        let entry = self.cx.find_term(&op.name).map(|(entry, _)| entry);
+        if let Some(Entry::Logical { and }) = entry {
+            return self.logical_section(and, None, Some(operand), span);
+        }
+        let fun = self.operator(op);
+        let simple = matches!(operand.kind, ExpKind::Lit(..) | ExpKind::Var { .. });
+        let (bind, operand) = if simple {
+            (None, operand)
+        } else {
+            let (pat, var) = self.infer.hidden_param(operand.ty.clone(), operand.span);
+            (
+                Some(Bind::Pat {
+                    sizes: Vec::new(),
+                    pat,
+                    rhs: operand,
+                }),
+                var,
+            )
+        };
+        let param_ty = match self.infer.tables.shallow(&fun.ty) {
+            Ty::Arrow(arrow) => arrow.param.clone(),
+            _ => self.infer.fresh(span),
+        };
+        let (pat, var) = self.infer.hidden_param(param_ty, span);
+        let body = self.apply(fun, vec![var, operand], span);
+        let section = function(vec![pat], body, span);
+        match bind {
+            None => section,
+            Some(bind) => {
+                let ty = section.ty.clone();
+                node(
+                    ExpKind::Let {
+                        binds: vec![bind],
+                        body: Box::new(section),
+                    },
+                    ty,
+                    span,
+                )
+            }
+        }
+    }
+
+    pub(super) fn path_section(&mut self, path: &'a [ast::PathStep], span: Span) -> Exp {
+        let ty = self.infer.fresh(span);
+        let (pat, var) = self.infer.hidden_param(ty, span);
+        let mut body = var;
+        for step in path {
+            body = match step {
+                ast::PathStep::Field(label) => self.project(body, label),
+                ast::PathStep::Index(indices, at) => {
+                    // The rank must be known: open types get just enough dimensions.
+                    let depth = indices.len();
+                    self.ensure_rank(&body.ty, depth, *at);
+                    self.index(body, indices, *at)
+                }
+            };
+        }
+        function(vec![pat], body, span)
+    }
+
+    // ------------------------------------------------------------ application
+
+    /// Applies a function to arguments that are checked already.
+    pub(super) fn apply(&mut self, fun: Exp, args: Vec<Exp>, span: Span) -> Exp {
+        let mark = self.infer.tables.vars.len();
+        let mut ty = fun.ty.clone();
+        for (i, arg) in args.iter().enumerate() {
+            if let Some(ret) = self.apply_ty(&ty, arg, &fun, i) {
+                ty = ret;
+            } else {
+                ty = self.infer.fresh(span);
+                break;
+            }
+        }
+        let ty = self.infer.result_of_use(ty, span);
+        let ext = self.infer.tables.unknowns_since(&ty, mark);
+        self.check_function_result(&ty, &ext, &fun, &args, span);
+        Exp {
+            kind: ExpKind::Apply {
+                fun: Box::new(fun),
+                args,
+            },
+            ty,
+            ext,
+            span,
+        }
+    }
+
+    /// An application that gives a function makes no size that its parameters
+    /// need: nobody could make an argument for it.
+    fn check_function_result(
+        &mut self,
+        ty: &Ty,
+        sizes: &[VarId],
+        fun: &Exp,
+        args: &[Exp],
+        span: Span,
+    ) {
+        if sizes.is_empty() || !matches!(self.infer.tables.shallow(ty), Ty::Arrow(_)) {
+            return;
+        }
+        let ty = self.infer.tables.resolve(ty);
+        let needed = crate::witness::in_parameters(&ty);
+        if let Some(var) = sizes.iter().find(|var| needed.contains(var)) {
+            let name = Arc::clone(&self.infer.tables.var(*var).name);
+            let fun =
+                function_name(self.infer.tables, fun).unwrap_or_else(|| "the function".to_owned());
+            let arg = args
+                .last()
+                .map_or(String::new(), |arg| self.cx.reports.excerpt(arg.span));
+            let message = format!(
+                "Existential size would appear in a parameter: \"{fun}\" applied to \"{arg}\" \
+                 gives a function that takes a size \"{name}\" of its own"
+            );
+            let shown = self.infer.tables.show(&ty);
+            self.cx.report(
+                Diagnostic::error("existential-parameter", message)
+                    .at(span, "")
+                    .note(format!("the function that this gives has type \"{shown}\""))
+                    .note("the size differs from call to call, so no argument would fit")
+                    .hint("apply to all arguments, or use a pipeline `x |> f |> g`"),
+            );
+        }
+    }
+
+    /// The type of applying something of type `ty` to `arg`; the `i`-th argument
+    /// of `fun`.
+    pub(super) fn apply_ty(&mut self, ty: &Ty, arg: &Exp, fun: &Exp, i: usize) -> Option<Ty> {
+        match self.infer.tables.shallow(ty) {
+            Ty::Arrow(arrow) => {
+                let result = self
+                    .infer
+                    .unifying(Sizes::Strict, arg.span, |u| u.unify(&arrow.param, &arg.ty));
+                if let Err(mismatch) = result {
+                    // Go on as if it had fitted.
+                    let what = self.argument_message(fun, arg, i);
+                    let diag = self.explained(&arrow.param, &arg.ty, &mismatch, arg.span, &what);
+                    if let Some(diag) = diag {
+                        let diag = self.advise_call(diag, &mismatch, fun, arg);
+                        self.cx.report(diag);
+                    }
+                }
+                let mut subst = Subst::default();
+                if let Some(name) = arrow.name {
+                    let dim = if let Some(dim) = crate::dims::from_exp(arg) {
+                        dim
+                    } else {
+                        let text = Arc::clone(&self.infer.tables.var(name).name);
+                        self.infer.unknown(text, arg.span)
+                    };
+                    subst.dims.push((name, dim));
+                }
+                for ext in &arrow.ret.ext {
+                    let text = Arc::clone(&self.infer.tables.var(*ext).name);
+                    let unknown = self.infer.unknown(text, fun.span);
+                    subst.dims.push((*ext, unknown));
+                }
+                Some(subst.ty(&arrow.ret.ty))
+            }
+            Ty::Var(var) if self.infer.tables.is_open_ty(var) => {
+                let ret = self.infer.fresh(arg.span);
+                let arrow = Ty::arrow(arg.ty.clone(), ret.clone());
+                let what = "Cannot apply function: this is applied, but its type is another";
+                self.unify(&Ty::Var(var), &arrow, fun.span, what)
+                    .then_some(ret)
+            }
+            other => {
+                let text = self.infer.tables.show(&other);
+                let message = if i == 0 {
+                    "Cannot apply expression as function: it is none".to_owned()
+                } else {
+                    let plural = if i == 1 { "" } else { "s" };
+                    format!("too many arguments: the function takes {i} argument{plural} only")
+                };
+                let place = if i == 0 { fun.span } else { arg.span };
+                // After a wrong argument, what the function gives is no surprise.
+                if !self.cx.reports.is_known_wrong(fun.span.to(arg.span)) {
+                    let diag = Diagnostic::error("not-a-function", message)
+                        .at(place, "")
+                        .note(format!("its type is \"{text}\""));
+                    let diag = self.advise_shadowing(diag, fun);
+                    self.cx.report(diag);
+                }
+                None
+            }
+        }
+    }
+
+    /// The message for an argument that does not fit.
+    fn argument_message(&self, fun: &Exp, arg: &Exp, i: usize) -> String {
+        let arg = self.cx.reports.excerpt(arg.span);
+        let n = i + 1;
+        match function_name(self.infer.tables, fun) {
+            Some(name) => {
+                format!("Cannot apply \"{name}\" to \"{arg}\": argument {n} has the wrong type")
+            }
+            None => format!("Cannot apply function to \"{arg}\": argument {n} has the wrong type"),
+        }
+    }
+}
+
+/// What a function is called, if it has a name.
+fn function_name(tables: &Tables, fun: &Exp) -> Option<String> {
+    match &fun.kind {
+        ExpKind::Var { id, .. } => Some(tables.var(*id).name.to_string()),
+        ExpKind::Operator(op) => Some(op.spelling().to_owned()),
+        ExpKind::Intrinsic {
+            fun: Intrinsic::Equal { negate },
+            ..
+        } => Some(if *negate { "!=" } else { "==" }.to_owned()),
+        _ => None,
+    }
+}
+
+/// A function whose parameters no size depends on.
+fn function(params: Vec<Pat>, body: Exp, span: Span) -> Exp {
+    let ret = RetType::plain(body.ty.clone());
+    let ty = params.iter().rev().fold(body.ty.clone(), |ret, param| {
+        Ty::arrow(param.ty.clone(), ret)
+    });
+    let lambda = Lambda { params, ret, body };
+    node(ExpKind::Lambda(Arc::new(lambda)), ty, span)
+}

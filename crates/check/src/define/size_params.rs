@@ -1,0 +1,62 @@
+//! Size parameters: each that is written must be the size of something.
+//!
+//! Nobody gives sizes in calls. A size parameter gets its value from the shape of
+//! an argument, or from what the result is used as.
+
+use crate::define::Definer;
+use crate::define::FunSource;
+use crate::define::pats::Bound;
+use crate::env::TypeParam;
+use crate::infer::Mentions;
+use crate::tast::{Pat, Ty};
+use syntax::ast;
+use syntax::diag::Diagnostic;
+
+impl<'a> Definer<'_, 'a> {
+    /// Every explicit size parameter must be the size of something.
+    pub(super) fn check_size_params(
+        &mut self,
+        params: &[TypeParam],
+        source: &FunSource<'a>,
+        patterns: &[Pat],
+        ret: &Ty,
+    ) {
+        let mut found = Mentions::default();
+        if !patterns.is_empty() || source.ret.is_some() {
+            found = Mentions::of(&self.infer.tables.resolve(ret));
+        }
+        for pat in patterns {
+            let ty = self.infer.tables.resolve(&pat.ty);
+            crate::subst::map_ty(&ty, &mut found);
+        }
+        for (param, ident) in params.iter().zip(source.type_params) {
+            if let TypeParam::Size(var) = param
+                && !found.dims.contains(var)
+            {
+                let name = self.cx.name(ident.name.name);
+                let message = if patterns.is_empty() {
+                    format!("a size-polymorphic value binding: nothing tells the size \"{name}\"")
+                } else {
+                    format!(
+                        "Size [{name}] unused: it stands in the type of no parameter, nor in that of \
+                         the result"
+                    )
+                };
+                self.cx.report(
+                    Diagnostic::error("unused-size-parameter", message)
+                        .at(ident.span, "")
+                        .note("a size parameter gets its value from the shapes of arguments")
+                        .hint(format!("take \"{name}\" as a parameter of type `i64`")),
+                );
+            }
+        }
+    }
+}
+
+/// The names of size parameters, which a pattern may not bind again.
+pub(super) fn bound_sizes(params: &[ast::TypeParam]) -> Bound {
+    let sizes = params
+        .iter()
+        .filter(|p| matches!(p.kind, ast::TypeParamKind::Size));
+    sizes.map(|p| (p.name.name, p.name.span)).collect()
+}

@@ -1,0 +1,542 @@
+//! Type expressions to types.
+//!
+//! What an anonymous size `[]` becomes depends on where it stands: something to
+//! infer in patterns and ascriptions, an existential size in results.
+
+use crate::define::Definer;
+use crate::define::type_rules::{is_in_array, not_carried};
+use crate::env::{Scheme, TypeAbbr, TypeParam};
+use crate::infer::{Mentions, VarState, lower};
+use crate::subst::Subst;
+use crate::tast::{ArrowTy, Dim, Name, RetType, Ty, Uniq, VarId};
+use crate::witness::Witness;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Liftedness, QualName, TypeArg, TypeExp, TypeExpKind};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// Sum types have no more constructors.
+const MAX_CONSTRUCTORS: usize = 256;
+
+/// What anonymous and existential sizes become.
+pub(super) enum Anonymous {
+    /// Open sizes.
+    Infer,
+    /// Existential sizes, collected here.
+    Collect(Vec<VarId>),
+    /// In the result of a definition: anonymous ones are open, existential ones
+    /// are collected here.
+    Result(Vec<VarId>),
+    /// An error: they must be named.
+    Forbid,
+}
+
+impl<'a> Definer<'_, 'a> {
+    /// A type with its uniqueness.
+    pub(super) fn type_exp(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.type_exp_inner(te, anon)
+        })
+    }
+
+    fn type_exp_inner(&mut self, te: &'a TypeExp, anon: &mut Anonymous) -> (Ty, Uniq) {
+        match &te.kind {
+            TypeExpKind::Parens(inner) => self.type_exp(inner, anon),
+            TypeExpKind::Unique(inner) => {
+                let (ty, _) = self.type_exp(inner, anon);
+                if !crate::finished::warnings::may_hold_array(&ty) {
+                    let message = format!(
+                        "Declaring \"{}\" as unique has no effect",
+                        self.infer.tables.show(&ty)
+                    );
+                    self.cx.warn(
+                        Diagnostic::warning("useless-unique", message)
+                            .at(te.span, "")
+                            .note("only arrays are consumed"),
+                    );
+                }
+                (ty, Uniq::All)
+            }
+            TypeExpKind::Var(name) => (self.apply_type(name, &[], te.span, anon), Uniq::None),
+            TypeExpKind::Apply(head, args) => {
+                if let TypeExpKind::Var(name) = &strip(head).kind {
+                    return (self.apply_type(name, args, te.span, anon), Uniq::None);
+                }
+                self.cx.error(
+                    "not-a-type-constructor",
+                    head.span,
+                    "only a named type takes arguments",
+                );
+                (self.type_exp(head, anon).0, Uniq::None)
+            }
+            TypeExpKind::Tuple(parts) => {
+                let (tys, uniqs): (Vec<Ty>, Vec<Uniq>) =
+                    parts.iter().map(|part| self.type_exp(part, anon)).unzip();
+                (Ty::Tuple(Arc::from(tys)), Uniq::of_parts(uniqs))
+            }
+            TypeExpKind::Record(fields) => {
+                let mut parts: Vec<(Name, Ty, Uniq)> = Vec::new();
+                for (label, field) in fields {
+                    let (ty, uniq) = self.type_exp(field, anon);
+                    let name = self.cx.name(label.name);
+                    if parts.iter().any(|(l, ..)| *l == name) {
+                        self.cx.error(
+                            "duplicate-field",
+                            label.span,
+                            format!("Duplicate field: \"{name}\" stands twice in this record type"),
+                        );
+                    } else {
+                        parts.push((name, ty, uniq));
+                    }
+                }
+                sort_labels(&mut parts, |part| &part.0);
+                let uniq = Uniq::of_parts(parts.iter().map(|(.., u)| u.clone()).collect());
+                (
+                    record(parts.into_iter().map(|(l, t, _)| (l, t)).collect()),
+                    uniq,
+                )
+            }
+            TypeExpKind::Array(size, elem) => {
+                let dim = self.size(size, anon);
+                let source = elem;
+                let (elem, uniq) = self.type_exp(elem, anon);
+                if !self.cx.check_element(source) {
+                    self.require_lifted(
+                        &elem,
+                        Liftedness::Unlifted,
+                        te.span,
+                        "Cannot create array with elements of lifted type",
+                    );
+                }
+                let uniq = if uniq == Uniq::None {
+                    Uniq::None
+                } else {
+                    Uniq::All
+                };
+                (Ty::array(dim, elem), uniq)
+            }
+            TypeExpKind::Sum(constrs) => {
+                let mut out: Vec<(Name, Arc<[Ty]>)> = Vec::new();
+                for constr in constrs {
+                    let name = self.cx.name(constr.name.name);
+                    let payload: Vec<Ty> = constr
+                        .payload
+                        .iter()
+                        .map(|t| self.type_exp(t, anon).0)
+                        .collect();
+                    if out.iter().any(|(l, _)| *l == name) {
+                        self.cx.error(
+                            "duplicate-constructor",
+                            constr.name.span,
+                            format!("Duplicate constructor: \"#{name}\" stands twice in this type"),
+                        );
+                    } else {
+                        out.push((name, Arc::from(payload)));
+                    }
+                }
+                if out.len() > MAX_CONSTRUCTORS {
+                    self.cx.report(
+                        Diagnostic::error(
+                            "too-many-constructors",
+                            format!("this sum type has {} constructors", out.len()),
+                        )
+                        .at(te.span, "")
+                        .note(format!(
+                            "a sum type has at most {MAX_CONSTRUCTORS} constructors"
+                        ))
+                        .hint("put some constructors into a sum type of their own"),
+                    );
+                }
+                out.sort_by(|a, b| a.0.cmp(&b.0));
+                (Ty::Sum(Arc::from(out)), Uniq::None)
+            }
+            TypeExpKind::Arrow(name, param, ret) => {
+                let mut inner = if self.cx.place.is_spec() {
+                    Anonymous::Forbid
+                } else {
+                    Anonymous::Infer
+                };
+                let (param, uniq) = self.type_exp(param, &mut inner);
+                let (var, ret) = self.scoped(|c| {
+                    let var = name.as_ref().map(|ident| {
+                        c.cx.check_parameter_name(ident, ret);
+                        let text = c.cx.name(ident.name);
+                        let var = c.infer.new_value(text, ident.span);
+                        c.cx.env
+                            .bind_mono(ident.name, var, param.clone(), ident.span);
+                        var
+                    });
+                    (var, c.ret_type(ret))
+                });
+                let used = var.filter(|v| mentions(&self.infer.tables.resolve(&ret.ty), *v));
+                (
+                    Ty::Arrow(Arc::new(ArrowTy {
+                        name: used,
+                        param,
+                        consumes: uniq,
+                        ret,
+                    })),
+                    Uniq::None,
+                )
+            }
+            TypeExpKind::Exists(names, inner) => {
+                let mark = self.cx.env.enter();
+                let mut vars = Vec::with_capacity(names.len());
+                for ident in names {
+                    let text = self.cx.name(ident.name);
+                    let var = self.existential(text, anon, ident.span);
+                    self.cx.env.bind_mono(ident.name, var, Ty::I64, ident.span);
+                    vars.push(var);
+                }
+                let result = self.type_exp(inner, anon);
+                self.cx.env.leave(mark);
+                let carried = Witness::of(&self.infer.tables.resolve(&result.0)).carried;
+                for (ident, var) in names.iter().zip(vars) {
+                    if !carried.contains(&var) {
+                        let text = self.cx.name(ident.name);
+                        let message =
+                            format!("Existential size \"{text}\" is not the size of any array");
+                        self.cx.report(not_carried(message, ident.span, &text));
+                    }
+                }
+                result
+            }
+        }
+    }
+
+    /// The type of a result: sizes that nobody names are existential.
+    pub(super) fn ret_type(&mut self, te: &'a TypeExp) -> RetType {
+        let mut anon = Anonymous::Collect(Vec::new());
+        let (ty, unique) = self.type_exp(te, &mut anon);
+        let ext = match anon {
+            Anonymous::Collect(ext) => ext,
+            Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+        };
+        RetType { ext, ty, unique }
+    }
+
+    /// The declared type of the result of a definition or lambda.
+    pub(super) fn declared_ret(&mut self, te: &'a TypeExp) -> RetType {
+        let mut anon = Anonymous::Result(Vec::new());
+        let (ty, unique) = self.type_exp(te, &mut anon);
+        let ext = match anon {
+            Anonymous::Result(ext) => ext,
+            Anonymous::Collect(_) | Anonymous::Infer | Anonymous::Forbid => Vec::new(),
+        };
+        RetType { ext, ty, unique }
+    }
+
+    fn existential(&mut self, name: Name, anon: &mut Anonymous, span: Span) -> VarId {
+        match anon {
+            Anonymous::Infer | Anonymous::Forbid => {
+                if matches!(anon, Anonymous::Forbid) {
+                    self.cx.error(
+                        "anonymous-size",
+                        span,
+                        "this size must be non-anonymous: a named one",
+                    );
+                }
+                self.infer
+                    .tables
+                    .new_var(name, VarState::Open, self.infer.depth)
+            }
+            Anonymous::Collect(ext) | Anonymous::Result(ext) => {
+                let var = self
+                    .infer
+                    .tables
+                    .new_var(name, VarState::Value, self.infer.depth + 1);
+                ext.push(var);
+                var
+            }
+        }
+    }
+
+    /// `[e]` or `[]` in a type.
+    pub(super) fn size(&mut self, size: &'a ast::SizeExp, anon: &mut Anonymous) -> Dim {
+        let Some(exp) = &size.size else {
+            if let Anonymous::Result(_) = anon {
+                return self.infer.fresh_dim("k");
+            }
+            let var = self.existential(Arc::from("k"), anon, size.span);
+            self.infer.tables.var_mut(var).span = Some(size.span);
+            return Dim::Var(var);
+        };
+        let exp = self.exp(exp);
+        self.unify(&Ty::I64, &exp.ty, exp.span, "a size must be of type `i64`");
+        self.cx.check_size_exp(&exp);
+        match crate::dims::from_exp(&exp) {
+            Some(dim) => dim,
+            None => Dim::Any,
+        }
+    }
+
+    /// A named type with its arguments.
+    fn apply_type(
+        &mut self,
+        name: &'a QualName,
+        args: &'a [TypeArg],
+        span: Span,
+        anon: &mut Anonymous,
+    ) -> Ty {
+        let Some(abbr) = self.cx.find_type(name) else {
+            for arg in args {
+                if let TypeArg::Type(te) = arg {
+                    self.type_exp(te, anon);
+                }
+            }
+            return self.infer.fresh(span);
+        };
+        if abbr.params.len() != args.len() {
+            let text = self.cx.name(name.name.name);
+            self.cx.error(
+                "type-arguments",
+                span,
+                format!(
+                    "the type \"{text}\" takes {} argument{}, {} given",
+                    abbr.params.len(),
+                    if abbr.params.len() == 1 { "" } else { "s" },
+                    args.len()
+                ),
+            );
+            return self.infer.fresh(span);
+        }
+        let mut subst = Subst::default();
+        for (param, arg) in abbr.params.iter().zip(args) {
+            match (param, arg) {
+                (TypeParam::Size(var), TypeArg::Size(size)) => {
+                    let dim = self.size(size, anon);
+                    subst.dims.push((*var, dim));
+                }
+                (TypeParam::Type(var, lifted), TypeArg::Type(te)) => {
+                    let (ty, _) = self.type_exp(te, anon);
+                    // Elsewhere than in arrays, an argument makes the type as
+                    // lifted as it is itself.
+                    let limit = if is_in_array(&self.infer.tables.finish_ty(&abbr.ty), *var) {
+                        *lifted
+                    } else {
+                        Liftedness::Lifted
+                    };
+                    self.require_lifted(&ty, limit, te.span, "the type argument is lifted: the type may not contain size-lifted types or functions");
+                    subst.types.push((*var, ty));
+                }
+                (TypeParam::Size(var), TypeArg::Type(te)) => {
+                    self.cx.error(
+                        "type-arguments",
+                        te.span,
+                        "a size in brackets is needed here",
+                    );
+                    subst.dims.push((*var, Dim::Any));
+                }
+                (TypeParam::Type(var, _), TypeArg::Size(size)) => {
+                    self.cx.error(
+                        "type-arguments",
+                        size.span,
+                        "a type is needed here, not a size",
+                    );
+                    let ty = self.infer.fresh(size.span);
+                    subst.types.push((*var, ty));
+                }
+            }
+        }
+        for var in &abbr.ext {
+            let name = Arc::clone(&self.infer.tables.var(*var).name);
+            let new = self.existential(name, anon, span);
+            subst.dims.push((*var, Dim::Var(new)));
+        }
+        subst.ty(&abbr.ty)
+    }
+
+    /// Makes size and type parameters, visible from here on.
+    pub(crate) fn type_params(&mut self, params: &[ast::TypeParam]) -> Vec<TypeParam> {
+        let mut seen: Vec<(syntax::symbol::Symbol, bool)> = Vec::new();
+        let mut out = Vec::new();
+        for param in params {
+            let name = self.cx.name(param.name.name);
+            let is_size = param.kind == ast::TypeParamKind::Size;
+            if seen.contains(&(param.name.name, is_size)) {
+                self.cx.error(
+                    "duplicate-name",
+                    param.span,
+                    format!("the parameter \"{name}\" was previously bound: it is also bound here"),
+                );
+            }
+            seen.push((param.name.name, is_size));
+            match param.kind {
+                ast::TypeParamKind::Size => {
+                    let var = self.infer.new_value(name, param.name.span);
+                    self.cx
+                        .env
+                        .bind_mono(param.name.name, var, Ty::I64, param.name.span);
+                    out.push(TypeParam::Size(var));
+                }
+                ast::TypeParamKind::Type(lifted) => {
+                    let var = self
+                        .infer
+                        .tables
+                        .new_ty_var(name, true, lifted, self.infer.depth);
+                    let abbr = TypeAbbr {
+                        lifted,
+                        ..TypeAbbr::plain(Ty::Var(var))
+                    };
+                    self.cx.env.bind_type(param.name.name, Rc::new(abbr));
+                    out.push(TypeParam::Type(var, lifted));
+                }
+            }
+        }
+        out
+    }
+
+    /// The type of a `val` specification.
+    pub(crate) fn val_spec(
+        &mut self,
+        type_params: &'a [ast::TypeParam],
+        ty: &'a TypeExp,
+    ) -> Scheme {
+        self.scoped(|c| {
+            let params = c.type_params(type_params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(ty, &mut anon);
+            let ty = c.infer.tables.settled_ty(&ty);
+            if let Anonymous::Collect(ext) = anon {
+                for var in ext {
+                    c.infer.tables.var_mut(var).state = VarState::Unknown;
+                }
+            }
+            let mut scheme = Scheme::mono(ty);
+            for param in params {
+                match param {
+                    TypeParam::Type(var, _) => scheme.ty_params.push(var),
+                    TypeParam::Size(var) => scheme.size_params.push(var),
+                }
+            }
+            scheme
+        })
+    }
+
+    /// The type that a module type is to have in place of an abstract one.
+    pub(crate) fn with_type(&mut self, with: &'a ast::TypeRef) -> TypeAbbr {
+        self.scoped(|c| {
+            let params = c.type_params(&with.params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(&with.body, &mut anon);
+            let ext = match anon {
+                Anonymous::Collect(ext) => ext,
+                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+            };
+            TypeAbbr {
+                params,
+                ext,
+                ty: c.infer.tables.resolve(&ty),
+                lifted: Liftedness::Lifted,
+            }
+        })
+    }
+
+    /// `type t [n] 'a = te`.
+    pub(crate) fn type_bind(&mut self, bind: &'a ast::TypeBind) -> TypeAbbr {
+        let abbr = self.scoped(|c| {
+            let params = c.type_params(&bind.params);
+            let mut anon = Anonymous::Collect(Vec::new());
+            let (ty, _) = c.type_exp(&bind.body, &mut anon);
+            let ty = c.infer.tables.resolve(&ty);
+            let ext = match anon {
+                Anonymous::Collect(ext) => ext,
+                Anonymous::Infer | Anonymous::Forbid | Anonymous::Result(_) => Vec::new(),
+            };
+            // What a name was declared as holds, even where more is known by now of
+            // what it stands for.
+            let written = c.cx.lifted_as_written(&bind.body);
+            if lower(written, bind.lifted) != written {
+                let what = if written == Liftedness::SizeLifted {
+                    "Non-lifted type abbreviations may not contain size-lifted types"
+                } else {
+                    "Non-lifted type abbreviations may not contain functions"
+                };
+                c.require_lifted(&ty, bind.lifted, bind.body.span, what);
+            }
+            TypeAbbr {
+                params,
+                ext,
+                ty,
+                lifted: bind.lifted,
+            }
+        });
+        let name = self.cx.name(bind.name.name);
+        if bind.lifted == Liftedness::Unlifted && !abbr.ext.is_empty() {
+            self.cx.report(
+                Diagnostic::error(
+                    "existential-size",
+                    format!("the type \"{name}\" has sizes that are not parameters"),
+                )
+                .at(bind.body.span, "")
+                .hint(format!(
+                    "declare it with `type~ {name}`, or give it a size parameter"
+                )),
+            );
+        }
+        let carried = Witness::of(&abbr.ty).carried;
+        let is_lost = |var: &VarId| {
+            let anonymous = abbr.ext.contains(var) || self.infer.tables.is_open(*var);
+            anonymous && !carried.contains(var)
+        };
+        let named_in = |te: &TypeExp| matches!(strip(te).kind, TypeExpKind::Exists(..));
+        if Mentions::of(&abbr.ty).dims.iter().any(is_lost) && !named_in(&bind.body) {
+            let message = format!(
+                "the type \"{name}\" has an anonymous size that is not used constructively, as the \
+                 size of an array (anonymous-nonconstructive)"
+            );
+            self.cx.report(not_carried(message, bind.body.span, "n"));
+        }
+        let mentioned = Mentions::of(&abbr.ty);
+        for (param, source) in abbr.params.iter().zip(&bind.params) {
+            if let TypeParam::Size(var) = param
+                && !mentioned.dims.contains(var)
+            {
+                let text = self.cx.name(source.name.name);
+                self.cx.error(
+                    "unused-size-parameter",
+                    source.span,
+                    format!("Size parameter \"[{text}]\" is the size of nothing in the type"),
+                );
+            }
+        }
+        abbr
+    }
+}
+
+/// The type expression without parentheses.
+pub(super) fn strip(te: &TypeExp) -> &TypeExp {
+    let mut te = te;
+    while let TypeExpKind::Parens(inner) = &te.kind {
+        te = inner;
+    }
+    te
+}
+
+/// Whether a resolved type mentions a size.
+pub(super) fn mentions(ty: &Ty, var: VarId) -> bool {
+    Mentions::of(ty).dims.contains(&var)
+}
+
+/// Orders by label: numbers by value, before names.
+pub(super) fn sort_labels<T>(parts: &mut [T], label: impl Fn(&T) -> &Name) {
+    parts.sort_by(|a, b| {
+        let key = |l: &str| l.parse::<u64>().map_or((1, 0), |n| (0, n));
+        let (a, b) = (label(a), label(b));
+        key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+    });
+}
+
+/// A record type from its sorted fields; a tuple if the labels are `0..n`.
+pub(super) fn record(fields: Vec<(Name, Ty)>) -> Ty {
+    let numbered = fields
+        .iter()
+        .enumerate()
+        .all(|(i, (l, _))| **l == *i.to_string());
+    if numbered && fields.len() != 1 {
+        Ty::Tuple(fields.into_iter().map(|(_, ty)| ty).collect())
+    } else {
+        Ty::Record(Arc::from(fields))
+    }
+}

@@ -1,0 +1,90 @@
+//! Uses of names in expressions: values, operators, fields, opened modules.
+
+use crate::define::Definer;
+use crate::define::ambiguous::Reason;
+use crate::env::{Entry, Module, Target, ValueEntry};
+use crate::infer::node;
+use crate::intrinsics::Intrinsic;
+use crate::tast::{Exp, ExpKind, Ty, VarId};
+use syntax::ast::{self, Ident, Liftedness, QualName};
+use syntax::span::Span;
+
+impl<'a> Definer<'_, 'a> {
+    pub(super) fn variable(&mut self, name: &'a QualName, span: Span) -> Exp {
+        let Some((entry, labels)) = self.cx.find_term(name) else {
+            let ty = self.infer.fresh(span);
+            return node(ExpKind::Hole, ty, span);
+        };
+        let text = self.cx.name(name.name.name);
+        if text.starts_with('_') && name.quals.is_empty() && !self.cx.place.is_prelude() {
+            let message =
+                format!("the variable \"{text}\" starts with an underscore: it may not be used");
+            self.cx.error("underscore-use", span, message);
+        }
+        let start = name.quals.first().map_or(name.name.span, |q| q.span);
+        let mut exp = self.reference(&entry, if labels.is_empty() { span } else { start });
+        for label in labels {
+            exp = self.project(exp, label);
+        }
+        exp
+    }
+
+    /// A use of what a name refers to.
+    pub(super) fn reference(&mut self, entry: &Entry<'a>, span: Span) -> Exp {
+        match entry {
+            Entry::Value(value) => self.instantiate(value, span),
+            Entry::Operator(op) => self.infer.overloaded(*op, span),
+            Entry::Equality { negate } => {
+                let ty = self.infer.fresh_ty("t", Liftedness::SizeLifted, span);
+                let fun = Ty::arrow(ty.clone(), Ty::arrow(ty.clone(), Ty::BOOL));
+                let kind = ExpKind::Intrinsic {
+                    fun: Intrinsic::Equal { negate: *negate },
+                    ty_args: vec![ty],
+                    size_args: Vec::new(),
+                };
+                node(kind, fun, span)
+            }
+            Entry::Logical { and } => self.logical_section(*and, None, None, span),
+            Entry::Module(_) => {
+                self.cx
+                    .error("not-a-value", span, "this is a module, not a value");
+                let ty = self.infer.fresh(span);
+                node(ExpKind::Hole, ty, span)
+            }
+        }
+    }
+
+    pub(super) fn local_open(&mut self, name: &'a QualName, inner: &'a ast::Exp) -> Exp {
+        let mark = self.cx.env.enter();
+        let path: Vec<Ident> = name.quals.iter().copied().chain([name.name]).collect();
+        match self.cx.find_module(&path) {
+            Some(Module::Struct(module)) => self.cx.env.open(&module),
+            Some(Module::Functor(_) | Module::Intrinsics) => {
+                self.cx.error(
+                    "unknown-module",
+                    name.span(),
+                    "this module cannot be opened",
+                );
+            }
+            None => {}
+        }
+        let exp = self.exp(inner);
+        self.cx.env.leave(mark);
+        exp
+    }
+
+    /// A use of a value: its parameters replaced by open variables.
+    pub(super) fn instantiate(&mut self, entry: &ValueEntry, span: Span) -> Exp {
+        self.note_used(entry.span);
+        let first = self.infer.tables.next_var();
+        let exp = self.infer.instantiate(entry, span);
+        for size in first.0..self.infer.tables.next_var().0 {
+            self.want(VarId(size), span, Reason::Instance(entry.target));
+        }
+        if matches!(entry.target, Target::Var(_)) && crate::finished::consume::is_abstract(&exp.ty)
+        {
+            self.cx.functions.seen.insert(span, exp.ty.clone());
+        }
+        exp
+    }
+}

@@ -1,0 +1,206 @@
+//! Sizes that are needed before they are known.
+//!
+//! Evaluation computes sizes: what `filter` gives has a size that is known after
+//! the call. One walk over a finished definition, in the order of evaluation,
+//! holds what needs a size against what is known by then. These need all sizes of
+//! their types: parameters of anonymous functions, sections, holes, empty arrays,
+//! constructors, and functions with size parameters that no argument carries.
+//!
+//! The order: arguments before the function, bindings before the body, the left
+//! operand before the right. What is computed in one branch is not known in
+//! another.
+
+use crate::context::Context;
+use crate::infer::{Mentions, Tables};
+use crate::tast::{Bind, Def, Exp, ExpKind, LoopForm, Pat, Ty, VarId};
+use crate::visit::children;
+use crate::witness::Witness;
+use rustc_hash::{FxHashMap, FxHashSet};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// Reports sizes that are needed too early in a finished definition, in which these are
+/// the sections with a left operand.
+pub(crate) fn check(def: &Def, tables: &Tables, sections: &FxHashSet<Span>, cx: &mut Context<'_>) {
+    let mut walk = Causality {
+        tables,
+        sections,
+        born: FxHashMap::default(),
+        known: FxHashSet::default(),
+        trail: Vec::new(),
+        found: Vec::new(),
+    };
+    walk.collect(&def.body);
+    if walk.born.is_empty() {
+        return;
+    }
+    walk.exp(&def.body);
+    for diag in walk.found {
+        cx.report(diag);
+    }
+}
+
+struct Causality<'t> {
+    tables: &'t Tables,
+    sections: &'t FxHashSet<Span>,
+    /// Sizes that the definition computes, and where.
+    born: FxHashMap<VarId, Span>,
+    known: FxHashSet<VarId>,
+    /// What came to be known, in order.
+    trail: Vec<VarId>,
+    found: Vec<Diagnostic>,
+}
+
+impl Causality<'_> {
+    /// Finds what sizes come into being, and where first.
+    fn collect(&mut self, exp: &Exp) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            children(exp, &mut |child| self.collect(child));
+            if let ExpKind::Let { binds, .. } = &exp.kind {
+                for bind in binds {
+                    if let Bind::Fun(def) = bind {
+                        self.collect(&def.body);
+                    }
+                }
+            }
+            for var in &exp.ext {
+                self.born.entry(*var).or_insert(exp.span);
+            }
+        });
+    }
+
+    fn exp(&mut self, exp: &Exp) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.exp_inner(exp);
+            exp.ext.iter().for_each(|var| self.learn(*var));
+        });
+    }
+
+    fn exp_inner(&mut self, exp: &Exp) {
+        match &exp.kind {
+            ExpKind::Hole => self.need(&exp.ty, exp.span, "this hole"),
+            ExpKind::Array(elems) if elems.is_empty() => {
+                self.need(&exp.ty, exp.span, "this empty array");
+            }
+            ExpKind::Constr(..) => {
+                children(exp, &mut |child| self.exp(child));
+                self.need(&exp.ty, exp.span, "this constructor");
+            }
+            ExpKind::Var { size_args, .. } if !size_args.is_empty() => {
+                let carried = carried_by_arguments(&exp.ty);
+                for (_, dim) in size_args {
+                    let mut mentions = Mentions::default();
+                    crate::subst::map_dim(dim, &mut mentions);
+                    mentions.dims.retain(|var| !carried.contains(var));
+                    self.need_sizes(&mentions.dims, exp.span, "this function");
+                }
+            }
+            ExpKind::Apply { fun, args } => {
+                if self.sections.contains(&exp.span) {
+                    self.need(&exp.ty, exp.span, "this operator section");
+                }
+                args.iter().for_each(|arg| self.exp(arg));
+                self.exp(fun);
+            }
+            ExpKind::Lambda(lambda) => {
+                lambda.params.iter().for_each(|pat| self.pattern(pat));
+                self.apart(|walk| walk.exp(&lambda.body));
+            }
+            ExpKind::Let { binds, body } => {
+                for bind in binds {
+                    match bind {
+                        Bind::Pat { rhs, .. } => self.exp(rhs),
+                        Bind::Fun(def) => self.apart(|walk| walk.exp(&def.body)),
+                    }
+                }
+                self.exp(body);
+            }
+            ExpKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.exp(cond);
+                self.apart(|walk| walk.exp(then));
+                self.apart(|walk| walk.exp(otherwise));
+            }
+            ExpKind::Match { scrutinee, cases } => {
+                self.exp(scrutinee);
+                for case in cases {
+                    self.apart(|walk| walk.exp(&case.body));
+                }
+            }
+            ExpKind::Loop {
+                init, form, body, ..
+            } => {
+                self.exp(init);
+                match form {
+                    LoopForm::For(_, exp) | LoopForm::ForIn(_, exp) => self.exp(exp),
+                    LoopForm::While(cond) => self.apart(|walk| walk.exp(cond)),
+                }
+                self.apart(|walk| walk.exp(body));
+            }
+            _ => children(exp, &mut |child| self.exp(child)),
+        }
+    }
+
+    /// Walks what may not be evaluated: what it computes is not known after it.
+    fn apart(&mut self, f: impl FnOnce(&mut Self)) {
+        let mark = self.trail.len();
+        f(self);
+        for var in self.trail.drain(mark..) {
+            self.known.remove(&var);
+        }
+    }
+
+    fn learn(&mut self, var: VarId) {
+        if self.known.insert(var) {
+            self.trail.push(var);
+        }
+    }
+
+    fn pattern(&mut self, pat: &Pat) {
+        self.need(&pat.ty, pat.span, "this parameter");
+    }
+
+    /// All sizes of a type must be known.
+    fn need(&mut self, ty: &Ty, span: Span, what: &str) {
+        self.need_sizes(&Mentions::of(ty).dims, span, what);
+    }
+
+    fn need_sizes(&mut self, sizes: &[VarId], span: Span, what: &str) {
+        for var in sizes {
+            let Some(place) = self.born.get(var) else {
+                continue;
+            };
+            if self.known.contains(var) {
+                continue;
+            }
+            let name = &self.tables.var(*var).name;
+            let message = format!("Causality check: {what} needs the size \"{name}\" too early");
+            let diag = Diagnostic::error("causality", message)
+                .at(span, "needed here")
+                .also(*place, format!("\"{name}\" is computed here"))
+                .note(
+                    "arguments are evaluated before functions, and left operands before right ones",
+                )
+                .hint(format!(
+                    "bind the value that has the size \"{name}\" with `let` before this expression"
+                ));
+            self.found.push(diag);
+            // Once is enough.
+            self.learn(*var);
+        }
+    }
+}
+
+/// The sizes in a function type that arguments carry.
+fn carried_by_arguments(ty: &Ty) -> Vec<VarId> {
+    let mut sizes = Witness::default();
+    let mut ty = ty;
+    while let Ty::Arrow(arrow) = ty {
+        sizes.add(&arrow.param);
+        ty = &arrow.ret.ty;
+    }
+    sizes.carried
+}

@@ -1,0 +1,598 @@
+//! Consumption: what was consumed is not used any more, only what one owns is
+//! consumed, and results that are declared unique share with nobody.
+//!
+//! One walk over a finished definition, in the order of evaluation, that knows of
+//! every variable what memory it may share ([`alias`]) and of every piece of
+//! memory whether it was consumed: by an application to a parameter with `*`, by
+//! an update in place, or as the initial value of a loop parameter that the
+//! loop consumes. Branches are walked one after the other from the same state,
+//! of which the union remains. The bodies of functions and loops are walked
+//! once; what stands outside of them cannot be consumed there.
+//!
+//! Functions without a declared result get theirs from what their bodies give:
+//! what shares with no parameter and no other component is unique.
+//!
+//! Needs a finished definition without errors. Guarantees nothing but the
+//! errors: `lower` proves by itself what is updated in place.
+
+mod alias;
+mod apply;
+mod loops;
+mod patterns;
+mod report;
+
+pub(crate) use alias::is_abstract;
+
+use crate::context::Context;
+use crate::infer::Tables;
+use crate::tast::{Bind, Def, Exp, ExpKind, Index, Name, Pat, PatKind, Ty, Uniq, VarId};
+use alias::{Aliases, Root, holds_array, position, set};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// What is known of functions beside their types.
+#[derive(Default)]
+pub(crate) struct Functions {
+    /// Those whose result was declared.
+    pub(crate) declared: FxHashSet<VarId>,
+    /// Variables of patterns with a type that is not unique.
+    pub(crate) lent: FxHashSet<VarId>,
+    /// Of others how many parameters they have and what is unique in the result.
+    inferred: FxHashMap<VarId, (usize, Uniq)>,
+    /// What is unique in what the bodies of the declared ones give.
+    given: FxHashMap<VarId, Uniq>,
+    /// Of uses of constants whose type is abstract in part: the type as it is seen
+    /// there.
+    pub(crate) seen: FxHashMap<Span, Ty>,
+}
+
+/// Reports wrong consumption in a definition.
+pub(crate) fn check(def: &Def, tables: &Tables, cx: &mut Context<'_>) {
+    let mut consume = Consume {
+        tables,
+        functions: &mut cx.functions,
+        roots: Vec::new(),
+        vars: FxHashMap::default(),
+        globals: FxHashMap::default(),
+        barrier: 0,
+        inside: "here",
+        consumed: Vec::new(),
+        used: Vec::new(),
+        lambda: None,
+        diags: Vec::new(),
+    };
+    consume.definition(def);
+    let diags = consume.diags;
+    // A parametric module is judged once, with its parameters' types abstract.
+    if !cx.place.is_application() {
+        for diag in diags {
+            cx.report(diag);
+        }
+    }
+}
+
+/// Where memory comes from.
+#[derive(Clone)]
+enum Origin {
+    /// It was first bound to this variable.
+    Var(VarId),
+    /// A call of this function gave it.
+    Result(Name),
+}
+
+/// Who may consume memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The code that made it, or a function whose parameter consumes it.
+    Mine,
+    /// Nobody here: it belongs to the caller.
+    Lent,
+    /// Nobody at all.
+    Global,
+}
+
+/// What is known of a root.
+struct RootInfo {
+    origin: Origin,
+    owner: Owner,
+    consumed: Option<Span>,
+    reported: bool,
+}
+
+/// A use of memory.
+#[derive(Clone)]
+struct Used {
+    root: Root,
+    /// By this variable.
+    var: Option<VarId>,
+    span: Span,
+}
+
+/// The state of the walk.
+struct Consume<'c> {
+    tables: &'c Tables,
+    functions: &'c mut Functions,
+    roots: Vec<RootInfo>,
+    vars: FxHashMap<VarId, Aliases>,
+    globals: FxHashMap<VarId, Root>,
+    /// Roots before this one belong to the code around the function or loop.
+    barrier: u32,
+    /// Whose code that is, for messages.
+    inside: &'static str,
+    /// What was consumed, in order.
+    consumed: Vec<Root>,
+    /// What was used, in order.
+    used: Vec<Used>,
+    /// What is unique in the result of the lambda that was walked last.
+    lambda: Option<Uniq>,
+    diags: Vec<Diagnostic>,
+}
+
+impl Consume<'_> {
+    // -------------------------------------------------------------- functions
+
+    fn definition(&mut self, def: &Def) {
+        if def.params.is_empty() {
+            if def.ret.unique.any() {
+                let message = "A constant cannot have a unique type".to_owned();
+                let diag = Diagnostic::error("unique-constant", message)
+                    .at(def.span, "")
+                    .hint("leave out the `*`");
+                self.diags.push(diag);
+            }
+            self.exp(&def.body);
+            self.fits(&def.ret.ty, &def.body);
+            return;
+        }
+        self.function_def(def);
+    }
+
+    /// A definition with parameters; the roots that it captures.
+    fn function_def(&mut self, def: &Def) -> Aliases {
+        let declared = self.functions.declared.contains(&def.var);
+        let declared = declared.then_some(&def.ret.unique);
+        let (captured, unique) = self.function(&def.params, declared, &def.body);
+        self.fits(&def.ret.ty, &def.body);
+        if declared.is_none() {
+            let known = (def.params.len(), unique);
+            self.functions.inferred.insert(def.var, known);
+        } else if def.ret.unique.any() {
+            self.functions.given.insert(def.var, unique);
+        }
+        captured
+    }
+
+    /// A function: the roots that it captures, what is unique in its result.
+    fn function(&mut self, params: &[Pat], declared: Option<&Uniq>, body: &Exp) -> (Aliases, Uniq) {
+        let (barrier, inside) = (self.barrier, self.inside);
+        self.barrier = self.roots.len() as u32;
+        self.inside = "inside of a function";
+        let used = self.used.len();
+        for pat in params {
+            self.bind_param(pat, &Uniq::None);
+        }
+        let result = self.exp(body);
+        let unique = self.result(&result, declared, body);
+        let outer = self.used.iter().skip(used).map(|used| used.root);
+        let captured = outer.filter(|root| {
+            let info = self.roots.get(root.0 as usize);
+            root.0 < self.barrier && info.is_some_and(|info| info.owner != Owner::Global)
+        });
+        let captured = set(captured.collect());
+        self.barrier = barrier;
+        self.inside = inside;
+        (Aliases::Roots(captured), unique)
+    }
+
+    /// Holds the result of a function against what it may share with; what is
+    /// unique in it.
+    fn result(&mut self, result: &Aliases, declared: Option<&Uniq>, body: &Exp) -> Uniq {
+        let span = body.span;
+        let mut leaves = Vec::new();
+        result.leaves(declared.unwrap_or(&Uniq::None), &mut leaves);
+        let mut count: FxHashMap<Root, u32> = FxHashMap::default();
+        for (roots, _) in &leaves {
+            for root in roots.iter() {
+                *count.entry(*root).or_default() += 1;
+            }
+        }
+        for (roots, unique) in &leaves {
+            for root in roots.iter() {
+                let name = self.root_name(*root);
+                let owner = self.owner(*root);
+                if owner == Owner::Global {
+                    let message = format!("The result aliases the free variable {name}");
+                    self.complain("result-aliases-global", *root, span, message);
+                } else if *unique && (owner != Owner::Mine || root.0 < self.barrier) {
+                    let message = format!(
+                        "Unique-typed return value is aliased to {name}, which is not consumable"
+                    );
+                    self.complain("unique-result", *root, span, message);
+                } else if *unique && count.get(root).is_some_and(|n| *n > 1) {
+                    let message = format!(
+                        "A unique-typed component of the return value is aliased to some other \
+                         component. Both share {name}"
+                    );
+                    self.complain("unique-result", *root, span, message);
+                }
+            }
+        }
+        let inferred = self.infer(result, &count);
+        match declared {
+            Some(unique) => unique.or(&inferred),
+            None => inferred,
+        }
+    }
+
+    fn infer(&self, result: &Aliases, count: &FxHashMap<Root, u32>) -> Uniq {
+        match result {
+            Aliases::Parts(parts) => {
+                Uniq::of_parts(parts.iter().map(|part| self.infer(part, count)).collect())
+            }
+            Aliases::Roots(roots) => {
+                let own = |root: &Root| {
+                    root.0 >= self.barrier
+                        && self.owner(*root) == Owner::Mine
+                        && count.get(root).is_none_or(|n| *n < 2)
+                };
+                if roots.iter().all(own) {
+                    Uniq::All
+                } else {
+                    Uniq::None
+                }
+            }
+        }
+    }
+
+    // ------------------------------------------------------------ consumption
+
+    /// Uses memory.
+    fn observe(&mut self, aliases: &Aliases, var: Option<VarId>, span: Span) {
+        aliases.each(&mut |root| {
+            let used = Used { root, var, span };
+            if let Some(Some(consumed)) = self.roots.get(root.0 as usize).map(|info| info.consumed)
+            {
+                self.used_after(&used, consumed);
+            }
+            self.used.push(used);
+        });
+    }
+
+    /// Consumes memory.
+    fn consume(&mut self, root: Root, span: Span) {
+        let Some(info) = self.roots.get(root.0 as usize) else {
+            return;
+        };
+        if let Some(consumed) = info.consumed {
+            let used = Used {
+                root,
+                var: None,
+                span,
+            };
+            self.used_after(&used, consumed);
+        } else if info.owner != Owner::Mine || root.0 < self.barrier {
+            self.not_consumable(root, span);
+        } else {
+            self.mark(root, span);
+        }
+    }
+
+    fn mark(&mut self, root: Root, span: Span) {
+        if let Some(info) = self.roots.get_mut(root.0 as usize)
+            && info.consumed.is_none()
+        {
+            info.consumed = Some(span);
+            self.consumed.push(root);
+        }
+    }
+
+    /// Takes back what was consumed since; one branch of several.
+    fn take_back(&mut self, mark: usize) -> Vec<(Root, Span)> {
+        let roots = self.consumed.split_off(mark);
+        let take = |root: Root| {
+            let info = self.roots.get_mut(root.0 as usize)?;
+            Some((root, info.consumed.take()?))
+        };
+        roots.into_iter().filter_map(take).collect()
+    }
+
+    /// One of several values, each found from the same state.
+    fn branches<'e>(
+        &mut self,
+        arms: impl Iterator<Item = (Option<(&'e Pat, &'e Aliases)>, &'e Exp)>,
+    ) -> Aliases {
+        let mark = self.consumed.len();
+        let mut all = Vec::new();
+        let mut result: Option<Aliases> = None;
+        for (bound, body) in arms {
+            if let Some((pat, aliases)) = bound {
+                self.bind(pat, aliases);
+            }
+            let aliases = self.exp(body);
+            result = Some(result.map_or_else(|| aliases.clone(), |other| other.or(&aliases)));
+            all.extend(self.take_back(mark));
+        }
+        let result = result.unwrap_or_else(Aliases::none);
+        if all.is_empty() {
+            return result;
+        }
+        // What one branch consumes and another gives is the result's own.
+        let gone: FxHashSet<Root> = all.iter().map(|(root, _)| *root).collect();
+        for (root, span) in all {
+            self.mark(root, span);
+        }
+        result.map_leaves(&mut |roots| {
+            if roots.iter().any(|root| gone.contains(root)) {
+                roots
+                    .iter()
+                    .filter(|root| !gone.contains(root))
+                    .copied()
+                    .collect()
+            } else {
+                Rc::clone(roots)
+            }
+        })
+    }
+
+    // ------------------------------------------------------------ expressions
+
+    /// What the value of an expression may share.
+    fn exp(&mut self, exp: &Exp) -> Aliases {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp))
+    }
+
+    fn exp_inner(&mut self, exp: &Exp) -> Aliases {
+        match &exp.kind {
+            ExpKind::Lit(..)
+            | ExpKind::String(_)
+            | ExpKind::Intrinsic { .. }
+            | ExpKind::Operator(_)
+            | ExpKind::Hole => Aliases::none(),
+            ExpKind::Var { id, .. } => {
+                let aliases = self.variable(*id, exp);
+                self.observe(&aliases, Some(*id), exp.span);
+                aliases
+            }
+            ExpKind::Tuple(parts) => {
+                Aliases::Parts(parts.iter().map(|part| self.exp(part)).collect())
+            }
+            ExpKind::Record(fields) => self.record(fields, &exp.ty),
+            ExpKind::Project(inner, label) => match self.path(exp) {
+                Some((var, aliases)) => {
+                    self.observe(&aliases, Some(var), exp.span);
+                    aliases
+                }
+                None => self.exp(inner).part(position(&inner.ty, label)),
+            },
+            ExpKind::RecordUpdate {
+                record,
+                path,
+                value,
+            } => {
+                let aliases = self.exp(record);
+                let new = self.exp(value);
+                let mut ty = Some(&record.ty);
+                let path: Vec<usize> = path
+                    .iter()
+                    .map(|label| {
+                        let at = ty.map_or(usize::MAX, |ty| position(ty, label));
+                        ty = ty.and_then(|ty| ty.field(label));
+                        at
+                    })
+                    .collect();
+                aliases.with(&path, new)
+            }
+            ExpKind::Array(elems) => {
+                for elem in elems {
+                    self.exp(elem);
+                }
+                Aliases::none()
+            }
+            ExpKind::Range {
+                start, second, end, ..
+            } => {
+                self.exp(start);
+                if let Some(second) = second {
+                    self.exp(second);
+                }
+                self.exp(end);
+                Aliases::none()
+            }
+            ExpKind::Index { array, indices } => {
+                let aliases = self.exp(array);
+                self.indices(indices);
+                Aliases::spread(&set(aliases.all()), &exp.ty)
+            }
+            ExpKind::Update {
+                array,
+                indices,
+                value,
+            } => {
+                self.indices(indices);
+                let mark = self.consumed.len();
+                let new = self.exp(value).all();
+                if let ExpKind::Var { id, .. } = &array.kind
+                    && self.is_hidden(*id)
+                {
+                    // What the value consumes of the array is what it replaces.
+                    self.take_back(mark);
+                }
+                let old = set(self.exp(array).all());
+                if let Some(root) = new.iter().find(|root| old.binary_search(root).is_ok()) {
+                    let name = self.root_name(*root);
+                    let message = format!(
+                        "The new value of an in-place update is aliased to {name}, which is consumed"
+                    );
+                    self.complain("in-place-alias", *root, value.span, message);
+                }
+                for root in old.iter() {
+                    self.consume(*root, exp.span);
+                }
+                Aliases::none()
+            }
+            ExpKind::Apply { fun, args } => self.apply(fun, args, exp),
+            ExpKind::Lambda(lambda) => {
+                let declared = lambda.ret.unique.any().then_some(&lambda.ret.unique);
+                let (captured, unique) = self.function(&lambda.params, declared, &lambda.body);
+                self.lambda = Some(unique);
+                captured
+            }
+            ExpKind::Let { binds, body } => {
+                for bind in binds {
+                    self.local(bind);
+                }
+                self.exp(body)
+            }
+            ExpKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.exp(cond);
+                self.branches([(None, &**then), (None, &**otherwise)].into_iter())
+            }
+            ExpKind::Loop {
+                pat,
+                init,
+                form,
+                body,
+                ..
+            } => self.loop_exp(pat, init, form, body),
+            ExpKind::Match { scrutinee, cases } => {
+                let aliases = self.exp(scrutinee);
+                let arms = cases
+                    .iter()
+                    .map(|case| (Some((&case.pat, &aliases)), &case.body));
+                self.branches(arms)
+            }
+            ExpKind::Constr(_, args) => {
+                let mut roots = Vec::new();
+                for arg in args {
+                    roots.extend(self.exp(arg).all());
+                }
+                Aliases::Roots(set(roots))
+            }
+            ExpKind::And(a, b) | ExpKind::Or(a, b) => {
+                self.exp(a);
+                self.exp(b);
+                Aliases::none()
+            }
+            ExpKind::Coerce(inner) | ExpKind::Attr(_, inner) => self.exp(inner),
+            ExpKind::Assert { cond, exp, .. } => {
+                self.exp(cond);
+                self.exp(exp)
+            }
+        }
+    }
+
+    fn local(&mut self, bind: &Bind) {
+        match bind {
+            Bind::Pat { pat, rhs, .. } => {
+                let aliases = self.exp(rhs);
+                if let (PatKind::Var(var), ExpKind::Lambda(lambda)) = (&pat.kind, &rhs.kind)
+                    && let Some(unique) = self.lambda.take()
+                {
+                    let known = (lambda.params.len(), unique);
+                    self.functions.inferred.insert(*var, known);
+                }
+                self.bind(pat, &aliases);
+            }
+            Bind::Fun(def) => {
+                let aliases = if def.params.is_empty() {
+                    self.exp(&def.body)
+                } else {
+                    self.function_def(def)
+                };
+                self.vars.insert(def.var, aliases);
+            }
+        }
+    }
+
+    fn record(&mut self, fields: &[(Name, Exp)], ty: &Ty) -> Aliases {
+        let labels: Vec<&Name> = match ty {
+            Ty::Record(fields) => fields.iter().map(|(label, _)| label).collect(),
+            _ => fields.iter().map(|(label, _)| label).collect(),
+        };
+        let values: Vec<(&Name, Aliases)> = fields
+            .iter()
+            .map(|(label, exp)| (label, self.exp(exp)))
+            .collect();
+        let mut parts = vec![Aliases::none(); labels.len()];
+        for (label, aliases) in values {
+            let at = match ty {
+                Ty::Record(_) => labels.binary_search_by(|l| l.cmp(&label)).ok(),
+                _ => label.parse().ok(),
+            };
+            let at = at.or_else(|| labels.iter().position(|l| *l == label));
+            if let Some(part) = at.and_then(|at| parts.get_mut(at)) {
+                *part = aliases;
+            }
+        }
+        Aliases::Parts(Rc::from(parts))
+    }
+
+    /// A component of a variable, without looking at the others.
+    fn path(&mut self, exp: &Exp) -> Option<(VarId, Aliases)> {
+        match &exp.kind {
+            ExpKind::Var { id, .. } => Some((*id, self.variable(*id, exp))),
+            ExpKind::Project(inner, label) => {
+                let (var, aliases) = self.path(inner)?;
+                Some((var, aliases.part(position(&inner.ty, label))))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a variable may share.
+    fn variable(&mut self, var: VarId, exp: &Exp) -> Aliases {
+        if let Some(aliases) = self.vars.get(&var) {
+            return aliases.clone();
+        }
+        // A definition; one with size parameters gives something else at each use.
+        let parameters = match &exp.kind {
+            ExpKind::Var { size_args, .. } => !size_args.is_empty(),
+            _ => false,
+        };
+        let seen = self.functions.seen.get(&exp.span).cloned();
+        let ty = seen.as_ref().unwrap_or(&exp.ty);
+        if parameters || !holds_array(ty) {
+            return Aliases::none();
+        }
+        let root = match self.globals.get(&var) {
+            Some(root) => *root,
+            None => {
+                let root = self.new_root(Origin::Var(var), Owner::Global);
+                self.globals.insert(var, root);
+                root
+            }
+        };
+        let roots = Rc::from([root]);
+        Aliases::build(ty, &mut |ty| match ty {
+            ty if holds_array(ty) => Aliases::Roots(Rc::clone(&roots)),
+            _ => Aliases::none(),
+        })
+    }
+
+    /// Whether the checker made the variable to take an expression apart.
+    fn is_hidden(&self, var: VarId) -> bool {
+        let data = self.tables.vars.get(var.0 as usize);
+        data.is_some_and(|data| data.span.is_none())
+    }
+
+    fn indices(&mut self, indices: &[Index]) {
+        for index in indices {
+            match index {
+                Index::At(e) => {
+                    self.exp(e);
+                }
+                Index::Slice { from, to, step } => {
+                    for part in [from, to, step].into_iter().flatten() {
+                        self.exp(part);
+                    }
+                }
+            }
+        }
+    }
+}

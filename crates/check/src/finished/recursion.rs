@@ -1,0 +1,180 @@
+//! What a finished definition may not do beside having the wrong types: compare values
+//! of types that it does not know, and recursion that cannot be compiled to first-order
+//! calls.
+
+use crate::context::Context;
+use crate::infer::Mentions;
+use crate::intrinsics::Intrinsic;
+use crate::tast::{Bind, Def, Exp, ExpKind, PatKind, Ty, TyVarId, VarId};
+use crate::visit::{children, each};
+use syntax::ast;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+
+/// Reports comparisons of values whose type is a parameter of the definition.
+pub(crate) fn check_equality(def: &Def, cx: &mut Context<'_>) {
+    let mut found = Vec::new();
+    equality(&def.body, &def.ty_params, &mut found);
+    for span in found {
+        cx.report(
+            Diagnostic::error(
+                "no-equality",
+                "a type parameter does not support equality: it may stand for a function",
+            )
+            .at(span, "")
+            .hint("take a function that compares"),
+        );
+    }
+}
+
+/// Reports recursion with other functions as arguments than the definition's
+/// own, and functions as results of recursive functions.
+pub(crate) fn check_recursion(def: &Def, bind: &ast::ValBind, cx: &mut Context<'_>) {
+    let lifted: Vec<TyVarId> = bind
+        .type_params
+        .iter()
+        .filter(|param| !matches!(param.kind, ast::TypeParamKind::Size))
+        .zip(&def.ty_params)
+        .filter(|(param, _)| {
+            matches!(
+                param.kind,
+                ast::TypeParamKind::Type(ast::Liftedness::Lifted)
+            )
+        })
+        .map(|(_, var)| *var)
+        .collect();
+    let mut walk = Recursion {
+        def,
+        functions: def
+            .params
+            .iter()
+            .map(|pat| holds_function(&pat.ty, &lifted))
+            .collect(),
+        found: Vec::new(),
+        mentioned: false,
+    };
+    walk.exp(&def.body);
+    let mut found = std::mem::take(&mut walk.found);
+    if walk.mentioned && holds_function(&def.ret.ty, &lifted) {
+        let message = "The result of a recursive function is not first-order";
+        found.push((def.span, message.to_owned()));
+    }
+    for (span, message) in found {
+        cx.report(
+            Diagnostic::error("higher-order-recursion", message)
+                .at(span, "")
+                .hint("recursive functions take and give functions in restricted ways only"),
+        );
+    }
+}
+
+/// The uses of `==` and `!=` on values that hold one of the type parameters.
+fn equality(exp: &Exp, params: &[TyVarId], out: &mut Vec<Span>) {
+    each(exp, &mut |exp| {
+        if let ExpKind::Intrinsic {
+            fun: Intrinsic::Equal { .. },
+            ty_args,
+            ..
+        } = &exp.kind
+        {
+            let of = |ty: &Ty| Mentions::of(ty).types;
+            if ty_args.iter().flat_map(of).any(|var| params.contains(&var)) {
+                out.push(exp.span);
+            }
+        }
+    });
+}
+
+struct Recursion<'d> {
+    def: &'d Def,
+    /// Which parameters may be functions.
+    functions: Vec<bool>,
+    found: Vec<(Span, String)>,
+    mentioned: bool,
+}
+
+impl Recursion<'_> {
+    fn exp(&mut self, exp: &Exp) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || self.exp_inner(exp));
+    }
+
+    fn exp_inner(&mut self, exp: &Exp) {
+        let own = |e: &Exp| matches!(e.kind, ExpKind::Var { id, .. } if id == self.def.var);
+        match &exp.kind {
+            ExpKind::Apply { fun, args } if own(fun) => {
+                self.mentioned = true;
+                self.call(args, exp.span);
+                args.iter().for_each(|arg| self.exp(arg));
+                return;
+            }
+            ExpKind::Var { .. } if own(exp) => {
+                self.mentioned = true;
+                if self.functions.contains(&true) {
+                    let message = "A recursive function with a higher-order parameter may only be \
+                                   applied, to all of its arguments";
+                    self.found.push((exp.span, message.to_owned()));
+                }
+            }
+            ExpKind::Let { binds, .. } => {
+                for bind in binds {
+                    if let Bind::Fun(def) = bind {
+                        self.exp(&def.body);
+                    }
+                }
+            }
+            _ => {}
+        }
+        children(exp, &mut |child| self.exp(child));
+    }
+
+    fn call(&mut self, args: &[Exp], span: Span) {
+        if !self.functions.contains(&true) {
+            return;
+        }
+        if args.len() < self.def.params.len() {
+            let message =
+                "A recursive application of a higher-order function is not fully saturated";
+            self.found.push((span, message.to_owned()));
+            return;
+        }
+        let params = self.def.params.iter().zip(args).zip(&self.functions);
+        for ((param, arg), function) in params {
+            if *function && !same(param_var(param), arg) {
+                let message = "A recursive application must have its higher-order arguments \
+                               passed unchanged";
+                self.found.push((arg.span, message.to_owned()));
+            }
+        }
+    }
+}
+
+fn param_var(pat: &crate::tast::Pat) -> Option<VarId> {
+    match &pat.kind {
+        PatKind::Var(var) => Some(*var),
+        PatKind::Attr(_, inner) => param_var(inner),
+        _ => None,
+    }
+}
+
+fn same(param: Option<VarId>, arg: &Exp) -> bool {
+    match (&arg.kind, param) {
+        (ExpKind::Var { id, .. }, Some(param)) => *id == param,
+        // Components of a pattern are passed on as they were bound.
+        (_, None) => true,
+        _ => false,
+    }
+}
+
+/// Whether values of the type may hold functions.
+fn holds_function(ty: &Ty, lifted: &[TyVarId]) -> bool {
+    match ty {
+        Ty::Arrow(_) => true,
+        Ty::Var(var) => lifted.contains(var),
+        Ty::Scalar(_) | Ty::Array(_) | Ty::Abstract(..) => false,
+        Ty::Tuple(parts) => parts.iter().any(|ty| holds_function(ty, lifted)),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty, lifted)),
+        Ty::Sum(constrs) => constrs
+            .iter()
+            .any(|(_, tys)| tys.iter().any(|ty| holds_function(ty, lifted))),
+    }
+}

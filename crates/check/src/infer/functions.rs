@@ -1,0 +1,148 @@
+//! Types of functions: as they are seen from outside, from parameters and a result.
+
+use crate::infer::{Infer, Mentions, Tables, VarState};
+use crate::subst::Subst;
+use crate::tast::{ArrowTy, Dim, Pat, PatKind, RetType, Ty, Uniq, VarId};
+use crate::witness::carried_sizes;
+use std::sync::Arc;
+use syntax::span::Span;
+
+impl Infer<'_> {
+    /// A declared result as the body is held against: with open sizes for existential
+    /// ones, which are given too.
+    pub(crate) fn open_ret(&mut self, ret: &RetType) -> (Ty, Subst) {
+        let mut open = Subst::default();
+        for ext in &ret.ext {
+            let name = Arc::clone(&self.tables.var(*ext).name);
+            let var = self.tables.new_var(name, VarState::Open, self.depth);
+            open.dims.push((*ext, Dim::Var(var)));
+        }
+        (open.ty(&ret.ty), open)
+    }
+
+    /// A declared result after the body was held against it: an existential size that
+    /// the body knows is that size. Unknown sizes since `mark` are the body's.
+    pub(crate) fn close_ret(&mut self, mut ret: RetType, open: Subst, mark: usize) -> RetType {
+        let mut known = Subst::default();
+        for (ext, dim) in open.dims {
+            let dim = self.tables.resolve_dim(&dim);
+            if self.is_known(&dim) {
+                known.dims.push((ext, dim));
+            }
+        }
+        ret.ext
+            .retain(|ext| known.dims.iter().all(|(var, _)| var != ext));
+        ret.ty = self.tables.resolve(&known.ty(&ret.ty));
+        let unknown = self.tables.unknowns_since(&ret.ty, mark);
+        ret.ext.extend(unknown);
+        ret
+    }
+
+    /// Whether a size is made of nothing but values that have names, and sizes to
+    /// be inferred that belong to parameters or to what is outside.
+    fn is_known(&self, dim: &Dim) -> bool {
+        let mut mentions = Mentions::default();
+        crate::subst::map_dim(dim, &mut mentions);
+        let is_value = |var: &VarId| {
+            let data = self.tables.var(*var);
+            match data.state {
+                VarState::Value => true,
+                VarState::Open => data.depth < self.depth,
+                VarState::Unknown | VarState::Solved(_) => false,
+            }
+        };
+        *dim != Dim::Any && mentions.dims.iter().all(is_value)
+    }
+
+    /// Anonymous sizes of a declared result that the body does not know either are
+    /// unknown ones.
+    pub(crate) fn name_unknown(&mut self, declared: &Ty, body: &Ty, span: Span) {
+        let (mut wanted, mut found) = (Vec::new(), Vec::new());
+        carried_sizes(&self.tables.resolve(declared), true, &mut wanted);
+        carried_sizes(&self.tables.resolve(body), true, &mut found);
+        for pair in wanted.into_iter().zip(found) {
+            if let (Dim::Var(var), Dim::Any) = pair
+                && self.tables.is_open(var)
+            {
+                let unknown = self.unknown(Arc::from("k"), span);
+                self.tables.var_mut(var).state = VarState::Solved(unknown);
+            }
+        }
+    }
+
+    /// The type of a function seen from outside, and its result: what the result
+    /// mentions of the inside becomes existential.
+    pub(crate) fn function_ty(
+        &mut self,
+        params: &[Pat],
+        mut ret: RetType,
+        span: Span,
+    ) -> (RetType, Ty) {
+        let named = self.tables.named_params(params);
+        ret.ty = self.tables.resolve(&ret.ty);
+        // A component of a parameter has no name outside.
+        let mut inner = Vec::new();
+        for (pat, (simple, ..)) in params.iter().zip(&named) {
+            if simple.is_none() {
+                crate::visit::bound_vars(pat, &mut |id, _| inner.push(id));
+            }
+        }
+        let mentioned = Mentions::of(&ret.ty).dims;
+        if mentioned.iter().any(|v| inner.contains(v)) {
+            let mut subst = Subst::default();
+            for var in mentioned.iter().filter(|v| inner.contains(v)) {
+                let name = Arc::clone(&self.tables.var(*var).name);
+                let unknown = self.unknown(name, span);
+                if let Dim::Var(new) = unknown {
+                    ret.ext.push(new);
+                }
+                subst.dims.push((*var, unknown));
+            }
+            ret.ty = subst.ty(&ret.ty);
+        }
+        let ty = arrow(&named, ret.clone());
+        (ret, ty)
+    }
+}
+
+impl Tables {
+    /// The result that a body of this type gives, where none was declared.
+    pub(crate) fn inferred_ret(&self, body: &Ty, mark: usize) -> RetType {
+        let ty = self.resolve(body);
+        RetType {
+            ext: self.unknowns_since(&ty, mark),
+            ty,
+            unique: Uniq::None,
+        }
+    }
+
+    /// The parameters of a function as its type has them.
+    pub(crate) fn named_params(&self, params: &[Pat]) -> Vec<(Option<VarId>, Ty, Uniq)> {
+        let one = |p: &Pat| (simple_name(p), self.resolve(&p.ty), p.consumes.clone());
+        params.iter().map(one).collect()
+    }
+}
+
+/// The type of a function with these parameters. `resolve`d types only.
+pub(crate) fn arrow(params: &[(Option<VarId>, Ty, Uniq)], ret: RetType) -> Ty {
+    let mut ret = ret;
+    for (name, param, consumes) in params.iter().rev() {
+        let used = name.filter(|v| Mentions::of(&ret.ty).dims.contains(v));
+        ret = RetType::plain(Ty::Arrow(Arc::new(ArrowTy {
+            name: used,
+            param: param.clone(),
+            consumes: consumes.clone(),
+            ret,
+        })));
+    }
+    ret.ty
+}
+
+/// The variable of a pattern that is just a name.
+pub(crate) fn simple_name(pat: &Pat) -> Option<VarId> {
+    match &pat.kind {
+        PatKind::Var(id) => Some(*id),
+        PatKind::Attr(_, inner) => simple_name(inner),
+        _ => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! The end of a definition: what nothing determined gets a default, what is
+//! still open becomes a parameter.
+
+use crate::env::{Scheme, TypeParam};
+use crate::infer::{Constraint, Infer, Mentions, Tables, TyState, VarState};
+use crate::tast::{Name, Ty, TyVarId, VarId};
+use prim::ScalarType;
+use std::sync::Arc;
+use syntax::span::Span;
+
+/// A type that nothing determined, and that began at a place.
+pub(crate) enum Undetermined {
+    /// It is mentioned by the definition's type, and became this one.
+    Number(Span, ScalarType),
+    /// It is a record with at least these fields.
+    Record(Span, Vec<Name>),
+    /// It is a sum with at least these constructors.
+    Sum(Span, Vec<Name>),
+}
+
+impl Tables {
+    /// Types since `from` that nothing determines get their defaults: scalar types one
+    /// of their set, records and sums the type `()`. Tells of those that are worth
+    /// telling, among scalar types of the `public` ones, which the definition's type
+    /// mentions.
+    pub(crate) fn default_types(&mut self, from: usize, public: &[TyVarId]) -> Vec<Undetermined> {
+        let mut found = Vec::new();
+        for i in from..self.ty_vars.len() {
+            let id = TyVarId(i as u32);
+            let data = self.ty_var(id);
+            if !matches!(data.state, TyState::Open) {
+                continue;
+            }
+            let (ty, tell) = match &data.constraint {
+                Constraint::None => continue,
+                Constraint::Scalars(set) => {
+                    let Some(ty) = set.default_type() else {
+                        continue;
+                    };
+                    let place = data.span.filter(|_| public.contains(&id));
+                    let tell = place.map(|span| Undetermined::Number(span, ty));
+                    (Ty::Scalar(ty), tell)
+                }
+                Constraint::Fields(fields) => {
+                    let labels = || fields.iter().map(|(l, _)| Arc::clone(l)).collect();
+                    let tell = data.span.map(|span| Undetermined::Record(span, labels()));
+                    (Ty::unit(), tell)
+                }
+                Constraint::Constrs(constrs) => {
+                    let labels = || constrs.iter().map(|(l, _)| Arc::clone(l)).collect();
+                    let tell = data.span.map(|span| Undetermined::Sum(span, labels()));
+                    (Ty::unit(), tell)
+                }
+            };
+            found.extend(tell);
+            self.ty_var_mut(id).state = TyState::Solved(ty);
+        }
+        found
+    }
+}
+
+impl Infer<'_> {
+    /// Makes what is open in a type of a finished definition parameters.
+    pub(crate) fn generalise(&mut self, explicit: &[TypeParam], ty: &Ty, top: bool) -> Scheme {
+        let ty = self.tables.resolve(ty);
+        let mut ty_params: Vec<TyVarId> = explicit
+            .iter()
+            .filter_map(|p| match p {
+                TypeParam::Type(var, _) => Some(*var),
+                TypeParam::Size(_) => None,
+            })
+            .collect();
+        let mut size_params = sizes_of(explicit);
+        let mentions = Mentions::of(&ty);
+        if !top {
+            // The types of a local function are found out by its uses, apart from
+            // its explicit parameters.
+            let mut fixed: Vec<TyVarId> = mentions.types.clone();
+            fixed.retain(|v| {
+                let data = self.tables.ty_var(*v);
+                data.depth > self.depth
+            });
+            while let Some(var) = fixed.pop() {
+                if !self.tables.is_open_ty(var) || self.tables.ty_var(var).depth <= self.depth {
+                    continue;
+                }
+                let depth = self.depth;
+                let data = self.tables.ty_var_mut(var);
+                data.depth = depth;
+                data.local = true;
+                let parts: Vec<Ty> = match &data.constraint {
+                    Constraint::None | Constraint::Scalars(_) => Vec::new(),
+                    Constraint::Fields(fields) => fields.iter().map(|(_, t)| t.clone()).collect(),
+                    Constraint::Constrs(all) => all.iter().flat_map(|(_, p)| p.clone()).collect(),
+                };
+                for part in parts {
+                    fixed.extend(Mentions::of(&self.tables.resolve(&part)).types);
+                }
+            }
+        }
+        for var in mentions.types {
+            let data = self.tables.ty_var(var);
+            if !matches!(data.state, TyState::Open) || data.depth <= self.depth {
+                continue;
+            }
+            let name = type_name(ty_params.len());
+            let data = self.tables.ty_var_mut(var);
+            data.state = TyState::Rigid;
+            data.name = name;
+            ty_params.push(var);
+        }
+        for var in mentions.dims {
+            let data = self.tables.var(var);
+            if matches!(data.state, VarState::Open) && data.depth > self.depth {
+                self.tables.var_mut(var).state = VarState::Value;
+                size_params.push(var);
+            }
+        }
+        Scheme {
+            ty_params,
+            size_params,
+            ty,
+        }
+    }
+}
+
+/// The size parameters among all parameters.
+pub(crate) fn sizes_of(params: &[TypeParam]) -> Vec<VarId> {
+    params
+        .iter()
+        .filter_map(|p| match p {
+            TypeParam::Size(var) => Some(*var),
+            TypeParam::Type(..) => None,
+        })
+        .collect()
+}
+
+/// A name for an inferred type parameter.
+fn type_name(i: usize) -> Arc<str> {
+    let letter = char::from(b'a' + (i % 26) as u8);
+    if i < 26 {
+        Arc::from(format!("{letter}"))
+    } else {
+        Arc::from(format!("{letter}{}", i / 26))
+    }
+}

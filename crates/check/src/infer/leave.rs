@@ -1,0 +1,169 @@
+//! Types on their way out of a scope: what they mention of it is replaced.
+
+use crate::infer::{Infer, Mentions, VarState};
+use crate::tast::{ArrowTy, Dim, Ty, TyVarId, VarId};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use syntax::span::Span;
+
+/// Local values of type `i64` and what they were bound to, in terms of values of
+/// the scope around.
+#[derive(Default)]
+pub(crate) struct Known(FxHashMap<VarId, Dim>);
+
+impl Known {
+    /// Notes what a variable was bound to; sizes that grow large are forgotten.
+    pub(crate) fn insert(&mut self, var: VarId, dim: &Dim) {
+        let dim = crate::subst::map_dim(dim, self).unwrap_or_else(|| dim.clone());
+        if crate::dims::is_small(&dim) {
+            self.0.insert(var, dim);
+        }
+    }
+}
+
+impl crate::subst::TyMap for Known {
+    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+        None
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        self.0.get(&var).cloned()
+    }
+}
+
+impl Infer<'_> {
+    /// Takes a type out of the scopes deeper than the current one: sizes that it
+    /// mentions and that are gone there are replaced, by what they were bound to
+    /// (`bound`) or else by an unknown size.
+    pub(crate) fn leave_ty(&mut self, ty: &Ty, bound: &mut Known, span: Span) -> Ty {
+        let mut ty = self.tables.resolve(ty);
+        if let Some(known) = crate::subst::map_ty(&ty, bound) {
+            ty = self.tables.resolve(&known);
+        }
+        let mentions = Mentions::of(&ty);
+        let mut hide = false;
+        for var in mentions.dims {
+            let data = self.tables.var(var);
+            if data.depth <= self.depth {
+                continue;
+            }
+            match data.state {
+                VarState::Open => self.tables.var_mut(var).depth = self.depth,
+                // Known by number alone: it lives on, as the size of this value.
+                VarState::Unknown => self.tables.var_mut(var).depth = self.depth,
+                VarState::Value | VarState::Solved(_) => hide = true,
+            }
+        }
+        for var in mentions.types {
+            if self.tables.ty_var(var).depth > self.depth && self.tables.is_open_ty(var) {
+                self.tables.ty_var_mut(var).depth = self.depth;
+            }
+        }
+        if !hide {
+            return ty;
+        }
+        let mut carried = Vec::new();
+        crate::witness::carried_sizes(&ty, true, &mut carried);
+        let mut hide = Hide {
+            infer: self,
+            span,
+            done: Vec::new(),
+            bound: Vec::new(),
+            carried,
+        };
+        hide.ty(&ty)
+    }
+}
+
+/// Replaces every size that mentions a value of a deeper scope.
+struct Hide<'c, 't> {
+    infer: &'c mut Infer<'t>,
+    span: Span,
+    done: Vec<(Dim, Dim)>,
+    bound: Vec<VarId>,
+    /// Sizes that the value itself tells, so that others may mention them.
+    carried: Vec<Dim>,
+}
+
+impl Hide<'_, '_> {
+    fn is_local(&self, dim: &Dim) -> bool {
+        let mut mentions = Mentions::default();
+        crate::subst::map_dim(dim, &mut mentions);
+        mentions.dims.iter().any(|v| {
+            let data = self.infer.tables.var(*v);
+            data.depth > self.infer.depth
+                && !self.bound.contains(v)
+                && matches!(data.state, VarState::Value)
+        })
+    }
+
+    /// Whether all that is local in an operation is a size of the value.
+    fn is_told(&self, dim: &Dim) -> bool {
+        match dim {
+            Dim::Op(_, args) => self.is_told(&args.0) && self.is_told(&args.1),
+            dim => {
+                let same = |c: &Dim| crate::dims::compare(c, dim) == crate::dims::Cmp::Equal;
+                !self.is_local(dim) || self.carried.iter().any(same)
+            }
+        }
+    }
+
+    fn dim(&mut self, dim: &Dim) -> Dim {
+        if !self.is_local(dim) {
+            return dim.clone();
+        }
+        if let Dim::Op(op, args) = dim
+            && self.is_told(dim)
+        {
+            let (a, b) = (self.dim(&args.0), self.dim(&args.1));
+            return crate::dims::op(*op, a, b);
+        }
+        let known = self
+            .done
+            .iter()
+            .find(|(old, _)| crate::dims::compare(old, dim) == crate::dims::Cmp::Equal);
+        if let Some((_, new)) = known {
+            return new.clone();
+        }
+        let name = match dim {
+            Dim::Var(var) => Arc::clone(&self.infer.tables.var(*var).name),
+            _ => Arc::from("k"),
+        };
+        let new = self.infer.unknown(name, self.span);
+        self.done.push((dim.clone(), new.clone()));
+        new
+    }
+
+    fn ty(&mut self, ty: &Ty) -> Ty {
+        match ty {
+            Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => ty.clone(),
+            Ty::Array(array) => {
+                let dim = self.dim(&array.dim);
+                Ty::array(dim, self.ty(&array.elem))
+            }
+            Ty::Tuple(parts) => Ty::Tuple(parts.iter().map(|t| self.ty(t)).collect()),
+            Ty::Record(fields) => Ty::Record(
+                fields
+                    .iter()
+                    .map(|(l, t)| (Arc::clone(l), self.ty(t)))
+                    .collect(),
+            ),
+            Ty::Sum(constrs) => Ty::Sum(
+                constrs
+                    .iter()
+                    .map(|(l, p)| (Arc::clone(l), p.iter().map(|t| self.ty(t)).collect()))
+                    .collect(),
+            ),
+            Ty::Arrow(arrow) => {
+                let mut arrow = ArrowTy::clone(arrow);
+                arrow.param = self.ty(&arrow.param);
+                let outer = self.bound.len();
+                self.bound.extend(arrow.name);
+                self.bound.extend(&arrow.ret.ext);
+                arrow.ret.ty = self.ty(&arrow.ret.ty);
+                self.bound.truncate(outer);
+                Ty::Arrow(Arc::new(arrow))
+            }
+        }
+    }
+}

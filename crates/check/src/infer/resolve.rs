@@ -1,0 +1,224 @@
+//! Types with what was found out put in: solutions in place of variables, and at the
+//! end of a definition what abstract types stand for.
+
+use crate::infer::{Tables, TyState, VarState};
+use crate::subst::{TyMap, map_dim, map_ty};
+use crate::tast::{Dim, Exp, RetType, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use rustc_hash::FxHashMap;
+
+/// Types with more parts are refused: a short program can have types that are
+/// exponentially large.
+pub(crate) const MAX_PARTS: u32 = 50_000;
+
+/// Types that nest more deeply are refused, so functions with more parameters too.
+pub(crate) const MAX_DEPTH: u32 = 500;
+
+/// Sizes with more operations are unknown, and so are those that nest more deeply.
+const MAX_SIZE: (u32, u32) = (2000, 200);
+
+/// How much of a type was walked.
+#[derive(Debug, Default)]
+pub(crate) struct Extent {
+    /// Operations in the size that is being walked, and how deep it is there.
+    size: (u32, u32),
+    parts: u32,
+    depth: u32,
+    deepest: u32,
+    /// Whether the type is too large, and part of it was left out.
+    over: bool,
+}
+
+impl Extent {
+    /// Goes into a compound type, unless there is too much of it.
+    pub(crate) fn enter(&mut self, parts: usize, limit: u32) -> bool {
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX);
+        self.add(parts.saturating_add(1), 1, limit);
+        if !self.over {
+            self.depth += 1;
+        }
+        !self.over
+    }
+
+    /// The compound type last gone into is done.
+    pub(crate) const fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Goes into an operation on sizes, unless there is too much of it.
+    pub(crate) const fn enter_size(&mut self) -> bool {
+        if self.size.1 == 0 {
+            self.size.0 = 0;
+        }
+        self.size.0 += 1;
+        let small = self.size.0 <= MAX_SIZE.0 && self.size.1 < MAX_SIZE.1;
+        if small {
+            self.size.1 += 1;
+        }
+        small
+    }
+
+    /// The operation on sizes last gone into is done.
+    pub(crate) const fn leave_size(&mut self) {
+        self.size.1 -= 1;
+    }
+
+    /// Passes over something of which the extent is known.
+    fn add(&mut self, parts: u32, depth: u32, limit: u32) {
+        self.parts = self.parts.saturating_add(parts);
+        self.deepest = self.deepest.max(self.depth + depth);
+        self.over |= self.parts > limit || self.deepest > MAX_DEPTH;
+    }
+}
+
+impl Tables {
+    /// The type with all solved variables replaced. One that is too large is
+    /// noted and becomes `()`.
+    pub(crate) fn resolve(&self, ty: &Ty) -> Ty {
+        let mut resolve = Resolve::new(self);
+        let new = map_ty(ty, &mut resolve);
+        if resolve.extent.over {
+            self.too_large.set(true);
+            return Ty::unit();
+        }
+        new.unwrap_or_else(|| ty.clone())
+    }
+
+    /// The size with all solved variables replaced.
+    pub(crate) fn resolve_dim(&self, dim: &Dim) -> Dim {
+        map_dim(dim, &mut Resolve::new(self)).unwrap_or_else(|| dim.clone())
+    }
+}
+
+/// Replaces solved variables.
+struct Resolve<'t> {
+    tables: &'t Tables,
+    extent: Extent,
+    limit: u32,
+}
+
+impl<'t> Resolve<'t> {
+    fn new(tables: &'t Tables) -> Self {
+        Self {
+            tables,
+            extent: Extent::default(),
+            limit: tables.max_parts(),
+        }
+    }
+}
+
+impl TyMap for Resolve<'_> {
+    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
+        Some((&mut self.extent, self.limit))
+    }
+
+    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+        let tables = self.tables;
+        match &tables.ty_var(var).state {
+            TyState::Solved(ty) => Some(map_ty(ty, self).unwrap_or_else(|| ty.clone())),
+            TyState::Open | TyState::Rigid => None,
+        }
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        let tables = self.tables;
+        match &tables.var(var).state {
+            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
+            VarState::Open | VarState::Value | VarState::Unknown => None,
+        }
+    }
+}
+
+/// Replaces solved variables, and abstract types by what they stand for. What it
+/// found for a variable it gives again, so that equal types share their parts.
+pub(crate) struct Reveal<'t> {
+    tables: &'t Tables,
+    extent: Extent,
+    /// Solutions, with their number of parts and their depth.
+    known: FxHashMap<TyVarId, (Ty, u32, u32)>,
+}
+
+impl<'t> Reveal<'t> {
+    pub(crate) fn new(tables: &'t Tables) -> Self {
+        Self {
+            tables,
+            extent: Extent::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// The type with everything replaced; `None` if nothing changed. One that is
+    /// too large is noted and becomes `()`.
+    pub(crate) fn ty(&mut self, ty: &Ty) -> Option<Ty> {
+        self.extent = Extent::default();
+        let new = map_ty(ty, self);
+        if self.extent.over {
+            self.tables.too_large.set(true);
+            return Some(Ty::unit());
+        }
+        new
+    }
+
+    /// As [`Reveal::ty`], for the result of a function.
+    pub(crate) fn ret(&mut self, ret: &mut RetType) {
+        if let Some(ty) = self.ty(&ret.ty) {
+            ret.ty = ty;
+        }
+    }
+
+    /// As [`Reveal::ty`], for a size.
+    pub(crate) fn dim(&mut self, dim: &Dim) -> Option<Dim> {
+        self.extent = Extent::default();
+        map_dim(dim, self)
+    }
+}
+
+impl TyMap for Reveal<'_> {
+    fn extent(&mut self) -> Option<(&mut Extent, u32)> {
+        Some((&mut self.extent, self.tables.max_parts()))
+    }
+
+    fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+        let tables = self.tables;
+        let TyState::Solved(ty) = &tables.ty_var(var).state else {
+            return None;
+        };
+        if let Ty::Scalar(_) = ty {
+            return Some(ty.clone());
+        }
+        let limit = tables.max_parts();
+        if let Some((ty, parts, depth)) = self.known.get(&var) {
+            self.extent.add(*parts, *depth, limit);
+            return Some(ty.clone());
+        }
+        let (parts, deepest) = (self.extent.parts, self.extent.deepest);
+        self.extent.deepest = self.extent.depth;
+        let new = map_ty(ty, self).unwrap_or_else(|| ty.clone());
+        if !self.extent.over {
+            let parts = self.extent.parts - parts;
+            let depth = self.extent.deepest - self.extent.depth;
+            self.known.insert(var, (new.clone(), parts, depth));
+        }
+        self.extent.deepest = self.extent.deepest.max(deepest);
+        Some(new)
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        let tables = self.tables;
+        match &tables.var(var).state {
+            VarState::Solved(dim) => Some(map_dim(dim, self).unwrap_or_else(|| dim.clone())),
+            // Nothing determined it: whoever needs it reads it off a value.
+            VarState::Open => Some(Dim::Any),
+            VarState::Value | VarState::Unknown => None,
+        }
+    }
+
+    fn node(&mut self, exp: &mut Exp) -> bool {
+        super::zonk::finish_node(exp, self.tables)
+    }
+
+    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
+        let repr = self.tables.abstracts.get(id.0 as usize)?.repr.clone()?;
+        let ty = repr.apply(&args.types, &args.dims);
+        Some(map_ty(&ty, self).unwrap_or(ty))
+    }
+}

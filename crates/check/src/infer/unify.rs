@@ -1,0 +1,576 @@
+//! Unification of types and sizes.
+//!
+//! [`Unifier::unify`] makes an expected and a found type equal by solving open
+//! variables. The two sides differ for functions with existential results only:
+//! a function that promises nothing about a size may not stand where one with a
+//! definite result is expected. What cannot be decided about sizes yet is
+//! deferred and looked at again by [`Unifier::settle`].
+
+mod sizes;
+
+use crate::infer::{Constraint, MAX_DEPTH, Mentions, Scalars, Tables, TyState, VarState};
+use crate::subst::Subst;
+use crate::tast::{ArrowTy, Dim, Name, Ty, TyVarId, VarId};
+use std::sync::Arc;
+use syntax::ast::Liftedness;
+
+/// Deeper than every scope: what stands for itself only.
+const BOUND_DEPTH: u32 = u32::MAX;
+
+/// Why two types do not fit.
+#[derive(Clone, Debug)]
+pub(crate) enum Mismatch {
+    /// These two parts: expected, found.
+    Types(Ty, Ty),
+    /// These two sizes: expected, found.
+    Sizes(Dim, Dim),
+    /// The variable would have to contain itself.
+    Infinite(TyVarId, Ty),
+    /// The size is not visible where the type belongs.
+    Escapes(Dim),
+    /// The rigid type is not visible where the type belongs.
+    TypeEscapes(TyVarId),
+    /// Functions (or existential sizes) may not stand here.
+    Functional(Ty),
+    /// A scalar of these types was needed.
+    NotScalar(Scalars, Ty),
+    /// No scalar type meets both needs.
+    Scalars(Scalars, Scalars),
+    /// The type has no such field.
+    NoField(Name, Ty),
+    /// The type has no such constructor.
+    NoConstr(Name, Ty),
+    /// The type has too many parts or is nested too deeply.
+    TooLarge,
+    /// The result's size varies from call to call.
+    Existential,
+}
+
+type Result<T = ()> = std::result::Result<T, Mismatch>;
+
+/// Two sizes that must be equal and could not be compared yet.
+pub(crate) type Deferred = (Dim, Dim);
+
+/// How unification treats sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sizes {
+    /// They must be equal.
+    Strict,
+    /// They may differ (`:>`); none is solved for.
+    Ignore,
+    /// They may differ; open ones are solved for (branches, loops), apart from
+    /// those that are older than this: that the branches differ in the sizes of
+    /// parameters does not make these equal.
+    Join(VarId),
+}
+
+/// A unification with its mode and what it deferred.
+pub(crate) struct Unifier<'t> {
+    tables: &'t mut Tables,
+    sizes: Sizes,
+    /// The scope in which unknown sizes come into being.
+    depth: u32,
+    pub(super) deferred: Vec<Deferred>,
+    /// Unknown sizes that it made.
+    pending: &'t mut Vec<VarId>,
+    /// How many parts of types may still be visited.
+    budget: u32,
+    /// How deep in a type the walk is.
+    nesting: u32,
+}
+
+impl<'t> Unifier<'t> {
+    /// A unification in a scope.
+    pub(super) fn new(
+        tables: &'t mut Tables,
+        pending: &'t mut Vec<VarId>,
+        sizes: Sizes,
+        depth: u32,
+    ) -> Self {
+        Self {
+            budget: tables.max_parts(),
+            tables,
+            sizes,
+            depth,
+            deferred: Vec::new(),
+            pending,
+            nesting: 0,
+        }
+    }
+}
+
+impl Unifier<'_> {
+    /// Makes `found` fit `expected`.
+    pub(crate) fn unify(&mut self, expected: &Ty, found: &Ty) -> Result {
+        let a = self.tables.shallow(expected);
+        let b = self.tables.shallow(found);
+        self.within(|u| u.unify_parts(&a, &b))
+    }
+
+    /// Goes one level deeper into types, unless there is too much of them.
+    fn within(&mut self, f: impl FnOnce(&mut Self) -> Result) -> Result {
+        if self.budget == 0 || self.nesting > MAX_DEPTH {
+            return Err(Mismatch::TooLarge);
+        }
+        self.budget -= 1;
+        self.nesting += 1;
+        let result = stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || f(self));
+        self.nesting -= 1;
+        result
+    }
+
+    /// As [`Unifier::unify`], with the outermost variables replaced.
+    fn unify_parts(&mut self, a: &Ty, b: &Ty) -> Result {
+        match (a, b) {
+            (Ty::Var(x), Ty::Var(y)) if x == y => Ok(()),
+            (Ty::Var(x), Ty::Var(y)) if self.open(*x) && self.open(*y) => self.join_vars(*x, *y),
+            (Ty::Var(x), _) if self.open(*x) => self.solve(*x, b),
+            (_, Ty::Var(y)) if self.open(*y) => self.solve(*y, a),
+            (Ty::Scalar(x), Ty::Scalar(y)) if x == y => Ok(()),
+            (Ty::Array(x), Ty::Array(y)) => {
+                self.unify_dims(&x.dim, &y.dim)?;
+                self.unify(&x.elem, &y.elem)
+            }
+            (Ty::Tuple(x), Ty::Tuple(y)) if x.len() == y.len() => x
+                .iter()
+                .zip(y.iter())
+                .try_for_each(|(x, y)| self.unify(x, y)),
+            (Ty::Record(x), Ty::Record(y))
+                if x.len() == y.len() && x.iter().zip(y.iter()).all(|(x, y)| x.0 == y.0) =>
+            {
+                x.iter()
+                    .zip(y.iter())
+                    .try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+            }
+            (Ty::Sum(x), Ty::Sum(y))
+                if x.len() == y.len()
+                    && x.iter()
+                        .zip(y.iter())
+                        .all(|(x, y)| x.0 == y.0 && x.1.len() == y.1.len()) =>
+            {
+                x.iter()
+                    .zip(y.iter())
+                    .flat_map(|(x, y)| x.1.iter().zip(y.1.iter()))
+                    .try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (Ty::Arrow(x), Ty::Arrow(y)) => self.unify_arrows(x, y),
+            (Ty::Abstract(x, args), Ty::Abstract(y, brgs)) if x == y => {
+                for (x, y) in args.types.iter().zip(&brgs.types) {
+                    self.unify(x, y)?;
+                }
+                args.dims
+                    .iter()
+                    .zip(&brgs.dims)
+                    .try_for_each(|(x, y)| self.unify_dims(x, y))
+            }
+            _ => Err(Mismatch::Types(a.clone(), b.clone())),
+        }
+    }
+
+    fn open(&self, var: TyVarId) -> bool {
+        matches!(self.tables.ty_var(var).state, TyState::Open)
+    }
+
+    fn unify_arrows(&mut self, x: &Arc<ArrowTy>, y: &Arc<ArrowTy>) -> Result {
+        // A function of any size gets one whose size is an earlier parameter.
+        if self.takes_any_size(&y.param) {
+            let param = self.hide_bound(&x.param);
+            self.unify(&y.param, &param)?;
+        } else {
+            self.unify(&y.param, &x.param)?;
+        }
+        let mut left = Subst::default();
+        let mut right = Subst::default();
+        // Both results see one fresh name for the parameter.
+        if x.name.is_some() || y.name.is_some() {
+            let name: Name = x
+                .name
+                .or(y.name)
+                .map_or_else(|| Arc::from("_"), |v| Arc::clone(&self.tables.var(v).name));
+            let fresh = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
+            left.dims.extend(x.name.map(|v| (v, Dim::Var(fresh))));
+            right.dims.extend(y.name.map(|v| (v, Dim::Var(fresh))));
+        }
+        let definite = x.ret.ext.is_empty();
+        let any = self.takes_any_size(&y.ret.ty);
+        for ext in &x.ret.ext {
+            if any {
+                left.dims.push((*ext, Dim::Any));
+                continue;
+            }
+            let name = Arc::clone(&self.tables.var(*ext).name);
+            let open = self.tables.new_var(name, VarState::Open, BOUND_DEPTH);
+            left.dims.push((*ext, Dim::Var(open)));
+        }
+        for ext in &y.ret.ext {
+            let name = Arc::clone(&self.tables.var(*ext).name);
+            let rigid = self.tables.new_var(name, VarState::Value, BOUND_DEPTH);
+            right.dims.push((*ext, Dim::Var(rigid)));
+        }
+        let expected = left.ty(&x.ret.ty);
+        let mut found = right.ty(&y.ret.ty);
+        if definite && self.takes_any_size(&expected) {
+            found = self.hide_bound(&found);
+        }
+        self.unify(&expected, &found)
+    }
+
+    /// Whether the type is an open variable whose values may differ in size.
+    fn takes_any_size(&self, ty: &Ty) -> bool {
+        match self.tables.shallow(ty) {
+            Ty::Var(var) => {
+                self.open(var) && self.tables.ty_var(var).lifted != Liftedness::Unlifted
+            }
+            _ => false,
+        }
+    }
+
+    /// The type with every size that no scope can see replaced by an unknown one.
+    fn hide_bound(&mut self, ty: &Ty) -> Ty {
+        let ty = self.tables.resolve(ty);
+        let mut subst = Subst::default();
+        for var in Mentions::of(&ty).dims {
+            let data = self.tables.var(var);
+            if data.depth == BOUND_DEPTH {
+                let name = Arc::clone(&data.name);
+                let unknown = self.tables.new_unknown(name, self.depth, None);
+                self.pending.push(unknown);
+                subst.dims.push((var, Dim::Var(unknown)));
+            }
+        }
+        subst.ty(&ty)
+    }
+
+    /// Makes two open variables one.
+    fn join_vars(&mut self, x: TyVarId, y: TyVarId) -> Result {
+        let a = self.tables.ty_var(x).clone();
+        let b = self.tables.ty_var(y).clone();
+        let constraint = self.join_constraints(a.constraint, b.constraint)?;
+        // The one that more others stand for stays, so that chains are short.
+        let (keep, gone) = if a.rank >= b.rank { (x, y) } else { (y, x) };
+        let data = self.tables.ty_var_mut(keep);
+        data.constraint = constraint;
+        data.lifted = lower(a.lifted, b.lifted);
+        data.depth = a.depth.min(b.depth);
+        data.local = a.local || b.local;
+        data.rank = a.rank.max(b.rank) + u8::from(a.rank == b.rank);
+        self.tables.ty_var_mut(gone).state = TyState::Solved(Ty::Var(keep));
+        Ok(())
+    }
+
+    fn join_constraints(&mut self, a: Constraint, b: Constraint) -> Result<Constraint> {
+        Ok(match (a, b) {
+            (Constraint::None, other) | (other, Constraint::None) => other,
+            (Constraint::Scalars(x), Constraint::Scalars(y)) => {
+                let both = Scalars(x.0 & y.0);
+                if both == Scalars::NONE {
+                    return Err(Mismatch::Scalars(x, y));
+                }
+                Constraint::Scalars(both)
+            }
+            (Constraint::Fields(mut x), Constraint::Fields(y)) => {
+                for (label, ty) in y {
+                    if let Some((_, old)) = x.iter().find(|(l, _)| *l == label) {
+                        self.unify(&old.clone(), &ty)?;
+                    } else {
+                        x.push((label, ty));
+                    }
+                }
+                Constraint::Fields(x)
+            }
+            (Constraint::Constrs(mut x), Constraint::Constrs(y)) => {
+                for (label, payload) in y {
+                    if let Some((_, old)) = x.iter().find(|(l, _)| *l == label) {
+                        let old = old.clone();
+                        self.unify_payloads(&label, &old, &payload)?;
+                    } else {
+                        x.push((label, payload));
+                    }
+                }
+                Constraint::Constrs(x)
+            }
+            (Constraint::Scalars(x), other) | (other, Constraint::Scalars(x)) => {
+                return Err(Mismatch::NotScalar(x, describe(&other)));
+            }
+            (Constraint::Fields(x), Constraint::Constrs(_))
+            | (Constraint::Constrs(_), Constraint::Fields(x)) => {
+                let label = x
+                    .first()
+                    .map_or_else(|| Arc::from("0"), |(l, _)| Arc::clone(l));
+                return Err(Mismatch::NoField(label, Ty::Sum(Arc::from([]))));
+            }
+        })
+    }
+
+    fn unify_payloads(&mut self, label: &Name, x: &[Ty], y: &[Ty]) -> Result {
+        if x.len() != y.len() {
+            let sum = |p: &[Ty]| Ty::Sum(Arc::from([(Arc::clone(label), Arc::from(p))]));
+            return Err(Mismatch::Types(sum(x), sum(y)));
+        }
+        x.iter().zip(y).try_for_each(|(x, y)| self.unify(x, y))
+    }
+
+    /// Solves an open variable by a type that is not an open variable.
+    fn solve(&mut self, var: TyVarId, ty: &Ty) -> Result {
+        let data = self.tables.ty_var(var);
+        let (depth, lifted) = (data.depth, data.lifted);
+        let constraint = data.constraint.clone();
+        match constraint {
+            Constraint::None => {}
+            Constraint::Scalars(set) => match ty {
+                Ty::Scalar(scalar) if set.contains(*scalar) => {}
+                _ => return Err(Mismatch::NotScalar(set, ty.clone())),
+            },
+            Constraint::Fields(fields) => {
+                for (label, field) in fields {
+                    let Some(actual) = ty.field(&label) else {
+                        return Err(Mismatch::NoField(label, ty.clone()));
+                    };
+                    self.unify(&actual.clone(), &field)?;
+                }
+            }
+            Constraint::Constrs(constrs) => {
+                for (label, payload) in constrs {
+                    let found = match ty {
+                        Ty::Sum(all) => all.iter().find(|(l, _)| *l == label),
+                        _ => None,
+                    };
+                    let Some((_, actual)) = found else {
+                        return Err(Mismatch::NoConstr(label, ty.clone()));
+                    };
+                    self.unify_payloads(&label, &Arc::clone(actual), &payload)?;
+                }
+            }
+        }
+        let mut ty = ty.clone();
+        match self.adjust(var, &ty, depth, lifted, &mut Vec::new()) {
+            Err(Mismatch::Escapes(_)) if self.tables.ty_var(var).local => {
+                ty = self.without_inner(&ty, depth);
+                self.adjust(var, &ty, depth, lifted, &mut Vec::new())?;
+            }
+            result => result?,
+        }
+        self.tables.ty_var_mut(var).state = TyState::Solved(ty);
+        Ok(())
+    }
+
+    /// The type with sizes that a scope cannot see left for the values to tell.
+    fn without_inner(&self, ty: &Ty, depth: u32) -> Ty {
+        let ty = self.tables.resolve(ty);
+        let mut subst = Subst::default();
+        for var in Mentions::of(&ty).dims {
+            let data = self.tables.var(var);
+            let rigid = matches!(data.state, VarState::Value | VarState::Unknown);
+            if rigid && data.depth > depth && data.depth != BOUND_DEPTH {
+                subst.dims.push((var, Dim::Any));
+            }
+        }
+        subst.ty(&ty)
+    }
+
+    /// Checks that `ty` may solve `var`, and makes what is open in it belong to
+    /// the scope of `var`.
+    fn adjust(
+        &mut self,
+        var: TyVarId,
+        ty: &Ty,
+        depth: u32,
+        lifted: Liftedness,
+        bound: &mut Vec<VarId>,
+    ) -> Result {
+        self.within(|u| u.adjust_parts(var, ty, depth, lifted, bound))
+    }
+
+    fn adjust_parts(
+        &mut self,
+        var: TyVarId,
+        ty: &Ty,
+        depth: u32,
+        lifted: Liftedness,
+        bound: &mut Vec<VarId>,
+    ) -> Result {
+        match ty {
+            Ty::Scalar(_) => Ok(()),
+            Ty::Var(other) if *other == var => Err(Mismatch::Infinite(var, ty.clone())),
+            Ty::Var(other) => {
+                let data = self.tables.ty_var(*other);
+                match &data.state {
+                    TyState::Solved(inner) => {
+                        let inner = inner.clone();
+                        self.adjust(var, &inner, depth, lifted, bound)
+                            .map_err(|error| widen(error, ty))
+                    }
+                    TyState::Open => {
+                        let new_lifted = lower(data.lifted, lifted);
+                        if data.depth > depth || data.lifted != new_lifted {
+                            let constraint = data.constraint.clone();
+                            let old_depth = data.depth;
+                            let data = self.tables.ty_var_mut(*other);
+                            data.depth = old_depth.min(depth);
+                            data.lifted = new_lifted;
+                            return self.adjust_constraint(var, &constraint, depth, lifted, bound);
+                        }
+                        Ok(())
+                    }
+                    TyState::Rigid if data.depth > depth => Err(Mismatch::TypeEscapes(*other)),
+                    TyState::Rigid if lower(data.lifted, lifted) != data.lifted => {
+                        Err(Mismatch::Functional(ty.clone()))
+                    }
+                    TyState::Rigid => Ok(()),
+                }
+            }
+            Ty::Array(array) => {
+                self.adjust_dim(&array.dim, depth, bound)?;
+                self.adjust(var, &array.elem, depth, Liftedness::Unlifted, bound)
+            }
+            Ty::Tuple(parts) => parts
+                .iter()
+                .try_for_each(|part| self.adjust(var, part, depth, lifted, bound)),
+            Ty::Record(fields) => fields
+                .iter()
+                .try_for_each(|(_, part)| self.adjust(var, part, depth, lifted, bound)),
+            Ty::Sum(constrs) => constrs
+                .iter()
+                .flat_map(|(_, payload)| payload.iter())
+                .try_for_each(|part| self.adjust(var, part, depth, lifted, bound)),
+            Ty::Arrow(arrow) => {
+                if lifted != Liftedness::Lifted {
+                    return Err(Mismatch::Functional(ty.clone()));
+                }
+                self.adjust(var, &arrow.param, depth, lifted, bound)?;
+                let outer = bound.len();
+                bound.extend(arrow.name);
+                bound.extend(&arrow.ret.ext);
+                let result = self.adjust(var, &arrow.ret.ty, depth, lifted, bound);
+                bound.truncate(outer);
+                result
+            }
+            Ty::Abstract(id, args) => {
+                let data = self.tables.abstracts.get(id.0 as usize);
+                if data.is_some_and(|data| lower(data.lifted, lifted) != data.lifted) {
+                    return Err(Mismatch::Functional(ty.clone()));
+                }
+                for part in &args.types {
+                    self.adjust(var, part, depth, Liftedness::Lifted, bound)?;
+                }
+                args.dims
+                    .iter()
+                    .try_for_each(|dim| self.adjust_dim(dim, depth, bound))
+            }
+        }
+    }
+
+    fn adjust_constraint(
+        &mut self,
+        var: TyVarId,
+        constraint: &Constraint,
+        depth: u32,
+        lifted: Liftedness,
+        bound: &mut Vec<VarId>,
+    ) -> Result {
+        match constraint {
+            Constraint::None | Constraint::Scalars(_) => Ok(()),
+            Constraint::Fields(fields) => fields
+                .iter()
+                .try_for_each(|(_, ty)| self.adjust(var, ty, depth, lifted, bound)),
+            Constraint::Constrs(constrs) => constrs
+                .iter()
+                .flat_map(|(_, payload)| payload)
+                .try_for_each(|ty| self.adjust(var, ty, depth, lifted, bound)),
+        }
+    }
+
+    fn adjust_dim(&mut self, dim: &Dim, depth: u32, bound: &[VarId]) -> Result {
+        let resolved = self.tables.resolve_dim(dim);
+        let mut mentions = Mentions::default();
+        crate::subst::map_dim(&resolved, &mut mentions);
+        for var in mentions.dims {
+            let data = self.tables.var(var);
+            if data.depth <= depth || bound.contains(&var) {
+                continue;
+            }
+            match data.state {
+                VarState::Open => self.tables.var_mut(var).depth = depth,
+                VarState::Value | VarState::Unknown | VarState::Solved(_) => {
+                    return Err(if data.depth == BOUND_DEPTH {
+                        Mismatch::Existential
+                    } else {
+                        Mismatch::Escapes(resolved)
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks again at sizes that were deferred; those still undecided remain.
+    pub(crate) fn settle(&mut self) -> Result {
+        loop {
+            let todo = std::mem::take(&mut self.deferred);
+            let before = todo.len();
+            for (a, b) in todo {
+                self.unify_dims(&a, &b)?;
+            }
+            if self.deferred.is_empty() || self.deferred.len() >= before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Demands a scalar type of the set.
+    pub(crate) fn require_scalar(&mut self, ty: &Ty, set: Scalars) -> Result {
+        match self.tables.shallow(ty) {
+            Ty::Scalar(scalar) if set.contains(scalar) => Ok(()),
+            Ty::Var(var) if self.open(var) => {
+                let old = self.tables.ty_var(var).constraint.clone();
+                let new = self.join_constraints(old, Constraint::Scalars(set))?;
+                self.tables.ty_var_mut(var).constraint = new;
+                Ok(())
+            }
+            other => Err(Mismatch::NotScalar(set, other)),
+        }
+    }
+
+    /// Demands a type that may be put in arrays (no functions).
+    pub(crate) fn require_lifted(&mut self, ty: &Ty, lifted: Liftedness) -> Result {
+        let ty = self.tables.shallow(ty);
+        if let Ty::Var(var) = ty
+            && self.open(var)
+        {
+            let now = self.tables.ty_var(var).lifted;
+            self.tables.ty_var_mut(var).lifted = lower(now, lifted);
+            return Ok(());
+        }
+        self.adjust(TyVarId(u32::MAX), &ty, BOUND_DEPTH, lifted, &mut Vec::new())
+    }
+}
+
+/// The stricter of the two.
+pub(crate) const fn lower(a: Liftedness, b: Liftedness) -> Liftedness {
+    match (a, b) {
+        (Liftedness::Unlifted, _) | (_, Liftedness::Unlifted) => Liftedness::Unlifted,
+        (Liftedness::SizeLifted, _) | (_, Liftedness::SizeLifted) => Liftedness::SizeLifted,
+        (Liftedness::Lifted, Liftedness::Lifted) => Liftedness::Lifted,
+    }
+}
+
+/// An example of a type that meets the constraint, for messages.
+fn describe(constraint: &Constraint) -> Ty {
+    match constraint {
+        Constraint::Fields(fields) => Ty::Record(Arc::from(fields.clone())),
+        Constraint::Constrs(constrs) => Ty::Sum(
+            constrs
+                .iter()
+                .map(|(label, payload)| (Arc::clone(label), Arc::from(payload.clone())))
+                .collect(),
+        ),
+        Constraint::None | Constraint::Scalars(_) => Ty::unit(),
+    }
+}
+
+fn widen(error: Mismatch, ty: &Ty) -> Mismatch {
+    match error {
+        Mismatch::Infinite(var, _) => Mismatch::Infinite(var, ty.clone()),
+        other => other,
+    }
+}

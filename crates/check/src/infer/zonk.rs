@@ -1,0 +1,270 @@
+//! The end of checking a definition: solutions go into the tree, overloading is
+//! resolved, abstract types are replaced by what they stand for.
+
+use crate::infer::{Reveal, Tables};
+use crate::intrinsics::{self, Intrinsic};
+use crate::subst::{Subst, TyMap, map_ty};
+use crate::tast::{
+    Bind, Def, Dim, Exp, ExpKind, Lambda, Pat, PatKind, SourceOp, Ty, TyVarId, VarId,
+};
+use crate::visit::{children_mut, pattern_mut, patterns_mut};
+use prim::eval;
+use prim::{ConvOp, MathFun, Scalar, ScalarType};
+use std::sync::Arc;
+
+impl Tables {
+    /// The finished form of a definition.
+    pub(crate) fn finish_def(&self, def: &mut Def) {
+        let mut zonk = Zonk {
+            reveal: Reveal::new(self),
+            tables: self,
+            own: (def.var, def.ty_params.clone(), def.size_params.clone()),
+        };
+        zonk.def(def);
+    }
+
+    /// The finished form of a type.
+    pub(crate) fn finish_ty(&self, ty: &Ty) -> Ty {
+        Reveal::new(self).ty(ty).unwrap_or_else(|| ty.clone())
+    }
+
+    /// The type of a definition for its users: solved, overloading in sizes
+    /// resolved, abstract types kept.
+    pub(crate) fn settled_ty(&self, ty: &Ty) -> Ty {
+        struct Settle<'t>(&'t Tables);
+        impl TyMap for Settle<'_> {
+            fn ty_var(&mut self, var: TyVarId) -> Option<Ty> {
+                let ty = Ty::Var(var);
+                let resolved = self.0.resolve(&ty);
+                (resolved != ty).then_some(resolved)
+            }
+            fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+                let dim = Dim::Var(var);
+                let resolved = self.0.resolve_dim(&dim);
+                (resolved != dim).then_some(resolved)
+            }
+            fn node(&mut self, exp: &mut Exp) -> bool {
+                finish_node(exp, self.0)
+            }
+        }
+        map_ty(ty, &mut Settle(self)).unwrap_or_else(|| ty.clone())
+    }
+}
+
+struct Zonk<'t> {
+    reveal: Reveal<'t>,
+    tables: &'t Tables,
+    /// The definition itself, for its recursive uses.
+    own: (VarId, Vec<TyVarId>, Vec<VarId>),
+}
+
+impl Zonk<'_> {
+    fn def(&mut self, def: &mut Def) {
+        for pat in &mut def.params {
+            pattern_mut(pat, &mut |pat| self.pat(pat));
+        }
+        self.reveal.ret(&mut def.ret);
+        self.exp(&mut def.body);
+    }
+
+    fn ty(&mut self, ty: &mut Ty) {
+        if let Some(new) = self.reveal.ty(ty) {
+            *ty = new;
+        }
+    }
+
+    fn pat(&mut self, pat: &mut Pat) {
+        self.ty(&mut pat.ty);
+        if let PatKind::Lit(value, ty) = &mut pat.kind
+            && let Ty::Scalar(scalar) = pat.ty
+        {
+            *value = literal(*value, scalar);
+            *ty = scalar;
+        }
+    }
+
+    fn exp(&mut self, exp: &mut Exp) {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.ty(&mut exp.ty);
+            match &mut exp.kind {
+                ExpKind::Var {
+                    id,
+                    ty_args,
+                    size_args,
+                } => {
+                    if *id == self.own.0 {
+                        self.recursive(ty_args, size_args);
+                    }
+                    for (_, ty) in ty_args {
+                        self.ty(ty);
+                    }
+                    for (_, dim) in size_args {
+                        self.dim(dim);
+                    }
+                }
+                ExpKind::Intrinsic {
+                    fun: _,
+                    ty_args,
+                    size_args,
+                } => {
+                    for ty in ty_args {
+                        self.ty(ty);
+                    }
+                    for dim in size_args {
+                        self.dim(dim);
+                    }
+                }
+                ExpKind::Lambda(lambda) => {
+                    let lambda: &mut Lambda = Arc::make_mut(lambda);
+                    self.reveal.ret(&mut lambda.ret);
+                }
+                ExpKind::Let { binds, body: _ } => {
+                    for bind in binds {
+                        if let Bind::Fun(def) = bind {
+                            self.def(Arc::make_mut(def));
+                        }
+                    }
+                }
+                _ => {}
+            }
+            finish_node(exp, self.tables);
+            patterns_mut(exp, &mut |pat| self.pat(pat));
+            children_mut(exp, &mut |child| self.exp(child));
+        });
+    }
+
+    fn dim(&mut self, dim: &mut Dim) {
+        if let Some(new) = self.reveal.dim(dim) {
+            *dim = new;
+        }
+    }
+
+    /// A use of a definition in itself has the definition's own parameters,
+    /// other than the sizes that it was given.
+    fn recursive(&self, ty_args: &mut Vec<(TyVarId, Ty)>, size_args: &mut Vec<(VarId, Dim)>) {
+        *ty_args = self.own.1.iter().map(|v| (*v, Ty::Var(*v))).collect();
+        let mut given = Subst {
+            types: Vec::new(),
+            dims: std::mem::take(size_args),
+        };
+        *size_args = self
+            .own
+            .2
+            .iter()
+            .map(|v| (*v, given.dim_var(*v).unwrap_or(Dim::Var(*v))))
+            .collect();
+    }
+}
+
+/// Resolves what only the type decides, where the type is known. Whether it
+/// changed anything.
+pub(crate) fn finish_node(exp: &mut Exp, tables: &Tables) -> bool {
+    match &mut exp.kind {
+        ExpKind::Lit(value, ty) => {
+            let Ty::Scalar(scalar) = exp.ty else {
+                return false;
+            };
+            let changed = *ty != scalar || value.ty() != scalar.prim();
+            *value = literal(*value, scalar);
+            *ty = scalar;
+            changed
+        }
+        ExpKind::Operator(op) => {
+            let Ty::Arrow(arrow) = &exp.ty else {
+                return false;
+            };
+            let Ty::Scalar(scalar) = arrow.param else {
+                return false;
+            };
+            if *op == SourceOp::Pow
+                && let Some(id) = tables.float_powers.get(&scalar)
+            {
+                let (ty_args, size_args) = (Vec::new(), Vec::new());
+                exp.kind = ExpKind::Var {
+                    id: *id,
+                    ty_args,
+                    size_args,
+                };
+                return true;
+            }
+            let Some(fun) = operator(*op, scalar) else {
+                return false;
+            };
+            exp.kind = ExpKind::Intrinsic {
+                fun,
+                ty_args: Vec::new(),
+                size_args: Vec::new(),
+            };
+            true
+        }
+        ExpKind::Intrinsic {
+            fun: fun @ Intrinsic::Equal { .. },
+            ty_args,
+            size_args: _,
+        } => {
+            let Some(Ty::Scalar(scalar)) = ty_args.first() else {
+                return false;
+            };
+            let name = if *fun == (Intrinsic::Equal { negate: true }) {
+                "neq"
+            } else {
+                "eq"
+            };
+            let Some(compare) = intrinsics::comparison(name, *scalar) else {
+                return false;
+            };
+            *fun = compare;
+            ty_args.clear();
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A built-in operator at a scalar type.
+pub(crate) fn operator(op: SourceOp, ty: ScalarType) -> Option<Intrinsic> {
+    let name = match op {
+        SourceOp::Add => "add",
+        SourceOp::Sub => "sub",
+        SourceOp::Mul => "mul",
+        SourceOp::Div => "div",
+        SourceOp::Mod => "mod",
+        SourceOp::Quot => "quot",
+        SourceOp::Rem => "rem",
+        SourceOp::Pow if ty.is_float() => return Some(Intrinsic::Math(MathFun::Pow, ty)),
+        SourceOp::Pow => "pow",
+        SourceOp::And => "and",
+        SourceOp::Or => "or",
+        SourceOp::Xor => "xor",
+        SourceOp::Shl => "shl",
+        SourceOp::Shr => "shr",
+        SourceOp::LShr => "lshr",
+        SourceOp::Lt => return intrinsics::comparison("lt", ty),
+        SourceOp::Le => return intrinsics::comparison("le", ty),
+        SourceOp::Gt => return intrinsics::comparison("gt", ty),
+        SourceOp::Ge => return intrinsics::comparison("ge", ty),
+        SourceOp::Neg => return Some(Intrinsic::Unary(intrinsics::unary("neg", ty)?, ty)),
+        SourceOp::Not => return Some(Intrinsic::Unary(intrinsics::unary("not", ty)?, ty)),
+    };
+    Some(Intrinsic::Binary(intrinsics::binary(name, ty)?, ty))
+}
+
+/// A literal, read as an `i64` or `f64`, at its type.
+fn literal(value: Scalar, ty: ScalarType) -> Scalar {
+    let prim = ty.prim();
+    if value.ty() == prim {
+        return value;
+    }
+    match value {
+        // Literals are not negative: what does not fit `i64` is a large `u64`.
+        Scalar::I64(n) if prim.is_float() && n < 0 && ty.is_float() => {
+            eval::convert(ConvOp::FConv, Scalar::F64(n as f64), prim)
+                .unwrap_or(Scalar::F64(n as f64))
+        }
+        Scalar::I64(n) => Scalar::int(prim, n),
+        Scalar::F64(_) if prim.is_float() => {
+            eval::convert(ConvOp::FConv, value, prim).unwrap_or(value)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,405 @@
+//! Modules, module types, declarations.
+//!
+//! A parametric module is checked once where it is defined, its parameters
+//! abstract, and again at each application with the actual arguments: so its
+//! definitions come out once per application, with types that are known.
+
+use crate::context::Context;
+use crate::define::FunSource;
+use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, ValueEntry};
+use crate::modules::Elaborator;
+use crate::modules::entry::entry_point;
+use crate::modules::instances::skeleton;
+use crate::tast::Def;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::{self, Decl, DeclKind, Import, ModBind, ModExp, ModExpKind};
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+use syntax::symbol::Symbol;
+
+/// Parametric modules that apply others twice can ask for exponentially many.
+const MAX_APPLICATIONS: u32 = 50_000;
+
+/// Paths of modules in messages grow no longer than this, in bytes, and one name.
+const MAX_PATH: usize = 60;
+
+impl<'a> Context<'a> {
+    /// Reports a name that is declared for the second time in a list of declarations.
+    fn check_duplicate(&mut self, decl: &Decl, seen: &mut FxHashMap<(Symbol, u8), Span>) {
+        let (ident, space) = match &decl.kind {
+            DeclKind::Val(bind) => (bind.name, 0),
+            DeclKind::Mod(bind) => (bind.name, 0),
+            DeclKind::Type(bind) => (bind.name, 1),
+            DeclKind::ModType(bind) => (bind.name, 2),
+            // Nobody else sees a local name, so it may hide another or be hidden.
+            DeclKind::Local(_) | DeclKind::Open(_) | DeclKind::Import(_) => return,
+        };
+        if let Some(first) = seen.get(&(ident.name, space)).copied() {
+            let name = self.name(ident.name);
+            self.report(
+                Diagnostic::error(
+                    "duplicate-definition",
+                    format!("Duplicate definition: \"{name}\" is defined twice"),
+                )
+                .at(ident.span, "")
+                .also(first, "defined here first"),
+            );
+        } else {
+            seen.insert((ident.name, space), ident.span);
+        }
+    }
+
+    /// Makes the names of a module visible, here and perhaps in what exports them.
+    fn open(&mut self, module: &Module<'a>, span: Span, exports: Option<&mut Struct<'a>>) {
+        let Module::Struct(module) = module else {
+            self.error("not-a-struct", span, "a parametric module cannot be opened");
+            return;
+        };
+        self.env.open(module);
+        if let Some(exports) = exports {
+            exports
+                .terms
+                .extend(module.terms.iter().map(|(n, e)| (*n, e.clone())));
+            exports
+                .types
+                .extend(module.types.iter().map(|(n, t)| (*n, Rc::clone(t))));
+            exports
+                .sigs
+                .extend(module.sigs.iter().map(|(n, s)| (*n, s.clone())));
+        }
+    }
+}
+
+impl<'a> Elaborator<'a> {
+    // ----------------------------------------------------------- declarations
+
+    /// Checks declarations in order; gives what they make visible.
+    pub(crate) fn decls(&mut self, decls: &'a [Decl]) -> Struct<'a> {
+        let mut exports = Struct::default();
+        let mut seen = FxHashMap::default();
+        for decl in decls {
+            self.cx.check_duplicate(decl, &mut seen);
+            self.decl(decl, Some(&mut exports));
+        }
+        exports
+    }
+
+    fn decl(&mut self, decl: &'a Decl, exports: Option<&mut Struct<'a>>) {
+        match &decl.kind {
+            DeclKind::Local(inner) => self.decl(inner, None),
+            DeclKind::Val(bind) => {
+                if self.cx.place.is_in_module() && bind.keyword == ast::ValKeyword::Entry {
+                    let message = "Entry points may not be declared inside of modules";
+                    self.cx.error("entry-in-module", bind.name.span, message);
+                }
+                let entry = Entry::Value(Rc::new(self.val_bind(bind, &decl.attrs)));
+                if let Some(exports) = exports {
+                    exports.terms.insert(bind.name.name, entry.clone());
+                }
+                self.cx.env.bind_term(bind.name.name, entry);
+            }
+            DeclKind::Type(bind) => {
+                let abbr = Rc::new(self.type_bind(bind));
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
+                if let Some(exports) = exports {
+                    exports.types.insert(bind.name.name, Rc::clone(&abbr));
+                }
+                self.cx.env.bind_type(bind.name.name, abbr);
+            }
+            DeclKind::Mod(bind) => {
+                let before = self.tables.abstracts.len();
+                let module = Entry::Module(self.mod_bind(bind));
+                self.name_abstract(before, bind.name.name);
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
+                if let Some(exports) = exports {
+                    exports.terms.insert(bind.name.name, module.clone());
+                }
+                self.cx.env.bind_term(bind.name.name, module);
+            }
+            DeclKind::ModType(bind) => {
+                let sig = self.sig_exp(&bind.body);
+                self.cx
+                    .reports
+                    .report_too_large(&self.tables, bind.name.span);
+                if let Some(exports) = exports {
+                    exports.sigs.insert(bind.name.name, sig.clone());
+                }
+                self.cx.env.bind_sig(bind.name.name, sig);
+            }
+            DeclKind::Open(me) => {
+                let module = self.mod_exp(me);
+                self.cx.reports.report_too_large(&self.tables, me.span);
+                self.cx.open(&module, me.span, exports);
+            }
+            DeclKind::Import(import) => {
+                let module = self.import(import);
+                self.cx.open(&module, import.path_span, None);
+            }
+        }
+    }
+
+    /// A definition. Since release 0.27 of the language a function is in scope of
+    /// itself; before, its name meant what it meant outside. Where that alone makes
+    /// sense, a program may still rely on it.
+    fn val_bind(&mut self, bind: &'a ast::ValBind, attrs: &'a [ast::Attr]) -> ValueEntry {
+        let text = self.cx.name(bind.name.name);
+        if matches!(&*text, "&&" | "||") {
+            self.cx.error(
+                "reserved-operator",
+                bind.name.span,
+                format!("the operator \"{text}\" cannot be defined"),
+            );
+        }
+        let errors = self.cx.reports.problems();
+        let shadows = self.cx.env.term(bind.name.name).is_some();
+        let (mut def, mut scheme) = self.definition(bind, attrs, true);
+        if shadows && !bind.params.is_empty() && !self.cx.reports.is_sound_since(errors) {
+            let found = self.cx.reports.take_since(errors);
+            let other = self.definition(bind, attrs, false);
+            if self.cx.reports.is_sound_since(errors) {
+                (def, scheme) = other;
+            } else {
+                self.cx.reports.replace_since(errors, found);
+            }
+        }
+        let ty = self.tables.settled_ty(&scheme.ty);
+        let scheme = Arc::new(Scheme { ty, ..scheme });
+        let def = Arc::new(def);
+        // A body that could not be read says nothing of the type.
+        let read = !matches!(bind.body.kind, ast::ExpKind::Error);
+        if def.entry && read && self.cx.reports.is_sound_since(errors) {
+            let entry = entry_point(bind, &def, &scheme, &self.tables, &mut self.cx);
+            self.entries.push(entry);
+        }
+        let entry = ValueEntry {
+            target: Target::Var(def.var),
+            scheme,
+            via: None,
+            span: Some(bind.name.span),
+        };
+        self.defs.push(def);
+        self.tables.commit();
+        entry
+    }
+
+    /// A definition and its type, by itself; `recursive`: in scope of itself if it
+    /// is a function.
+    fn definition(
+        &mut self,
+        bind: &'a ast::ValBind,
+        attrs: &'a [ast::Attr],
+        recursive: bool,
+    ) -> (Def, Scheme) {
+        let source = FunSource {
+            name: &bind.name,
+            type_params: &bind.type_params,
+            params: &bind.params,
+            ret: bind.ret.as_ref(),
+            body: &bind.body,
+            attrs,
+            top: true,
+            recursive,
+        };
+        let errors = self.cx.reports.problems();
+        let mut definer = self.definer();
+        let (mut def, scheme) = definer.function(&source);
+        let is_main = &*definer.cx.name(bind.name.name) == "main";
+        let keyword = bind.keyword == ast::ValKeyword::Entry || is_main;
+        def.entry = definer.cx.place.is_root() && keyword;
+        definer.finish(&mut def, bind, errors);
+        (def, scheme)
+    }
+
+    // ---------------------------------------------------------------- modules
+
+    fn mod_bind(&mut self, bind: &'a ModBind) -> Module<'a> {
+        if bind.params.is_empty() {
+            let module = self.mod_exp(&bind.body);
+            return match &bind.ty {
+                Some(ty) => {
+                    let sig = self.sig_exp(ty);
+                    self.matcher(bind.body.span).match_sig(&module, &sig, true)
+                }
+                None => module,
+            };
+        }
+        let body = FunctorBody::Source {
+            params: &bind.params,
+            ret: bind.ty.as_ref(),
+            body: &bind.body,
+        };
+        self.functor(body)
+    }
+
+    /// Abstract types made since there were `from` are known by the module's name.
+    fn name_abstract(&mut self, from: usize, module: Symbol) {
+        if self.tables.abstracts.len() > from {
+            let name = self.cx.name(module);
+            for data in self.tables.abstracts.iter_mut().skip(from) {
+                if data.path.len() < MAX_PATH {
+                    data.path = format!("{name}.{}", data.path);
+                }
+            }
+        }
+    }
+
+    /// Makes a parametric module and checks it with abstract parameters.
+    fn functor(&mut self, body: FunctorBody<'a>) -> Module<'a> {
+        let env = self.cx.env.snapshot();
+        if let FunctorBody::Source { params, ret, body } = &body {
+            let defs = self.defs.len();
+            let mut used = Vec::with_capacity(params.len());
+            for param in *params {
+                used.push(self.cx.used_modules.enter(param.name.name));
+                let sig = self.sig_exp(&param.ty);
+                let before = self.tables.abstracts.len();
+                let module = skeleton(&mut self.tables, &sig);
+                self.name_abstract(before, param.name.name);
+                self.cx
+                    .env
+                    .bind_term(param.name.name, Entry::Module(module));
+            }
+            let module = self.mod_exp(body);
+            if let Some(ret) = ret {
+                let sig = self.sig_exp(ret);
+                self.matcher(body.span).match_sig(&module, &sig, true);
+            }
+            for (param, used) in params.iter().zip(used) {
+                if !self.cx.used_modules.leave(param.name.name, used) {
+                    self.cx.warn_of_name(&param.name, false);
+                }
+            }
+            self.defs.truncate(defs);
+            self.cx.env = env.clone();
+        }
+        Module::Functor(Rc::new(Functor { body, env }))
+    }
+
+    /// A module expression.
+    pub(super) fn mod_exp(&mut self, me: &'a ModExp) -> Module<'a> {
+        stacker::maybe_grow(crate::RED_ZONE, crate::STACK_STEP, || {
+            self.mod_exp_inner(me)
+        })
+    }
+
+    fn mod_exp_inner(&mut self, me: &'a ModExp) -> Module<'a> {
+        match &me.kind {
+            ModExpKind::Var(name) => {
+                let path: Vec<ast::Ident> = name.quals.iter().copied().chain([name.name]).collect();
+                let module = self.cx.find_module(&path).unwrap_or_else(empty_module);
+                if matches!(module, Module::Intrinsics) && !self.cx.place.is_prelude() {
+                    let message = "The 'intrinsics' module may not be used in module expressions.";
+                    self.cx.error("intrinsics-module", me.span, message);
+                }
+                module
+            }
+            ModExpKind::Parens(inner) => self.mod_exp(inner),
+            ModExpKind::Import(import) => self.import(import),
+            ModExpKind::Decls(decls) => {
+                let saved = self.cx.env.snapshot();
+                let place = self.cx.place;
+                self.cx.place = place.module();
+                let exports = self.decls(decls);
+                self.cx.place = place;
+                self.cx.env = saved;
+                Module::Struct(Rc::new(exports))
+            }
+            ModExpKind::Ascript(inner, sig) => {
+                let module = self.mod_exp(inner);
+                let sig = self.sig_exp(sig);
+                self.matcher(inner.span).match_sig(&module, &sig, true)
+            }
+            ModExpKind::Lambda(param, ret, body) => {
+                let params = std::slice::from_ref(&**param);
+                self.functor(FunctorBody::Source {
+                    params,
+                    ret: ret.as_deref(),
+                    body,
+                })
+            }
+            ModExpKind::Apply(fun, arg) => {
+                let functor = self.mod_exp(fun);
+                let arg_module = self.mod_exp(arg);
+                match functor {
+                    Module::Functor(functor) => self.apply_functor(&functor, &arg_module, arg.span),
+                    Module::Struct(_) | Module::Intrinsics => {
+                        let message = "this module has no parameter to apply it to";
+                        self.cx.error("not-a-functor", fun.span, message);
+                        empty_module()
+                    }
+                }
+            }
+        }
+    }
+
+    fn import(&mut self, import: &'a Import) -> Module<'a> {
+        let key = (import.path_span.file, import.path.clone());
+        let file = self.imports.get(&key).and_then(|path| self.files.get(path));
+        // A file that could not be read was reported when it was looked for.
+        file.map_or_else(empty_module, |module| Module::Struct(Rc::clone(module)))
+    }
+
+    fn apply_functor(&mut self, functor: &Functor<'a>, arg: &Module<'a>, span: Span) -> Module<'a> {
+        match &functor.body {
+            FunctorBody::Known { param, ret } => {
+                let mut map = self.matcher(span).actual_types(arg, param);
+                let ret = map.sig(ret);
+                skeleton(&mut self.tables, &ret)
+            }
+            FunctorBody::Source { params, ret, body } => {
+                self.applications += 1;
+                if self.applications > MAX_APPLICATIONS {
+                    if self.applications == MAX_APPLICATIONS + 1 {
+                        let message = "the program applies parametric modules too many times";
+                        self.cx.error("too-many-applications", span, message);
+                    }
+                    return empty_module();
+                }
+                let Some((param, rest)) = params.split_first() else {
+                    return empty_module();
+                };
+                let caller = self.cx.env.snapshot();
+                let used = std::mem::take(&mut self.cx.used_modules);
+                self.cx.env = functor.env.clone();
+                let sig = self.sig_exp(&param.ty);
+                let view = self.matcher(span).match_sig(arg, &sig, false);
+                self.cx.env.bind_term(param.name.name, Entry::Module(view));
+                let result = if rest.is_empty() {
+                    let place = self.cx.place;
+                    self.cx.place = place.application();
+                    let module = self.mod_exp(body);
+                    self.cx.place = place;
+                    match ret {
+                        Some(ret) => {
+                            let sig = self.sig_exp(ret);
+                            self.matcher(body.span).match_sig(&module, &sig, true)
+                        }
+                        None => module,
+                    }
+                } else {
+                    let body = FunctorBody::Source {
+                        params: rest,
+                        ret: *ret,
+                        body,
+                    };
+                    let env = self.cx.env.snapshot();
+                    Module::Functor(Rc::new(Functor { body, env }))
+                };
+                self.cx.env = caller;
+                self.cx.used_modules = used;
+                result
+            }
+        }
+    }
+}
+
+/// A module without anything in it, where there was an error.
+pub(super) fn empty_module<'a>() -> Module<'a> {
+    Module::Struct(Rc::default())
+}

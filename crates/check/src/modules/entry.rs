@@ -1,0 +1,208 @@
+//! Entry points: their rules, and their types as the outside sees them.
+
+use crate::context::Context;
+use crate::env::Scheme;
+use crate::infer::Tables;
+use crate::tast::{Def, Entry, EntryParam, EntryType, Name, Ty, Uniq};
+use crate::witness::Witness;
+use std::sync::Arc;
+use syntax::ast::{self, PatKind, TypeExp, TypeExpKind};
+use syntax::diag::Diagnostic;
+
+/// A definition as an entry point.
+pub(super) fn entry_point(
+    bind: &ast::ValBind,
+    def: &Def,
+    scheme: &Scheme,
+    tables: &Tables,
+    cx: &mut Context<'_>,
+) -> Entry {
+    let name = cx.name(bind.name.name);
+    let span = bind.name.span;
+    if !def.ty_params.is_empty() {
+        cx.report(
+            Diagnostic::error(
+                "bad-entry-point",
+                format!("Entry point functions may not be polymorphic, as \"{name}\" is"),
+            )
+            .at(span, "")
+            .note(format!("its type is \"{}\"", tables.show(&scheme.ty)))
+            .hint("give its parameters types"),
+        );
+    }
+    check_entry_sizes(bind, scheme, tables, cx);
+    let mut params = Vec::new();
+    let mut ty = tables.finish_ty(&scheme.ty);
+    let mut unique = Uniq::None;
+    let mut patterns = bind.params.iter();
+    while let Ty::Arrow(arrow) = &ty {
+        let pattern = patterns.next();
+        if holds_function(&arrow.param) {
+            cx.error(
+                "bad-entry-point",
+                pattern.map_or(span, |p| p.span),
+                format!("Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"),
+            );
+        }
+        params.push(EntryParam {
+            name: pattern.map_or_else(|| Arc::from(""), |p| param_name(cx, p)),
+            ty: EntryType {
+                ty: arrow.param.clone(),
+                text: pattern.and_then(ascribed).map(|te| type_text(cx, te)),
+                unique: arrow.consumes == Uniq::All,
+            },
+        });
+        unique = arrow.ret.unique.clone();
+        let ret = arrow.ret.ty.clone();
+        ty = ret;
+    }
+    if bind.params.is_empty() {
+        unique = def.ret.unique.clone();
+    }
+    if holds_function(&ty) {
+        let message = format!(
+            "Entry point functions may not be higher-order: the result of \"{name}\" holds a function"
+        );
+        cx.error("bad-entry-point", span, message);
+    }
+    // The declared result belongs to what is left after the parameters.
+    let ret = bind.ret.as_ref().filter(|_| patterns.len() == 0);
+    let results = results(cx, &ty, &unique, ret);
+    Entry {
+        name,
+        var: def.var,
+        params,
+        results,
+        span,
+    }
+}
+
+/// Whoever calls an entry point gives arguments, not sizes: these must be
+/// sizes of the arguments.
+fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: &mut Context<'_>) {
+    let mut sizes = Witness::default();
+    let mut ty = &scheme.ty;
+    while let Ty::Arrow(arrow) = ty {
+        sizes.add(&arrow.param);
+        ty = &arrow.ret.ty;
+    }
+    for var in &scheme.size_params {
+        let size = Arc::clone(&tables.var(*var).name);
+        let explicit = bind
+            .type_params
+            .iter()
+            .find(|p| matches!(p.kind, ast::TypeParamKind::Size) && *cx.name(p.name.name) == *size);
+        let span = explicit.map_or(bind.name.span, |param| param.span);
+        if sizes.lacks(*var) {
+            cx.report(
+                Diagnostic::error(
+                    "bad-entry-point",
+                    format!(
+                        "Entry point size parameter [{size}] is used non-constructively only: \
+                         it is not itself the size of an argument"
+                    ),
+                )
+                .at(span, "")
+                .hint(format!("take \"{size}\" as a parameter of type `i64`")),
+            );
+        } else if !sizes.carried.contains(var) {
+            cx.report(
+                Diagnostic::error(
+                    "bad-entry-point",
+                    format!(
+                        "Entry point is size-polymorphic in its result: nothing tells the size \
+                         \"{size}\""
+                    ),
+                )
+                .at(span, "")
+                .hint(format!(
+                    "take \"{size}\" as a parameter of type `i64`, or declare the size"
+                )),
+            );
+        }
+    }
+}
+
+fn results(cx: &Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) -> Vec<EntryType> {
+    let written = ret.map(bare);
+    if let Ty::Tuple(parts) = ty
+        && !parts.is_empty()
+    {
+        let texts = match written.map(|te| &te.kind) {
+            None => Some(vec![None; parts.len()]),
+            Some(TypeExpKind::Tuple(tes)) if tes.len() == parts.len() => {
+                Some(tes.iter().map(|te| Some(type_text(cx, te))).collect())
+            }
+            Some(_) => None,
+        };
+        if let Some(texts) = texts {
+            let part_unique = |i: usize| match unique {
+                Uniq::All => true,
+                Uniq::None => false,
+                Uniq::Parts(all) => all.get(i).is_some_and(|u| *u == Uniq::All),
+            };
+            let parts = parts.iter().zip(texts).enumerate();
+            return parts
+                .map(|(i, (ty, text))| EntryType {
+                    ty: ty.clone(),
+                    text,
+                    unique: part_unique(i),
+                })
+                .collect();
+        }
+    }
+    let text = written.map(|te| type_text(cx, te));
+    vec![EntryType {
+        ty: ty.clone(),
+        text,
+        unique: *unique == Uniq::All,
+    }]
+}
+
+fn param_name(cx: &mut Context<'_>, pat: &ast::Pat) -> Name {
+    match &pat.kind {
+        PatKind::Id(ident) => cx.name(ident.name),
+        PatKind::Parens(inner) | PatKind::Ascript(inner, _) | PatKind::Attr(_, inner) => {
+            param_name(cx, inner)
+        }
+        _ => Arc::from(""),
+    }
+}
+
+fn type_text(cx: &Context<'_>, te: &TypeExp) -> Arc<str> {
+    Arc::from(cx.reports.snippet(bare(te).span))
+}
+
+/// The type expression without parentheses and uniqueness.
+fn bare(te: &TypeExp) -> &TypeExp {
+    let mut te = te;
+    while let TypeExpKind::Parens(inner)
+    | TypeExpKind::Unique(inner)
+    | TypeExpKind::Exists(_, inner) = &te.kind
+    {
+        te = inner;
+    }
+    te
+}
+
+fn ascribed(pat: &ast::Pat) -> Option<&TypeExp> {
+    match &pat.kind {
+        PatKind::Ascript(_, te) => Some(te),
+        PatKind::Parens(inner) | PatKind::Attr(_, inner) => ascribed(inner),
+        _ => None,
+    }
+}
+
+fn holds_function(ty: &Ty) -> bool {
+    match ty {
+        Ty::Arrow(_) => true,
+        Ty::Scalar(_) | Ty::Var(_) | Ty::Abstract(..) => false,
+        Ty::Array(array) => holds_function(&array.elem),
+        Ty::Tuple(parts) => parts.iter().any(holds_function),
+        Ty::Record(fields) => fields.iter().any(|(_, ty)| holds_function(ty)),
+        Ty::Sum(constrs) => constrs
+            .iter()
+            .flat_map(|(_, p)| p.iter())
+            .any(holds_function),
+    }
+}

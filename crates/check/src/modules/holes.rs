@@ -1,0 +1,152 @@
+//! Abstract types of module types: what may stand for them.
+
+use crate::env::{Hole, Struct, TypeAbbr, TypeParam};
+use crate::modules::instances::TypeSubst;
+use crate::modules::matching::{Matcher, find_path};
+use crate::subst::{TyMap, map_ty};
+use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::ast::Liftedness;
+use syntax::diag::Diagnostic;
+use syntax::symbol::Symbol;
+
+impl<'a> Matcher<'_, 'a> {
+    /// Finds the type of a module that stands for an abstract one, and holds it
+    /// against what is specified. `actual` gets it, `seen` what others see of it.
+    pub(super) fn fill_hole(
+        &mut self,
+        module: &Struct<'a>,
+        hole: &Hole,
+        opaque: bool,
+        actual: &mut TypeSubst,
+        seen: &mut TypeSubst,
+    ) {
+        let name = Arc::clone(&self.tables.abstracts[hole.id.0 as usize].name);
+        let Some(found) = find_path(module, &hole.path) else {
+            self.cx.error(
+                "module-mismatch",
+                self.span,
+                format!("the module has no type \"{name}\", which its module type specifies"),
+            );
+            return;
+        };
+        if found.params.len() != hole.params.len() {
+            self.cx.error(
+                "module-mismatch",
+                self.span,
+                format!(
+                    "the type \"{name}\" has {} parameters; its module type specifies {}",
+                    found.params.len(),
+                    hole.params.len()
+                ),
+            );
+            return;
+        }
+        if crate::infer::lower(found.lifted, hole.lifted) != found.lifted {
+            let kind = |lifted| match lifted {
+                Liftedness::Unlifted => "non-lifted",
+                Liftedness::SizeLifted => "size-lifted",
+                Liftedness::Lifted => "lifted",
+            };
+            self.cx.report(
+                Diagnostic::error(
+                    "module-mismatch",
+                    format!(
+                        "the type \"{name}\" is {}, but the module type requires a {} type",
+                        kind(found.lifted),
+                        kind(hole.lifted)
+                    ),
+                )
+                .at(self.span, "")
+                .hint("declare both with the same of `type`, `type~` and `type^`"),
+            );
+            return;
+        }
+        let witness = crate::witness::Witness::of(&self.tables.finish_ty(&found.ty));
+        for (param, own) in found.params.iter().zip(&hole.params) {
+            if let (TypeParam::Size(var), TypeParam::Size(_)) = (param, own)
+                && witness.lacks(*var)
+            {
+                let size = Arc::clone(&self.tables.var(*var).name);
+                self.cx.report(
+                    Diagnostic::error(
+                        "size-not-carried",
+                        format!(
+                            "the type \"{name}\" cannot be abstract: \"{size}\" is not used \
+                             constructively in its definition, as the size of an array"
+                        ),
+                    )
+                    .at(self.span, "")
+                    .note(
+                        "whoever gets a value of an abstract type must be able to read its size \
+                         parameters off the value",
+                    )
+                    .hint(format!(
+                        "add a component of type \"[{size}]()\", which takes no memory"
+                    )),
+                );
+            }
+        }
+        if hole.lifted == Liftedness::Unlifted && !found.ext.is_empty() {
+            self.cx.report(
+                Diagnostic::error(
+                    "module-mismatch",
+                    format!("the type \"{name}\" has sizes that are not parameters"),
+                )
+                .at(self.span, "")
+                .hint("the module type must declare it with `type~`"),
+            );
+        }
+        let what = format!("the type \"{name}\" cannot stand for the abstract type of this name");
+        let span = self.span;
+        self.definer()
+            .require_lifted(&found.ty, hole.lifted, span, &what);
+        actual.types.insert(hole.id, Rc::clone(&found));
+        let shown = if opaque {
+            let repr = Some(Arc::new(TypeAbbr::clone(&found)));
+            let (_, abbr) = self
+                .tables
+                .new_abstract(name, hole.params.clone(), hole.lifted, repr);
+            Rc::new(abbr)
+        } else {
+            found
+        };
+        seen.types.insert(hole.id, shown);
+    }
+
+    /// A value that is not a function cannot have a type whose definition has
+    /// sizes that only the value itself knows.
+    pub(super) fn check_hidden_sizes(&mut self, symbol: Symbol, spec: &Ty, actual: &TypeSubst) {
+        struct Hidden<'s>(&'s TypeSubst, bool);
+        impl TyMap for Hidden<'_> {
+            fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+                None
+            }
+            fn dim_var(&mut self, _: VarId) -> Option<Dim> {
+                None
+            }
+            fn abstract_ty(&mut self, id: TypeId, _: &TypeArgs) -> Option<Ty> {
+                let definition = self.0.types.get(&id);
+                self.1 |= definition.is_some_and(|abbr| !abbr.ext.is_empty());
+                None
+            }
+        }
+        if matches!(spec, Ty::Arrow(_)) {
+            return;
+        }
+        let mut hidden = Hidden(actual, false);
+        map_ty(spec, &mut hidden);
+        if hidden.1 {
+            let name = self.cx.name(symbol);
+            let message = format!(
+                "the value \"{name}\" is specified at a type whose definition has a size of its own"
+            );
+            self.cx.report(
+                Diagnostic::error("module-mismatch", message)
+                    .at(self.span, "")
+                    .hint("specify a function that gives the value, or make the size a parameter"),
+            );
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Abstract types replaced: module types with abstract types of their own, modules known
+//! by their types, and what a module type says once abstract types are known.
+
+use crate::env::{
+    Entry, Env, Functor, FunctorBody, Module, Scheme, Sig, Struct, StructSig, TypeAbbr, ValueEntry,
+};
+use crate::infer::Tables;
+use crate::subst::{TyMap, map_ty};
+use crate::tast::{Dim, Ty, TyVarId, TypeArgs, TypeId, VarId};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What stands for abstract types.
+#[derive(Default)]
+pub(crate) struct TypeSubst {
+    /// Definitions of abstract types.
+    pub(crate) types: FxHashMap<TypeId, Rc<TypeAbbr>>,
+    /// Values for the values that a module type specifies, where sizes mention them.
+    pub(crate) dims: FxHashMap<VarId, Dim>,
+}
+
+impl TyMap for TypeSubst {
+    fn ty_var(&mut self, _: TyVarId) -> Option<Ty> {
+        None
+    }
+
+    fn dim_var(&mut self, var: VarId) -> Option<Dim> {
+        self.dims.get(&var).cloned()
+    }
+
+    fn abstract_ty(&mut self, id: TypeId, args: &TypeArgs) -> Option<Ty> {
+        let abbr = self.types.get(&id)?;
+        let mut subst = abbr.subst(&args.types, &args.dims);
+        // Sizes that the representation hides stay unknown.
+        subst
+            .dims
+            .extend(abbr.ext.iter().map(|var| (*var, Dim::Any)));
+        Some(subst.ty(&abbr.ty))
+    }
+}
+
+impl TypeSubst {
+    pub(super) fn abbr(&mut self, abbr: &Rc<TypeAbbr>) -> Rc<TypeAbbr> {
+        match map_ty(&abbr.ty, self) {
+            Some(ty) => Rc::new(TypeAbbr {
+                ty,
+                ..TypeAbbr::clone(abbr)
+            }),
+            None => Rc::clone(abbr),
+        }
+    }
+
+    pub(super) fn value(&mut self, value: &Rc<ValueEntry>) -> Rc<ValueEntry> {
+        match map_ty(&value.scheme.ty, self) {
+            Some(ty) => Rc::new(ValueEntry {
+                scheme: Arc::new(Scheme {
+                    ty,
+                    ..Scheme::clone(&value.scheme)
+                }),
+                ..ValueEntry::clone(value)
+            }),
+            None => Rc::clone(value),
+        }
+    }
+
+    /// The module type with abstract types replaced; the holes stay listed.
+    pub(super) fn struct_sig<'a>(&mut self, sig: &StructSig<'a>) -> StructSig<'a> {
+        StructSig {
+            holes: sig.holes.clone(),
+            body: self.body(&sig.body),
+        }
+    }
+
+    fn body<'a>(&mut self, body: &Struct<'a>) -> Struct<'a> {
+        let terms = body
+            .terms
+            .iter()
+            .map(|(name, entry)| (*name, self.entry(entry)))
+            .collect();
+        let types = body
+            .types
+            .iter()
+            .map(|(name, abbr)| (*name, self.abbr(abbr)))
+            .collect();
+        Struct {
+            terms,
+            types,
+            sigs: body.sigs.clone(),
+        }
+    }
+
+    fn entry<'a>(&mut self, entry: &Entry<'a>) -> Entry<'a> {
+        match entry {
+            Entry::Value(value) => Entry::Value(self.value(value)),
+            Entry::Module(Module::Struct(inner)) => {
+                Entry::Module(Module::Struct(Rc::new(self.body(inner))))
+            }
+            Entry::Module(Module::Functor(functor)) => match &functor.body {
+                FunctorBody::Known { param, ret } => {
+                    let body = FunctorBody::Known {
+                        param: Rc::new(self.sig(param)),
+                        ret: Rc::new(self.sig(ret)),
+                    };
+                    let env = functor.env.clone();
+                    Entry::Module(Module::Functor(Rc::new(Functor { body, env })))
+                }
+                FunctorBody::Source { .. } => entry.clone(),
+            },
+            Entry::Module(Module::Intrinsics)
+            | Entry::Operator(_)
+            | Entry::Equality { .. }
+            | Entry::Logical { .. } => entry.clone(),
+        }
+    }
+
+    /// The module type with abstract types replaced.
+    pub(super) fn sig<'a>(&mut self, sig: &Sig<'a>) -> Sig<'a> {
+        match sig {
+            Sig::Struct(sig) => Sig::Struct(Rc::new(self.struct_sig(sig))),
+            Sig::Functor { param, ret } => Sig::Functor {
+                param: Rc::new(self.sig(param)),
+                ret: Rc::new(self.sig(ret)),
+            },
+        }
+    }
+}
+
+/// A module of which nothing but its type is known: new abstract types.
+pub(super) fn skeleton<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Module<'a> {
+    instance(&refresh(tables, sig))
+}
+
+/// The module that a module type describes, with its own abstract types.
+pub(super) fn instance<'a>(sig: &Sig<'a>) -> Module<'a> {
+    match sig {
+        Sig::Struct(sig) => Module::Struct(Rc::new(sig.body.clone())),
+        Sig::Functor { param, ret } => {
+            let body = FunctorBody::Known {
+                param: Rc::clone(param),
+                ret: Rc::clone(ret),
+            };
+            Module::Functor(Rc::new(Functor {
+                body,
+                env: Env::default(),
+            }))
+        }
+    }
+}
+
+/// The same module type with abstract types of its own.
+pub(super) fn refresh<'a>(tables: &mut Tables, sig: &Sig<'a>) -> Sig<'a> {
+    match sig {
+        Sig::Functor { .. } => sig.clone(),
+        Sig::Struct(sig) if sig.holes.is_empty() => Sig::Struct(Rc::clone(sig)),
+        Sig::Struct(sig) => {
+            let mut map = TypeSubst::default();
+            let mut ids = FxHashMap::default();
+            for hole in &sig.holes {
+                let name = Arc::clone(&tables.abstracts[hole.id.0 as usize].name);
+                let (id, abbr) = tables.new_abstract(name, hole.params.clone(), hole.lifted, None);
+                map.types.insert(hole.id, Rc::new(abbr));
+                ids.insert(hole.id, id);
+            }
+            let mut out = map.struct_sig(sig);
+            for hole in &mut out.holes {
+                if let Some(id) = ids.get(&hole.id) {
+                    hole.id = *id;
+                }
+            }
+            Sig::Struct(Rc::new(out))
+        }
+    }
+}

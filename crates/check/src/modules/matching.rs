@@ -1,0 +1,303 @@
+//! Modules against module types.
+//!
+//! To *match* a module with a module type is to find for each abstract type of
+//! the module type what stands for it in the module, then to hold each value
+//! against its specification. The result is a *view*: the same values, seen at
+//! the specified types, which for ascription mention new abstract types and for
+//! the argument of a parametric module the actual ones.
+
+use crate::context::Context;
+use crate::define::Definer;
+use crate::env::{Entry, Hole, Module, Sig, Struct, Target, TypeAbbr, TypeParam, ValueEntry};
+use crate::infer::{Infer, Sizes, Tables};
+use crate::modules::instances::{TypeSubst, skeleton};
+use crate::subst::Subst;
+use crate::tast::{Dim, ExpKind, Ty, TyVarId, VarId};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::diag::Diagnostic;
+use syntax::span::Span;
+use syntax::symbol::Symbol;
+
+/// A module that is held against a module type.
+pub(super) struct Matcher<'m, 'a> {
+    pub(super) tables: &'m mut Tables,
+    pub(super) cx: &'m mut Context<'a>,
+    /// The place of the module.
+    pub(super) span: Span,
+}
+
+impl<'a> Matcher<'_, 'a> {
+    /// The checking of another type.
+    pub(super) fn definer(&mut self) -> Definer<'_, 'a> {
+        Definer::new(self.tables, self.cx)
+    }
+
+    /// The view of a module through a module type; `opaque` makes its abstract
+    /// types new ones.
+    pub(super) fn match_sig(
+        &mut self,
+        module: &Module<'a>,
+        sig: &Sig<'a>,
+        opaque: bool,
+    ) -> Module<'a> {
+        match (module, sig) {
+            (Module::Struct(module), Sig::Struct(sig)) => {
+                let mut actual = TypeSubst::default();
+                let mut seen = TypeSubst::default();
+                for hole in &sig.holes {
+                    self.fill_hole(module, hole, opaque, &mut actual, &mut seen);
+                }
+                let mut sizes = FxHashMap::default();
+                specified_sizes(module, &sig.body, &mut sizes);
+                actual.dims.clone_from(&sizes);
+                seen.dims = sizes;
+                Module::Struct(Rc::new(self.view(
+                    module,
+                    &sig.body,
+                    &sig.holes,
+                    &mut actual,
+                    &mut seen,
+                )))
+            }
+            (Module::Functor(_), Sig::Functor { .. }) => module.clone(),
+            (Module::Intrinsics, _) => module.clone(),
+            (Module::Struct(_), Sig::Functor { .. }) => {
+                self.cx.error(
+                    "module-mismatch",
+                    self.span,
+                    "a parametric module is needed here",
+                );
+                skeleton(self.tables, sig)
+            }
+            (Module::Functor(_), Sig::Struct(_)) => {
+                self.cx.error(
+                    "module-mismatch",
+                    self.span,
+                    "this module is parametric: apply it first",
+                );
+                skeleton(self.tables, sig)
+            }
+        }
+    }
+
+    /// Matches a module and gives what stands for the abstract types and sizes
+    /// of the module type.
+    pub(super) fn actual_types(&mut self, module: &Module<'a>, sig: &Sig<'a>) -> TypeSubst {
+        self.match_sig(module, sig, false);
+        let mut actual = TypeSubst::default();
+        if let (Module::Struct(module), Sig::Struct(sig)) = (module, sig) {
+            for hole in &sig.holes {
+                if let Some(found) = find_path(module, &hole.path) {
+                    actual.types.insert(hole.id, found);
+                }
+            }
+            specified_sizes(module, &sig.body, &mut actual.dims);
+        }
+        actual
+    }
+
+    fn view(
+        &mut self,
+        module: &Struct<'a>,
+        body: &Struct<'a>,
+        holes: &[Hole],
+        actual: &mut TypeSubst,
+        seen: &mut TypeSubst,
+    ) -> Struct<'a> {
+        let mut out = Struct::default();
+        for (symbol, abbr) in &body.types {
+            let hole = holes.iter().any(|hole| hole.path == [*symbol]);
+            if !hole {
+                self.check_abbr(module, *symbol, &actual.abbr(abbr));
+            }
+            out.types.insert(*symbol, seen.abbr(abbr));
+        }
+        for (symbol, spec) in &body.terms {
+            let entry = match (spec, module.terms.get(symbol)) {
+                (Entry::Value(spec), Some(Entry::Value(value))) => {
+                    self.check_hidden_sizes(*symbol, &spec.scheme.ty, actual);
+                    let via = self.match_value(*symbol, &actual.value(spec), value);
+                    let shown = seen.value(spec);
+                    Entry::Value(Rc::new(ValueEntry {
+                        target: value.target,
+                        scheme: Arc::clone(&shown.scheme),
+                        via,
+                        span: value.span,
+                    }))
+                }
+                (
+                    Entry::Module(Module::Struct(spec)),
+                    Some(Entry::Module(Module::Struct(inner))),
+                ) => {
+                    let below: Vec<Hole> = holes
+                        .iter()
+                        .filter(|hole| hole.path.first() == Some(symbol))
+                        .map(|hole| Hole {
+                            path: hole.path[1..].to_vec(),
+                            ..hole.clone()
+                        })
+                        .collect();
+                    let inner = self.view(inner, spec, &below, actual, seen);
+                    Entry::Module(Module::Struct(Rc::new(inner)))
+                }
+                (
+                    Entry::Module(Module::Functor(_)),
+                    Some(found @ Entry::Module(Module::Functor(_))),
+                ) => found.clone(),
+                (spec, found) => {
+                    let name = self.cx.name(*symbol);
+                    let kind = if matches!(spec, Entry::Module(_)) {
+                        "module"
+                    } else {
+                        "value"
+                    };
+                    let message = match found {
+                        None => format!(
+                            "the module has no {kind} \"{name}\", which its module type specifies"
+                        ),
+                        Some(_) => format!("\"{name}\" must be a {kind} of the specified form"),
+                    };
+                    self.cx.error("module-mismatch", self.span, message);
+                    spec.clone()
+                }
+            };
+            out.terms.insert(*symbol, entry);
+        }
+        out
+    }
+
+    /// A type specified with its definition must have that definition.
+    fn check_abbr(&mut self, module: &Struct<'a>, symbol: Symbol, spec: &TypeAbbr) {
+        let name = self.cx.name(symbol);
+        let Some(found) = module.types.get(&symbol).cloned() else {
+            self.cx.error(
+                "module-mismatch",
+                self.span,
+                format!("the module has no type \"{name}\", which its module type specifies"),
+            );
+            return;
+        };
+        let mut types = Vec::new();
+        let mut dims = Vec::new();
+        for param in &spec.params {
+            match param {
+                TypeParam::Type(var, _) => types.push(Ty::Var(*var)),
+                TypeParam::Size(var) => dims.push(Dim::Var(*var)),
+            }
+        }
+        let actual = found.apply(&types, &dims);
+        let expected = spec.apply(&types, &dims);
+        let shown = self.tables.show(&expected);
+        let what = format!(
+            "the type \"{name}\" is not the specified one: the module type requires \
+             \"type {name} = {shown}\""
+        );
+        let span = self.span;
+        self.definer().unify(&expected, &actual, span, &what);
+    }
+
+    /// A value against its specification: what its own parameters are in terms
+    /// of those of the specification.
+    fn match_value(
+        &mut self,
+        symbol: Symbol,
+        spec: &ValueEntry,
+        value: &ValueEntry,
+    ) -> Option<Arc<Subst>> {
+        let (wanted, own) = (&spec.scheme, &value.scheme);
+        if own.ty_params.is_empty() && own.size_params.is_empty() && own.ty == wanted.ty {
+            return value.via.clone();
+        }
+        let mut infer = Infer::new(self.tables);
+        infer.depth += 2;
+        let used = infer.instantiate(value, self.span);
+        let result = infer.unifying(Sizes::Strict, self.span, |u| {
+            u.unify(&wanted.ty, &used.ty)?;
+            u.settle()
+        });
+        if let Err(mismatch) = result {
+            let name = self.cx.name(symbol);
+            let shown = self.tables.show(&wanted.ty);
+            let what = format!(
+                "\"{name}\" does not have the specified type: Module type requires \
+                 \"val {name} : {shown}\""
+            );
+            let span = self.span;
+            self.definer()
+                .mismatch(&wanted.ty, &used.ty, &mismatch, span, &what);
+        } else if !self.cx.functions.fit(value.target, &wanted.ty, &own.ty) {
+            let name = self.cx.name(symbol);
+            let (wanted, own) = (self.tables.show(&wanted.ty), self.tables.show(&own.ty));
+            let message = format!(
+                "\"{name}\" consumes more than is specified, or shares what must be unique"
+            );
+            self.cx.report(
+                Diagnostic::error("unique-mismatch", message)
+                    .at(self.span, "")
+                    .note(format!("specified: `val {name} : {wanted}`"))
+                    .note(format!("found    : `val {name} : {own}`")),
+            );
+        }
+        let mut via = match &used.kind {
+            ExpKind::Var {
+                ty_args, size_args, ..
+            } => Subst {
+                types: ty_args.clone(),
+                dims: size_args.clone(),
+            },
+            // Of the parameters of an intrinsic only the order counts.
+            ExpKind::Intrinsic {
+                ty_args,
+                size_args,
+                fun: _,
+            } => Subst {
+                types: ty_args.iter().map(|ty| (TyVarId(0), ty.clone())).collect(),
+                dims: size_args
+                    .iter()
+                    .map(|dim| (VarId(0), dim.clone()))
+                    .collect(),
+            },
+            _ => return None,
+        };
+        for (_, ty) in &mut via.types {
+            *ty = self.tables.resolve(ty);
+        }
+        for (_, dim) in &mut via.dims {
+            *dim = self.tables.resolve_dim(dim);
+        }
+        (!via.is_empty()).then(|| Arc::new(via))
+    }
+}
+
+/// For each specified value of type `i64`, the value itself.
+fn specified_sizes(module: &Struct<'_>, sig: &Struct<'_>, out: &mut FxHashMap<VarId, Dim>) {
+    for (symbol, spec) in &sig.terms {
+        match (spec, module.terms.get(symbol)) {
+            (Entry::Value(spec), Some(Entry::Value(value))) => {
+                if let (Target::Var(placeholder), Target::Var(actual)) = (spec.target, value.target)
+                    && spec.scheme.ty == Ty::I64
+                {
+                    out.insert(placeholder, Dim::Var(actual));
+                }
+            }
+            (Entry::Module(Module::Struct(spec)), Some(Entry::Module(Module::Struct(inner)))) => {
+                specified_sizes(inner, spec, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The type at the end of a path of modules.
+pub(super) fn find_path(module: &Struct<'_>, path: &[Symbol]) -> Option<Rc<TypeAbbr>> {
+    match path {
+        [] => None,
+        [name] => module.types.get(name).cloned(),
+        [first, rest @ ..] => match module.terms.get(first) {
+            Some(Entry::Module(Module::Struct(inner))) => find_path(inner, rest),
+            _ => None,
+        },
+    }
+}

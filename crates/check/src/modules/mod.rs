@@ -1,0 +1,75 @@
+//! The elaborator of modules: declarations and files, in order, until nothing is left but
+//! a flat list of definitions.
+//!
+//! It owns what lasts as long as the program is checked: the tables of inference, the
+//! context, the files that imports may mean, and the definitions and entry points that
+//! come out. For everything that has a type, a [`Definer`] is made anew.
+//!
+//! Never known here: how an expression is checked, the scopes within a definition, and
+//! how types are found.
+
+mod decls;
+mod describe;
+mod entry;
+mod holes;
+mod instances;
+mod matching;
+mod module_types;
+mod signatures;
+
+use crate::context::Context;
+use crate::define::Definer;
+use crate::env::Struct;
+use crate::infer::Tables;
+use crate::tast::{Def, Entry};
+use matching::Matcher;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::span::{FileId, Span};
+
+/// For each file and import path as written, the path that it means.
+pub(crate) type Imports = FxHashMap<(FileId, String), String>;
+
+/// The elaboration of a program.
+pub(crate) struct Elaborator<'a> {
+    pub(crate) tables: Tables,
+    pub(crate) cx: Context<'a>,
+    /// What checked files make visible, by the path that imports mean.
+    pub(crate) files: FxHashMap<String, Rc<Struct<'a>>>,
+    imports: &'a Imports,
+    /// How many times a parametric module has been applied.
+    applications: u32,
+    /// The definitions so far, each after all that it mentions.
+    pub(crate) defs: Vec<Arc<Def>>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl<'a> Elaborator<'a> {
+    /// Before the first file.
+    pub(crate) fn new(cx: Context<'a>, imports: &'a Imports) -> Self {
+        Self {
+            tables: Tables::default(),
+            cx,
+            files: FxHashMap::default(),
+            imports,
+            applications: 0,
+            defs: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// The checking of another definition, type or module type.
+    fn definer(&mut self) -> Definer<'_, 'a> {
+        Definer::new(&mut self.tables, &mut self.cx)
+    }
+
+    /// The matching of the module at a place.
+    fn matcher(&mut self, span: Span) -> Matcher<'_, 'a> {
+        Matcher {
+            tables: &mut self.tables,
+            cx: &mut self.cx,
+            span,
+        }
+    }
+}
