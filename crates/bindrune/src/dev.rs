@@ -6,6 +6,7 @@ use check::tast::{Program, VarId};
 use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::mem::Discriminant;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -88,6 +89,8 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let mut times = Notes {
         times: String::new(),
         decisions: String::new(),
+        fresh: false,
+        level: None,
         panic_after: args.panic_after,
         stages: memory::Stages::new(),
     };
@@ -121,8 +124,11 @@ enum Output {
 
 struct Notes {
     times: String,
-    /// Of the last pass that decided something.
+    /// Of the last pass that decided something about the level at hand.
     decisions: String,
+    /// Whether the pass at hand has decided them.
+    fresh: bool,
+    level: Option<Discriminant<Ir>>,
     panic_after: Option<String>,
     /// Who has to know how far it is.
     stages: memory::Stages,
@@ -131,6 +137,12 @@ struct Notes {
 impl Observer for Notes {
     fn pass(&mut self, pass: &PassInfo, time: Duration, ir: &Ir) {
         self.stages.pass(pass, time, ir);
+        // What was decided about another level says nothing of this one.
+        let level = std::mem::discriminant(ir);
+        if self.level.replace(level) != Some(level) && !std::mem::take(&mut self.fresh) {
+            self.decisions.clear();
+        }
+        self.fresh = false;
         assert!(
             self.panic_after.as_ref() != Some(&pass.name),
             "this was asked for"
@@ -145,7 +157,8 @@ impl Observer for Notes {
     }
 
     fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
-        if !decisions.is_empty() {
+        self.fresh = !decisions.is_empty();
+        if self.fresh {
             self.decisions.clear();
         }
         for decision in decisions {

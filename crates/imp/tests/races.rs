@@ -22,7 +22,8 @@ fn run(body: &str, n: i64) -> Vec<Result<i64, EvalError>> {
           {body}
         }}"
     );
-    let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    program.functions.iter_mut().for_each(imp::captures::fill);
     assert_eq!(verify(&program), Ok(()), "{text}");
     let run = |seed| {
         let options = Options {
@@ -67,7 +68,7 @@ fn meet(body: &str, n: i64, pairs: &[[i64; 2]], place: &str) {
 fn tasks(distinct: &str, body: &str) -> String {
     format!(
         "a_2 = alloc (8 * n_0)
-         for i_8: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned (o_7) locals (t_9, j_10) distinct ({distinct}) {{ {body} }}"
+         for i_8: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned (o_7) locals (t_9, j_10) captures () distinct ({distinct}) {{ {body} }}"
     )
 }
 
@@ -129,7 +130,7 @@ fn independent_iterations_do_not_write_the_same() {
     meet(
         "a_2 = alloc 80 b_3 = alloc 80
          for i_6: i64 in 0 .. 10 { b_3[i64: i_6] = i_6 }
-         for i_6: i64 in 0 .. n_0 independent { copy [3]i64 a_2[(i_6 * 2) strides 1] <- b_3[i_6 strides 1] }",
+         for i_6: i64 in 0 .. n_0 independent { copy [3]i64 a_2[(i_6 * 2) strides 1] <- b_3[i_6 strides 1] as memory }",
         3,
         &[[0, 1], [1, 2]],
         "i_6 meet in byte",

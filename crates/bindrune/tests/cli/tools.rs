@@ -161,7 +161,7 @@ fn ir_that_misuses_memory_is_told() {
         fun main(n_0: i64) -> (r_1: i64) {
           owned a_2
           a_2 = alloc 8
-          for i_3: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned () locals () distinct () {
+          for i_3: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned () locals () captures (a_2) distinct () {
             a_2[i64: 0] = i_3
           }
           r_1: i64 = a_2[i64: 0]
