@@ -18,7 +18,7 @@ struct Pool {
     /// Bytes of stack for each of so many threads.
     stack: fn(usize) -> usize,
     /// Nothing if the system refuses threads.
-    pool: OnceLock<Option<ThreadPool>>,
+    started: OnceLock<Option<ThreadPool>>,
 }
 
 impl Workers {
@@ -28,7 +28,7 @@ impl Workers {
         let pool = Pool {
             threads: threads.saturating_sub(1),
             stack,
-            pool: OnceLock::new(),
+            started: OnceLock::new(),
         };
         Self((pool.threads > 0).then(|| Arc::new(pool)))
     }
@@ -52,7 +52,7 @@ impl Workers {
                 .build()
                 .ok()
         };
-        own.pool.get_or_init(start).as_ref()
+        own.started.get_or_init(start).as_ref()
     }
 
     /// Applies a function to each item, and gives the results in order. The caller
