@@ -34,8 +34,12 @@ pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> 
     let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
     let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
     let group = |types| {
-        group(&function.names, types)
-            .ok_or_else(|| format!("{}: sizes do not stand before their arrays", function.name.0))
+        group(&function.names, types).ok_or_else(|| {
+            format!(
+                "{}: sizes do not stand before their arrays",
+                function.name.0
+            )
+        })
     };
     Ok(EntryPoint {
         name: function.name.0.clone(),
@@ -135,7 +139,9 @@ pub fn arguments(params: &[Param], sizes: [i64; 4]) -> Vec<EvalValue> {
         let count = shape.iter().product();
         let mut bytes = Vec::new();
         for i in 0..count {
-            let bits = scalar(param.elem, seed + i, count > 64).bits().to_le_bytes();
+            let bits = scalar(param.elem, seed + i, count > 64)
+                .bits()
+                .to_le_bytes();
             bytes.extend_from_slice(&bits[..param.elem.size() as usize]);
         }
         let array = Array::from_bytes(param.elem.prim(), &shape, &bytes);

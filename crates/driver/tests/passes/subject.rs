@@ -93,7 +93,10 @@ impl Subject {
             Some("soacs") => parse::<Soacs>(source).map(|(p, made)| (Ir::Soacs(p), made))?,
             Some("segs") => parse::<Segs>(source).map(|(p, made)| (Ir::Segs(p), made))?,
             Some("mems") => parse::<Mems>(source).map(|(p, made)| (Ir::Mems(p), made))?,
-            Some("imp") => (Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?), false),
+            Some("imp") => (
+                Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?),
+                false,
+            ),
             other => return Err(format!("level {other:?}")),
         };
         Ok(Self { ir, made_entries })
@@ -130,17 +133,6 @@ impl Subject {
             }
         }
         ir.print()
-    }
-
-    /// Whether both are the same program at the same level.
-    pub fn equals(&self, other: &Self) -> bool {
-        match (&self.ir, &other.ir) {
-            (Ir::Soacs(a), Ir::Soacs(b)) => a == b,
-            (Ir::Segs(a), Ir::Segs(b)) => a == b,
-            (Ir::Mems(a), Ir::Mems(b)) => a == b,
-            (Ir::Imp(a), Ir::Imp(b)) => a == b,
-            _ => false,
-        }
     }
 
     /// The entry points' names and parameters.
