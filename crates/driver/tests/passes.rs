@@ -2,7 +2,8 @@
 //! level before the pass and, below a line `==== after`, what the pass makes of it;
 //! the pass's decisions come first, as comments. With `BLESS` set, that part is
 //! written anew. Comments above the program may set options: `// machine 32` is a
-//! machine with vectors of 32 bytes.
+//! machine with vectors of 32 bytes, `// size 20000` the length of arrays that cheap
+//! iterations are more than one chunk of.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and
 //! parses back, and its entry points give the same results for arguments of
@@ -17,7 +18,7 @@ mod passes {
 use driver::{Lanes, PassInfo};
 use imp::Machine;
 use ir::{Context, Options};
-use passes::arguments::{LARGE, SMALL};
+use passes::arguments::{LARGE, SMALL, Sizes};
 use passes::subject::{Subject, problem_at};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -31,6 +32,7 @@ struct File {
     after: String,
     pass: PassInfo,
     options: Options,
+    sizes: Vec<Sizes>,
 }
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
@@ -56,13 +58,15 @@ fn files(only: Option<&str>) -> Vec<File> {
             let (source, after) = content.split_once(AFTER).unwrap_or((&content, ""));
             let (source, after) = (source.to_owned(), after.to_owned());
             let pass = pass(&name, &source).unwrap_or_else(|| panic!("no pass for {path:?}"));
-            let options = options(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let set = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let (options, sizes) = set;
             files.push(File {
                 path,
                 source,
                 after,
                 pass,
                 options,
+                sizes,
             });
         }
     }
@@ -78,9 +82,10 @@ fn pass(name: &str, source: &str) -> Option<PassInfo> {
     })
 }
 
-/// Options from the comments above a program.
-fn options(source: &str) -> Result<Options, String> {
+/// Options and more sizes from the comments above a program.
+fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
     let mut options = Options::default();
+    let mut sizes = Vec::new();
     for line in source.lines().map_while(|line| line.strip_prefix("// ")) {
         match line.split_once(' ') {
             Some(("machine", bytes)) if !bytes.contains(' ') => {
@@ -90,10 +95,14 @@ fn options(source: &str) -> Result<Options, String> {
             Some(("lanes", count)) if !count.contains(' ') => {
                 options.lanes = Lanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
             }
+            Some(("size", size)) if !size.contains(' ') => {
+                let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
+                sizes.extend([[size, 3, 5, 2], [3, size, 2, 5]]);
+            }
             _ => {}
         }
     }
-    Ok(options)
+    Ok((options, sizes))
 }
 
 /// Checks each file, several at a time; what is wrong is said at the end.
@@ -134,7 +143,10 @@ fn passes_do_what_the_files_say() {
         let mut context = context(None, file);
         let after = before.after(&file.pass, &mut context)?;
         problem_at("after", after.check())?;
-        problem_at("after", before.same_results(&after, &[SMALL, LARGE]))?;
+        problem_at(
+            "after",
+            before.same_results(&after, &[SMALL, LARGE, &file.sizes]),
+        )?;
         let decisions = context.decisions.iter().map(|d| format!("// {d}\n"));
         let text = decisions.collect::<String>() + &after.print();
         if text == file.after {

@@ -10,13 +10,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 /// Sizes for the first, second, ... name; from the start again after the last.
-pub type Sizes = &'static [[i64; 4]];
+pub type Sizes = [i64; 4];
 
 /// Few elements, and none.
-pub const SMALL: Sizes = &[[5, 3, 4, 2], [1, 4, 2, 3], [0, 2, 3, 1], [3, 0, 1, 2]];
+pub const SMALL: &[Sizes] = &[[5, 3, 4, 2], [1, 4, 2, 3], [0, 2, 3, 1], [3, 0, 1, 2]];
 
-/// More than one chunk or group of lanes has to do, along each dimension.
-pub const LARGE: Sizes = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
+/// More than one chunk of costly iterations and more than one group of lanes, along
+/// each dimension.
+pub const LARGE: &[Sizes] = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
 
 /// What an entry point takes, at any level: the source types and the structure of
 /// scalars and arrays.
@@ -91,7 +92,7 @@ fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
 }
 
 /// The sizes in a source type, `[n][16]f64`: those of the same name are equal.
-fn shape<'t>(param: &'t Param, sizes: [i64; 4], known: &mut Vec<&'t str>) -> Vec<i64> {
+fn shape<'t>(param: &'t Param, sizes: Sizes, known: &mut Vec<&'t str>) -> Vec<i64> {
     let mut shape = Vec::new();
     let mut rest = param.type_name.trim_start_matches('*');
     for _ in 0..param.rank {
@@ -127,7 +128,7 @@ fn scalar(ty: ScalarType, i: i64, long: bool) -> Scalar {
 }
 
 /// Arguments: small numbers in arrays of these sizes.
-pub fn arguments(params: &[Param], sizes: [i64; 4]) -> Vec<EvalValue> {
+pub fn arguments(params: &[Param], sizes: Sizes) -> Vec<EvalValue> {
     let mut known = Vec::new();
     let mut values = Vec::new();
     for (seed, param) in (sizes[1]..).zip(params) {

@@ -167,7 +167,7 @@ impl Subject {
     }
 
     /// Both give the same results, or fail, for arguments of these sizes.
-    pub fn same_results(&self, other: &Self, sizes: &[Sizes]) -> Result<(), String> {
+    pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
         let entries = self.entries()?;
         if entries.is_empty() {
             return Err("there is nothing to call".to_owned());
