@@ -57,7 +57,7 @@ fn files(only: Option<&str>) -> Vec<File> {
             let content = std::fs::read_to_string(&path).expect("the file can be read");
             let (source, after) = content.split_once(AFTER).unwrap_or((&content, ""));
             let (source, after) = (source.to_owned(), after.to_owned());
-            let pass = pass(&name, &source).unwrap_or_else(|| panic!("no pass for {path:?}"));
+            let pass = pass(&name, &source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let set = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let (options, sizes) = set;
             files.push(File {
@@ -74,12 +74,14 @@ fn files(only: Option<&str>) -> Vec<File> {
 }
 
 /// The first pass of this name that takes programs of the text's level.
-fn pass(name: &str, source: &str) -> Option<PassInfo> {
-    let subject = Subject::parse(source).ok()?;
+fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
+    let subject = Subject::parse(source)?;
     let again = format!("{name}-");
-    driver::passes().into_iter().find(|pass| {
+    let mut passes = driver::passes().into_iter();
+    let pass = passes.find(|pass| {
         (pass.name == name || pass.name.starts_with(&again)) && pass.accepts(&subject.ir)
-    })
+    });
+    pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
 }
 
 /// Options and more sizes from the comments above a program.
@@ -107,6 +109,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
 
 /// Checks each file, several at a time; what is wrong is said at the end.
 fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync) {
+    assert!(!files.is_empty(), "there are no files");
     let problems = Mutex::new(Vec::new());
     let next = Mutex::new(files.iter().enumerate());
     let threads = std::thread::available_parallelism().map_or(2, usize::from);

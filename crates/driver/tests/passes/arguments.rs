@@ -12,8 +12,15 @@ use std::sync::Arc;
 /// Sizes for the first, second, ... name; from the start again after the last.
 pub type Sizes = [i64; 4];
 
-/// Few elements, and none.
-pub const SMALL: &[Sizes] = &[[5, 3, 4, 2], [1, 4, 2, 3], [0, 2, 3, 1], [3, 0, 1, 2]];
+/// Few elements, and none; sizes that differ, and for what wants equal ones those.
+pub const SMALL: &[Sizes] = &[
+    [5, 3, 4, 2],
+    [8, 5, 3, 2],
+    [4, 4, 4, 4],
+    [1, 4, 2, 3],
+    [0, 2, 3, 1],
+    [3, 0, 1, 2],
+];
 
 /// More than one chunk of costly iterations and more than one group of lanes, along
 /// each dimension.
