@@ -6,7 +6,7 @@
 //! (so that it can fuse with its caller), as long as neither the callee nor the
 //! caller has grown too far; never where it is recursive or asked not to be
 //! (`#[noinline]`). Constants are inlined where they are constants.
-//! Functions that no entry point reaches are removed.
+//! Functions that no entry point reaches are removed, each for a unit of fuel.
 //!
 //! What is small enough depends on the program: before any call is replaced, sizes
 //! are added up as if it had been done, and of a few limits the largest is taken
