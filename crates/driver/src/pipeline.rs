@@ -6,7 +6,7 @@
 use ir::{Context, Mems, PassError, Program, Segs, Soacs};
 
 /// A program at any level below the typed tree.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Ir {
     /// Second-order array combinators.
     Soacs(Program<Soacs>),

@@ -4,19 +4,9 @@
 #[allow(dead_code, reason = "shared with the other tests")]
 mod support;
 
-use driver::{Ir, passes};
+use driver::passes;
 use ir::{Context, Options};
 use support::every_program;
-
-fn same(a: &Ir, b: &Ir) -> bool {
-    match (a, b) {
-        (Ir::Soacs(a), Ir::Soacs(b)) => a == b,
-        (Ir::Segs(a), Ir::Segs(b)) => a == b,
-        (Ir::Mems(a), Ir::Mems(b)) => a == b,
-        (Ir::Imp(a), Ir::Imp(b)) => a == b,
-        _ => false,
-    }
-}
 
 #[test]
 fn without_fuel_nothing_is_rewritten() {
@@ -32,7 +22,7 @@ fn without_fuel_nothing_is_rewritten() {
             };
             let mut context = Context::new(Some(0), Options::default());
             match pass.apply(before.clone(), &mut context) {
-                Ok(after) if same(before, &after) => {}
+                Ok(after) if *before == after => {}
                 Ok(after) => {
                     let (before, after) = (before.print(), after.print());
                     let lines = before.lines().zip(after.lines());

@@ -6,7 +6,7 @@
 //! (so that it can fuse with its caller), as long as neither the callee nor the
 //! caller has grown too far; never where it is recursive or asked not to be
 //! (`#[noinline]`). Constants are inlined where they are constants.
-//! Functions that no entry point reaches are removed.
+//! Functions that no entry point reaches are removed, each for a unit of fuel.
 //!
 //! What is small enough depends on the program: before any call is replaced, sizes
 //! are added up as if it had been done, and of a few limits the largest is taken
@@ -112,11 +112,12 @@ pub(crate) fn inline<L: Level>(
         done[i] = Some(function);
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
-    Ok(drop_unreachable(Program {
+    let program = Program {
         files,
         entries,
         functions,
-    }))
+    };
+    Ok(drop_unreachable(program, &mut context.fuel))
 }
 
 /// What is known of a function when calls of it are looked at.
@@ -410,7 +411,7 @@ fn callees_first(calls: &[Vec<usize>], roots: &[usize]) -> Order {
 }
 
 /// Removes the functions that no entry point reaches.
-fn drop_unreachable<L: Level>(mut program: Program<L>) -> Program<L> {
+fn drop_unreachable<L: Level>(mut program: Program<L>, fuel: &mut Fuel) -> Program<L> {
     let index: FxHashMap<FunName, usize> = program
         .functions
         .iter()
@@ -431,7 +432,7 @@ fn drop_unreachable<L: Level>(mut program: Program<L>) -> Program<L> {
     let mut at = 0;
     program.functions.retain(|_| {
         at += 1;
-        reached.contains(&(at - 1))
+        reached.contains(&(at - 1)) || !fuel.take()
     });
     program
 }

@@ -1,0 +1,211 @@
+//! What single passes do: every file `passes/PASS/NAME.ir` is a program at the
+//! level before the pass and, below a line `==== after`, what the pass makes of it;
+//! the pass's decisions come first, as comments. With `BLESS` set, that part is
+//! written anew. Comments above the program may set options: `// machine 32` is a
+//! machine with vectors of 32 bytes, `// size 20000` the length of arrays that cheap
+//! iterations are more than one chunk of.
+//!
+//! Before and after, and wherever fuel runs out, the program verifies, prints and
+//! parses back, and its entry points give the same results for arguments of
+//! several sizes (or fail both times). A file without entry points gets one for
+//! each function. Without fuel, an optional pass changes nothing.
+
+mod passes {
+    pub mod arguments;
+    pub mod subject;
+}
+
+use driver::{Lanes, PassInfo};
+use imp::Machine;
+use ir::{Context, Options};
+use passes::arguments::{LARGE, SMALL, Sizes};
+use passes::subject::{Subject, problem_at};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const AFTER: &str = "==== after\n";
+
+/// A file: its program, the pass, and under which options it runs.
+struct File {
+    path: PathBuf,
+    source: String,
+    after: String,
+    pass: PassInfo,
+    options: Options,
+    sizes: Vec<Sizes>,
+}
+
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// The files of all passes, or of one.
+fn files(only: Option<&str>) -> Vec<File> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes");
+    let mut files = Vec::new();
+    for folder in listed(&root).iter().filter(|path| path.is_dir()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        for path in listed(folder) {
+            let content = std::fs::read_to_string(&path).expect("the file can be read");
+            let (source, after) = content.split_once(AFTER).unwrap_or((&content, ""));
+            let (source, after) = (source.to_owned(), after.to_owned());
+            let pass = pass(&name, &source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let set = settings(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let (options, sizes) = set;
+            files.push(File {
+                path,
+                source,
+                after,
+                pass,
+                options,
+                sizes,
+            });
+        }
+    }
+    files
+}
+
+/// The first pass of this name that takes programs of the text's level.
+fn pass(name: &str, source: &str) -> Result<PassInfo, String> {
+    let subject = Subject::parse(source)?;
+    let again = format!("{name}-");
+    let mut passes = driver::passes().into_iter();
+    let pass = passes.find(|pass| {
+        (pass.name == name || pass.name.starts_with(&again)) && pass.accepts(&subject.ir)
+    });
+    pass.ok_or_else(|| format!("no pass {name} takes programs of this level"))
+}
+
+/// Options and more sizes from the comments above a program.
+fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
+    let mut options = Options::default();
+    let mut sizes = Vec::new();
+    for line in source.lines().map_while(|line| line.strip_prefix("// ")) {
+        match line.split_once(' ') {
+            Some(("machine", bytes)) if !bytes.contains(' ') => {
+                options.machine = Machine::of(bytes.parse().map_err(|e| format!("{line}: {e}"))?);
+            }
+            Some(("lanes", "off")) => options.lanes = Lanes::Off,
+            Some(("lanes", count)) if !count.contains(' ') => {
+                options.lanes = Lanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
+            }
+            Some(("size", size)) if !size.contains(' ') => {
+                let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
+                sizes.extend([[size, 3, 5, 2], [3, size, 2, 5]]);
+            }
+            _ => {}
+        }
+    }
+    Ok((options, sizes))
+}
+
+/// Checks each file, several at a time; what is wrong is said at the end.
+fn every_file(files: &[File], check: impl Fn(&File) -> Result<(), String> + Sync) {
+    assert!(!files.is_empty(), "there are no files");
+    let problems = Mutex::new(Vec::new());
+    let next = Mutex::new(files.iter().enumerate());
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let file = next.lock().expect("no thread panics").next();
+                    let Some((at, file)) = file else { break };
+                    if let Err(problem) = check(file) {
+                        let text = format!("{}: {problem}", file.path.display());
+                        problems.lock().expect("no thread panics").push((at, text));
+                    }
+                }
+            });
+        }
+    });
+    let mut problems = problems.into_inner().expect("no thread panics");
+    problems.sort();
+    let texts: Vec<String> = problems.into_iter().map(|(_, text)| text).collect();
+    assert!(texts.is_empty(), "{}", texts.join("\n\n"));
+}
+
+fn context(fuel: Option<u64>, file: &File) -> Context {
+    Context::new(fuel, file.options.clone())
+}
+
+#[test]
+fn passes_do_what_the_files_say() {
+    let bless = std::env::var_os("BLESS").is_some();
+    every_file(&files(None), |file| {
+        let before = Subject::parse(&file.source)?;
+        problem_at("before", before.check())?;
+        let mut context = context(None, file);
+        let after = before.after(&file.pass, &mut context)?;
+        problem_at("after", after.check())?;
+        problem_at(
+            "after",
+            before.same_results(&after, &[SMALL, LARGE, &file.sizes]),
+        )?;
+        let decisions = context.decisions.iter().map(|d| format!("// {d}\n"));
+        let text = decisions.collect::<String>() + &after.print();
+        if text == file.after {
+            Ok(())
+        } else if bless {
+            let content = format!("{}{AFTER}{text}", file.source);
+            std::fs::write(&file.path, content).map_err(|e| e.to_string())
+        } else {
+            Err(format!("another program:\n{text}"))
+        }
+    });
+}
+
+#[test]
+fn fuel_may_run_out_anywhere() {
+    every_file(&files(None), |file| {
+        let before = Subject::parse(&file.source)?;
+        for units in 0.. {
+            let at = format!("{units} units of fuel");
+            let mut context = context(Some(units), file);
+            let after = before.after(&file.pass, &mut context)?;
+            if units == 0 && file.pass.optional && before.ir != after.ir {
+                return Err(format!("rewritten without fuel:\n{}", after.print()));
+            }
+            problem_at(&at, after.check())?;
+            problem_at(&at, before.same_results(&after, &[SMALL]))?;
+            if context.fuel.left != Some(0) {
+                break;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Whether it pays or not, and on any machine.
+#[test]
+fn lanes_of_any_number_compute_the_same() {
+    every_file(&files(Some("lanes")), |file| {
+        let before = Subject::parse(&file.source)?;
+        for bytes in [16, 32, 64] {
+            let widths = [2, 8, 64].map(Lanes::Width);
+            for lanes in [Lanes::Off, Lanes::Auto].into_iter().chain(widths) {
+                let at = format!("{lanes:?}, vectors of {bytes} bytes");
+                let options = Options {
+                    lanes,
+                    machine: Machine::of(bytes),
+                    ..Options::default()
+                };
+                let after = before.after(&file.pass, &mut Context::new(None, options))?;
+                if lanes == Lanes::Off && before.ir != after.ir {
+                    return Err(format!("vector code though lanes are off, {at}"));
+                }
+                problem_at(&at, after.check())?;
+                problem_at(&at, before.same_results(&after, &[SMALL]))?;
+            }
+        }
+        Ok(())
+    });
+}

@@ -1,0 +1,159 @@
+//! Entry points for functions, and arguments for entry points: small numbers, in
+//! arrays whose sizes go by the names in their types.
+
+use ir::eval::{Array, EvalValue};
+use ir::syntax::{EntryPoint, EntryType, EntryValue, Function};
+use ir::types::{Dim, Type};
+use ir::{Level, NameTable};
+use prim::{PrimType, Scalar, ScalarType};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Sizes for the first, second, ... name; from the start again after the last.
+pub type Sizes = [i64; 4];
+
+/// Few elements, and none; sizes that differ, and for what wants equal ones those.
+pub const SMALL: &[Sizes] = &[
+    [5, 3, 4, 2],
+    [8, 5, 3, 2],
+    [4, 4, 4, 4],
+    [1, 4, 2, 3],
+    [0, 2, 3, 1],
+    [3, 0, 1, 2],
+];
+
+/// More than one chunk of costly iterations and more than one group of lanes, along
+/// each dimension.
+pub const LARGE: &[Sizes] = &[[1203, 3, 5, 2], [3, 1203, 2, 5], [70, 67, 3, 2]];
+
+/// What an entry point takes, at any level: the source types and the structure of
+/// scalars and arrays.
+pub struct Param {
+    /// The type as the source spells it, with the names of sizes.
+    pub type_name: Arc<str>,
+    /// Element type.
+    pub elem: ScalarType,
+    /// Number of dimensions; 0 for scalars.
+    pub rank: usize,
+}
+
+/// An entry point for a function whose arrays have their sizes before them.
+pub fn entry_of<L: Level>(function: &Function<L>) -> Result<EntryPoint, String> {
+    let params: Vec<&Type> = function.params.iter().map(|p| &p.param.ty).collect();
+    let results: Vec<&Type> = function.ret.iter().map(|r| &r.ty).collect();
+    let group = |types| {
+        group(&function.names, types).ok_or_else(|| {
+            format!(
+                "{}: sizes do not stand before their arrays",
+                function.name.0
+            )
+        })
+    };
+    Ok(EntryPoint {
+        name: function.name.0.clone(),
+        fun: function.name.clone(),
+        params: group(params)?,
+        results: group(results)?,
+    })
+}
+
+/// Entry values for core types: sizes go with the arrays that follow them.
+fn group(names: &NameTable, types: Vec<&Type>) -> Option<Vec<EntryValue>> {
+    let types: Vec<&Type> = types
+        .into_iter()
+        .filter(|ty| !matches!(ty, Type::Mem(_)))
+        .collect();
+    let mut rest = &types[..];
+    let mut values = Vec::new();
+    while let Some(first) = rest.first() {
+        let sizes = rest.iter().take_while(|ty| ***ty == Type::I64).count();
+        let array = (1..=sizes).find(|k| rest.get(*k).is_some_and(|ty| ty.rank() == *k));
+        let (ty, used) = match array {
+            Some(rank) => (rest[rank], rank + 1),
+            None if first.rank() == 0 => (*first, 1),
+            None => return None,
+        };
+        let elem: ScalarType = ty.elem()?.name().parse().ok()?;
+        let mut type_name = String::new();
+        for dim in ty.shape() {
+            let _ = match dim {
+                Dim::Const(n) => write!(type_name, "[{n}]"),
+                Dim::Var(name) => write!(type_name, "[{}_{name:?}]", names.hint(*name)),
+                Dim::Ext(_) => write!(type_name, "[]"),
+            };
+        }
+        let _ = write!(type_name, "{elem}");
+        let rank = ty.rank();
+        values.push(EntryValue {
+            name: Arc::from("x"),
+            type_name: type_name.into(),
+            ty: match rank {
+                0 => EntryType::Scalar(elem),
+                _ => EntryType::Array { elem, rank },
+            },
+            unique: true,
+        });
+        rest = &rest[used..];
+    }
+    Some(values)
+}
+
+/// The sizes in a source type, `[n][16]f64`: those of the same name are equal.
+fn shape<'t>(param: &'t Param, sizes: Sizes, known: &mut Vec<&'t str>) -> Vec<i64> {
+    let mut shape = Vec::new();
+    let mut rest = param.type_name.trim_start_matches('*');
+    for _ in 0..param.rank {
+        let inner = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let (name, after) = inner.unwrap_or(("", rest));
+        rest = after;
+        if let Ok(size) = name.parse() {
+            shape.push(size);
+            continue;
+        }
+        let at = known.iter().position(|it| *it == name && !name.is_empty());
+        let at = at.unwrap_or_else(|| {
+            known.push(name);
+            known.len() - 1
+        });
+        shape.push(sizes[at % sizes.len()]);
+    }
+    shape
+}
+
+/// The floating-point numbers of long arrays are -1, 0 and 1: their sums and
+/// products are exact, in whatever order.
+fn scalar(ty: ScalarType, i: i64, long: bool) -> Scalar {
+    match ty.prim() {
+        PrimType::F16 | PrimType::F32 | PrimType::F64 => {
+            let small = if long { i * 7 % 3 - 1 } else { i * 3 - 4 };
+            let small = Scalar::I64(small);
+            prim::eval::convert(prim::ConvOp::SToF, small, ty.prim()).expect("a conversion")
+        }
+        PrimType::Bool => Scalar::Bool(i % 3 != 0),
+        int => Scalar::int(int, i * 5 % 7 - 1),
+    }
+}
+
+/// Arguments: small numbers in arrays of these sizes.
+pub fn arguments(params: &[Param], sizes: Sizes) -> Vec<EvalValue> {
+    let mut known = Vec::new();
+    let mut values = Vec::new();
+    for (seed, param) in (sizes[1]..).zip(params) {
+        if param.rank == 0 {
+            values.push(EvalValue::Scalar(scalar(param.elem, seed, false)));
+            continue;
+        }
+        let shape = shape(param, sizes, &mut known);
+        let count = shape.iter().product();
+        let mut bytes = Vec::new();
+        for i in 0..count {
+            let bits = scalar(param.elem, seed + i, count > 64)
+                .bits()
+                .to_le_bytes();
+            bytes.extend_from_slice(&bits[..param.elem.size() as usize]);
+        }
+        let array = Array::from_bytes(param.elem.prim(), &shape, &bytes);
+        values.push(EvalValue::Array(array.expect("an array")));
+    }
+    values
+}

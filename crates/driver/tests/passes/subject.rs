@@ -1,0 +1,197 @@
+//! A program at any level, as the tests of passes see it: parsed, checked, run.
+
+use super::arguments::{Param, Sizes, arguments, entry_of};
+use driver::{Ir, PassInfo};
+use ir::eval::{ErrorClass, EvalError, EvalValue};
+use ir::syntax::{EntryType, FunKind};
+use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
+
+/// What a call of an entry point comes to: results, or that the program fails.
+type Outcome = Option<Vec<EvalValue>>;
+
+/// A program, with entry points for its functions if it had none.
+pub struct Subject {
+    /// The program.
+    pub ir: Ir,
+    made_entries: bool,
+}
+
+/// A problem, with where it is.
+pub fn problem_at(at: &str, result: Result<(), String>) -> Result<(), String> {
+    result.map_err(|problem| format!("{at}: {problem}"))
+}
+
+fn parse<L: Level>(source: &str) -> Result<(Program<L>, bool), String> {
+    let mut program = text::parse::<L>(source).map_err(|e| e.to_string())?;
+    let made_entries = program.entries.is_empty();
+    if made_entries {
+        let functions = program.functions.iter();
+        let functions = functions.filter(|f| f.kind == FunKind::Function);
+        program.entries = functions.map(entry_of).collect::<Result<_, _>>()?;
+    }
+    Ok((program, made_entries))
+}
+
+fn check<L: Level>(program: &Program<L>) -> Result<(), String> {
+    verify::verify(program).map_err(|errors| verify::listing(program, &errors))?;
+    let printed = text::print(program);
+    match text::parse::<L>(&printed) {
+        Ok(parsed) if parsed == *program => Ok(()),
+        Ok(_) => Err(format!("parses back to another program\n{printed}")),
+        Err(error) => Err(format!("does not parse back: {error}\n{printed}")),
+    }
+}
+
+fn check_imp(program: &imp::Program) -> Result<(), String> {
+    let printed = imp::print(program);
+    imp::verify(program).map_err(|errors| format!("{errors:?}\n{printed}"))?;
+    match imp::parse(&printed) {
+        Ok(parsed) if parsed == *program => Ok(()),
+        Ok(_) => Err(format!("parses back to another program\n{printed}")),
+        Err(error) => Err(format!("does not parse back: {error}\n{printed}")),
+    }
+}
+
+fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
+    let param = |point: &ir::syntax::EntryValue| {
+        let (elem, rank) = match &point.ty {
+            EntryType::Scalar(elem) => (*elem, 0),
+            EntryType::Array { elem, rank } => (*elem, *rank),
+            EntryType::Opaque { .. } => return Err("opaque arguments are not made".to_owned()),
+        };
+        let type_name = point.type_name.clone();
+        Ok(Param {
+            type_name,
+            elem,
+            rank,
+        })
+    };
+    points.iter().map(param).collect()
+}
+
+fn params_imp(points: &[imp::EntryValue]) -> Result<Vec<Param>, String> {
+    let param = |point: &imp::EntryValue| {
+        let (elem, rank) = match &point.ty {
+            imp::EntryType::Scalar(elem) => (*elem, 0),
+            imp::EntryType::Array(elem, rank) => (*elem, *rank),
+            imp::EntryType::Opaque(_) => return Err("opaque arguments are not made".to_owned()),
+        };
+        let type_name = point.type_name.clone();
+        Ok(Param {
+            type_name,
+            elem,
+            rank,
+        })
+    };
+    points.iter().map(param).collect()
+}
+
+impl Subject {
+    /// The program that a text is, at the level that it says.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        let (ir, made_entries) = match text::level_of(source) {
+            Some("soacs") => parse::<Soacs>(source).map(|(p, made)| (Ir::Soacs(p), made))?,
+            Some("segs") => parse::<Segs>(source).map(|(p, made)| (Ir::Segs(p), made))?,
+            Some("mems") => parse::<Mems>(source).map(|(p, made)| (Ir::Mems(p), made))?,
+            Some("imp") => (
+                Ir::Imp(imp::parse(source).map_err(|e| e.to_string())?),
+                false,
+            ),
+            other => return Err(format!("level {other:?}")),
+        };
+        Ok(Self { ir, made_entries })
+    }
+
+    /// What a pass makes of the program.
+    pub fn after(&self, pass: &PassInfo, context: &mut Context) -> Result<Self, String> {
+        let ir = pass
+            .apply(self.ir.clone(), context)
+            .map_err(|e| e.to_string())?;
+        let made_entries = self.made_entries;
+        Ok(Self { ir, made_entries })
+    }
+
+    /// The program verifies, prints and parses back.
+    pub fn check(&self) -> Result<(), String> {
+        match &self.ir {
+            Ir::Soacs(program) => check(program),
+            Ir::Segs(program) => check(program),
+            Ir::Mems(program) => check(program),
+            Ir::Imp(program) => check_imp(program),
+        }
+    }
+
+    /// The text, without entry points that the file has not.
+    pub fn print(&self) -> String {
+        let mut ir = self.ir.clone();
+        if self.made_entries {
+            match &mut ir {
+                Ir::Soacs(program) => program.entries.clear(),
+                Ir::Segs(program) => program.entries.clear(),
+                Ir::Mems(program) => program.entries.clear(),
+                Ir::Imp(program) => program.entries.clear(),
+            }
+        }
+        ir.print()
+    }
+
+    /// The entry points' names and parameters.
+    fn entries(&self) -> Result<Vec<(String, Vec<Param>)>, String> {
+        let of = |points: &[ir::syntax::EntryPoint]| {
+            let entry = |p: &ir::syntax::EntryPoint| Ok((p.name.to_string(), params(&p.params)?));
+            points.iter().map(entry).collect()
+        };
+        match &self.ir {
+            Ir::Soacs(program) => of(&program.entries),
+            Ir::Segs(program) => of(&program.entries),
+            Ir::Mems(program) => of(&program.entries),
+            Ir::Imp(program) => {
+                let entry = |p: &imp::Entry| Ok((p.name.to_string(), params_imp(&p.params)?));
+                program.entries.iter().map(entry).collect()
+            }
+        }
+    }
+
+    fn call(&self, entry: &str, args: Vec<EvalValue>) -> Result<Outcome, EvalError> {
+        let result = match &self.ir {
+            Ir::Soacs(program) => ir::eval::eval_entry(program, entry, args),
+            Ir::Segs(program) => ir::eval::eval_entry(program, entry, args),
+            Ir::Mems(program) => ir::eval::eval_entry(program, entry, args),
+            Ir::Imp(program) => imp::eval::eval_entry(program, entry, args),
+        };
+        match result {
+            Ok(values) => Ok(Some(values)),
+            Err(error) if error.class == ErrorClass::Failure => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Both give the same results, or fail, for arguments of these sizes; each entry
+    /// point gives results for some.
+    pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
+        let entries = self.entries()?;
+        if entries.is_empty() {
+            return Err("there is nothing to call".to_owned());
+        }
+        for (entry, params) in entries {
+            let mut any = false;
+            for sizes in sizes.iter().copied().flatten() {
+                let at = |program: &Self, error: &dyn std::fmt::Display| {
+                    format!("{entry} with {sizes:?}: {error}\n{}", program.print())
+                };
+                let args = arguments(&params, *sizes);
+                let wanted = self.call(&entry, args.clone()).map_err(|e| at(self, &e))?;
+                let got = other.call(&entry, args).map_err(|e| at(other, &e))?;
+                if wanted != got {
+                    let what = format!("other results: {wanted:?}, then {got:?}");
+                    return Err(at(other, &what));
+                }
+                any |= got.is_some();
+            }
+            if !any {
+                return Err(format!("{entry} fails for arguments of any size"));
+            }
+        }
+        Ok(())
+    }
+}
