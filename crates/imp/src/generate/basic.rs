@@ -332,7 +332,7 @@ impl Gen<'_, '_> {
                     fresh: vec![block],
                 };
                 self.fill_each(rows, |g, i| {
-                    let index = if matches!(ty, PrimType::I64) {
+                    let index = if ty == PrimType::I64 {
                         Expr::Var(i)
                     } else {
                         Expr::Convert(
