@@ -349,7 +349,28 @@ impl<'a> Ctx<'a> {
             }
             BasicOp::Reshape { array, .. } => self.is_strided(*array),
             BasicOp::Atom(Atom::Var(array)) => self.is_strided(*array),
-            _ => false,
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => false,
         };
         if strided {
             self.strided.insert(name);

@@ -17,6 +17,9 @@
 //! Needs: a verified program. Guarantees: no combinator is left; every segop
 //! has one dimension; operators of reductions and scans work on scalars.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 mod accs;
 mod convert;
 mod decomp;

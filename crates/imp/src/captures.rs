@@ -35,7 +35,7 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
                     }
                     set(&mut f.body, found);
                 }
-                _ => {}
+                crate::leaf_stmt!() => {}
             }
         }
     });
@@ -93,7 +93,7 @@ impl Walk {
             }
             Stmt::While(_, body) => self.block(body),
             Stmt::For(f) => self.for_loop(f),
-            _ => {}
+            crate::leaf_stmt!() => {}
         }
     }
 

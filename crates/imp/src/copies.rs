@@ -45,9 +45,10 @@ impl Stmt {
 }
 
 pub(crate) fn constant(e: &Expr) -> Option<i64> {
-    match e {
-        Expr::Const(Scalar::I64(x)) => Some(*x),
-        _ => None,
+    if let Expr::Const(Scalar::I64(x)) = e {
+        Some(*x)
+    } else {
+        None
     }
 }
 

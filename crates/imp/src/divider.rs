@@ -102,7 +102,7 @@ impl Share<'_> {
                         How::Scheduled => self.block(body, shares),
                         How::Tasks(_) => self.block(body, false),
                     },
-                    _ => {}
+                    crate::leaf_stmt!() => {}
                 }
             }
         });
@@ -149,7 +149,20 @@ impl Load {
                         self.block(yes);
                         self.block(no);
                     }
-                    _ => {}
+                    Stmt::Load(..)
+                    | Stmt::LoadLanes { .. }
+                    | Stmt::Alloc(..)
+                    | Stmt::Frame { .. }
+                    | Stmt::Share(..)
+                    | Stmt::Borrow(..)
+                    | Stmt::Release(_)
+                    | Stmt::Copy { .. }
+                    | Stmt::ConstData(..)
+                    | Stmt::While(..)
+                    | Stmt::For(_)
+                    | Stmt::Call { .. }
+                    | Stmt::ReadGlobal(..)
+                    | Stmt::WriteGlobal(..) => {}
                 }
             }
         });
@@ -165,7 +178,23 @@ impl Load {
                 | Expr::Compare(..)
                 | Expr::Convert(..) => self.others += 1.0,
                 Expr::Binary(BinOp::FMin | BinOp::FMax, _, _, _) => self.others += 4.0,
-                _ => {}
+                Expr::Const(_)
+                | Expr::Var(_)
+                | Expr::Unary(..)
+                | Expr::Binary(..)
+                | Expr::Select(..)
+                | Expr::SharedRoot(_)
+                | Expr::Math(..)
+                | Expr::Splat(..)
+                | Expr::Lanes(..)
+                | Expr::Any(_)
+                | Expr::All(_)
+                | Expr::FirstLane(_)
+                | Expr::Count(_)
+                | Expr::Pack(..)
+                | Expr::Extract(..)
+                | Expr::Insert(..)
+                | Expr::Shift(..) => {}
             }
             each_part(expr, &mut |part| self.expr(part));
         });

@@ -20,6 +20,9 @@
 //! or failure, every owned variable that is not a result gives its reference
 //! back. So nothing leaks when a check fails.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 pub mod captures;
 mod copies;
 pub mod divider;

@@ -99,7 +99,7 @@ impl Places {
                 self.block(no, open);
             }
             Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body, open),
-            _ => {}
+            crate::leaf_stmt!() => {}
         }
         self.ends[at as usize] = self.ends.len() as u32;
     }

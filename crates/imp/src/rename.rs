@@ -173,9 +173,12 @@ impl Change<'_> {
     }
 
     fn expr(&mut self, e: &mut Expr) {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match e {
-            Expr::Var(v) => self.set(v),
-            _ => each_part_mut(e, &mut |part| self.expr(part)),
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            if let Expr::Var(v) = e {
+                self.set(v);
+            } else {
+                each_part_mut(e, &mut |part| self.expr(part));
+            }
         });
     }
 }

@@ -226,7 +226,23 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
     let (to, from) = match stmt {
         Stmt::Set(to, Expr::Var(from)) | Stmt::Share(to, from) => (*to, *from),
         Stmt::Release(var) => return !wanted.contains(var),
-        _ => return false,
+        Stmt::Set(..)
+        | Stmt::Load(..)
+        | Stmt::Store(..)
+        | Stmt::LoadLanes { .. }
+        | Stmt::StoreLanes { .. }
+        | Stmt::Alloc(..)
+        | Stmt::Frame { .. }
+        | Stmt::Borrow(..)
+        | Stmt::Copy { .. }
+        | Stmt::ConstData(..)
+        | Stmt::If(..)
+        | Stmt::While(..)
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Check { .. }
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..) => return false,
     };
     let Some(at) = wanted.iter().position(|var| *var == to) else {
         return false;

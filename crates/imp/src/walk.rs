@@ -5,7 +5,32 @@ use crate::syntax::{
     Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Stmt, Var, VarInfo,
     VarType,
 };
-use prim::{BinOp, PrimType};
+use prim::PrimType;
+
+/// The pattern of the statements that hold no others. A match on statements
+/// that asks for what is nested names the rest and ends with it, so that a new
+/// statement breaks the build until it is put here or there.
+#[macro_export]
+macro_rules! leaf_stmt {
+    () => {
+        $crate::Stmt::Set(..)
+            | $crate::Stmt::Load(..)
+            | $crate::Stmt::Store(..)
+            | $crate::Stmt::LoadLanes { .. }
+            | $crate::Stmt::StoreLanes { .. }
+            | $crate::Stmt::Alloc(..)
+            | $crate::Stmt::Frame { .. }
+            | $crate::Stmt::Share(..)
+            | $crate::Stmt::Borrow(..)
+            | $crate::Stmt::Release(_)
+            | $crate::Stmt::Copy { .. }
+            | $crate::Stmt::ConstData(..)
+            | $crate::Stmt::Call { .. }
+            | $crate::Stmt::Check { .. }
+            | $crate::Stmt::ReadGlobal(..)
+            | $crate::Stmt::WriteGlobal(..)
+    };
+}
 
 /// Calls `f` on every statement, outer ones first.
 pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
@@ -18,7 +43,7 @@ pub fn each_stmt<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt)) {
                     each_stmt(no, f);
                 }
                 Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt(body, f),
-                _ => {}
+                crate::leaf_stmt!() => {}
             }
         }
     });
@@ -35,7 +60,7 @@ pub(crate) fn each_stmt_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Stmt)) {
                     each_stmt_mut(no, f);
                 }
                 Stmt::While(_, body) | Stmt::For(For { body, .. }) => each_stmt_mut(body, f),
-                _ => {}
+                crate::leaf_stmt!() => {}
             }
         }
     });
@@ -173,9 +198,12 @@ fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
 
 /// Calls `f` for the variables in an expression.
 pub(crate) fn in_expr(expr: &Expr, f: &mut dyn FnMut(Var, Use)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match expr {
-        Expr::Var(v) => f(*v, Use::Reads),
-        _ => each_part(expr, &mut |part| in_expr(part, f)),
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        if let Expr::Var(v) = expr {
+            f(*v, Use::Reads);
+        } else {
+            each_part(expr, &mut |part| in_expr(part, f));
+        }
     });
 }
 
@@ -287,23 +315,33 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     }
 }
 
-/// Whether an operator divides integers.
-pub(crate) fn is_division(op: BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem
-    )
-}
-
 /// Whether an expression has a scalar division, which must not run unless a
 /// check before it did.
 pub(crate) fn divides(e: &Expr) -> bool {
     let mut found = match e {
-        Expr::Binary(op, _, _, y) if is_division(*op) => {
+        Expr::Binary(op, _, _, y) if op.is_division() => {
             !matches!(&**y, Expr::Const(by) if by.as_i64() != Some(0))
         }
         Expr::Math(..) => true,
-        _ => false,
+        Expr::Const(_)
+        | Expr::Var(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Convert(..)
+        | Expr::Select(..)
+        | Expr::SharedRoot(_)
+        | Expr::Fma(..)
+        | Expr::Splat(..)
+        | Expr::Lanes(..)
+        | Expr::Any(_)
+        | Expr::All(_)
+        | Expr::FirstLane(_)
+        | Expr::Count(_)
+        | Expr::Pack(..)
+        | Expr::Extract(..)
+        | Expr::Insert(..)
+        | Expr::Shift(..) => false,
     };
     each_part(e, &mut |part| found |= divides(part));
     found

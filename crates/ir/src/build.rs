@@ -189,6 +189,10 @@ impl<'a, L: Level> Builder<'a, L> {
     }
 
     /// Binds the results of an operation or loop, all with one hint.
+    #[allow(
+        clippy::expect_used,
+        reason = "the caller promises it, by its own choice of expression"
+    )]
     pub fn let_exps(&mut self, hint: &str, exp: Exp<L>) -> Vec<Name> {
         let types = exp_types(&exp, &|name| self.types.type_of(name).clone())
             .expect("let_exps needs an expression that is no conditional and no call");
@@ -285,6 +289,7 @@ impl<'a, L: Level> Builder<'a, L> {
     }
 
     /// An operand as a dimension: itself, if it is a variable or constant size.
+    #[allow(clippy::expect_used, reason = "the caller promises that it is an i64")]
     pub fn dim(atom: Atom) -> Dim {
         Dim::from_atom(atom).expect("a size is an i64")
     }
@@ -415,6 +420,7 @@ impl<'a, L: Level> Builder<'a, L> {
 
     /// While the first parameter (a `bool`) is true: the closure gets the
     /// parameters and returns their next values.
+    #[allow(clippy::expect_used, reason = "the caller passes the condition")]
     pub fn while_loop(
         &mut self,
         inits: Vec<LoopInit>,
@@ -511,6 +517,10 @@ impl<'a, L: Level> Builder<'a, L> {
 
 impl Builder<'_, Soacs> {
     /// The types of the rows of arrays (accumulators: themselves).
+    #[allow(
+        clippy::expect_used,
+        reason = "the caller promises arrays and accumulators"
+    )]
     pub fn row_types(&self, arrays: &[Name]) -> Vec<Type> {
         let row = |array: &Name| {
             self.types

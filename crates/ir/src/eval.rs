@@ -226,9 +226,10 @@ pub fn eval_entry_with_budget<L: Level>(
     let mut core = core.into_iter();
     let mut values = Vec::new();
     for param in &function.params {
-        let value = match param.param.ty {
-            Type::Mem(_) => Some(Value::Unit),
-            _ => core.next(),
+        let value = if matches!(param.param.ty, Type::Mem(_)) {
+            Some(Value::Unit)
+        } else {
+            core.next()
         };
         values.push(value.ok_or_else(|| argument("too few for the function".to_owned()))?);
     }

@@ -27,7 +27,27 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
                     to,
                     arg: _,
                 } => !from.is_float() || from == to,
-                _ => true,
+                BasicOp::Atom(_)
+                | BasicOp::Unary(..)
+                | BasicOp::Compare(..)
+                | BasicOp::Select { .. }
+                | BasicOp::Assert { .. }
+                | BasicOp::Index { .. }
+                | BasicOp::Update { .. }
+                | BasicOp::FlatIndex { .. }
+                | BasicOp::FlatUpdate { .. }
+                | BasicOp::Concat { .. }
+                | BasicOp::Iota { .. }
+                | BasicOp::Replicate { .. }
+                | BasicOp::Scratch { .. }
+                | BasicOp::Rearrange { .. }
+                | BasicOp::Reshape { .. }
+                | BasicOp::Copy(_)
+                | BasicOp::Manifest { .. }
+                | BasicOp::ArrayLit { .. }
+                | BasicOp::ConstArray { .. }
+                | BasicOp::Opaque(_)
+                | BasicOp::UpdateAcc { .. } => true,
             },
             Exp::If {
                 cond: _,

@@ -15,6 +15,9 @@
 //! unique and dense within a function, so that facts live in side tables.
 //! See `syntax` for the telescope rule that lets results name earlier results.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 mod attrs;
 pub mod build;
 pub mod cost;
@@ -29,6 +32,7 @@ pub mod pass;
 pub mod poly;
 pub mod seg;
 pub mod soac;
+mod storage;
 pub mod syntax;
 pub mod text;
 pub mod types;

@@ -44,6 +44,10 @@ impl NameTable {
     }
 
     /// A fresh name with a shared hint.
+    #[allow(
+        clippy::expect_used,
+        reason = "2^32 hints are 64 GiB: memory ends first"
+    )]
     pub fn fresh_shared(&mut self, hint: Arc<str>) -> Name {
         let name = Name(u32::try_from(self.hints.len()).expect("fewer than 2^32 names"));
         self.hints.push(hint);
@@ -122,6 +126,10 @@ impl ProvTable {
     }
 
     /// The stack with `loc` innermost on top of `outer`.
+    #[allow(
+        clippy::expect_used,
+        reason = "2^32 entries are more than 64 GiB: memory ends first"
+    )]
     pub fn push(&mut self, loc: SrcLoc, outer: Prov) -> Prov {
         let entries = &mut self.entries;
         *self.index.entry((loc, outer)).or_insert_with(|| {

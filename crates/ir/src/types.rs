@@ -22,7 +22,7 @@ impl Dim {
     pub const fn not_negative(self) -> Self {
         match self {
             Self::Const(n) if n < 0 => Self::Const(0),
-            dim => dim,
+            dim @ (Self::Const(_) | Self::Var(_) | Self::Ext(_)) => dim,
         }
     }
 }

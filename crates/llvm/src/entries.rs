@@ -79,7 +79,9 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                     .into()
             }
             // The low bytes come first.
-            ty => b.build_load(emit.types.var(ty), place, "")?,
+            ty @ (VarType::Scalar(_) | VarType::Buffer | VarType::Vector(..)) => {
+                b.build_load(emit.types.var(ty), place, "")?
+            }
         });
     }
     let called = emit.call_function(&b, function, callee, values, |all| {

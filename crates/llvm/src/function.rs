@@ -98,7 +98,23 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
     imp::walk::each_stmt(stmts, &mut |stmt| match stmt {
         Stmt::Frame { buffer, .. } => framed.push(*buffer),
         Stmt::Borrow(to, from) => borrows.entry(*from).or_default().push(*to),
-        _ => {}
+        Stmt::Set(..)
+        | Stmt::Load(..)
+        | Stmt::Store(..)
+        | Stmt::LoadLanes { .. }
+        | Stmt::StoreLanes { .. }
+        | Stmt::Alloc(..)
+        | Stmt::Share(..)
+        | Stmt::Release(_)
+        | Stmt::Copy { .. }
+        | Stmt::ConstData(..)
+        | Stmt::If(..)
+        | Stmt::While(..)
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Check { .. }
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..) => {}
     });
     let mut found = FxHashSet::default();
     while let Some(var) = framed.pop() {
@@ -481,7 +497,24 @@ fn small_power(exponent: &Expr) -> Option<u32> {
     match exponent {
         Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
         Expr::Splat(_, x) => small_power(x),
-        _ => None,
+        Expr::Var(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Convert(..)
+        | Expr::Select(..)
+        | Expr::SharedRoot(_)
+        | Expr::Fma(..)
+        | Expr::Math(..)
+        | Expr::Lanes(..)
+        | Expr::Any(_)
+        | Expr::All(_)
+        | Expr::FirstLane(_)
+        | Expr::Count(_)
+        | Expr::Pack(..)
+        | Expr::Extract(..)
+        | Expr::Insert(..)
+        | Expr::Shift(..) => None,
     }
 }
 

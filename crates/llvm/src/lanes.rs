@@ -102,9 +102,10 @@ impl<'c> Frame<'_, '_, 'c> {
             }
             LanePositions::Strided(position, stride) => {
                 let position = self.int_expr(position)?;
-                let constant = match stride {
-                    Expr::Const(x) => x.as_i64(),
-                    _ => None,
+                let constant = if let Expr::Const(x) = stride {
+                    x.as_i64()
+                } else {
+                    None
                 };
                 match constant.filter(|stride| near.contains(&stride.unsigned_abs())) {
                     Some(stride) => Way::Near(position, stride),

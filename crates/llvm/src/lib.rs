@@ -21,6 +21,9 @@
 //! | `parts` | which module has what |
 //! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 mod copy;
 mod emit;
 mod entries;

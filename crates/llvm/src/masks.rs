@@ -107,6 +107,7 @@ impl<'c> Widen<'c> {
 
     /// A logical operator on wide masks in place of one on masks, if its result
     /// or an operand crosses blocks.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn logic(
         &mut self,
         op: InstructionValue<'c>,
@@ -249,6 +250,7 @@ impl<'c> Widen<'c> {
     }
 
     /// How wide what was compared is where a mask comes from.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn width(&self, mask: InstructionValue<'c>, looks: &mut usize) -> Option<u32> {
         *looks = looks.checked_sub(1)?;
         let operand = |i| vector_operand(mask, i);
@@ -285,6 +287,7 @@ fn phis_of(block: BasicBlock<'_>) -> impl Iterator<Item = InstructionValue<'_>> 
 }
 
 /// The lanes of a mask that an instruction makes.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
 fn mask_lanes(made: InstructionValue<'_>) -> Option<u32> {
     match made.get_type() {
         AnyTypeEnum::VectorType(ty) => match ty.get_element_type() {

@@ -76,7 +76,7 @@ pub fn independent_loops(stmts: &[Stmt]) -> usize {
                 let ordered = matches!(how, How::Seq { independent: false } | How::Scheduled);
                 usize::from(!ordered) + independent_loops(body)
             }
-            _ => 0,
+            imp::leaf_stmt!() => 0,
         };
         stmts.iter().map(count).sum()
     })

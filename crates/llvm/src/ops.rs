@@ -55,7 +55,30 @@ impl<'c> Ops<'_, '_, 'c> {
             BinOp::And => self.and(x, y),
             BinOp::Or => self.or(x, y),
             BinOp::Xor => self.xor(x, y),
-            _ => Err(no_operator(op.name(), ty)),
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::Pow
+            | BinOp::FAdd
+            | BinOp::FSub
+            | BinOp::FMul
+            | BinOp::FDiv
+            | BinOp::FMod
+            | BinOp::FMin
+            | BinOp::FMax => Err(no_operator(op.name(), ty)),
         }
     }
 
@@ -79,7 +102,9 @@ impl<'c> Ops<'_, '_, 'c> {
                 CmpOp::Eq => FloatPredicate::OEQ,
                 CmpOp::FLt => FloatPredicate::OLT,
                 CmpOp::FLe => FloatPredicate::OLE,
-                _ => return Err(no_operator(op.name(), ty)),
+                CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::BLt | CmpOp::BLe => {
+                    return Err(no_operator(op.name(), ty));
+                }
             };
             return self.float_compare(predicate, self.widened(ty, x)?, self.widened(ty, y)?);
         }

@@ -171,7 +171,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(u32, &'s
                     f(stmt, None);
                     outermost(body, f);
                 }
-                _ => f(stmt, None),
+                imp::leaf_stmt!() => f(stmt, None),
             }
         }
     });

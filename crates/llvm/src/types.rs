@@ -70,15 +70,21 @@ impl<'c> Types<'c> {
         match ty {
             PrimType::F32 => self.f32.into(),
             PrimType::F64 => self.f64.into(),
-            _ => self.int(ty).into(),
+            PrimType::I8
+            | PrimType::I16
+            | PrimType::I32
+            | PrimType::I64
+            | PrimType::F16
+            | PrimType::Bool => self.int(ty).into(),
         }
     }
 
     /// The type in memory.
     pub fn memory(&self, ty: PrimType) -> BasicTypeEnum<'c> {
-        match ty {
-            PrimType::Bool => self.i8.into(),
-            _ => self.register(ty),
+        if ty == PrimType::Bool {
+            self.i8.into()
+        } else {
+            self.register(ty)
         }
     }
 
@@ -96,15 +102,21 @@ impl<'c> Types<'c> {
         match ty {
             PrimType::F32 => self.f32.vec_type(lanes),
             PrimType::F64 => self.f64.vec_type(lanes),
-            _ => self.int(ty).vec_type(lanes),
+            PrimType::I8
+            | PrimType::I16
+            | PrimType::I32
+            | PrimType::I64
+            | PrimType::F16
+            | PrimType::Bool => self.int(ty).vec_type(lanes),
         }
     }
 
     /// A vector in memory.
     pub fn memory_vector(&self, ty: PrimType, lanes: u32) -> VectorType<'c> {
-        match ty {
-            PrimType::Bool => self.i8.vec_type(lanes),
-            _ => self.vector(ty, lanes),
+        if ty == PrimType::Bool {
+            self.i8.vec_type(lanes)
+        } else {
+            self.vector(ty, lanes)
         }
     }
 
@@ -121,7 +133,12 @@ impl<'c> Types<'c> {
             Scalar::F64(x) if !x.is_nan() => self.f64.const_float(x).into(),
             Scalar::F32(_) => builder.build_bit_cast(bits, self.f32, "")?,
             Scalar::F64(_) => builder.build_bit_cast(bits, self.f64, "")?,
-            _ => bits.into(),
+            Scalar::I8(_)
+            | Scalar::I16(_)
+            | Scalar::I32(_)
+            | Scalar::I64(_)
+            | Scalar::F16(_)
+            | Scalar::Bool(_) => bits.into(),
         })
     }
 }

@@ -23,7 +23,7 @@ use crate::order::{count_uses, slice_operands};
 use ir::Segs;
 use ir::mem::{Lmad, MemAnn};
 use ir::name::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp, ReshapeKind};
+use ir::syntax::{Atom, BasicOp, Body, Exp};
 use rustc_hash::FxHashMap;
 
 /// A place for an array.
@@ -69,22 +69,10 @@ pub(crate) fn propagate(
                     .first()
                     .and_then(|elem| flow.dests.get(&elem.name))
                     .cloned();
-                let source = match op {
-                    BasicOp::Atom(Atom::Var(source)) | BasicOp::Opaque(Atom::Var(source)) => {
-                        Some((*source, false))
-                    }
-                    BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. } => {
-                        Some((*array, false))
-                    }
-                    // Its certificates say that the sizes are equal.
-                    BasicOp::Reshape {
-                        kind: ReshapeKind::Coerce,
-                        array,
-                        ..
-                    } => Some((*array, true)),
-                    _ => None,
-                };
-                if let (Some((source, checked)), Some(Ready { dest, from })) = (source, dest) {
+                // The certificates of a reshape say that the sizes are equal.
+                let checked = matches!(op, BasicOp::Reshape { .. });
+                let source = op.in_place_of();
+                if let (Some(source), Some(Ready { dest, from })) = (source, dest) {
                     let from = if checked {
                         flow.known_from(&stm.aux.certs, from)
                     } else {

@@ -21,6 +21,9 @@
 //! annotation, each block is bound before the arrays in it, sizes that overflow
 //! become a negative number of bytes, which allocation refuses.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 mod alloc;
 mod basic;
 mod control;

@@ -81,7 +81,7 @@ fn is_scalar(stm: &Stm<Segs>) -> bool {
             | BasicOp::Select { .. },
         ) => true,
         Exp::Basic(BasicOp::Atom(_)) => stm.pat.iter().all(|param| !param.ty.is_array()),
-        _ => false,
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
     }
 }
 

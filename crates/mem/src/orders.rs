@@ -54,17 +54,22 @@ pub(crate) fn wishes(body: &Body<Segs>, results: &[Option<Dest>]) -> FxHashMap<N
         let Some(order) = wishes.get(&bound.name) else {
             continue;
         };
-        let (array, order) = match op {
-            BasicOp::Rearrange { perm, array } if order.is_empty() => (*array, perm.clone()),
-            BasicOp::Rearrange { perm, array } => {
-                (*array, order.iter().map(|at| perm[*at]).collect())
-            }
-            BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                array,
-                ..
-            } => (*array, order.clone()),
-            _ => continue,
+        let (array, order) = if let BasicOp::Rearrange { perm, array } = op {
+            let order = if order.is_empty() {
+                perm.clone()
+            } else {
+                order.iter().map(|at| perm[*at]).collect()
+            };
+            (*array, order)
+        } else if let BasicOp::Reshape {
+            kind: ReshapeKind::Coerce,
+            array,
+            ..
+        } = op
+        {
+            (*array, order.clone())
+        } else {
+            continue;
         };
         if uses.get(&array) == Some(&1) {
             wishes.entry(array).or_insert(order);

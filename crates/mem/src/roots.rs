@@ -10,7 +10,7 @@
 use ir::Segs;
 use ir::name::Name;
 use ir::seg::{SegKind, SegOp};
-use ir::syntax::{Atom, BasicOp, Body, Exp, Param, ReshapeKind};
+use ir::syntax::{Atom, Body, Exp, Param};
 
 /// The roots of a function's arrays.
 pub(crate) struct Roots {
@@ -60,27 +60,7 @@ impl Roots {
     fn exp(&mut self, pat: &[Param<Segs>], exp: &Exp<Segs>) {
         match exp {
             Exp::Basic(op) => {
-                let source = match op {
-                    BasicOp::Atom(atom) | BasicOp::Opaque(atom) => atom.var(),
-                    BasicOp::Update {
-                        array,
-                        slice: _,
-                        value: _,
-                    }
-                    | BasicOp::FlatUpdate {
-                        array,
-                        offset: _,
-                        strides: _,
-                        value: _,
-                    }
-                    | BasicOp::Reshape {
-                        kind: ReshapeKind::Coerce,
-                        shape: _,
-                        array,
-                    } => Some(*array),
-                    _ => None,
-                };
-                if let (Some(source), [elem]) = (source, pat) {
+                if let (Some(source), [elem]) = (op.in_place_of(), pat) {
                     let root = self.root(source);
                     self.set(elem, Some(root));
                 }

@@ -170,7 +170,24 @@ impl<L: Level> Visit<L> for Collect<'_> {
                         self.alias(bound, *array);
                         self.consume(*array);
                     }
-                    _ => {}
+                    BasicOp::Atom(_)
+                    | BasicOp::Unary(..)
+                    | BasicOp::Binary(..)
+                    | BasicOp::Compare(..)
+                    | BasicOp::Convert { .. }
+                    | BasicOp::Select { .. }
+                    | BasicOp::Fma(..)
+                    | BasicOp::Math(..)
+                    | BasicOp::Assert { .. }
+                    | BasicOp::Concat { .. }
+                    | BasicOp::Iota { .. }
+                    | BasicOp::Replicate { .. }
+                    | BasicOp::Scratch { .. }
+                    | BasicOp::Copy(_)
+                    | BasicOp::Manifest { .. }
+                    | BasicOp::ArrayLit { .. }
+                    | BasicOp::ConstArray { .. }
+                    | BasicOp::Opaque(_) => {}
                 }
                 return;
             }

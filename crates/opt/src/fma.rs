@@ -113,7 +113,9 @@ impl Products<'_> {
                     }
                 }
                 Exp::Basic(_) => {}
-                _ => VisitMut::<L>::exp(self, &mut stm.exp),
+                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                    VisitMut::<L>::exp(self, &mut stm.exp);
+                }
             }
             out.push(Some(stm));
         }

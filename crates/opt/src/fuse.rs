@@ -352,9 +352,12 @@ impl Fuser<'_> {
     }
 
     fn merge(&mut self, way: Way, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
-        let inputs = match &consumer.exp {
-            Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) => inputs.clone(),
-            _ => Vec::new(),
+        let inputs = if let Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) =
+            &consumer.exp
+        {
+            inputs.clone()
+        } else {
+            Vec::new()
         };
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;

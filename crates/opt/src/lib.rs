@@ -14,6 +14,9 @@
 //! Passes work on one function at a time but for inlining; what they need to
 //! know of others is in [`passes::Signatures`].
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 mod alias;
 mod dce;
 mod fma;

@@ -27,14 +27,56 @@ pub fn binary(op: BinOp, x: Scalar, y: Scalar) -> Option<Scalar> {
             BinOp::FMin => float_min(f64::from(a), f64::from(b)) as f32,
             BinOp::FMax => float_max(f64::from(a), f64::from(b)) as f32,
             BinOp::FMod => libm::fmodf(a, b),
-            _ => return None,
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Pow => return None,
         })),
         (Scalar::F64(a), Scalar::F64(b)) => Some(Scalar::F64(float_binary(op, a, b)?)),
         (Scalar::Bool(a), Scalar::Bool(b)) => Some(Scalar::Bool(match op {
             BinOp::And => a & b,
             BinOp::Or => a | b,
             BinOp::Xor => a ^ b,
-            _ => return None,
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::Pow
+            | BinOp::FAdd
+            | BinOp::FSub
+            | BinOp::FMul
+            | BinOp::FDiv
+            | BinOp::FMod
+            | BinOp::FMin
+            | BinOp::FMax => return None,
         })),
         _ => int_binary(op, x, y),
     }
@@ -49,7 +91,26 @@ fn float_binary(op: BinOp, a: f64, b: f64) -> Option<f64> {
         BinOp::FMin => float_min(a, b),
         BinOp::FMax => float_max(a, b),
         BinOp::FMod => libm::fmod(a, b),
-        _ => return None,
+        BinOp::Add
+        | BinOp::Sub
+        | BinOp::Mul
+        | BinOp::SDiv
+        | BinOp::UDiv
+        | BinOp::SMod
+        | BinOp::UMod
+        | BinOp::SQuot
+        | BinOp::SRem
+        | BinOp::SMin
+        | BinOp::UMin
+        | BinOp::SMax
+        | BinOp::UMax
+        | BinOp::Shl
+        | BinOp::LShr
+        | BinOp::AShr
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::Pow => return None,
     })
 }
 
@@ -148,7 +209,21 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
         Scalar::F16(a) => Some(Scalar::F16(match op {
             UnOp::FNeg => -a,
             UnOp::FAbs => f16::from_bits(a.to_bits() & 0x7fff),
-            _ => f16_from_f64(float_unary(op, a.to_f64())?),
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FSignum
+            | UnOp::FSqrt
+            | UnOp::FFloor
+            | UnOp::FCeil
+            | UnOp::FRound
+            | UnOp::FTrunc
+            | UnOp::FExp2Eighths => f16_from_f64(float_unary(op, a.to_f64())?),
         })),
         Scalar::F32(a) => Some(Scalar::F32(match op {
             UnOp::FNeg => -a,
@@ -160,7 +235,15 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
             UnOp::FTrunc => a.trunc(),
             UnOp::FSignum if a == 0.0 => 0.0,
             UnOp::FSignum => a.signum(),
-            _ => return None,
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FExp2Eighths => return None,
         })),
         Scalar::F64(a) => Some(Scalar::F64(float_unary(op, a)?)),
         Scalar::I8(_) | Scalar::I16(_) | Scalar::I32(_) | Scalar::I64(_) => {
@@ -176,7 +259,15 @@ pub fn unary(op: UnOp, x: Scalar) -> Option<Scalar> {
                     UnOp::Clz => i64::from(ua.leading_zeros() - (64 - bits)),
                     UnOp::Ctz => i64::from(ua.trailing_zeros().min(bits)),
                     UnOp::Popc => i64::from(ua.count_ones()),
-                    _ => return None,
+                    UnOp::FNeg
+                    | UnOp::FAbs
+                    | UnOp::FSignum
+                    | UnOp::FSqrt
+                    | UnOp::FFloor
+                    | UnOp::FCeil
+                    | UnOp::FRound
+                    | UnOp::FTrunc
+                    | UnOp::FExp2Eighths => return None,
                 },
             ))
         }
@@ -207,7 +298,14 @@ fn float_unary(op: UnOp, a: f64) -> Option<f64> {
         UnOp::FExp2Eighths => EXP2_EIGHTHS[(a.to_bits() & 7) as usize],
         UnOp::FSignum if a == 0.0 => 0.0,
         UnOp::FSignum => a.signum(),
-        _ => return None,
+        UnOp::Neg
+        | UnOp::Not
+        | UnOp::Abs
+        | UnOp::SSignum
+        | UnOp::USignum
+        | UnOp::Clz
+        | UnOp::Ctz
+        | UnOp::Popc => return None,
     })
 }
 
@@ -224,7 +322,9 @@ pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
             CmpOp::Eq => a == b,
             CmpOp::BLt => !a & b,
             CmpOp::BLe => !a | b,
-            _ => return None,
+            CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe => {
+                return None;
+            }
         },
         _ => {
             let (a, b, ua, ub) = (x.as_i64()?, y.as_i64()?, x.bits(), y.bits());
@@ -234,7 +334,7 @@ pub fn compare(op: CmpOp, x: Scalar, y: Scalar) -> Option<bool> {
                 CmpOp::SLe => a <= b,
                 CmpOp::ULt => ua < ub,
                 CmpOp::ULe => ua <= ub,
-                _ => return None,
+                CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
             }
         }
     })
@@ -245,7 +345,7 @@ fn float_compare(op: CmpOp, a: f64, b: f64) -> Option<bool> {
         CmpOp::Eq => a == b,
         CmpOp::FLt => a < b,
         CmpOp::FLe => a <= b,
-        _ => return None,
+        CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::BLt | CmpOp::BLe => return None,
     })
 }
 
@@ -262,7 +362,12 @@ pub fn convert(op: ConvOp, x: Scalar, to: PrimType) -> Option<Scalar> {
             match to {
                 PrimType::F16 => Scalar::F16(f16_from_f64(a as f64)),
                 PrimType::F32 => Scalar::F32(a as f32),
-                _ => Scalar::F64(a as f64),
+                PrimType::I8
+                | PrimType::I16
+                | PrimType::I32
+                | PrimType::I64
+                | PrimType::F64
+                | PrimType::Bool => Scalar::F64(a as f64),
             }
         }
         ConvOp::UToF => {
@@ -270,7 +375,12 @@ pub fn convert(op: ConvOp, x: Scalar, to: PrimType) -> Option<Scalar> {
             match to {
                 PrimType::F16 => Scalar::F16(f16_from_f64(a as f64)),
                 PrimType::F32 => Scalar::F32(a as f32),
-                _ => Scalar::F64(a as f64),
+                PrimType::I8
+                | PrimType::I16
+                | PrimType::I32
+                | PrimType::I64
+                | PrimType::F64
+                | PrimType::Bool => Scalar::F64(a as f64),
             }
         }
         ConvOp::FToS => float_to_signed(as_f64(x)?, to),
@@ -283,7 +393,9 @@ pub fn convert(op: ConvOp, x: Scalar, to: PrimType) -> Option<Scalar> {
                 PrimType::I8 => Scalar::I8(a as u8 as i8),
                 PrimType::I16 => Scalar::I16(a as u16 as i16),
                 PrimType::I32 => Scalar::I32(a as u32 as i32),
-                _ => Scalar::I64(a as u64 as i64),
+                PrimType::I64 | PrimType::F16 | PrimType::F32 | PrimType::F64 | PrimType::Bool => {
+                    Scalar::I64(a as u64 as i64)
+                }
             }
         }
         ConvOp::FConv => float_of(to, as_f64(x)?),
@@ -300,7 +412,9 @@ fn float_to_signed(a: f64, to: PrimType) -> Scalar {
         PrimType::I8 => Scalar::I8(a as i8),
         PrimType::I16 => Scalar::I16(a as i16),
         PrimType::I32 => Scalar::I32(a as i32),
-        _ => Scalar::I64(a as i64),
+        PrimType::I64 | PrimType::F16 | PrimType::F32 | PrimType::F64 | PrimType::Bool => {
+            Scalar::I64(a as i64)
+        }
     }
 }
 
@@ -317,7 +431,12 @@ fn float_of(ty: PrimType, x: f64) -> Scalar {
     match ty {
         PrimType::F16 => Scalar::F16(f16_from_f64(x)),
         PrimType::F32 => Scalar::F32(x as f32),
-        _ => Scalar::F64(x),
+        PrimType::I8
+        | PrimType::I16
+        | PrimType::I32
+        | PrimType::I64
+        | PrimType::F64
+        | PrimType::Bool => Scalar::F64(x),
     }
 }
 

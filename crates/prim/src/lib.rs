@@ -11,6 +11,9 @@
 //! shift by the width or more shifts everything out, division by zero is an
 //! error that the program checks for before it divides.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 pub mod eval;
 pub mod ops;
 mod scalar;

@@ -124,6 +124,36 @@ operators! {
     }
 }
 
+impl BinOp {
+    /// Whether it divides integers: then it has no value for a divisor of 0.
+    pub const fn is_division(self) -> bool {
+        match self {
+            Self::SDiv | Self::UDiv | Self::SMod | Self::UMod | Self::SQuot | Self::SRem => true,
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::SMin
+            | Self::UMin
+            | Self::SMax
+            | Self::UMax
+            | Self::Shl
+            | Self::LShr
+            | Self::AShr
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::Pow
+            | Self::FAdd
+            | Self::FSub
+            | Self::FMul
+            | Self::FDiv
+            | Self::FMod
+            | Self::FMin
+            | Self::FMax => false,
+        }
+    }
+}
+
 operators! {
     /// Unary operators; operand and result have one type.
     UnOp {

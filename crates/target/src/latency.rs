@@ -33,7 +33,17 @@ pub const NOTHING: Latency = (0.0, 0.0);
 pub fn convert(op: ConvOp) -> Latency {
     match op {
         ConvOp::ToBits | ConvOp::FromBits => NOTHING,
-        _ => (4.0, 0.5),
+        ConvOp::SExt
+        | ConvOp::ZExt
+        | ConvOp::SToF
+        | ConvOp::UToF
+        | ConvOp::FToS
+        | ConvOp::FToU
+        | ConvOp::FConv
+        | ConvOp::BToI
+        | ConvOp::IToB
+        | ConvOp::BToF
+        | ConvOp::FToB => (4.0, 0.5),
     }
 }
 
@@ -44,7 +54,16 @@ pub fn unary(op: UnOp, ty: PrimType) -> Latency {
         UnOp::FSqrt => (15.0, 2.0),
         UnOp::FExp2Eighths => (5.0, 0.25),
         UnOp::FSignum | UnOp::FFloor | UnOp::FCeil | UnOp::FRound | UnOp::FTrunc => (8.0, 1.0),
-        _ => (1.0, 0.25),
+        UnOp::Neg
+        | UnOp::Not
+        | UnOp::Abs
+        | UnOp::SSignum
+        | UnOp::USignum
+        | UnOp::Clz
+        | UnOp::Ctz
+        | UnOp::Popc
+        | UnOp::FNeg
+        | UnOp::FAbs => (1.0, 0.25),
     }
 }
 
@@ -61,6 +80,17 @@ pub fn binary(op: BinOp, ty: PrimType) -> Latency {
             (30.0, 30.0)
         }
         BinOp::Pow | BinOp::FMod => (100.0, 100.0),
-        _ => (1.0, 0.25),
+        BinOp::Add
+        | BinOp::Sub
+        | BinOp::SMin
+        | BinOp::UMin
+        | BinOp::SMax
+        | BinOp::UMax
+        | BinOp::Shl
+        | BinOp::LShr
+        | BinOp::AShr
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor => (1.0, 0.25),
     }
 }

@@ -16,6 +16,9 @@
 //! Each constant names the command whose figures it was chosen by, where it is no
 //! plain fact.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
 pub mod latency;
 mod machine;
 pub mod memory;

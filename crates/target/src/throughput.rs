@@ -27,7 +27,13 @@ pub fn fma(ty: PrimType, machine: Machine) -> Price {
     match ty {
         _ if machine.fma => price(1.0, 1.0),
         PrimType::F64 => price(32.0, 32.0),
-        _ => price(24.0, 24.0),
+        PrimType::I8
+        | PrimType::I16
+        | PrimType::I32
+        | PrimType::I64
+        | PrimType::F16
+        | PrimType::F32
+        | PrimType::Bool => price(24.0, 24.0),
     }
 }
 
@@ -69,7 +75,12 @@ pub fn binary(op: BinOp, ty: PrimType, make: Make) -> Price {
         BinOp::Mul => match ty {
             PrimType::I64 => price(1.0, 3.0),
             PrimType::I8 => price(1.0, 4.0),
-            _ => price(1.0, 1.5),
+            PrimType::I16
+            | PrimType::I32
+            | PrimType::F16
+            | PrimType::F32
+            | PrimType::F64
+            | PrimType::Bool => price(1.0, 1.5),
         },
         BinOp::Shl | BinOp::LShr | BinOp::AShr => price(2.0, 2.0),
         BinOp::FMin | BinOp::FMax => price(4.0, 4.0),

@@ -131,7 +131,7 @@ impl Flow {
                     flow.block(&f.body);
                 });
             }
-            _ => bound.into_iter().for_each(|var| self.sets(var)),
+            crate::leaf_stmt!() => bound.into_iter().for_each(|var| self.sets(var)),
         }
     }
 }

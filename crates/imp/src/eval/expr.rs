@@ -55,17 +55,19 @@ impl<'s> Values<'s> {
 
     /// An `i64`.
     pub(super) fn i64(self, expr: &Expr) -> Result<i64> {
-        match self.scalar(expr)? {
-            Scalar::I64(x) => Ok(x),
-            _ => bug("an i64 is needed"),
+        if let Scalar::I64(x) = self.scalar(expr)? {
+            Ok(x)
+        } else {
+            bug("an i64 is needed")
         }
     }
 
     /// A truth value.
     pub(super) fn bool(self, expr: &Expr) -> Result<bool> {
-        match self.scalar(expr)? {
-            Scalar::Bool(x) => Ok(x),
-            _ => bug("a bool is needed"),
+        if let Scalar::Bool(x) = self.scalar(expr)? {
+            Ok(x)
+        } else {
+            bug("a bool is needed")
         }
     }
 
@@ -83,7 +85,26 @@ impl<'s> Values<'s> {
         match expr {
             Expr::Const(value) => Ok(*value),
             Expr::Var(var) => self.scalar_var(*var),
-            _ => stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr)),
+            Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Compare(..)
+            | Expr::Convert(..)
+            | Expr::Select(..)
+            | Expr::SharedRoot(_)
+            | Expr::Fma(..)
+            | Expr::Math(..)
+            | Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => {
+                stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.operator(expr))
+            }
         }
     }
 
@@ -305,7 +326,30 @@ fn binary(op: BinOp, x: Scalar, y: Scalar) -> Result<Scalar> {
             BinOp::Add => return Ok(Scalar::I64(x.wrapping_add(y))),
             BinOp::Sub => return Ok(Scalar::I64(x.wrapping_sub(y))),
             BinOp::Mul => return Ok(Scalar::I64(x.wrapping_mul(y))),
-            _ => {}
+            BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Pow
+            | BinOp::FAdd
+            | BinOp::FSub
+            | BinOp::FMul
+            | BinOp::FDiv
+            | BinOp::FMod
+            | BinOp::FMin
+            | BinOp::FMax => {}
         }
     }
     known(eval::binary(op, x, y), op.name())

@@ -325,7 +325,9 @@ impl<'p> Machine<'p> {
                 for (var, value) in results.iter().zip(values) {
                     match value {
                         Slot::Buffer(Some(at)) => self.set_owned(frame, *var, at)?,
-                        value => frame.set(*var, value)?,
+                        Slot::Unset | Slot::Scalar(_) | Slot::Vector(_) | Slot::Buffer(_) => {
+                            frame.set(*var, value)?;
+                        }
                     }
                 }
                 Ok(())

@@ -101,7 +101,31 @@ impl Gen<'_, '_> {
             BasicOp::Assert { cond, msg } => (self.atom(*cond)?, msg),
             // A certificate under another name needs nothing.
             BasicOp::Atom(_) => return Ok(()),
-            _ => return Err(PassError::bug("a certificate that no check yields")),
+            BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => {
+                return Err(PassError::bug("a certificate that no check yields"));
+            }
         };
         let mut format = String::new();
         let mut values = Vec::new();
@@ -135,7 +159,32 @@ impl Gen<'_, '_> {
         let (acc, update) = match op {
             BasicOp::Atom(Atom::Var(acc)) => (*acc, None),
             BasicOp::UpdateAcc { acc, index, values } => (*acc, Some((index, values))),
-            _ => return Err(PassError::bug("an operation yields an accumulator")),
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_) => {
+                return Err(PassError::bug("an operation yields an accumulator"));
+            }
         };
         let target = self
             .accs
@@ -283,14 +332,15 @@ impl Gen<'_, '_> {
                     fresh: vec![block],
                 };
                 self.fill_each(rows, |g, i| {
-                    let index = match ty {
-                        PrimType::I64 => Expr::Var(i),
-                        _ => Expr::Convert(
+                    let index = if ty == PrimType::I64 {
+                        Expr::Var(i)
+                    } else {
+                        Expr::Convert(
                             prim::ConvOp::SExt,
                             PrimType::I64,
                             ty,
                             Box::new(Expr::Var(i)),
-                        ),
+                        )
                     };
                     let scaled =
                         Expr::Binary(BinOp::Mul, ty, Box::new(index), Box::new(stride.clone()));
@@ -459,6 +509,28 @@ fn by_bits(op: BinOp, ty: PrimType, divisor: Atom) -> Option<(BinOp, Scalar)> {
         BinOp::SDiv => Some((BinOp::AShr, shift)),
         BinOp::UDiv => Some((BinOp::LShr, shift)),
         BinOp::SMod | BinOp::UMod => Some((BinOp::And, Scalar::int(ty, divisor - 1))),
-        _ => None,
+        BinOp::Add
+        | BinOp::Sub
+        | BinOp::Mul
+        | BinOp::SQuot
+        | BinOp::SRem
+        | BinOp::SMin
+        | BinOp::UMin
+        | BinOp::SMax
+        | BinOp::UMax
+        | BinOp::Shl
+        | BinOp::LShr
+        | BinOp::AShr
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::Pow
+        | BinOp::FAdd
+        | BinOp::FSub
+        | BinOp::FMul
+        | BinOp::FDiv
+        | BinOp::FMod
+        | BinOp::FMin
+        | BinOp::FMax => None,
     }
 }

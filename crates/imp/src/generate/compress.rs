@@ -112,9 +112,14 @@ fn adds(op: &Lambda<Mems>) -> bool {
 /// The operation that defines an operand in a body.
 fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
     let name: Name = atom.var()?;
-    body.stms.iter().find_map(|stm| match &stm.exp {
-        Exp::Basic(op) if stm.pat.iter().any(|param| param.name == name) => Some(op),
-        _ => None,
+    body.stms.iter().find_map(|stm| {
+        if let Exp::Basic(op) = &stm.exp
+            && stm.pat.iter().any(|param| param.name == name)
+        {
+            Some(op)
+        } else {
+            None
+        }
     })
 }
 

@@ -336,7 +336,9 @@ impl Gen<'_, '_> {
                         Atom::Var(name) if self.blocks.of(name) == Some(name) => {
                             converted.push(Arg::Buffer(self.var(name)?));
                         }
-                        _ => converted.push(Arg::Scalar(self.atom(arg)?)),
+                        Atom::Var(_) | Atom::Const(_) => {
+                            converted.push(Arg::Scalar(self.atom(arg)?));
+                        }
                     }
                 }
                 let results = pat.iter().filter_map(|p| self.bind_owned(p)).collect();
@@ -431,11 +433,12 @@ fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> 
             .zip(&body.result)
             .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
     let plain = segops::independent(&body.stms)
-        && body.stms.iter().all(|stm| match &stm.exp {
-            Exp::Basic(BasicOp::Update { array, .. }) => {
+        && body.stms.iter().all(|stm| {
+            if let Exp::Basic(BasicOp::Update { array, .. }) = &stm.exp {
                 params.iter().any(|p| p.param.name == *array)
+            } else {
+                true
             }
-            _ => true,
         });
     if !rows || !plain {
         return false;

@@ -87,9 +87,10 @@ impl Gen<'_, '_> {
         let mut reach = Expr::i64(0);
         for (dim, extent) in lmad.dims.iter().zip(&extents).rev() {
             let stride = self.poly(&dim.stride)?;
-            let distance = match stride {
-                Expr::Const(_) => stride,
-                stride => Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride)),
+            let distance = if let Expr::Const(_) = stride {
+                stride
+            } else {
+                Expr::Unary(UnOp::Abs, PrimType::I64, Box::new(stride))
             };
             let distance = self.name_value(distance, PrimType::I64, "distance");
             apart = and(apart, compare(CmpOp::SLt, reach.clone(), distance.clone()));

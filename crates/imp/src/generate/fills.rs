@@ -74,9 +74,12 @@ impl Gen<'_, '_> {
 
 /// How many pieces there are, as far as it is known.
 fn pieces(count: &Expr, row: &Expr) -> Option<i64> {
-    let constant = |e: &Expr| match e {
-        Expr::Const(Scalar::I64(x)) => Some(*x),
-        _ => None,
+    let constant = |e: &Expr| {
+        if let Expr::Const(Scalar::I64(x)) = e {
+            Some(*x)
+        } else {
+            None
+        }
     };
     let grain = (FILL_GRAIN / constant(row)?.max(1)).max(1);
     Some((constant(count)? / grain).clamp(1, MAX_CHUNKS))

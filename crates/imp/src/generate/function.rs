@@ -112,7 +112,21 @@ fn small(body: &[Stmt]) -> bool {
         && body.iter().all(|stmt| match stmt {
             Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } => false,
             Stmt::If(_, a, b) => small(a) && small(b),
-            _ => true,
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => true,
         })
 }
 

@@ -223,9 +223,12 @@ pub(crate) fn operator_types(operators: &[Operator<Mems>]) -> Result<Vec<PrimTyp
     operators
         .iter()
         .flat_map(|op| &op.op.ret)
-        .map(|ty| match ty {
-            ir::types::Type::Prim(prim) => Ok(*prim),
-            _ => Err(PassError::bug("an operator works on arrays")),
+        .map(|ty| {
+            if let ir::types::Type::Prim(prim) = ty {
+                Ok(*prim)
+            } else {
+                Err(PassError::bug("an operator works on arrays"))
+            }
         })
         .collect()
 }

@@ -85,12 +85,13 @@ impl Gen<'_, '_> {
         };
         let Some(post) = scan.post else {
             for (at, param) in scan.pat[scanned..].iter().enumerate() {
-                match &param.ty {
-                    Type::Array { elem, .. } if param.ty.rank() == 1 => {
-                        blocks.kept.push(at);
-                        blocks.types.push(*elem);
-                    }
-                    _ => return Ok(None),
+                if let Type::Array { elem, .. } = &param.ty
+                    && param.ty.rank() == 1
+                {
+                    blocks.kept.push(at);
+                    blocks.types.push(*elem);
+                } else {
+                    return Ok(None);
                 }
             }
             return Ok(Some(blocks));
@@ -109,7 +110,7 @@ impl Gen<'_, '_> {
                     }
                     self.alias_acc(param.name, acc)?;
                 }
-                _ => return Ok(None),
+                Type::Array { .. } | Type::Cert | Type::Mem(_) => return Ok(None),
             }
         }
         blocks.scatter = self.scatter_of(&post.body);

@@ -113,11 +113,55 @@ fn chooses(
                 BinOp::SMin => (CmpOp::SLe, operand, other),
                 BinOp::UMax => (CmpOp::ULe, other, operand),
                 BinOp::UMin => (CmpOp::ULe, operand, other),
-                _ => return None,
+                BinOp::Add
+                | BinOp::Sub
+                | BinOp::Mul
+                | BinOp::SDiv
+                | BinOp::UDiv
+                | BinOp::SMod
+                | BinOp::UMod
+                | BinOp::SQuot
+                | BinOp::SRem
+                | BinOp::Shl
+                | BinOp::LShr
+                | BinOp::AShr
+                | BinOp::And
+                | BinOp::Or
+                | BinOp::Xor
+                | BinOp::Pow
+                | BinOp::FAdd
+                | BinOp::FSub
+                | BinOp::FMul
+                | BinOp::FDiv
+                | BinOp::FMod
+                | BinOp::FMin
+                | BinOp::FMax => return None,
             };
             Some(vec![Condition::Compare(cmp, *ty, small, great)])
         }
-        _ => None,
+        BasicOp::Atom(_)
+        | BasicOp::Unary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Math(..)
+        | BasicOp::Assert { .. }
+        | BasicOp::Index { .. }
+        | BasicOp::Update { .. }
+        | BasicOp::FlatIndex { .. }
+        | BasicOp::FlatUpdate { .. }
+        | BasicOp::Concat { .. }
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Rearrange { .. }
+        | BasicOp::Reshape { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. }
+        | BasicOp::ConstArray { .. }
+        | BasicOp::Opaque(_)
+        | BasicOp::UpdateAcc { .. } => None,
     }
 }
 

@@ -53,7 +53,23 @@ impl Tables {
                 how: How::Tasks(launch),
                 ..
             }) => launch.id += first_launch,
-            _ => {}
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => {}
         });
     }
 

@@ -188,7 +188,7 @@ impl Emit<'_, '_> {
                 self.out.push(Stmt::If(cond, yes, no));
                 return;
             }
-            cond => self.shapes.vector(cond),
+            cond @ (Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
         };
         let holds = self.mask(cond, "holds");
         for (arm, from, to, there) in [
@@ -259,7 +259,7 @@ impl Emit<'_, '_> {
                 let body = self.collect(|emit| emit.block(&f.body, at + 1, at, mask));
                 let how = match &f.how {
                     How::Lanes(_) => How::Seq { independent: true },
-                    how => how.clone(),
+                    how @ (How::Seq { .. } | How::Scheduled | How::Tasks(_)) => how.clone(),
                 };
                 self.out.push(Stmt::For(For {
                     how,
@@ -307,7 +307,7 @@ impl Emit<'_, '_> {
                 });
                 return;
             }
-            cond => self.shapes.vector(cond),
+            cond @ (Val::Uniform(_) | Val::Affine(..) | Val::Vector(_)) => self.shapes.vector(cond),
         };
         let bad = self.mask(Self::restrict(mask.lanes, not(cond)), "bad");
         let first = Expr::FirstLane(Box::new(Expr::Var(bad)));
@@ -315,7 +315,7 @@ impl Emit<'_, '_> {
             .iter()
             .map(|value| match self.shapes.value(value) {
                 Val::Uniform(e) => e,
-                value => {
+                value @ (Val::Affine(..) | Val::Vector(_)) => {
                     let value = self.shapes.vector(value);
                     Expr::Extract(Box::new(value), Box::new(first.clone()))
                 }
@@ -351,7 +351,7 @@ impl Emit<'_, '_> {
         let ty = self.shapes.type_of(e);
         match self.shapes.value(e) {
             Val::Uniform(e) => (e, true),
-            value => {
+            value @ (Val::Affine(..) | Val::Vector(_)) => {
                 let value = self.shapes.vector(value);
                 let var = self.name(value, VarType::Vector(ty, self.lanes()), "each");
                 (Expr::Var(var), false)

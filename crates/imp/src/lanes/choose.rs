@@ -125,7 +125,23 @@ impl Planner<'_> {
                 arms.push(self.block(no, self.places.other(at)));
             }
             Stmt::While(_, body) => arms.push(self.block(body, at + 1)),
-            _ => {}
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => {}
         }
         let mut arms = arms.into_iter();
         let mut costs = Costs::scalar(self.machine);
@@ -283,15 +299,14 @@ impl Planner<'_> {
         let end = self.places.end(at);
         let mut own = FxHashSet::default();
         for stmt in &f.body {
-            match stmt {
-                Stmt::Set(v, _) | Stmt::Load(v, _) => {
-                    let ty = crate::walk::scalar_type(self.vars, *v)?;
-                    if ty.is_float() && !self.places.local(*v, at, end) {
-                        return None;
-                    }
-                    own.insert(*v);
+            if let Stmt::Set(v, _) | Stmt::Load(v, _) = stmt {
+                let ty = crate::walk::scalar_type(self.vars, *v)?;
+                if ty.is_float() && !self.places.local(*v, at, end) {
+                    return None;
                 }
-                _ => return None,
+                own.insert(*v);
+            } else {
+                return None;
             }
         }
         own.insert(f.var);
@@ -305,12 +320,15 @@ impl Planner<'_> {
             bytes: 0,
         };
         analyse(&mut shapes, self.places, f, at).ok()?;
-        let in_order = f.body.iter().all(|stmt| match stmt {
-            Stmt::Load(_, access) => matches!(
-                shapes.position(access),
-                Val::Uniform(_) | Val::Affine(PrimType::I64, _, Stride::Const(1))
-            ),
-            _ => true,
+        let in_order = f.body.iter().all(|stmt| {
+            if let Stmt::Load(_, access) = stmt {
+                matches!(
+                    shapes.position(access),
+                    Val::Uniform(_) | Val::Affine(PrimType::I64, _, Stride::Const(1))
+                )
+            } else {
+                true
+            }
         });
         let body = Costs::vector(&shapes, self.machine).block(&f.body);
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
@@ -341,9 +359,12 @@ fn is_short(f: &For) -> bool {
     let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
     constant
         && trips(f) <= f64::from(MAX_LANES)
-        && !f.body.iter().any(|stmt| match stmt {
-            Stmt::Set(_, e) | Stmt::Store(_, e) => byte_product(e),
-            _ => false,
+        && !f.body.iter().any(|stmt| {
+            if let Stmt::Set(_, e) | Stmt::Store(_, e) = stmt {
+                byte_product(e)
+            } else {
+                false
+            }
         })
 }
 
@@ -359,7 +380,18 @@ fn is_plain(body: &[Stmt], machine: Machine) -> bool {
             Expr::Select(_, x, y, z) | Expr::Fma(_, x, y, z) => {
                 expr(x, fma) && expr(y, fma) && expr(z, fma)
             }
-            _ => false,
+            Expr::SharedRoot(_)
+            | Expr::Math(..)
+            | Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => false,
         }
     }
     body.iter().all(|stmt| match stmt {
@@ -368,6 +400,20 @@ fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         Stmt::If(cond, yes, no) => {
             expr(cond, machine.fma) && is_plain(yes, machine) && is_plain(no, machine)
         }
-        _ => false,
+        Stmt::LoadLanes { .. }
+        | Stmt::StoreLanes { .. }
+        | Stmt::Alloc(..)
+        | Stmt::Frame { .. }
+        | Stmt::Share(..)
+        | Stmt::Borrow(..)
+        | Stmt::Release(_)
+        | Stmt::Copy { .. }
+        | Stmt::ConstData(..)
+        | Stmt::While(..)
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Check { .. }
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..) => false,
     })
 }

@@ -4,7 +4,7 @@
 
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
-use crate::walk::{divides, is_division, type_of};
+use crate::walk::{divides, type_of};
 use prim::{BinOp, PrimType, Scalar};
 use target::Machine;
 use target::throughput::{self, BRANCH, CALL, Price, STRAGGLERS};
@@ -133,9 +133,10 @@ impl<'s, 'a> Costs<'s, 'a> {
             ),
             Expr::Binary(op, ty, x, y) => {
                 let affine = matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Shl);
-                let price = match &**y {
-                    Expr::Const(_) if is_division(*op) => throughput::BY_CONSTANT,
-                    _ => throughput::binary(*op, *ty, self.machine.make),
+                let price = if op.is_division() && matches!(&**y, Expr::Const(_)) {
+                    throughput::BY_CONSTANT
+                } else {
+                    throughput::binary(*op, *ty, self.machine.make)
                 };
                 self.operator(&[x, y], *ty, affine, price)
             }
@@ -313,9 +314,12 @@ impl<'s, 'a> Costs<'s, 'a> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
                 .iter()
-                .map(|stmt| match stmt {
-                    Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.once(body),
-                    stmt => self.stmt(stmt, &mut |costs, stmts| costs.once(stmts)),
+                .map(|stmt| {
+                    if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
+                        self.once(body)
+                    } else {
+                        self.stmt(stmt, &mut |costs, stmts| costs.once(stmts))
+                    }
                 })
                 .sum()
         })
@@ -327,7 +331,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             stmts.iter().fold(0.0, |most: f64, stmt| match stmt {
                 Stmt::While(_, body) | Stmt::For(For { body, .. }) => most.max(self.once(body)),
                 Stmt::If(_, yes, no) => most.max(self.round(yes)).max(self.round(no)),
-                _ => most,
+                crate::leaf_stmt!() => most,
             })
         })
     }
@@ -366,7 +370,21 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             Stmt::If(cond, yes, no) => {
                 !divides(cond) && harmless(shapes, yes) && harmless(shapes, no)
             }
-            _ => false,
+            Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => false,
         })
     })
 }
@@ -382,7 +400,21 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             }
             Stmt::Load(_, access) | Stmt::Store(access, _) => access.elem.size(),
             Stmt::If(_, yes, no) => widest(vars, yes).max(widest(vars, no)),
-            _ => 1,
+            Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => 1,
         })
         .max()
         .unwrap_or(1)

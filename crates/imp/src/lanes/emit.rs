@@ -105,9 +105,10 @@ impl Emit<'_, '_> {
         let lanes = i64::from(self.lanes());
         let lo = self.name_i64(f.from.clone(), "lo");
         let count = constant(sub(f.to.clone(), lo.clone()));
-        let count = match count {
-            Expr::Const(Scalar::I64(n)) => Expr::i64(n.max(0)),
-            count => self.name_i64(max(count, Expr::i64(0)), "count"),
+        let count = if let Expr::Const(Scalar::I64(n)) = count {
+            Expr::i64(n.max(0))
+        } else {
+            self.name_i64(max(count, Expr::i64(0)), "count")
         };
         let groups = constant(div(count.clone(), Expr::i64(lanes)));
         let groups = self.name_i64(groups, "groups");
@@ -219,15 +220,17 @@ pub(super) fn any(mask: Var) -> Expr {
 
 /// Folds an operator on `i64` constants.
 fn constant(e: Expr) -> Expr {
-    match &e {
-        Expr::Binary(op, PrimType::I64, x, y) => match (&**x, &**y) {
-            (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => match op {
-                BinOp::Sub => Expr::i64(x.wrapping_sub(*y)),
-                BinOp::UDiv if *y > 0 && *x >= 0 => Expr::i64(x / y),
-                _ => e,
-            },
-            _ => e,
-        },
-        _ => e,
+    let Expr::Binary(op, PrimType::I64, x, y) = &e else {
+        return e;
+    };
+    let (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) = (&**x, &**y) else {
+        return e;
+    };
+    if *op == BinOp::Sub {
+        Expr::i64(x.wrapping_sub(*y))
+    } else if *op == BinOp::UDiv && *y > 0 && *x >= 0 {
+        Expr::i64(x / y)
+    } else {
+        e
     }
 }

@@ -45,7 +45,25 @@ impl Rule for Expand {
                 out.extend(loops(fresh, to, from, *elem, extents));
                 return;
             }
-            _ => {}
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => {}
         }
         out.push(stmt);
     }

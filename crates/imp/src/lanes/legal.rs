@@ -98,7 +98,7 @@ impl Body<'_> {
                         self.collect(no);
                     }
                     Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.collect(body),
-                    _ => {}
+                    crate::leaf_stmt!() => {}
                 }
             }
         });

@@ -141,7 +141,7 @@ impl Rewrite<'_> {
                 }
                 None => Stmt::For(self.for_loop(f, at)),
             },
-            stmt => stmt,
+            crate::leaf_stmt!() => stmt,
         });
     }
 

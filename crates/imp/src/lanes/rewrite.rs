@@ -76,6 +76,6 @@ fn inside(fresh: &mut Fresh, stmt: &mut Stmt, independent: bool, rule: &mut dyn 
                 launch.locals.extend(fresh.fresh.drain(before..));
             }
         }
-        _ => {}
+        crate::leaf_stmt!() => {}
     }
 }

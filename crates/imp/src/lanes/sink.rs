@@ -30,9 +30,12 @@ impl Rule for Sink {
         independent: bool,
         out: &mut Vec<Stmt>,
     ) {
-        let stores = match &mut stmt {
-            Stmt::If(_, yes, no) if independent => arms(fresh, yes, no),
-            _ => Vec::new(),
+        let stores = if let Stmt::If(_, yes, no) = &mut stmt
+            && independent
+        {
+            arms(fresh, yes, no)
+        } else {
+            Vec::new()
         };
         out.push(stmt);
         out.extend(stores);

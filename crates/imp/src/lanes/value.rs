@@ -80,7 +80,23 @@ impl Shapes<'_> {
             Expr::Const(_) => true,
             Expr::Var(v) => !self.own.contains(v),
             Expr::Binary(_, _, x, y) => self.invariant(x) && self.invariant(y),
-            _ => false,
+            Expr::Unary(..)
+            | Expr::Compare(..)
+            | Expr::Convert(..)
+            | Expr::Select(..)
+            | Expr::SharedRoot(_)
+            | Expr::Fma(..)
+            | Expr::Math(..)
+            | Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => false,
         }
     }
 
@@ -272,10 +288,14 @@ impl Shapes<'_> {
 /// Folds what additions and multiplications of constants leave.
 fn tidy(value: Val) -> Val {
     fn fold(e: Expr) -> Expr {
-        match e {
-            Expr::Binary(BinOp::Add, PrimType::I64, x, y) => add(*x, *y),
-            Expr::Binary(BinOp::Mul, PrimType::I64, x, y) => mul(*x, *y),
-            e => e,
+        if let Expr::Binary(op @ (BinOp::Add | BinOp::Mul), PrimType::I64, x, y) = e {
+            if op == BinOp::Add {
+                add(*x, *y)
+            } else {
+                mul(*x, *y)
+            }
+        } else {
+            e
         }
     }
     match value {
@@ -294,9 +314,10 @@ impl Stride {
     }
 
     fn from_expr(e: Expr) -> Self {
-        match e {
-            Expr::Const(Scalar::I64(n)) => Self::Const(n),
-            e => Self::Of(e),
+        if let Expr::Const(Scalar::I64(n)) = e {
+            Self::Const(n)
+        } else {
+            Self::Of(e)
         }
     }
 

@@ -6,7 +6,7 @@
 //! leave at different times) and a lane that was not there may read it later.
 //! Exactly then setting it has to keep the values of the other lanes.
 
-use super::value::{Shape, Shapes, Stride, Val};
+use super::value::{Shape, Shapes, Stride};
 use crate::places::Places;
 use crate::syntax::{Arg, For, How, Stmt, Var, VarType};
 use ir::decision::NoLanes;
@@ -134,9 +134,10 @@ impl Walk<'_, '_> {
             Stmt::Load(v, access) => {
                 // Lanes read private arrays of their own, wherever that is.
                 let private = self.shapes.private.contains_key(&access.buffer);
-                let shape = match self.shapes.position(access) {
-                    Val::Uniform(_) if !private => Shape::Uniform,
-                    _ => Shape::Varying,
+                let shape = if !private && self.shapes.position(access).is_uniform() {
+                    Shape::Uniform
+                } else {
+                    Shape::Varying
                 };
                 self.assign(*v, shape, region);
             }

@@ -30,7 +30,20 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
             value: expr(value, names),
             mask: mask(m),
         },
-        stmt => stmt.clone(),
+        Stmt::Alloc(..)
+        | Stmt::Frame { .. }
+        | Stmt::Share(..)
+        | Stmt::Borrow(..)
+        | Stmt::Release(_)
+        | Stmt::Copy { .. }
+        | Stmt::ConstData(..)
+        | Stmt::If(..)
+        | Stmt::While(..)
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Check { .. }
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..) => stmt.clone(),
     }
 }
 
@@ -66,13 +79,14 @@ fn expr(e: &Expr, names: &Renamed) -> Expr {
 }
 
 fn rename(e: &mut Expr, names: &Renamed) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match e {
-        Expr::Var(v) => {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        if let Expr::Var(v) = e {
             if let Some(new) = names.get(v) {
                 *v = *new;
             }
+        } else {
+            crate::walk::each_part_mut(e, &mut |part| rename(part, names));
         }
-        _ => crate::walk::each_part_mut(e, &mut |part| rename(part, names)),
     });
 }
 

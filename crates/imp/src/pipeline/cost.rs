@@ -57,9 +57,10 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
         return 0.0;
     };
     // Comparisons are made at the operands' width.
-    match expr {
-        Expr::Compare(_, ty, _, _) => share(*ty, lanes, machine),
-        _ => share(ty, lanes, machine),
+    if let Expr::Compare(_, ty, _, _) = expr {
+        share(*ty, lanes, machine)
+    } else {
+        share(ty, lanes, machine)
     }
 }
 
@@ -67,10 +68,13 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
 fn operation(expr: &Expr) -> Latency {
     match expr {
         Expr::Const(_) | Expr::Var(_) | Expr::Lanes(..) => latency::NOTHING,
-        Expr::Splat(_, x) => match **x {
-            Expr::Const(_) => latency::NOTHING,
-            _ => latency::SPLAT,
-        },
+        Expr::Splat(_, x) => {
+            if matches!(**x, Expr::Const(_)) {
+                latency::NOTHING
+            } else {
+                latency::SPLAT
+            }
+        }
         Expr::Fma(..) => latency::FMA,
         Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
         Expr::Unary(op, ty, _) => latency::unary(*op, *ty),

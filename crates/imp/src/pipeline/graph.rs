@@ -154,7 +154,20 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
             add(value);
             (None, Memory::Store(to.buffer), latency::STORE)
         }
-        _ => (None, Memory::None, (0.0, 0.0)),
+        Stmt::Alloc(..)
+        | Stmt::Frame { .. }
+        | Stmt::Share(..)
+        | Stmt::Borrow(..)
+        | Stmt::Release(_)
+        | Stmt::Copy { .. }
+        | Stmt::ConstData(..)
+        | Stmt::If(..)
+        | Stmt::While(..)
+        | Stmt::For(_)
+        | Stmt::Call { .. }
+        | Stmt::Check { .. }
+        | Stmt::ReadGlobal(..)
+        | Stmt::WriteGlobal(..) => (None, Memory::None, (0.0, 0.0)),
     };
     cost.latency += access.0;
     cost.busy += access.1;

@@ -131,7 +131,21 @@ impl Pipeline<'_> {
                 }
                 stmt
             }
-            stmt => stmt,
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => stmt,
         }
     }
 
@@ -176,11 +190,12 @@ impl Pipeline<'_> {
         if !(LEAST_STATEMENTS..=MAX_STATEMENTS).contains(&body.len()) {
             return None;
         }
-        let vector = |stmt: &Stmt| match stmt {
-            Stmt::Set(var, _) | Stmt::LoadLanes { var, .. } => {
+        let vector = |stmt: &Stmt| {
+            if let Stmt::Set(var, _) | Stmt::LoadLanes { var, .. } = stmt {
                 matches!(self.vars[var.index()].ty, VarType::Vector(..))
+            } else {
+                false
             }
-            _ => false,
         };
         if !body.iter().any(vector) {
             return None;
@@ -318,7 +333,20 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
                     }
                 }
             }
-            _ => return None,
+            Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => return None,
         }
     }
     Some(())

@@ -111,7 +111,20 @@ impl<'p> Flow<'p> {
                 }
                 self.undone(&f.body, f.counters().collect());
             }
-            _ => {}
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::ReadGlobal(..) => {}
         }
     }
 

@@ -89,9 +89,12 @@ pub fn split(mut program: Program, sizes: Sizes, context: &mut Context) -> Progr
         let before = all.len() as u32;
         if before > 0 && !pieces.is_empty() {
             for function in std::iter::once(&mut function).chain(&mut pieces) {
-                each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
-                    Stmt::Call { fun, .. } if fun.0 as usize >= first => fun.0 += before,
-                    _ => {}
+                each_stmt_mut(&mut function.body, &mut |stmt| {
+                    if let Stmt::Call { fun, .. } = stmt
+                        && fun.0 as usize >= first
+                    {
+                        fun.0 += before;
+                    }
                 });
             }
         }
@@ -138,7 +141,7 @@ fn own_weight(stmt: &Stmt) -> u64 {
             How::Tasks(_) => TASKS,
             How::Seq { .. } | How::Scheduled | How::Lanes(_) => LOOP,
         },
-        _ => 1,
+        crate::leaf_stmt!() => 1,
     };
     names(stmt, &mut |_, _| weight += 1);
     weight
@@ -157,7 +160,7 @@ fn frame_weight(stmts: &[Stmt]) -> u64 {
                             how: How::Tasks(_), ..
                         }) => 0,
                         Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
-                        _ => 0,
+                        crate::leaf_stmt!() => 0,
                     }
             })
             .sum()
@@ -289,7 +292,7 @@ impl Split<'_> {
                     (Stmt::For(f), own + weight)
                 }
             },
-            stmt => (stmt, own),
+            crate::leaf_stmt!() => (stmt, own),
         }
     }
 
@@ -318,9 +321,14 @@ impl Split<'_> {
         if 8 * weight >= self.sizes.piece {
             // Blocks of others are given back after the call.
             let places = self.places;
-            let others = |stmt: &Stmt| match stmt {
-                Stmt::Release(var) if !places.local(*var, from, to) => Some(*var),
-                _ => None,
+            let others = |stmt: &Stmt| {
+                if let Stmt::Release(var) = stmt
+                    && !places.local(*var, from, to)
+                {
+                    Some(*var)
+                } else {
+                    None
+                }
             };
             behind.extend(run.iter().filter_map(|item| others(&item.stmt)));
             if let Some(interface) = self.interface(&run, from, to, &behind) {
@@ -342,9 +350,9 @@ impl Split<'_> {
         let local = |var: Var| self.places.local(var, from, to);
         let mut flow = Flow::new(&local);
         for item in run {
-            match &item.stmt {
-                Stmt::Release(var) if !local(*var) => {}
-                stmt => flow.stmt(stmt),
+            let of_others = matches!(&item.stmt, Stmt::Release(var) if !local(*var));
+            if !of_others {
+                flow.stmt(&item.stmt);
             }
         }
         let mut inputs = flow.needed()?;

@@ -70,7 +70,7 @@ pub(crate) fn show_stmt(program: &Program, function: &Function, stmt: &Stmt) -> 
             to: f.to.clone(),
             var: f.var,
         })),
-        stmt => printer.stmt(stmt),
+        crate::leaf_stmt!() => printer.stmt(stmt),
     }
     printer.out.lines().next().unwrap_or_default().to_owned()
 }
@@ -532,6 +532,12 @@ fn copy_plan(plan: Plan) -> String {
 fn constant(value: Scalar) -> String {
     match value {
         Scalar::I64(x) => x.to_string(),
-        other => show_scalar(other),
+        other @ (Scalar::I8(_)
+        | Scalar::I16(_)
+        | Scalar::I32(_)
+        | Scalar::F16(_)
+        | Scalar::F32(_)
+        | Scalar::F64(_)
+        | Scalar::Bool(_)) => show_scalar(other),
     }
 }

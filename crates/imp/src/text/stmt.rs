@@ -104,12 +104,15 @@ impl FunctionParser<'_, '_> {
             return Ok(Stmt::ReadGlobal(var, GlobalId(self.id()?)));
         }
         let expr = self.expr()?;
-        match expr {
-            Expr::Var(buffer) if self.p.peek("[") => Ok(match self.element(buffer)? {
+        if let Expr::Var(buffer) = expr
+            && self.p.peek("[")
+        {
+            Ok(match self.element(buffer)? {
                 Element::One(access) => Stmt::Load(var, access),
                 Element::Lanes(from, mask) => Stmt::LoadLanes { var, from, mask },
-            }),
-            expr => Ok(Stmt::Set(var, expr)),
+            })
+        } else {
+            Ok(Stmt::Set(var, expr))
         }
     }
 
@@ -363,9 +366,15 @@ impl FunctionParser<'_, '_> {
         // Types of all variables are known only at the end of the function; a
         // variable that is passed has got its value, and its type, before.
         let args = self.list(|f| {
-            Ok(match f.expr()? {
-                Expr::Var(var) if f.is_buffer(var) => Arg::Buffer(var),
-                expr => Arg::Scalar(expr),
+            Ok({
+                let expr = f.expr()?;
+                if let Expr::Var(var) = expr
+                    && f.is_buffer(var)
+                {
+                    Arg::Buffer(var)
+                } else {
+                    Arg::Scalar(expr)
+                }
             })
         })?;
         let place = if self.p.take_keyword("at") {

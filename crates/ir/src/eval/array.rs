@@ -277,11 +277,12 @@ impl Array {
     /// As a value that leaves the program: all elements were written.
     pub(super) fn result(&self) -> Result<Self, EvalError> {
         let copy = self.copy()?;
-        match &copy.data {
-            Data::Own(store) if store.unset.contains(&true) => {
-                Err(EvalError::bug("a result was not written wholly"))
-            }
-            _ => Ok(copy),
+        if let Data::Own(store) = &copy.data
+            && store.unset.contains(&true)
+        {
+            Err(EvalError::bug("a result was not written wholly"))
+        } else {
+            Ok(copy)
         }
     }
 

@@ -228,7 +228,28 @@ impl<'p, L: Level> Machine<'p, L> {
             BasicOp::ArrayLit { elems, .. } => elems
                 .iter()
                 .try_for_each(|e| e.var().iter().try_for_each(whole)),
-            _ => Ok(()),
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => Ok(()),
         }
     }
 }
@@ -253,7 +274,9 @@ pub(super) fn replicate(frame: &Frame<'_>, shape: &[Dim], value: Atom) -> Result
             let times = if count == 0 { 0 } else { times };
             fresh(&shape, row.store()?.repeated(times))
         }
-        _ => Err(EvalError::bug("replicate of no value")),
+        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+            Err(EvalError::bug("replicate of no value"))
+        }
     }
 }
 
@@ -320,7 +343,7 @@ fn write(
             _ => false,
         },
         Value::Array(part) => target.write_slice(&evaluated(frame, slice)?, &part, stamp)?,
-        _ => false,
+        Value::Empty | Value::Acc(_) | Value::Unit | Value::Block(_) => false,
     };
     or_bug(ok.then_some(()), || {
         format!(

@@ -98,7 +98,11 @@ impl Frame<'_> {
     pub(super) fn value(&self, name: Name) -> Result<Value> {
         match &self.slots[name.index()] {
             Value::Empty => Err(self.missing(name)),
-            value => Ok(value.clone()),
+            value @ (Value::Scalar(_)
+            | Value::Array(_)
+            | Value::Acc(_)
+            | Value::Unit
+            | Value::Block(_)) => Ok(value.clone()),
         }
     }
 
@@ -106,7 +110,11 @@ impl Frame<'_> {
     pub(super) fn take(&mut self, name: Name) -> Result<Value> {
         match std::mem::take(&mut self.slots[name.index()]) {
             Value::Empty => Err(self.missing(name)),
-            value => Ok(value),
+            value @ (Value::Scalar(_)
+            | Value::Array(_)
+            | Value::Acc(_)
+            | Value::Unit
+            | Value::Block(_)) => Ok(value),
         }
     }
 
@@ -125,16 +133,19 @@ impl Frame<'_> {
             Atom::Var(name) => match &self.slots[name.index()] {
                 Value::Scalar(value) => Ok(*value),
                 Value::Empty => Err(self.missing(name)),
-                _ => Err(EvalError::bug("a scalar is needed")),
+                Value::Array(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+                    Err(EvalError::bug("a scalar is needed"))
+                }
             },
         }
     }
 
     /// An `i64` operand.
     pub(super) fn i64(&self, atom: Atom) -> Result<i64> {
-        match self.scalar(atom)? {
-            Scalar::I64(x) => Ok(x),
-            _ => Err(EvalError::bug("an i64 is needed")),
+        if let Scalar::I64(x) = self.scalar(atom)? {
+            Ok(x)
+        } else {
+            Err(EvalError::bug("an i64 is needed"))
         }
     }
 
@@ -150,15 +161,18 @@ impl Frame<'_> {
         match &self.slots[name.index()] {
             Value::Array(array) => Ok(array),
             Value::Empty => Err(self.missing(name)),
-            _ => Err(EvalError::bug("an array is needed")),
+            Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+                Err(EvalError::bug("an array is needed"))
+            }
         }
     }
 
     /// An array, which the name loses.
     pub(super) fn take_array(&mut self, name: Name) -> Result<Array> {
-        match self.take(name)? {
-            Value::Array(array) => Ok(array),
-            _ => Err(EvalError::bug("an array is needed")),
+        if let Value::Array(array) = self.take(name)? {
+            Ok(array)
+        } else {
+            Err(EvalError::bug("an array is needed"))
         }
     }
 
@@ -291,7 +305,7 @@ impl<'p, L: Level> Machine<'p, L> {
             for atom in &body.result {
                 out.push(match atom {
                     Atom::Var(name) if frame.live.moved[name.index()] => frame.take(*name)?,
-                    atom => frame.atom(*atom)?,
+                    Atom::Var(_) | Atom::Const(_) => frame.atom(*atom)?,
                 });
             }
             Ok(())
@@ -383,7 +397,7 @@ impl<'p, L: Level> Machine<'p, L> {
                     let consumed = params.get(i).is_some_and(|param| param.consumed);
                     values.push(match arg {
                         Atom::Var(name) if consumed => frame.take(*name)?,
-                        arg => frame.atom(*arg)?,
+                        Atom::Var(_) | Atom::Const(_) => frame.atom(*arg)?,
                     });
                 }
                 with_stack(|| self.call(index, &mut values, out))
@@ -409,7 +423,7 @@ impl<'p, L: Level> Machine<'p, L> {
         {
             values.push(match init {
                 Atom::Var(name) if *consumed => frame.take(*name)?,
-                init => frame.atom(*init)?,
+                Atom::Var(_) | Atom::Const(_) => frame.atom(*init)?,
             });
         }
         let bound = match form {

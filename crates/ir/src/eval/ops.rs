@@ -52,9 +52,12 @@ impl Frame<'_> {
     pub(super) fn neutral_bins<L: Level>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
         let bins = |op: &HistOp<L>| {
             let neutral = op.op.neutral.iter();
-            let array = |atom: &Atom| match super::basic::replicate(self, &op.shape, *atom)? {
-                Value::Array(array) => Ok(array),
-                _ => Err(EvalError::bug("a histogram without bins")),
+            let array = |atom: &Atom| {
+                if let Value::Array(array) = super::basic::replicate(self, &op.shape, *atom)? {
+                    Ok(array)
+                } else {
+                    Err(EvalError::bug("a histogram without bins"))
+                }
             };
             neutral.map(array).collect()
         };
@@ -122,12 +125,11 @@ impl<'p, L: Level> Machine<'p, L> {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         for (rows, ty) in rows.into_iter().zip(types) {
-            out.push(match ty {
-                Type::Acc { token, .. } => self.open_acc(*token)?,
-                _ => {
-                    let time = self.tick()?;
-                    rows.finish(outer, &frame.row_shape(ty), time)?
-                }
+            out.push(if let Type::Acc { token, .. } = ty {
+                self.open_acc(*token)?
+            } else {
+                let time = self.tick()?;
+                rows.finish(outer, &frame.row_shape(ty), time)?
             });
         }
         Ok(())
@@ -183,7 +185,9 @@ impl<'p, L: Level> Machine<'p, L> {
                     array.write(index, x, stamp)?
                 }
                 Value::Array(part) => array.write_slice(&slice, &part, stamp)?,
-                _ => false,
+                Value::Empty | Value::Scalar(_) | Value::Acc(_) | Value::Unit | Value::Block(_) => {
+                    false
+                }
             };
             if !ok {
                 return Err(EvalError::bug("a value of another shape for an index"));
@@ -260,9 +264,10 @@ impl<'p, L: Level> Machine<'p, L> {
         let mut values = values.into_iter();
         let mut indices = Vec::with_capacity(n_indices);
         for value in values.by_ref().take(n_indices) {
-            match value {
-                Value::Scalar(Scalar::I64(i)) => indices.push(i),
-                _ => return Err(EvalError::bug("a bucket index that is no i64")),
+            if let Value::Scalar(Scalar::I64(i)) = value {
+                indices.push(i);
+            } else {
+                return Err(EvalError::bug("a bucket index that is no i64"));
             }
         }
         let mut indices = indices.into_iter();

@@ -476,7 +476,12 @@ fn infinity(ty: PrimType, negative: bool) -> Scalar {
     match ty {
         PrimType::F16 => Scalar::F16(f16::from_f64(x)),
         PrimType::F32 => Scalar::F32(x as f32),
-        _ => Scalar::F64(x),
+        PrimType::I8
+        | PrimType::I16
+        | PrimType::I32
+        | PrimType::I64
+        | PrimType::F64
+        | PrimType::Bool => Scalar::F64(x),
     }
 }
 
@@ -484,6 +489,11 @@ fn nan(ty: PrimType) -> Scalar {
     match ty {
         PrimType::F16 => Scalar::F16(f16::NAN),
         PrimType::F32 => Scalar::F32(f32::NAN),
-        _ => Scalar::F64(f64::NAN),
+        PrimType::I8
+        | PrimType::I16
+        | PrimType::I32
+        | PrimType::I64
+        | PrimType::F64
+        | PrimType::Bool => Scalar::F64(f64::NAN),
     }
 }

@@ -11,9 +11,10 @@ use inkwell::{FloatPredicate, IntPredicate};
 
 /// Number of lanes of a vector.
 pub fn lanes_of(x: Value<'_>) -> Option<u32> {
-    match x {
-        Value::VectorValue(x) => Some(x.get_type().get_size()),
-        _ => None,
+    if let Value::VectorValue(x) = x {
+        Some(x.get_type().get_size())
+    } else {
+        None
     }
 }
 
@@ -27,25 +28,28 @@ fn spread<'c>(x: Value<'c>, constant: Value<'c>) -> Value<'c> {
 
 /// The integer type of a value or of its lanes.
 fn int_type(x: Value<'_>) -> Res<IntType<'_>> {
-    match elem_type(x) {
-        BasicTypeEnum::IntType(ty) => Ok(ty),
-        _ => Err(unfit("an integer")),
+    if let BasicTypeEnum::IntType(ty) = elem_type(x) {
+        Ok(ty)
+    } else {
+        Err(unfit("an integer"))
     }
 }
 
 /// The float type of a value or of its lanes.
 fn float_type(x: Value<'_>) -> Res<FloatType<'_>> {
-    match elem_type(x) {
-        BasicTypeEnum::FloatType(ty) => Ok(ty),
-        _ => Err(unfit("a float")),
+    if let BasicTypeEnum::FloatType(ty) = elem_type(x) {
+        Ok(ty)
+    } else {
+        Err(unfit("a float"))
     }
 }
 
 /// The type of a value or of its lanes.
 fn elem_type(x: Value<'_>) -> BasicTypeEnum<'_> {
-    match x {
-        Value::VectorValue(x) => x.get_type().get_element_type(),
-        _ => x.get_type(),
+    if let Value::VectorValue(x) = x {
+        x.get_type().get_element_type()
+    } else {
+        x.get_type()
     }
 }
 
@@ -75,6 +79,7 @@ fn shaped_int<'c>(x: Value<'c>, elem: IntType<'c>) -> BasicTypeEnum<'c> {
 }
 
 /// A type with as many lanes as a value.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
 fn shaped<'c>(x: Value<'c>, elem: BasicTypeEnum<'c>) -> Res<BasicTypeEnum<'c>> {
     match elem {
         BasicTypeEnum::IntType(elem) => Ok(shaped_int(x, elem)),
@@ -137,6 +142,7 @@ instructions! {
 
 impl<'c> Ops<'_, '_, 'c> {
     /// `yes` where the condition holds, else `no`.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn select(&self, c: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Res<Value<'c>> {
         Ok(match c {
             Value::IntValue(c) => self.builder.build_select(c, yes, no, "")?,

@@ -57,7 +57,26 @@ impl<'c> Ops<'_, '_, 'c> {
             BinOp::FMod => self.float_rem(x, y),
             BinOp::FMin => self.min_or_max(ty, x, y, true),
             BinOp::FMax => self.min_or_max(ty, x, y, false),
-            _ => Err(no_operator(op.name(), ty)),
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Pow => Err(no_operator(op.name(), ty)),
         }
     }
 
@@ -91,7 +110,21 @@ impl<'c> Ops<'_, '_, 'c> {
         match op {
             UnOp::FNeg => self.xor(x, int_like(x, 0x8000)?),
             UnOp::FAbs => self.and(x, int_like(x, 0x7fff)?),
-            _ => {
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FSignum
+            | UnOp::FSqrt
+            | UnOp::FFloor
+            | UnOp::FCeil
+            | UnOp::FRound
+            | UnOp::FTrunc
+            | UnOp::FExp2Eighths => {
                 let wide = self.widened(PrimType::F16, x)?;
                 self.narrowed(PrimType::F16, self.float_unary(op, PrimType::F32, wide)?)
             }
@@ -142,7 +175,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 let less = self.float_sub(near, one)?;
                 signed(self.select(self.is_less(size, near)?, less, near)?)?
             }
-            _ => {
+            UnOp::FFloor | UnOp::FCeil => {
                 let near = signed(near)?;
                 let (beyond, other) = if op == UnOp::FFloor {
                     (self.is_less(x, near)?, self.float_sub(near, one)?)
@@ -151,6 +184,19 @@ impl<'c> Ops<'_, '_, 'c> {
                 };
                 signed(self.select(beyond, other, near)?)?
             }
+            UnOp::Neg
+            | UnOp::Not
+            | UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FNeg
+            | UnOp::FAbs
+            | UnOp::FSignum
+            | UnOp::FSqrt
+            | UnOp::FExp2Eighths => return Err(no_operator(op.name(), ty)),
         };
         self.select(is_whole, x, rounded)
     }

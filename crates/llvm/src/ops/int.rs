@@ -72,6 +72,7 @@ impl<'c> Ops<'_, '_, 'c> {
     /// There are no vector instructions for it, but narrow integers divide as
     /// floats: a quotient that is not whole is at least `1/|y|` away from the next
     /// integer, and `|x/y|` is rounded by one part in 2^24 (or 2^53) at most.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn quotient(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
         let types = &self.emit.types;
         let float = match ty.bits() {
@@ -93,6 +94,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// What `x / y` towards 0 leaves, where that is defined.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn remainder(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
         match y {
             Value::VectorValue(divisors) if ty.bits() <= 32 && !divisors.is_const() => {

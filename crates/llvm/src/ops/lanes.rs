@@ -18,6 +18,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// A scalar or an address in every lane.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn splat(&self, x: Value<'c>, lanes: u32) -> Res<Value<'c>> {
         let ty = match x {
             Value::IntValue(x) if x.is_const() => {
@@ -109,6 +110,7 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// The values in the lanes that are set, in front of zeros.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     pub fn pack(&self, x: Value<'c>, mask: Value<'c>) -> Res<Value<'c>> {
         let lanes = lanes_of(x).ok_or_else(|| Error::bug("what is packed is no vector"))?;
         let scalar = vector(x)?.get_type().get_element_type();

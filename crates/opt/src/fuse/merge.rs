@@ -159,7 +159,9 @@ pub(super) fn possible(
             or(post.is_none() && !(scan && reduce), Apart::ScanAndReduction)?;
             Ok(Way::InMap)
         }
-        _ => Err(Apart::ReadOtherwise),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+            Err(Apart::ReadOtherwise)
+        }
     }
 }
 
@@ -259,7 +261,11 @@ pub(super) fn merge(
             });
             Stm { pat, aux, exp }
         }
-        exp => Stm {
+        exp @ (Exp::Basic(_)
+        | Exp::If { .. }
+        | Exp::Loop { .. }
+        | Exp::Apply { .. }
+        | Exp::Op(_)) => Stm {
             pat: consumer.pat,
             aux,
             exp,

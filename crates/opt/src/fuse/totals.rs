@@ -106,7 +106,11 @@ impl VisitMut<Soacs> for Totals<'_> {
                         self.before_scatter(inner, body, &scans, &mut reductions);
                     }
                 }
-                _ => {}
+                Exp::Basic(_)
+                | Exp::If { .. }
+                | Exp::Loop { .. }
+                | Exp::Apply { .. }
+                | Exp::Op(_) => {}
             }
         }
         if reductions.is_empty() {

@@ -87,7 +87,25 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 [only] => Some(Folded::Op(BasicOp::Copy(*only), Certs::new())),
                 _ => None,
             },
-            _ => None,
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => None,
         }
     }
 
@@ -263,7 +281,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let same = all_fixed.is_some() && written.as_slice() == slice;
                 same.then_some(Folded::Atom(*value, certs))
             }
-            _ => None,
+            BasicOp::Atom(_)
+            | BasicOp::Unary(..)
+            | BasicOp::Binary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => None,
         }
     }
 
@@ -349,13 +380,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             };
             let mut position = |at: Atom| {
-                let scaled = match stride {
-                    Atom::Const(Scalar::I64(1)) => at,
-                    _ => self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, *stride)),
+                let scaled = if matches!(stride, Atom::Const(Scalar::I64(1))) {
+                    at
+                } else {
+                    self.make("i", &aux, BasicOp::Binary(BinOp::Mul, ty, at, *stride))
                 };
-                match start {
-                    Atom::Const(Scalar::I64(0)) => scaled,
-                    _ => self.make("i", &aux, BasicOp::Binary(BinOp::Add, ty, scaled, *start)),
+                if matches!(start, Atom::Const(Scalar::I64(0))) {
+                    scaled
+                } else {
+                    self.make("i", &aux, BasicOp::Binary(BinOp::Add, ty, scaled, *start))
                 }
             };
             result.push(match *rest.next()? {

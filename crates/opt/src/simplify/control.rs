@@ -132,16 +132,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 None
             } else if param.ty == Type::BOOL && (yes_known || no_known) {
                 truth_value(cond, (yes, yes_known), (no, no_known))
+            } else if let Type::Prim(ty) = &param.ty
+                && yes_known
+                && no_known
+            {
+                Some(BasicOp::Select {
+                    ty: *ty,
+                    cond,
+                    if_true: yes,
+                    if_false: no,
+                })
             } else {
-                match &param.ty {
-                    Type::Prim(ty) if yes_known && no_known => Some(BasicOp::Select {
-                        ty: *ty,
-                        cond,
-                        if_true: yes,
-                        if_false: no,
-                    }),
-                    _ => None,
-                }
+                None
             };
             if let Some(op) = value
                 && self.rewrite()
@@ -409,6 +411,23 @@ fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
             BasicOp::Binary(op, _, _, y) => {
                 super::cse::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
             }
-            _ => false,
+            BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => false,
         }
 }

@@ -69,13 +69,10 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
 
 /// Whether the operator has a value for every first operand.
 pub(crate) fn never_fails(op: BinOp, y: Atom) -> bool {
-    match op {
-        BinOp::SDiv | BinOp::UDiv | BinOp::SMod | BinOp::UMod | BinOp::SQuot | BinOp::SRem => y
-            .constant()
+    !op.is_division()
+        || y.constant()
             .and_then(Scalar::as_i64)
-            .is_some_and(|y| y != 0 && y != -1),
-        _ => true,
-    }
+            .is_some_and(|y| y != 0 && y != -1)
 }
 
 /// Whether the operation makes an array of its own.
@@ -103,7 +100,27 @@ pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
             width: _,
         } => arrays.len() <= MANY,
         BasicOp::UpdateAcc { .. } | BasicOp::Opaque(_) => false,
-        _ => true,
+        BasicOp::Atom(_)
+        | BasicOp::Unary(..)
+        | BasicOp::Binary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Math(..)
+        | BasicOp::Assert { .. }
+        | BasicOp::Index { .. }
+        | BasicOp::Update { .. }
+        | BasicOp::FlatIndex { .. }
+        | BasicOp::FlatUpdate { .. }
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Rearrange { .. }
+        | BasicOp::Reshape { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ConstArray { .. } => true,
     }
 }
 

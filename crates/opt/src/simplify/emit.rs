@@ -299,20 +299,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some(def) = self.def_of(cond).cloned() else {
             return;
         };
-        match def.op {
-            BasicOp::Compare(op, ty, x, y) if ty.is_int() => {
-                self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
-            }
-            BasicOp::Binary(op, PrimType::Bool, x, y)
-                if fuel > 0 && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth)) =>
-            {
-                self.assume_within(x, truth, certs, depth, fuel - 1);
-                self.assume_within(y, truth, certs, depth, fuel - 1);
-            }
-            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) if fuel > 0 => {
-                self.assume_within(x, !truth, certs, depth, fuel - 1);
-            }
-            _ => {}
+        if let BasicOp::Compare(op, ty, x, y) = def.op
+            && ty.is_int()
+        {
+            self.ranges_at(depth, |ranges| ranges.assume(op, x, y, truth, certs));
+        } else if let BasicOp::Binary(op, PrimType::Bool, x, y) = def.op
+            && fuel > 0
+            && ((op == BinOp::And && truth) || (op == BinOp::Or && !truth))
+        {
+            self.assume_within(x, truth, certs, depth, fuel - 1);
+            self.assume_within(y, truth, certs, depth, fuel - 1);
+        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = def.op
+            && fuel > 0
+        {
+            self.assume_within(x, !truth, certs, depth, fuel - 1);
         }
     }
 

@@ -92,7 +92,24 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
                 constant(eval::math(*fun, &args?)?)
             }
-            _ => None,
+            BasicOp::Atom(_)
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => None,
         }
     }
 
@@ -104,16 +121,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     fn unary_def(&self, wanted: UnOp, x: Atom) -> Option<Atom> {
-        match &self.unchecked_def(x)?.op {
-            BasicOp::Unary(op, _, arg) if *op == wanted => Some(*arg),
-            _ => None,
+        if let BasicOp::Unary(op, _, arg) = &self.unchecked_def(x)?.op
+            && *op == wanted
+        {
+            Some(*arg)
+        } else {
+            None
         }
     }
 
     fn binary_def(&self, wanted: BinOp, x: Atom) -> Option<(Atom, Atom)> {
-        match &self.unchecked_def(x)?.op {
-            BasicOp::Binary(op, _, a, b) if *op == wanted => Some((*a, *b)),
-            _ => None,
+        if let BasicOp::Binary(op, _, a, b) = &self.unchecked_def(x)?.op
+            && *op == wanted
+        {
+            Some((*a, *b))
+        } else {
+            None
         }
     }
 
@@ -127,27 +150,36 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if let Some(x) = self.unary_def(un, x) {
                     return atom(x);
                 }
-                match &self.unchecked_def(x)?.op {
-                    BasicOp::Compare(CmpOp::SLt, ty, a, b) => {
-                        op(BasicOp::Compare(CmpOp::SLe, *ty, *b, *a))
-                    }
-                    BasicOp::Compare(CmpOp::SLe, ty, a, b) => {
-                        op(BasicOp::Compare(CmpOp::SLt, *ty, *b, *a))
-                    }
-                    BasicOp::Compare(CmpOp::ULt, ty, a, b) => {
-                        op(BasicOp::Compare(CmpOp::ULe, *ty, *b, *a))
-                    }
-                    BasicOp::Compare(CmpOp::ULe, ty, a, b) => {
-                        op(BasicOp::Compare(CmpOp::ULt, *ty, *b, *a))
-                    }
-                    _ => None,
-                }
+                let BasicOp::Compare(cmp, ty, a, b) = &self.unchecked_def(x)?.op else {
+                    return None;
+                };
+                let converse = match cmp {
+                    CmpOp::SLt => CmpOp::SLe,
+                    CmpOp::SLe => CmpOp::SLt,
+                    CmpOp::ULt => CmpOp::ULe,
+                    CmpOp::ULe => CmpOp::ULt,
+                    // Not less is not greater or equal where there are NaNs.
+                    CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
+                };
+                op(BasicOp::Compare(converse, *ty, *b, *a))
             }
             UnOp::Abs => {
                 let (not_negative, certs) = self.ranges.compare(CmpOp::SLe, int(ty, 0), x)?;
                 not_negative.then_some(Folded::Atom(x, certs))
             }
-            _ => None,
+            UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FAbs
+            | UnOp::FSignum
+            | UnOp::FSqrt
+            | UnOp::FFloor
+            | UnOp::FCeil
+            | UnOp::FRound
+            | UnOp::FTrunc
+            | UnOp::FExp2Eighths => None,
         }
     }
 
@@ -387,7 +419,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return match cmp {
                 CmpOp::Eq if is_true(y) => atom(x),
                 CmpOp::Eq if is_false(y) => op(BasicOp::Unary(UnOp::Not, ty, x)),
-                _ => None,
+                CmpOp::Eq | CmpOp::BLt | CmpOp::BLe => None,
+                // Not on truth values.
+                CmpOp::SLt | CmpOp::SLe | CmpOp::ULt | CmpOp::ULe | CmpOp::FLt | CmpOp::FLe => None,
             };
         }
         if let Some((value, certs)) = self.ranges.compare(cmp, x, y) {
@@ -496,7 +530,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let (least, greatest) = match cmp {
             CmpOp::SLt | CmpOp::SLe => (BinOp::SMin, BinOp::SMax),
             CmpOp::ULt | CmpOp::ULe => (BinOp::UMin, BinOp::UMax),
-            _ => return None,
+            CmpOp::Eq | CmpOp::FLt | CmpOp::FLe | CmpOp::BLt | CmpOp::BLe => return None,
         };
         if (yes, no) == (y, x) {
             op(BasicOp::Binary(greatest, ty, x, y))

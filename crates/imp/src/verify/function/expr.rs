@@ -41,7 +41,7 @@ impl FunctionCheck<'_, '_> {
                     self.error(format!("{} is a buffer", self.name(*v)));
                     None
                 }
-                ty => Some(ty),
+                ty @ (VarType::Scalar(_) | VarType::Vector(..)) => Some(ty),
             },
             Expr::Unary(op, ty, x) => {
                 self.domain(op.domain().contains(*ty), op.name(), *ty);
@@ -83,7 +83,7 @@ impl FunctionCheck<'_, '_> {
                 self.lanes(*lanes);
                 match self.expr(x)? {
                     VarType::Scalar(ty) => Some(VarType::Vector(ty, *lanes)),
-                    other => {
+                    other @ (VarType::Buffer | VarType::Vector(..)) => {
                         self.error(format!("{other} is spread over lanes"));
                         None
                     }
@@ -160,7 +160,7 @@ impl FunctionCheck<'_, '_> {
     fn vector(&mut self, expr: &Expr) -> Option<(PrimType, u32)> {
         match self.expr(expr)? {
             VarType::Vector(ty, lanes) => Some((ty, lanes)),
-            other => {
+            other @ (VarType::Scalar(_) | VarType::Buffer) => {
                 self.error(format!("{other} is not a vector"));
                 None
             }

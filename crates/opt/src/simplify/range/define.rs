@@ -77,7 +77,17 @@ impl Ranges {
                         self.add(zero, s, certs);
                         self.add(s, constant(1), certs);
                     }
-                    _ => {}
+                    ConvOp::ZExt
+                    | ConvOp::SToF
+                    | ConvOp::UToF
+                    | ConvOp::FToS
+                    | ConvOp::FToU
+                    | ConvOp::FConv
+                    | ConvOp::IToB
+                    | ConvOp::BToF
+                    | ConvOp::FToB
+                    | ConvOp::ToBits
+                    | ConvOp::FromBits => {}
                 }
             }
             BasicOp::Select {
@@ -90,7 +100,27 @@ impl Ranges {
                     self.join(s, x, y, certs);
                 }
             }
-            _ => {}
+            BasicOp::Unary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Fma(..)
+            | BasicOp::Math(..)
+            | BasicOp::Assert { .. }
+            | BasicOp::Index { .. }
+            | BasicOp::Update { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::FlatUpdate { .. }
+            | BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Scratch { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+            | BasicOp::ConstArray { .. }
+            | BasicOp::Opaque(_)
+            | BasicOp::UpdateAcc { .. } => {}
         }
     }
 
@@ -236,7 +266,19 @@ impl Ranges {
                     self.add(s, x, &certs);
                 }
             }
-            _ => {}
+            BinOp::UMin
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Pow
+            | BinOp::FAdd
+            | BinOp::FSub
+            | BinOp::FMul
+            | BinOp::FDiv
+            | BinOp::FMod
+            | BinOp::FMin
+            | BinOp::FMax => {}
         }
     }
 
