@@ -268,7 +268,8 @@ pub enum How {
 /// What identifies a parallel loop in profiles and logs, and what the scheduler knows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Launch {
-    /// Unique within the program and stable under edits elsewhere.
+    /// Counted within the function that the loop is from: with the name unique within
+    /// the program, and stable under edits of other functions.
     pub id: u32,
     /// For people: function and operation.
     pub name: Arc<str>,

@@ -120,7 +120,7 @@ fn placeholders(format: &str) -> Result<Vec<PrimType>, String> {
 struct Tables<'a> {
     program: &'a Program,
     formats: Vec<Result<Vec<PrimType>, String>>,
-    launches: FxHashSet<u32>,
+    launches: FxHashSet<(Arc<str>, u32)>,
     errors: Vec<VerifyError>,
 }
 

@@ -9,8 +9,9 @@
 //! it makes its own. What one part defines and another names is an external symbol.
 
 use imp::walk::{each_stmt, names};
-use imp::{For, Function, How, Program, Stmt};
+use imp::{For, Function, How, Launch, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// Weight of a part. LLVM takes some hundred milliseconds for this much.
 const PART: usize = 6_000;
@@ -26,7 +27,7 @@ pub struct Plan {
     /// The part of each function; nothing for what is inlined.
     functions: Vec<Option<usize>>,
     /// The parts of loops of tasks that are elsewhere than their functions, by launch.
-    tasks: FxHashMap<u32, usize>,
+    tasks: FxHashMap<Key, usize>,
     /// Functions that other parts call than their own.
     shared: FxHashSet<usize>,
 }
@@ -63,7 +64,7 @@ impl Plan {
             for (launch, weight) in &unit.tasks {
                 let part = place(*weight);
                 if part != home && !function.inline {
-                    plan.tasks.insert(*launch, part);
+                    plan.tasks.insert(launch.clone(), part);
                 }
             }
         }
@@ -104,8 +105,8 @@ impl Plan {
     }
 
     /// The part of a loop of tasks, if it is not that of the function around it.
-    pub fn task(&self, launch: u32) -> Option<usize> {
-        self.tasks.get(&launch).copied()
+    pub fn task(&self, launch: &Launch) -> Option<usize> {
+        self.tasks.get(&key(launch)).copied()
     }
 
     /// Whether data of so many bytes lies in the first part alone.
@@ -114,10 +115,17 @@ impl Plan {
     }
 }
 
+/// What tells a launch from all others.
+type Key = (Arc<str>, u32);
+
+fn key(launch: &Launch) -> Key {
+    (launch.name.clone(), launch.id)
+}
+
 /// The weight of a function's own code and of its outermost loops of tasks.
 struct Unit {
     host: usize,
-    tasks: Vec<(u32, usize)>,
+    tasks: Vec<(Key, usize)>,
 }
 
 fn units(function: &Function) -> Unit {
@@ -128,7 +136,7 @@ fn units(function: &Function) -> Unit {
     let mut own = Vec::new();
     outermost(&function.body, &mut |stmt, task| match task {
         Some((launch, body)) => {
-            unit.tasks.push((launch, weight(body)));
+            unit.tasks.push((key(launch), weight(body)));
             own.push(stmt);
         }
         None => own.push(stmt),
@@ -153,7 +161,7 @@ fn single(stmt: &Stmt) -> usize {
 
 /// Calls `f` on statements outside of loops of tasks, and on such loops with
 /// their launch and body.
-fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(u32, &'s [Stmt])>)) {
+fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(&'s Launch, &'s [Stmt])>)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {
@@ -161,7 +169,7 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(u32, &'s
                     how: How::Tasks(launch),
                     body,
                     ..
-                }) => f(stmt, Some((launch.id, body))),
+                }) => f(stmt, Some((launch, body))),
                 Stmt::If(_, yes, no) => {
                     f(stmt, None);
                     outermost(yes, f);
@@ -181,13 +189,13 @@ fn outermost<'s>(stmts: &'s [Stmt], f: &mut dyn FnMut(&'s Stmt, Option<(u32, &'s
 fn each_unit<'s>(
     body: &'s [Stmt],
     home: Option<usize>,
-    tasks: &FxHashMap<u32, usize>,
+    tasks: &FxHashMap<Key, usize>,
     f: &mut dyn FnMut(&'s Stmt, Option<usize>),
 ) {
     outermost(body, &mut |stmt, task| {
         f(stmt, home);
         if let Some((launch, body)) = task {
-            let part = tasks.get(&launch).copied().or(home);
+            let part = tasks.get(&key(launch)).copied().or(home);
             each_stmt(body, &mut |stmt| f(stmt, part));
         }
     });

@@ -50,7 +50,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         }
 
         let cost = self.expr(&launch.cost)?;
-        let value = match self.emit.plan.task(launch.id) {
+        let value = match self.emit.plan.task(launch) {
             Some(part) if part != self.emit.part => task.declare(self.emit, true),
             _ => task.define(self.emit, self.framed)?,
         };
@@ -185,7 +185,7 @@ impl<'p, 'c> Task<'p, 'c> {
             env: env_type,
         } = *self;
         let types = emit.types;
-        let value = self.declare(emit, emit.plan.task(launch.id).is_some());
+        let value = self.declare(emit, emit.plan.task(launch).is_some());
         emit.attribute(value, AttributeLoc::Param(0), "nonnull", 0);
         for attribute in ["noalias", "readonly", "nonnull"] {
             emit.attribute(value, AttributeLoc::Param(1), attribute, 0);

@@ -4,7 +4,7 @@
 //! know of each other. They are appended to the program's in the order of the
 //! functions, and the function's ids are moved to where its entries have come.
 
-use crate::syntax::{Check, CheckId, Data, DataId, For, Function, How, Stmt};
+use crate::syntax::{Check, CheckId, Data, DataId, Function, Stmt};
 use crate::walk::each_stmt_mut;
 use indexmap::IndexSet;
 
@@ -28,7 +28,8 @@ impl Tables {
         DataId(self.data.len() as u32 - 1)
     }
 
-    /// The id of a new launch.
+    /// The id of a new launch, counted within the function: so what is added to others
+    /// changes none.
     pub(crate) fn launch(&mut self) -> u32 {
         self.launches += 1;
         self.launches - 1
@@ -37,11 +38,9 @@ impl Tables {
     /// Appends a function's own tables and moves its ids.
     pub(crate) fn append(&mut self, own: Self, function: &mut Function) {
         let first_data = self.data.len() as u32;
-        let first_launch = self.launches;
         let checks = own.checks.into_iter().map(|check| self.check(check));
         let checks: Vec<CheckId> = checks.collect();
         self.data.extend(own.data);
-        self.launches += own.launches;
         each_stmt_mut(&mut function.body, &mut |stmt| match stmt {
             Stmt::Check { check: id, .. }
             | Stmt::Alloc(_, _, Some(id))
@@ -49,10 +48,6 @@ impl Tables {
                 place: Some(id), ..
             } => *id = checks[id.0 as usize],
             Stmt::ConstData(_, id) => id.0 += first_data,
-            Stmt::For(For {
-                how: How::Tasks(launch),
-                ..
-            }) => launch.id += first_launch,
             Stmt::Set(..)
             | Stmt::Load(..)
             | Stmt::Store(..)

@@ -118,8 +118,9 @@ impl<'a> FunctionCheck<'_, 'a> {
 
     fn launch(&mut self, launch: &'a Launch, moved: &mut Vec<(Var, u32)>) {
         self.captures(launch);
-        if !self.tables.launches.insert(launch.id) {
-            self.error(format!("two loops have the launch id {}", launch.id));
+        if !(self.tables.launches).insert((launch.name.clone(), launch.id)) {
+            let Launch { id, name, .. } = launch;
+            self.error(format!("two loops have the launch id {id} of \"{name}\""));
         }
         self.distinct(&launch.locals, "locals of a loop");
         for var in &launch.distinct {
