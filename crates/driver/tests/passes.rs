@@ -16,12 +16,12 @@ mod passes {
 }
 
 use driver::{Lanes, PassInfo};
-use imp::Machine;
 use ir::{Context, Options};
 use passes::arguments::{LARGE, SMALL, Sizes};
 use passes::subject::{Subject, problem_at};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use target::Machine;
 
 const AFTER: &str = "==== after\n";
 

@@ -40,6 +40,5 @@ mod verify;
 pub mod walk;
 
 pub use syntax::*;
-pub use target::{Machine, Make};
 pub use text::{parse, print};
 pub use verify::{VerifyError, verify};

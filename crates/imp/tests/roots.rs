@@ -1,8 +1,9 @@
 //! Which square roots are shared out, and that results stay.
 
 use imp::eval::{EvalValue, eval_entry};
-use imp::{Machine, Make, Program, parse, print, verify};
+use imp::{Program, parse, print, verify};
 use prim::Scalar;
+use target::{Machine, Make};
 
 /// A loop of 16 lanes with this body, `x_5` being what it computes with.
 fn program(how: &str, body: &str) -> Program {

@@ -1,93 +1,13 @@
 //! The machine that code is made for.
 
 use crate::error::{Error, Res};
-use imp::{Machine, Make};
+use ::target::processors::{Has, PROCESSORS, SSE2, named};
+use ::target::{Machine, Make};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine};
 
-/// What instructions a processor has, as far as code differs.
-#[derive(Clone, Copy)]
-pub struct Has {
-    /// Width of the vector registers in bytes, 16 at least.
-    pub vector_bytes: u32,
-    /// Fused multiply-adds.
-    pub fma: bool,
-    /// Rounding of floats to integers (SSE4.1).
-    pub rounding: bool,
-}
-
-const SSE2: Has = Has {
-    vector_bytes: 16,
-    fma: false,
-    rounding: false,
-};
-const SSE4: Has = Has {
-    rounding: true,
-    ..SSE2
-};
-const FMA: Has = Has { fma: true, ..SSE4 };
-const AVX2: Has = Has {
-    vector_bytes: 32,
-    ..FMA
-};
-const AVX512: Has = Has {
-    vector_bytes: 64,
-    ..FMA
-};
-
-/// The processors that can be asked for by name, besides `native` and `generic`,
-/// what they have, and what their operations cost. A name that may stand for any
-/// make must not do badly on one of them: gathers are those of the slowest.
-const PROCESSORS: &[(&str, Has, Make)] = &[
-    ("x86-64", SSE2, Make::ZEN4),
-    ("x86-64-v2", SSE4, Make::ZEN4),
-    ("x86-64-v3", AVX2, Make::ZEN4),
-    ("x86-64-v4", AVX512, Make::ZEN4),
-    ("nehalem", SSE4, Make::ZEN4),
-    ("westmere", SSE4, Make::ZEN4),
-    ("sandybridge", SSE4, Make::ZEN4),
-    ("ivybridge", SSE4, Make::ZEN4),
-    ("haswell", AVX2, Make::INTEL),
-    ("broadwell", AVX2, Make::INTEL),
-    ("skylake", AVX2, Make::INTEL),
-    ("skylake-avx512", AVX512, Make::INTEL),
-    ("cascadelake", AVX512, Make::INTEL),
-    ("cooperlake", AVX512, Make::INTEL),
-    ("cannonlake", AVX512, Make::INTEL),
-    ("icelake-client", AVX512, Make::INTEL),
-    ("icelake-server", AVX512, Make::INTEL),
-    ("tigerlake", AVX512, Make::INTEL),
-    ("rocketlake", AVX512, Make::INTEL),
-    ("alderlake", AVX2, Make::INTEL),
-    ("raptorlake", AVX2, Make::INTEL),
-    ("meteorlake", AVX2, Make::INTEL),
-    ("arrowlake", AVX2, Make::INTEL),
-    ("lunarlake", AVX2, Make::INTEL),
-    ("sapphirerapids", AVX512, Make::INTEL),
-    ("emeraldrapids", AVX512, Make::INTEL),
-    ("graniterapids", AVX512, Make::INTEL),
-    ("gracemont", AVX2, Make::ZEN4),
-    ("sierraforest", AVX2, Make::ZEN4),
-    ("grandridge", AVX2, Make::ZEN4),
-    ("btver1", SSE2, Make::ZEN4),
-    ("btver2", SSE4, Make::ZEN4),
-    ("bdver1", SSE4, Make::ZEN4),
-    ("bdver2", FMA, Make::ZEN4),
-    ("bdver3", FMA, Make::ZEN4),
-    ("bdver4", AVX2, Make::ZEN4),
-    ("znver1", AVX2, Make::ZEN4),
-    ("znver2", AVX2, Make::ZEN4),
-    ("znver3", AVX2, Make::ZEN4),
-    ("znver4", AVX512, Make::ZEN4),
-    ("znver5", AVX512, Make::ZEN5),
-];
-
 /// What AVX-512 must have to count as 64 bytes wide.
 const WIDE: &[&str] = &["+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"];
-
-fn named(name: &str) -> Option<&'static (&'static str, Has, Make)> {
-    PROCESSORS.iter().find(|(known, ..)| *known == name)
-}
 
 /// A processor as LLVM takes it, and what is known of it here.
 pub struct Processor {

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`machine`](Machine) | processors: registers, instructions, what differs between makes |
+//! | [`processors`] | processors by name |
 //! | [`time`] | how long operations take, for estimates that hold on any machine |
 //! | [`throughput`] | how many operations of a kind a processor finishes, scalar and in lanes |
 //! | [`latency`] | how long an operation's result is waited for |
@@ -22,6 +23,7 @@
 pub mod latency;
 mod machine;
 pub mod memory;
+pub mod processors;
 pub mod tasks;
 pub mod throughput;
 pub mod time;
