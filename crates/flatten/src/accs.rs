@@ -22,7 +22,7 @@
 mod map;
 
 use self::map::Map;
-use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{refresh_lambda, sub_bodies};
@@ -276,16 +276,14 @@ impl Pass {
         inside: bool,
     ) {
         match &mut soac {
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
-                    if !scans.is_empty() || !reduces.is_empty() || post.is_some() {
+                    if !folds.is_map() {
                         let what = "accumulators with an operator in scans and reductions";
                         self.error.get_or_insert((what, aux.clone()));
                         return;
@@ -308,11 +306,8 @@ impl Pass {
                     return;
                 }
                 self.lambda(b, map);
-                for op in scans.iter_mut().chain(reduces) {
-                    self.lambda(b, &mut op.op);
-                }
-                if let Some(post) = post {
-                    self.lambda(b, post);
+                for lambda in folds.lambdas_mut() {
+                    self.lambda(b, lambda);
                 }
             }
             Soac::Hist {

@@ -3,7 +3,8 @@
 
 use ir::cost;
 use ir::exact::{is_exact, plain_operator};
-use ir::seg::{Decomp, SegKind, SegOp};
+use ir::folds::Folds;
+use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
 use ir::types::{Dim, Type};
@@ -17,13 +18,19 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
     let (mut cost, mut loops) = body_cost(body);
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
-        SegKind::Map | SegKind::Hist(_) => {}
-        SegKind::Red(operators) => {
+        SegKind::Hist(_) => {}
+        SegKind::Folds(folds) if folds.is_map() => {}
+        SegKind::Folds(Folds {
+            scans,
+            reduces: operators,
+            post: None,
+        }) if scans.is_empty() => {
             for operator in operators {
                 let (more, inner) = body_cost(&operator.op.body);
                 cost += more;
                 loops |= inner;
             }
+            let operators: &[_] = &operators.iter().collect::<Vec<_>>();
             let in_step = in_step(operators) && (exact(operators) || scalar(body));
             if exact(operators) || in_step {
                 cost /= LANES;
@@ -33,13 +40,15 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
                 depth = block(operators);
             }
         }
-        SegKind::Scan(operators, post) => {
-            for lambda in operators.iter().map(|op| &op.op).chain(post) {
+        SegKind::Folds(folds) => {
+            for lambda in folds.lambdas() {
                 let (more, inner) = body_cost(&lambda.body);
                 cost += 2 * more;
                 loops |= inner;
             }
-            let scalar = scalar(body) && post.as_ref().is_none_or(|post| scalar(&post.body));
+            let operators: &[_] = &folds.operators().collect::<Vec<_>>();
+            let after = folds.post.as_ref();
+            let scalar = scalar(body) && after.is_none_or(|post| scalar(&post.body));
             if in_step(operators) && (exact(operators) || scalar) {
                 (width, streams) = accumulators(body, operators, true);
                 depth = block(operators);
@@ -64,6 +73,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
 /// The decomposition of a reduction inside a segop that the lanes of one worker
 /// share, if they can and LLVM does not make vectors of its loop without help.
 pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
+    let operators: &[_] = &operators.iter().collect::<Vec<_>>();
     if operators.is_empty() || plain(body, operators) || !in_step(operators) || !scalar(body) {
         return None;
     }
@@ -84,6 +94,7 @@ pub(crate) fn scan_inside<L: Level>(
     operators: &[Operator<L>],
     post: Option<&Lambda<L>>,
 ) -> Option<Decomp> {
+    let operators: &[_] = &operators.iter().collect::<Vec<_>>();
     let apart = in_step(operators) && scalar(body) && post.is_none_or(|post| scalar(&post.body));
     (!operators.is_empty() && apart).then(|| Decomp {
         depth: block(operators),
@@ -101,20 +112,20 @@ const WHOLE: Decomp = Decomp {
     cost: 1,
 };
 
-fn exact(operators: &[Operator<Segs>]) -> bool {
+fn exact(operators: &[&Operator<Segs>]) -> bool {
     operators.iter().all(|op| is_exact(&op.op))
 }
 
 /// A single exact operator that the code generator knows becomes vector code
 /// without help, over points without branches and loops.
-fn plain<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> bool {
+fn plain<L: Level>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
         && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
 /// Whether operators work on scalars alone, by plain steps: then they can run for
 /// several points side by side.
-fn in_step<L: Level>(operators: &[Operator<L>]) -> bool {
+fn in_step<L: Level>(operators: &[&Operator<L>]) -> bool {
     operators
         .iter()
         .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
@@ -140,7 +151,7 @@ fn scalar<L: Level>(body: &Body<L>) -> bool {
 }
 
 /// Bytes of the widest scalar that operators work on.
-fn widest<L: Level>(operators: &[Operator<L>]) -> u64 {
+fn widest<L: Level>(operators: &[&Operator<L>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
@@ -148,7 +159,7 @@ fn widest<L: Level>(operators: &[Operator<L>]) -> u64 {
 
 /// Accumulators that points go to in turn, and stretches that are folded in step:
 /// these cost transpositions, but keep the order.
-fn accumulators<L: Level>(body: &Body<L>, operators: &[Operator<L>], in_step: bool) -> (u32, u32) {
+fn accumulators<L: Level>(body: &Body<L>, operators: &[&Operator<L>], in_step: bool) -> (u32, u32) {
     if plain(body, operators) {
         (1, 1)
     } else if operators.iter().all(|op| op.comm) {
@@ -161,13 +172,13 @@ fn accumulators<L: Level>(body: &Body<L>, operators: &[Operator<L>], in_step: bo
 }
 
 /// Points of a block: as many as a vector has of the widest scalars.
-fn block<L: Level>(operators: &[Operator<L>]) -> u32 {
+fn block<L: Level>(operators: &[&Operator<L>]) -> u32 {
     (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
 }
 
 /// How many vectors of stretches are folded in step: two, so that one computes
 /// while the other waits, unless that takes too many registers.
-fn vectors<L: Level>(operators: &[Operator<L>]) -> u32 {
+fn vectors<L: Level>(operators: &[&Operator<L>]) -> u32 {
     let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
     if scalars <= 2 { 2 } else { 1 }
 }
@@ -249,7 +260,7 @@ fn body_cost(body: &Body<Segs>) -> (i64, bool) {
                     )
                 }
                 Exp::Apply { .. } => (time::CALL, true),
-                Exp::Op(SegOp::Seg { space, body, .. }) => {
+                Exp::Op(SegOp::Seg(Seg { space, body, .. })) => {
                     let trips = match space.dims.last() {
                         Some((_, Dim::Const(n))) => *n,
                         _ => TRIPS,

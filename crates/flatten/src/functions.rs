@@ -240,17 +240,9 @@ fn called(body: &Body<Soacs>, place: Place, calls: &mut Vec<(FunName, Place)>) {
 
 fn soac_bodies(soac: &Soac) -> Vec<&Body<Soacs>> {
     match soac {
-        Soac::Screma {
-            width: _,
-            inputs: _,
-            map,
-            scans,
-            reduces,
-            post,
-        } => {
-            let mut bodies = vec![&map.body];
-            bodies.extend(scans.iter().chain(reduces).map(|op| &op.op.body));
-            bodies.extend(post.iter().map(|lambda| &lambda.body));
+        Soac::Screma(screma) => {
+            let mut bodies = vec![&screma.map.body];
+            bodies.extend(screma.folds.lambdas().map(|lambda| &lambda.body));
             bodies
         }
         Soac::Hist {

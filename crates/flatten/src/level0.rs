@@ -22,8 +22,10 @@ use crate::convert::{Ctx, Guard};
 use crate::decomp;
 use crate::functions::Place;
 use crate::parallel;
-use crate::sequential::{Screma, screma_loop};
-use ir::seg::{Decomp, SegKind, SegOp};
+use crate::sequential::screma_loop;
+use ir::folds::Folds;
+use ir::seg::{Decomp, Seg, SegKind, SegOp};
+use ir::soac::Screma;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
@@ -39,7 +41,7 @@ pub(crate) fn screma(
     mut s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    for operator in &mut s.reduces {
+    for operator in &mut s.folds.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
     ctx.note_across(&s.inputs);
@@ -83,13 +85,17 @@ pub(crate) fn screma(
 /// How a screma that does nothing but reduce, or scan and map, falls apart if
 /// lanes share it.
 fn shared(s: &Screma) -> Option<Decomp> {
-    if s.scans.is_empty() {
-        let reduced: usize = s.reduces.iter().map(|op| op.neutral.len()).sum();
-        let only = s.post.is_none() && s.map.ret.len() == reduced;
-        only.then(|| decomp::inside(&s.map.body, &s.reduces))?
+    let Folds {
+        scans,
+        reduces,
+        post,
+    } = &s.folds;
+    if scans.is_empty() {
+        let only = post.is_none() && s.map.ret.len() == s.folds.n_reduced();
+        only.then(|| decomp::inside(&s.map.body, reduces))?
     } else {
-        let only = s.reduces.is_empty() && s.map.ret.iter().all(Type::is_prim);
-        only.then(|| decomp::scan_inside(&s.map.body, &s.scans, s.post.as_ref()))?
+        let only = reduces.is_empty() && s.map.ret.iter().all(Type::is_prim);
+        only.then(|| decomp::scan_inside(&s.map.body, scans, post.as_ref()))?
     }
 }
 
@@ -109,16 +115,11 @@ fn least(decomp: Decomp) -> i64 {
 
 fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
     let names = ctx.names();
-    let scans = s.scans.iter().map(|op| op.refreshed(names)).collect();
-    let reduces = s.reduces.iter().map(|op| op.refreshed(names)).collect();
-    let mut lambda = |it| refresh_lambda(it, names, &mut Substitution::default());
     Screma {
         width: s.width,
         inputs: s.inputs.clone(),
-        map: lambda(&s.map),
-        scans,
-        reduces,
-        post: s.post.as_ref().map(lambda),
+        map: refresh_lambda(&s.map, names, &mut Substitution::default()),
+        folds: s.folds.refreshed(names),
     }
 }
 
@@ -131,20 +132,15 @@ fn seg(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
-    let kind = if s.scans.is_empty() {
-        SegKind::Red(parallel::operators(ctx, s.reduces)?)
-    } else {
-        let post = s.post.map(|post| ctx.lambda_inside(post)).transpose()?;
-        SegKind::Scan(parallel::operators(ctx, s.scans)?, post)
-    };
-    let op = SegOp::Seg {
+    let kind = SegKind::Folds(parallel::folds(ctx, s.folds)?);
+    let op = SegOp::Seg(Seg {
         level: 0,
         space,
         kind,
         body,
         ret,
         decomp,
-    };
+    });
     let pat = ctx.params(pat);
     let exp = Exp::Op(op);
     out.push(Stm { pat, aux, exp });
@@ -168,11 +164,8 @@ pub(crate) fn versions(
     }
     for body in [&mut seg, &mut loops] {
         for stm in &mut body.stms {
-            if let Exp::Op(SegOp::Seg {
-                kind, body, decomp, ..
-            }) = &mut stm.exp
-            {
-                *decomp = decomp::decompose(body, kind);
+            if let Exp::Op(SegOp::Seg(seg)) = &mut stm.exp {
+                seg.decomp = decomp::decompose(&seg.body, &seg.kind);
             }
         }
     }
@@ -205,7 +198,7 @@ fn settle(body: &mut Body<Segs>, cond: Atom, holds: bool) {
                     }
                 }
                 Exp::Loop { body, .. } => settle(body, cond, holds),
-                Exp::Op(SegOp::Seg { body, .. }) => settle(body, cond, holds),
+                Exp::Op(SegOp::Seg(Seg { body, .. })) => settle(body, cond, holds),
                 Exp::Op(SegOp::WithAcc { lambda, .. }) => settle(&mut lambda.body, cond, holds),
                 Exp::Basic(_) | Exp::Apply { .. } => {}
             }

@@ -1,25 +1,26 @@
 //! Combinators on the host, as segops at level 1.
 //!
 //! ```text
-//! map f xs                 segmap (i < w) { let x = xs[i] in <f x> }
-//! redomap op f xs          segred  (i < w) (op) { ... }
-//! scanomap op f xs         segscan (i < w) (op) { ... }
-//! reduce_by_index d op f   seghist (i < w) (op, d) { ... }
+//! map f xs                 segmap     (i < w) { let x = xs[i] in <f x> }
+//! redomap op f xs          segred     (i < w) (op) { ... }
+//! scanomap op f xs         segscan    (i < w) (op) { ... }
+//! screma opS opR f xs      segscanred (i < w) (opS, opR) { ... }
+//! reduce_by_index d op f   seghist    (i < w) (op, d) { ... }
 //! ```
 //!
-//! A screma that both scans and reduces becomes a segscan that also maps out
-//! what is reduced, and a segred over that. One whose post lambda takes arrays
-//! becomes a segscan that maps them out, and a segmap over that.
+//! One whose post lambda takes arrays becomes a segscan that maps them out, and a
+//! segmap over that.
 
 use crate::convert::{Ctx, InSeg};
 use crate::decomp;
 use crate::functions::Place;
 use crate::level0;
 use crate::reduce_arrays;
-use crate::sequential::{self, Screma, hist_loop, screma_loop};
+use crate::sequential::{self, hist_loop, screma_loop};
+use ir::folds::Folds;
 use ir::name::Name;
-use ir::seg::{SegKind, SegOp, SegSpace};
-use ir::soac::{HistOp, Operator, Soac};
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
+use ir::soac::{HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
@@ -33,24 +34,7 @@ pub(crate) fn soac(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     match soac {
-        Soac::Screma {
-            width,
-            inputs,
-            map,
-            scans,
-            reduces,
-            post,
-        } => {
-            let s = Screma {
-                width,
-                inputs,
-                map,
-                scans,
-                reduces,
-                post,
-            };
-            screma(ctx, pat, aux, s, out)
-        }
+        Soac::Screma(s) => screma(ctx, pat, aux, s, out),
         Soac::Hist {
             width,
             inputs,
@@ -94,14 +78,12 @@ fn screma(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    if !s.reduces.iter().chain(&s.scans).all(scalar_operator) {
+    if !s.folds.operators().all(scalar_operator) {
         return array_operators(ctx, pat, &aux, s, out);
-    }
-    if !s.scans.is_empty() && !s.reduces.is_empty() {
-        return split(ctx, pat, aux, s, out);
     }
     let mut s = s;
     if let Some(post) = s
+        .folds
         .post
         .take_if(|post| post.params.iter().any(|p| p.ty.is_array()))
     {
@@ -111,37 +93,28 @@ fn screma(
         width,
         inputs,
         map,
-        scans,
-        reduces,
-        post,
+        folds: own,
     } = s;
     let seg = ctx.in_seg(|ctx| {
         let (space, body, ret) = body(ctx, width, &inputs, map, &aux)?;
-        let (scans, reduces) = (operators(ctx, scans)?, operators(ctx, reduces)?);
-        let post = match post {
-            Some(post) => Some(ctx.lambda_inside(post)?),
-            None => None,
-        };
-        let kind = if !scans.is_empty() || post.is_some() {
-            SegKind::Scan(scans, post)
-        } else if !reduces.is_empty() {
-            SegKind::Red(reduces)
-        } else {
-            SegKind::Map
-        };
-        Ok(Seg {
-            space,
-            kind,
-            body,
-            ret,
-        })
+        let kind = SegKind::Folds(folds(ctx, own)?);
+        Ok(segop(space, kind, body, ret))
     })?;
     push_seg(ctx, pat, aux, seg, out);
     Ok(())
 }
 
+/// The folds of a segop.
+pub(crate) fn folds(ctx: &mut Ctx<'_>, own: Folds<Soacs>) -> Result<Folds<Segs>, PassError> {
+    Ok(Folds {
+        scans: operators(ctx, own.scans)?,
+        reduces: operators(ctx, own.reduces)?,
+        post: own.post.map(|post| ctx.lambda_inside(post)).transpose()?,
+    })
+}
+
 /// Operators of a segop, noted as commutative where that shows.
-pub(crate) fn operators(
+fn operators(
     ctx: &mut Ctx<'_>,
     operators: Vec<Operator<Soacs>>,
 ) -> Result<Vec<Operator<Segs>>, PassError> {
@@ -158,31 +131,16 @@ pub(crate) fn operators(
         .collect()
 }
 
-/// The parts of a segop at level 1.
-struct Seg {
-    space: SegSpace,
-    kind: SegKind<Segs>,
-    body: Body<Segs>,
-    ret: Vec<Type>,
-}
-
-impl Seg {
-    fn op(self) -> SegOp<Segs> {
-        let Self {
-            space,
-            kind,
-            body,
-            ret,
-        } = self;
-        let decomp = decomp::decompose(&body, &kind);
-        SegOp::Seg {
-            level: 1,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-        }
+/// A segop at level 1.
+fn segop(space: SegSpace, kind: SegKind<Segs>, body: Body<Segs>, ret: Vec<Type>) -> Seg<Segs> {
+    let decomp = decomp::decompose(&body, &kind);
+    Seg {
+        level: 1,
+        space,
+        kind,
+        body,
+        ret,
+        decomp,
     }
 }
 
@@ -191,7 +149,7 @@ fn push_seg(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
-    seg: InSeg<Seg>,
+    seg: InSeg<Seg<Segs>>,
     out: &mut Vec<Stm<Segs>>,
 ) {
     let InSeg {
@@ -201,7 +159,7 @@ fn push_seg(
     } = seg;
     seg.space.lane = (reads_across && ctx.fuel.take()).then_some(0);
     let exp = if guards.is_empty() {
-        Exp::Op(seg.op())
+        Exp::Op(SegOp::Seg(seg))
     } else {
         let cond = level0::any_holds(ctx, &guards, &aux, out);
         let own: Vec<_> = (pat.iter())
@@ -211,7 +169,7 @@ fn push_seg(
         let stm = Stm {
             pat: own,
             aux: aux.clone(),
-            exp: Exp::Op(seg.op()),
+            exp: Exp::Op(SegOp::Seg(seg)),
         };
         let stms = vec![stm];
         let (then_body, else_body) = level0::versions(ctx, &guards, Body { stms, result });
@@ -276,89 +234,10 @@ fn hist(
             };
             converted.push(HistOp { shape, dests, op });
         }
-        Ok(Seg {
-            space,
-            kind: SegKind::Hist(converted),
-            body,
-            ret,
-        })
+        Ok(segop(space, SegKind::Hist(converted), body, ret))
     })?;
     push_seg(ctx, pat, aux, seg, out);
     Ok(())
-}
-
-/// Scans and reductions in one screma, as a segscan and a segred over what the
-/// segscan mapped out.
-fn split(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    s: Screma,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let Screma {
-        width,
-        inputs,
-        mut map,
-        scans,
-        reduces,
-        mut post,
-    } = s;
-    let n_scanned: usize = scans.iter().map(|op| op.neutral.len()).sum();
-    let n_reduced: usize = reduces.iter().map(|op| op.neutral.len()).sum();
-    let reduced: Vec<_> = map
-        .body
-        .result
-        .drain(n_scanned..n_scanned + n_reduced)
-        .collect();
-    let types: Vec<Type> = map.ret.drain(n_scanned..n_scanned + n_reduced).collect();
-    map.body.result.extend(reduced);
-    map.ret.extend(types.iter().cloned());
-    if let Some(post) = &mut post {
-        for ty in &types {
-            let param = ctx.fresh_soac("x", ty.clone());
-            post.body.result.push(param.name.into());
-            post.ret.push(ty.clone());
-            post.params.push(param);
-        }
-    }
-    let mut pat = pat;
-    let rest = pat.split_off(n_reduced);
-    let arrays: Vec<Param<Soacs>> = types
-        .iter()
-        .map(|ty| ctx.fresh_soac("xs", ty.array_of(width)))
-        .collect();
-    let scan_pat = rest.into_iter().chain(arrays.iter().cloned()).collect();
-    let first = Screma {
-        width,
-        inputs,
-        map,
-        scans,
-        reduces: Vec::new(),
-        post,
-    };
-    screma(ctx, scan_pat, aux.clone(), first, out)?;
-    let params: Vec<Param<Soacs>> = types
-        .iter()
-        .map(|ty| ctx.fresh_soac("x", ty.clone()))
-        .collect();
-    let result = params.iter().map(|p| p.name.into()).collect();
-    let second = Screma {
-        width,
-        inputs: arrays.into_iter().map(|p| p.name).collect(),
-        map: Lambda {
-            params,
-            body: Body {
-                stms: Vec::new(),
-                result,
-            },
-            ret: types,
-        },
-        scans: Vec::new(),
-        reduces,
-        post: None,
-    };
-    screma(ctx, pat, aux, second, out)
 }
 
 /// A scan, and its post lambda as a map over what the scan maps out: a segscan
@@ -381,12 +260,13 @@ fn map_after(
         width,
         inputs: arrays.iter().map(|p| p.name).collect(),
         map: post,
-        scans: Vec::new(),
-        reduces: Vec::new(),
-        post: None,
+        folds: Folds::default(),
     };
-    screma(ctx, arrays, aux.clone(), scan, out)?;
-    screma(ctx, pat, aux, map, out)
+    let (reduced, elements) = scan.folds.results(&pat);
+    let scan_pat = [reduced.to_vec(), arrays].concat();
+    let elements = elements.to_vec();
+    screma(ctx, scan_pat, aux.clone(), scan, out)?;
+    screma(ctx, elements, aux, map, out)
 }
 
 /// Operators on arrays: rule G4 where the operator is a map, else the map part
@@ -416,18 +296,14 @@ fn array_operators(
         width,
         inputs,
         map,
-        scans,
-        reduces,
-        post,
+        folds,
     } = s;
     if map.body.stms.is_empty() {
         let s = Screma {
             width,
             inputs,
             map,
-            scans,
-            reduces,
-            post,
+            folds,
         };
         return screma_loop(ctx, pat, aux, s, Place::Outside, out);
     }
@@ -448,9 +324,7 @@ fn array_operators(
         width,
         inputs,
         map,
-        scans: Vec::new(),
-        reduces: Vec::new(),
-        post: None,
+        folds: Folds::default(),
     };
     screma(ctx, arrays, aux.clone(), first, out)?;
     let map = Lambda {
@@ -465,9 +339,7 @@ fn array_operators(
         width,
         inputs: names,
         map,
-        scans,
-        reduces,
-        post,
+        folds,
     };
     screma_loop(ctx, pat, aux, second, Place::Outside, out)
 }

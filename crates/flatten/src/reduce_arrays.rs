@@ -9,9 +9,9 @@
 //! applies again). Needs: the screma maps nothing itself and only reduces.
 
 use crate::convert::Ctx;
-use crate::sequential::Screma;
+use ir::folds::Folds;
 use ir::name::Name;
-use ir::soac::{Operator, Soac};
+use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Dim;
 use ir::{PassError, Prov, Soacs};
@@ -33,20 +33,20 @@ pub(crate) struct Interchanged {
 
 /// Applies the rule to each reduction of a screma.
 pub(crate) fn interchange(ctx: &mut Ctx<'_>, s: Screma) -> Result<Outcome, PassError> {
-    let plain = s.scans.is_empty()
-        && s.post.is_none()
+    let plain = s.folds.scans.is_empty()
+        && s.folds.post.is_none()
         && s.map.body.stms.is_empty()
-        && s.map.body.result.len() == s.reduces.iter().map(|r| r.neutral.len()).sum::<usize>();
+        && s.map.body.result.len() == s.folds.n_reduced();
     let Some(arrays) = plain.then(|| mapped_inputs(&s)).flatten() else {
         return Ok(Outcome::Unchanged(Box::new(s)));
     };
-    if !s.reduces.iter().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
+    if !s.folds.reduces.iter().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
         return Ok(Outcome::Unchanged(Box::new(s)));
     }
     let mut before = Vec::new();
     let mut soacs = Vec::new();
     let mut arrays = arrays.into_iter();
-    for reduce in s.reduces {
+    for reduce in s.folds.reduces {
         let k = reduce.neutral.len();
         let own: Vec<Name> = arrays.by_ref().take(k).collect();
         let screma = one(ctx, s.width, &own, reduce, &mut before)?;
@@ -76,14 +76,12 @@ fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
     };
-    let Exp::Op(Soac::Screma {
+    let Exp::Op(Soac::Screma(Screma {
         width,
         inputs,
         map: _,
-        scans,
-        reduces,
-        post: None,
-    }) = &stm.exp
+        folds,
+    })) = &stm.exp
     else {
         return None;
     };
@@ -93,7 +91,7 @@ fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
             .iter()
             .zip(&operator.op.body.result)
             .all(|(p, &r)| Atom::Var(p.name) == r);
-    if !scans.is_empty() || !reduces.is_empty() || !returned {
+    if !folds.is_map() || !returned {
         return None;
     }
     let position = |input: &Name| operator.op.params.iter().position(|p| p.name == *input);
@@ -113,7 +111,7 @@ fn one(
     let (inner, positions) = operator_map(&reduce).ok_or_else(bug)?;
     let Operator { op, neutral, comm } = reduce;
     let stm = op.body.stms.into_iter().next().ok_or_else(bug)?;
-    let Exp::Op(Soac::Screma { map, .. }) = stm.exp else {
+    let Exp::Op(Soac::Screma(Screma { map, .. })) = stm.exp else {
         return Err(bug());
     };
     let rows = map.ret.clone();
@@ -187,18 +185,16 @@ fn one(
         .map(|ty| ctx.fresh_soac("r", ty.clone()))
         .collect();
     let result = results.iter().map(|p| p.name.into()).collect();
-    let inner_reduce = Soac::Screma {
+    let inner_reduce = Soac::Screma(Screma {
         width: outer,
         inputs: columns,
         map: identity,
-        scans: Vec::new(),
-        reduces: vec![Operator {
+        folds: Folds::reduce(vec![Operator {
             op: scalar_op,
             neutral: ne_params,
             comm,
-        }],
-        post: None,
-    };
+        }]),
+    });
     let stm = Stm {
         pat: results,
         aux: Aux::at(Prov::NONE),
@@ -216,8 +212,6 @@ fn one(
         width: inner,
         inputs,
         map,
-        scans: Vec::new(),
-        reduces: Vec::new(),
-        post: None,
+        folds: Folds::default(),
     })
 }

@@ -19,7 +19,7 @@ use crate::convert::{Ctx, row_slice};
 use crate::functions::Place;
 use crate::level0;
 use ir::name::Name;
-use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
@@ -37,24 +37,7 @@ pub(crate) fn soac(
 ) -> Result<(), PassError> {
     let place = Place::Inside;
     match soac {
-        Soac::Screma {
-            width,
-            inputs,
-            map,
-            scans,
-            reduces,
-            post,
-        } => {
-            let screma = Screma {
-                width,
-                inputs,
-                map,
-                scans,
-                reduces,
-                post,
-            };
-            level0::screma(ctx, pat, aux, screma, out)
-        }
+        Soac::Screma(screma) => level0::screma(ctx, pat, aux, screma, out),
         Soac::Hist {
             width,
             inputs,
@@ -75,7 +58,7 @@ pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
         Soac::FlatMap { .. } => "irregular nested parallelism (flatmap)",
         Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
         Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
-        Soac::Screma { .. } | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
+        Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
     };
     PassError::unsupported(what, ctx.stack(aux))
 }
@@ -122,16 +105,6 @@ pub(crate) fn with_acc(
     Ok(())
 }
 
-/// The parts of a screma.
-pub(crate) struct Screma {
-    pub(crate) width: Dim,
-    pub(crate) inputs: Vec<Name>,
-    pub(crate) map: Lambda<Soacs>,
-    pub(crate) scans: Vec<Operator<Soacs>>,
-    pub(crate) reduces: Vec<Operator<Soacs>>,
-    pub(crate) post: Option<Lambda<Soacs>>,
-}
-
 /// A screma as a loop; what is inside of it is flattened for `place`.
 pub(crate) fn screma_loop(
     ctx: &mut Ctx<'_>,
@@ -145,15 +118,13 @@ pub(crate) fn screma_loop(
         width,
         inputs,
         map,
-        scans,
-        reduces,
-        post,
+        folds,
     } = screma;
     let mut params: Vec<LoopParam<Segs>> = Vec::new();
-    let n_reduced: usize = reduces.iter().map(|r| r.neutral.len()).sum();
-    let n_scanned: usize = scans.iter().map(|s| s.neutral.len()).sum();
-    let reduced_types = &map.ret[n_scanned..n_scanned + n_reduced];
-    for (&init, ty) in reduces.iter().flat_map(|r| &r.neutral).zip(reduced_types) {
+    let n_reduced = folds.n_reduced();
+    let types = folds.values(&map.ret);
+    let neutral = folds.reduces.iter().flat_map(|r| &r.neutral);
+    for (&init, ty) in neutral.zip(types.reduced) {
         let param = ctx.fresh("acc", ty.clone());
         params.push(LoopParam {
             param,
@@ -161,14 +132,7 @@ pub(crate) fn screma_loop(
             consumed: false,
         });
     }
-    let element_types: Vec<Type> = match &post {
-        Some(post) => post.ret.clone(),
-        None => map.ret[..n_scanned]
-            .iter()
-            .chain(&map.ret[n_scanned + n_reduced..])
-            .cloned()
-            .collect(),
-    };
+    let element_types = folds.element_types(&map.ret);
     // Accumulators among the inputs are threaded through the loop: each
     // accumulator result belongs to the accumulator input of the same token.
     let mut inputs = inputs;
@@ -196,11 +160,8 @@ pub(crate) fn screma_loop(
             consumed: true,
         });
     }
-    for (&init, ty) in scans
-        .iter()
-        .flat_map(|s| &s.neutral)
-        .zip(&map.ret[..n_scanned])
-    {
+    let neutral = folds.scans.iter().flat_map(|s| &s.neutral);
+    for (&init, ty) in neutral.zip(types.scanned) {
         let param = ctx.fresh("acc", ty.clone());
         params.push(LoopParam {
             param,
@@ -214,34 +175,31 @@ pub(crate) fn screma_loop(
     ctx.bind_rows(map.params, &inputs, index, aux, &mut stms)?;
     ctx.stms(map.body.stms, place, &mut stms)?;
     let mapped = map.body.result;
-    let (scan_args, rest) = mapped.split_at(n_scanned);
-    let (reduce_args, rest) = rest.split_at(n_reduced);
+    let groups = folds.values(&mapped);
     let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
     let n_out = element_types.len();
     let reduced = operators(
         ctx,
-        reduces,
+        folds.reduces,
         &accs[..n_reduced],
-        reduce_args,
+        groups.reduced,
         place,
         aux,
         &mut stms,
     )?;
     let scanned = operators(
         ctx,
-        scans,
+        folds.scans,
         &accs[n_reduced + n_out..],
-        scan_args,
+        groups.scanned,
         place,
         aux,
         &mut stms,
     )?;
-    let elements: Vec<Atom> = match post {
-        Some(post) => {
-            let args: Vec<Atom> = scanned.iter().chain(rest).copied().collect();
-            ctx.inline(post, args, place, aux, &mut stms)?
-        }
-        None => scanned.iter().chain(rest).copied().collect(),
+    let elements: Vec<Atom> = scanned.iter().chain(groups.mapped).copied().collect();
+    let elements = match folds.post {
+        Some(post) => ctx.inline(post, elements, place, aux, &mut stms)?,
+        None => elements,
     };
     let mut result = reduced;
     for (param, element) in params[n_reduced..n_reduced + n_out].iter().zip(elements) {

@@ -32,8 +32,9 @@
 //!
 //! Wrong use (an operand without a known type) panics: it is a bug of the pass.
 
+use crate::folds::Folds;
 use crate::name::{FunName, Name, NameTable, Prov};
-use crate::soac::{Operator, Soac, Soacs};
+use crate::soac::{Operator, Screma, Soac, Soacs};
 use crate::syntax::{
     Atom, Attrs, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, LoopParam, MsgPart,
     Param, Stm,
@@ -570,7 +571,7 @@ impl Builder<'_, Soacs> {
         self.screma(hint, width, inputs, map, vec![op], Vec::new())
     }
 
-    /// A [`Soac::Screma`] without a post lambda.
+    /// A [`Screma`] without a post lambda.
     pub fn screma(
         &mut self,
         hint: &str,
@@ -583,14 +584,16 @@ impl Builder<'_, Soacs> {
         let inputs = inputs.to_vec();
         self.let_op(
             hint,
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post: None,
-            },
+                folds: Folds {
+                    scans,
+                    reduces,
+                    post: None,
+                },
+            }),
         )
     }
 }

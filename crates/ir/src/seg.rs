@@ -2,15 +2,16 @@
 //!
 //! A segop runs its body for each point of its space at a hardware level.
 //! `segmap` returns what the body gives, `segred` reduces and `segscan` scans
-//! the body's first results along the innermost dimension, `seghist` updates
-//! histograms. Nothing inside a body is parallel unless it is a segop of a
+//! the body's first results along the innermost dimension (`segscanred` both),
+//! `seghist` updates histograms. Nothing inside a body is parallel unless it is a segop of a
 //! lower level: inner combinators have become loops.
 //!
 //! The [`Decomp`] fixes how the work falls apart (design contract 1); who runs
 //! a part is the runtime's business.
 
+use crate::folds::Folds;
 use crate::name::Name;
-use crate::soac::{AccInput, HistOp, Operator};
+use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Lambda, Level};
 use crate::types::{Dim, Type};
 use std::ops::Range;
@@ -144,37 +145,55 @@ impl Decomp {
 /// What a segop does with its body's results.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegKind<L: Level> {
-    /// Results are elements of the result arrays.
-    Map,
-    /// The first results are reduced along the innermost dimension, the rest
-    /// are elements of arrays over the whole space.
-    Red(Vec<Operator<L>>),
-    /// The first results are scanned along the innermost dimension; with a
-    /// post lambda, it maps scanned and remaining results to the elements. (It
-    /// sees the indices: at the level of memory, places of results mention them.)
-    Scan(Vec<Operator<L>>, Option<Lambda<L>>),
+    /// Results are scanned and reduced along the innermost dimension, or are
+    /// elements of arrays over the whole space. (A post lambda sees the indices: at
+    /// the level of memory, places of results mention them.)
+    Folds(Folds<L>),
     /// Results are, for each histogram, its indices, then for each its values.
     Hist(Vec<HistOp<L>>),
 }
 
+impl<L: Level> SegKind<L> {
+    /// Results are elements of the result arrays.
+    pub fn map() -> Self {
+        Self::Folds(Folds::default())
+    }
+
+    /// Whether results are elements of the result arrays and nothing else.
+    pub fn is_map(&self) -> bool {
+        match self {
+            Self::Folds(folds) => folds.is_map(),
+            Self::Hist(_) => false,
+        }
+    }
+}
+
+/// A segmented operation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Seg<L: Level> {
+    /// Hardware level: 1 = tasks over all workers, 0 = lanes of one worker.
+    pub level: u8,
+    /// Index space.
+    pub space: SegSpace,
+    /// What is done with the results.
+    pub kind: SegKind<L>,
+    /// One point.
+    pub body: Body<L>,
+    /// Types of the body's results.
+    pub ret: Vec<Type>,
+    /// How it falls apart.
+    pub decomp: Decomp,
+}
+
 /// An operation of a segmented level.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly all are segops, and no code holds many"
+)]
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegOp<L: Level> {
     /// A segmented operation.
-    Seg {
-        /// Hardware level: 1 = tasks over all workers, 0 = lanes of one worker.
-        level: u8,
-        /// Index space.
-        space: SegSpace,
-        /// What is done with the results.
-        kind: SegKind<L>,
-        /// One point.
-        body: Body<L>,
-        /// Types of the body's results.
-        ret: Vec<Type>,
-        /// How it falls apart.
-        decomp: Decomp,
-    },
+    Seg(Seg<L>),
     /// As [`Soac::WithAcc`](crate::soac::Soac::WithAcc).
     WithAcc {
         /// The arrays.

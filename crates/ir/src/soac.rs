@@ -1,10 +1,11 @@
 //! The level of second-order array combinators.
 //!
-//! One fused form, [`Soac::Screma`]: `map`, `reduce`, `scan`, `redomap` and
+//! One fused form, [`Screma`]: `map`, `reduce`, `scan`, `redomap` and
 //! `scanomap` are its special cases, printed by those names. An input or result
 //! of accumulator type is passed to (taken from) every iteration as it is: it
 //! has no outer dimension.
 
+use crate::folds::Folds;
 use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, Lambda, Level};
 use crate::types::{Dim, Shape};
@@ -44,6 +45,20 @@ impl<L: Level> Operator<L> {
     }
 }
 
+/// A combinator that scans, reduces and maps in one pass: `map` is applied to each
+/// row of the inputs, and the folds say what becomes of its results.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Screma {
+    /// Size of the outer dimension.
+    pub width: Dim,
+    /// Arrays of that outer size, or accumulators.
+    pub inputs: Vec<Name>,
+    /// What is done for one index.
+    pub map: Lambda<Soacs>,
+    /// What is done with what it gives.
+    pub folds: Folds<Soacs>,
+}
+
 /// One histogram of a [`Soac::Hist`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct HistOp<L: Level> {
@@ -69,27 +84,8 @@ pub struct AccInput<L: Level> {
 /// A second-order array combinator.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Soac {
-    /// Scan, reduce and map in one pass: `map` is applied to each row of the
-    /// inputs; of its results the first ones (as many as the scans have neutral
-    /// elements) are scanned, the next ones (likewise for reduces) are reduced,
-    /// the rest are mapped out. With a `post` lambda, it takes the scanned and
-    /// the mapped elements of one index and gives the elements of the results.
-    /// Results: reduced values, then (scanned arrays, mapped arrays) or what
-    /// `post` yields.
-    Screma {
-        /// Size of the outer dimension.
-        width: Dim,
-        /// Arrays of that outer size, or accumulators.
-        inputs: Vec<Name>,
-        /// What is done for one index.
-        map: Lambda<Soacs>,
-        /// Inclusive scans.
-        scans: Vec<Operator<Soacs>>,
-        /// Reductions.
-        reduces: Vec<Operator<Soacs>>,
-        /// What follows the scans, per index.
-        post: Option<Lambda<Soacs>>,
-    },
+    /// Scan, reduce and map in one pass.
+    Screma(Screma),
     /// Generalised histograms. `map` yields for each histogram its indices (one
     /// per dimension of its shape), then for each histogram its values.
     /// Out-of-bounds indices are ignored. Results: the updated arrays.

@@ -9,7 +9,8 @@ use crate::size::Mismatch;
 use crate::types::{LTy, Leaf};
 use crate::value::{ArrayVal, Value};
 use crate::{Lower, Res};
-use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::folds::Folds;
+use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::{Atom, BasicOp, Body, Dim, Exp, Lambda, Name, Param, Soacs, Type};
 use prim::{BinOp, CmpOp, Scalar, ScalarType};
 
@@ -133,14 +134,16 @@ impl Lower<'_> {
         }
         self.f.soac(
             "r",
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post: None,
-            },
+                folds: Folds {
+                    scans,
+                    reduces,
+                    post: None,
+                },
+            }),
         )
     }
 

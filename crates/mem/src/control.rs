@@ -64,24 +64,7 @@ impl Ctx<'_> {
             } => self.branch(pat, aux, cond, then_body, else_body, out),
             Exp::Loop { params, form, body } => self.repeat(pat, aux, params, form, body, out),
             Exp::Apply { fun, args } => self.call(pat, aux, fun, &args, out),
-            Exp::Op(SegOp::Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-            }) => {
-                let seg = crate::segops::Seg {
-                    level,
-                    space,
-                    kind,
-                    body,
-                    ret,
-                    decomp,
-                };
-                self.seg(pat, aux, seg, out)
-            }
+            Exp::Op(SegOp::Seg(seg)) => self.seg(pat, aux, seg, out),
             Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
                 self.with_acc(pat, aux, inputs, lambda, out)
             }

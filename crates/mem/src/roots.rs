@@ -9,7 +9,7 @@
 
 use ir::Segs;
 use ir::name::Name;
-use ir::seg::{SegKind, SegOp};
+use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, Body, Exp, Param};
 
 /// The roots of a function's arrays.
@@ -94,23 +94,18 @@ impl Roots {
                 }
             }
             Exp::Apply { fun: _, args: _ } => {}
-            Exp::Op(SegOp::Seg {
+            Exp::Op(SegOp::Seg(Seg {
                 level: _,
                 space: _,
                 kind,
                 body,
                 ret: _,
                 decomp: _,
-            }) => {
+            })) => {
                 self.body(body);
                 match kind {
-                    SegKind::Map => {}
-                    SegKind::Red(operators) => {
-                        operators.iter().for_each(|op| self.body(&op.op.body));
-                    }
-                    SegKind::Scan(operators, post) => {
-                        operators.iter().for_each(|op| self.body(&op.op.body));
-                        post.iter().for_each(|post| self.body(&post.body));
+                    SegKind::Folds(folds) => {
+                        folds.lambdas().for_each(|lambda| self.body(&lambda.body));
                     }
                     SegKind::Hist(ops) => {
                         ops.iter().for_each(|op| self.body(&op.op.op.body));

@@ -2,23 +2,14 @@
 
 use crate::alloc::Ctx;
 use crate::dests::Dest;
+use ir::folds::Folds;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, SegKind, SegOp, SegSpace};
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
-
-/// The parts of a segop.
-pub(crate) struct Seg {
-    pub(crate) level: u8,
-    pub(crate) space: SegSpace,
-    pub(crate) kind: SegKind<Segs>,
-    pub(crate) body: Body<Segs>,
-    pub(crate) ret: Vec<Type>,
-    pub(crate) decomp: Decomp,
-}
 
 impl Ctx<'_> {
     /// Appends a segop.
@@ -26,7 +17,7 @@ impl Ctx<'_> {
         &mut self,
         pat: Vec<Param<Segs>>,
         aux: Aux,
-        seg: Seg,
+        seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let Seg {
@@ -39,11 +30,11 @@ impl Ctx<'_> {
         } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
-            SegKind::Map | SegKind::Red(_) | SegKind::Scan(..) => {
+            SegKind::Folds(folds) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for param in pat {
                     let ann = match self.granted(&param, &space, &body) {
-                        Some(lmad) if matches!(kind, SegKind::Map) && self.fuel.take() => {
+                        Some(lmad) if folds.is_map() && self.fuel.take() => {
                             let hint = self.names.hint(param.name).clone();
                             let block = self.alloc(&hint, &param.ty, aux.prov, out);
                             MemAnn::In {
@@ -65,14 +56,14 @@ impl Ctx<'_> {
         let result = self.seg_inside(&pat, &space, kind, body);
         self.inside = outside;
         let (kind, body) = result?;
-        let op = MemOp::Seg(SegOp::Seg {
+        let op = MemOp::Seg(SegOp::Seg(Seg {
             level,
             space,
             kind,
             body,
             ret,
             decomp,
-        });
+        }));
         out.push(Stm {
             pat,
             aux,
@@ -88,30 +79,33 @@ impl Ctx<'_> {
         kind: SegKind<Segs>,
         body: Body<Segs>,
     ) -> Result<(SegKind<Mems>, Body<Mems>), PassError> {
-        let mut at: Vec<Option<Dest>> = pat.iter().map(|param| self.point(param, space)).collect();
-        // Where the body's results are not the pattern's elements one to one,
-        // they have no destination.
-        match &kind {
-            SegKind::Map | SegKind::Red(_) | SegKind::Scan(_, None) => {}
-            SegKind::Scan(_, Some(_)) | SegKind::Hist(_) => at.clear(),
-        }
-        let body = self.body(body, &at)?;
-        let kind = match kind {
-            SegKind::Map => SegKind::Map,
-            SegKind::Red(operators) => SegKind::Red(self.operators(operators)?),
-            SegKind::Scan(operators, post) => {
-                let operators = self.operators(operators)?;
-                let post = match post {
-                    Some(post) => {
-                        let at: Vec<Option<Dest>> =
-                            pat.iter().map(|param| self.point(param, space)).collect();
-                        Some(self.post(post, &at)?)
-                    }
-                    None => None,
+        let places: Vec<Option<Dest>> = pat.iter().map(|p| self.point(p, space)).collect();
+        let places = places.as_slice();
+        Ok(match kind {
+            SegKind::Folds(folds) => {
+                let (reduced, elements) = folds.results(places);
+                // What comes before a post lambda has no destination.
+                let at = if folds.post.is_some() {
+                    Vec::new()
+                } else {
+                    let (scanned, mapped) = elements.split_at(folds.n_scanned());
+                    [scanned, reduced, mapped].concat()
                 };
-                SegKind::Scan(operators, post)
+                let body = self.body(body, &at)?;
+                let Folds {
+                    scans,
+                    reduces,
+                    post,
+                } = folds;
+                let folds = Folds {
+                    scans: self.operators(scans)?,
+                    reduces: self.operators(reduces)?,
+                    post: post.map(|post| self.post(post, elements)).transpose()?,
+                };
+                (SegKind::Folds(folds), body)
             }
             SegKind::Hist(ops) => {
+                let body = self.body(body, &[])?;
                 let mut converted = Vec::with_capacity(ops.len());
                 for HistOp { shape, dests, op } in ops {
                     converted.push(HistOp {
@@ -120,10 +114,9 @@ impl Ctx<'_> {
                         op: self.operator(op)?,
                     });
                 }
-                SegKind::Hist(converted)
+                (SegKind::Hist(converted), body)
             }
-        };
-        Ok((kind, body))
+        })
     }
 
     /// The place of one point of a result array: of the array results, those

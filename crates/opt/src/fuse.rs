@@ -39,7 +39,7 @@ use crate::passes::Signatures;
 use crate::simplify;
 use indexmap::IndexMap;
 use ir::decision::{Apart, Kind};
-use ir::soac::Soac;
+use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::types::Type;
 use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
@@ -197,7 +197,7 @@ impl Fuser<'_> {
                 if makes(&stm.exp) {
                     self.made.extend(stm.pat.iter().map(|param| param.name));
                 }
-                if matches!(stm.exp, Exp::Op(Soac::Screma { .. })) {
+                if matches!(stm.exp, Exp::Op(Soac::Screma(_))) {
                     for param in &stm.pat {
                         producers.insert(param.name, placed.len());
                     }
@@ -270,7 +270,8 @@ impl Fuser<'_> {
         placed: &[Placed],
         producers: &FxHashMap<Name, usize>,
     ) -> Option<(usize, Way)> {
-        let Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) = &stm.exp else {
+        let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) = &stm.exp
+        else {
             return None;
         };
         let mut tried: Vec<usize> = Vec::new();
@@ -352,13 +353,14 @@ impl Fuser<'_> {
     }
 
     fn merge(&mut self, way: Way, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
-        let inputs = if let Exp::Op(Soac::Screma { inputs, .. } | Soac::Hist { inputs, .. }) =
-            &consumer.exp
-        {
-            inputs.clone()
-        } else {
-            Vec::new()
-        };
+        let inputs =
+            if let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) =
+                &consumer.exp
+            {
+                inputs.clone()
+            } else {
+                Vec::new()
+            };
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;
         let kept = |name: Name| uses[name.index()] > Self::among(name, &inputs);
@@ -392,7 +394,7 @@ impl Fuser<'_> {
             .collect();
         let mut moved: Vec<(usize, usize)> = Vec::new();
         for (at, inner) in lambda.body.stms.iter().enumerate() {
-            let Exp::Op(Soac::Screma { inputs, .. }) = &inner.exp else {
+            let Exp::Op(Soac::Screma(Screma { inputs, .. })) = &inner.exp else {
                 continue;
             };
             for input in inputs {

@@ -48,7 +48,10 @@ pub(crate) fn filter(scan: &Scan<'_>) -> Option<Filter> {
     let counts =
         scan.types == [PrimType::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
     let body = scan.space.body;
-    let (counted, mapped) = body.result.split_first()?;
+    let groups = scan.folds.values(&body.result);
+    let ([counted], mapped) = (groups.scanned, groups.mapped) else {
+        return None;
+    };
     let Some(BasicOp::Convert {
         op: ConvOp::BToI,
         arg: flag,
@@ -150,7 +153,7 @@ impl Gen<'_, '_> {
             g.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
                 g.at_point(scan.space, add(first, Expr::Var(w)));
                 g.point(scan.space.body, |g, results| {
-                    let mapped = &results[scan.types.len()..];
+                    let mapped = scan.folds.values(&results).mapped;
                     let flag = g.values(&[mapped[filter.flag]], &[PrimType::Bool])?;
                     g.store_all(&flags, &[PrimType::Bool], Expr::Var(w), &flag);
                     let atoms: Vec<Atom> = filter.values.iter().map(|at| mapped[*at]).collect();

@@ -77,17 +77,7 @@ impl Gen<'_, '_> {
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
                 self.with_acc(&stm.pat, inputs, lambda)
             }
-            Exp::Op(MemOp::Seg(SegOp::Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret: _,
-                decomp,
-            })) => {
-                let place = (*level, stm.aux.prov);
-                self.seg(&stm.pat, place, space, kind, body, *decomp)
-            }
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, stm.aux.prov, seg),
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Fold<'s> {
     /// What the body maps beside what is reduced.
     pub(crate) mapped: &'s [Param<Mems>],
     pub(crate) space: &'s Space<'s>,
-    pub(crate) operators: &'s [Operator<Mems>],
+    pub(crate) operators: &'s [&'s Operator<Mems>],
     /// Types of what is reduced.
     pub(crate) types: &'s [PrimType],
 }

@@ -56,7 +56,7 @@ impl Gen<'_, '_> {
             let size = extents.iter().cloned().fold(Expr::i64(1), mul);
             let size = self.name_value(size, PrimType::I64, "bins");
             largest = max(largest, size.clone());
-            let types = operator_types(std::slice::from_ref(op))?;
+            let types = operator_types(&[op])?;
             let dests = dests
                 .iter()
                 .map(|&d| self.place(d))
@@ -117,7 +117,7 @@ impl Gen<'_, '_> {
                 for (hist, buffers) in bins.iter().zip(&own) {
                     let base = mul(Expr::Var(c), hist.size.clone());
                     let base = g.name_value(base, PrimType::I64, "base");
-                    let neutral = g.neutral(std::slice::from_ref(hist.op), &hist.types)?;
+                    let neutral = g.neutral(&[hist.op], &hist.types)?;
                     g.for_seq("b", Expr::i64(0), hist.size.clone(), true, |g, b| {
                         let index = add(base.clone(), Expr::Var(b));
                         g.store_all(buffers, &hist.types, index, &neutral);
@@ -174,7 +174,7 @@ impl Gen<'_, '_> {
             g.for_seq("c", Expr::i64(0), copies, false, |g, c| {
                 let index = add(mul(Expr::Var(c), hist.size.clone()), Expr::Var(b));
                 let values = g.load_all(buffers, &hist.types, index, "part");
-                g.combine(std::slice::from_ref(hist.op), &accs, &values)
+                g.combine(&[hist.op], &accs, &values)
             })?;
             for (place, acc) in places.into_iter().zip(accs) {
                 g.emit(Stmt::Store(place, Expr::Var(acc)));
@@ -226,7 +226,7 @@ impl Gen<'_, '_> {
                 };
                 let accs = g.load_places(&places, "old");
                 let values = g.values(new, &hist.types)?;
-                g.combine(std::slice::from_ref(hist.op), &accs, &values)?;
+                g.combine(&[hist.op], &accs, &values)?;
                 for (place, acc) in places.into_iter().zip(accs) {
                     g.emit(Stmt::Store(place, Expr::Var(acc)));
                 }

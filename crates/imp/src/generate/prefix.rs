@@ -60,7 +60,8 @@ impl Gen<'_, '_> {
             g.for_seq("w", Expr::i64(0), count.clone(), true, |g, w| {
                 g.at_point(scan.space, add(first.clone(), Expr::Var(w)));
                 g.point(scan.space.body, |g, results| {
-                    let (values, others) = results.split_at(types.len());
+                    let groups = scan.folds.values(&results);
+                    let (values, others) = (groups.scanned, groups.mapped);
                     let values = g.values(values, types)?;
                     g.store_all(&scanned, types, Expr::Var(w), &values);
                     mapped = others.to_vec();
@@ -110,7 +111,7 @@ impl Gen<'_, '_> {
     /// Scans arrays in the frame, one vector long, in logarithmic steps.
     pub(crate) fn scan_lanes(
         &mut self,
-        operators: &[Operator<Mems>],
+        operators: &[&Operator<Mems>],
         types: &[PrimType],
         arrays: &[Var],
         width: i64,
@@ -143,10 +144,10 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<(), PassError> {
         self.points(scan.space, lo, hi, |g, results| {
-            let (scanned, mapped) = results.split_at(scan.types.len());
-            let values = g.values(scanned, scan.types)?;
+            let groups = scan.folds.values(&results);
+            let values = g.values(groups.scanned, scan.types)?;
             g.combine(scan.operators, accs, &values)?;
-            g.scan_point(scan, accs, mapped)
+            g.scan_point(scan, accs, groups.mapped)
         })
     }
 

@@ -14,10 +14,11 @@ use super::fold::Fold;
 use super::function::Gen;
 use super::segops::Space;
 use crate::syntax::{Access, Expr, Stmt, Var};
+use ir::folds::Folds;
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Param};
-use ir::{Mems, PassError, Prov};
+use ir::{Mems, PassError, Prov, Type};
 use prim::{BinOp, PrimType};
 use target::memory::PARTIAL_BYTES;
 
@@ -26,22 +27,25 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         space: &Space<'_>,
-        operators: &[Operator<Mems>],
+        operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let types = operator_types(operators)?;
+        let Operators {
+            all: operators,
+            types,
+        } = operators;
         let (reduced, mapped) = pat.split_at(types.len());
         let fold = Fold {
             mapped,
             space,
             operators,
-            types: &types,
+            types,
         };
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let partials = self.partials("partial", &types, &chunks, decomp.max_chunks, space.prov);
+        let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
         let cost = self.cost(space)?;
         let mut distinct = self.distinct(mapped, space.body)?;
         distinct.extend(&partials);
@@ -54,13 +58,13 @@ impl Gen<'_, '_> {
             |g, chunk| {
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
                 let accs = g.fold(&fold, lo, hi)?;
-                g.store_all(&partials, &types, Expr::Var(chunk), &accs);
+                g.store_all(&partials, types, Expr::Var(chunk), &accs);
                 Ok(())
             },
         )?;
-        let accs = self.load_all(&partials, &types, Expr::i64(0), "acc");
+        let accs = self.load_all(&partials, types, Expr::i64(0), "acc");
         self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
-            let values = g.load_all(&partials, &types, Expr::Var(c), "part");
+            let values = g.load_all(&partials, types, Expr::Var(c), "part");
             g.combine(operators, &accs, &values)
         })?;
         self.release_partials(&partials);
@@ -75,15 +79,18 @@ impl Gen<'_, '_> {
         &mut self,
         pat: &[Param<Mems>],
         space: &Space<'_>,
-        operators: &[Operator<Mems>],
+        operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let types = operator_types(operators)?;
+        let Operators {
+            all: operators,
+            types,
+        } = operators;
         let (reduced, mapped) = pat.split_at(types.len());
         let fold = Fold {
             mapped,
             space,
             operators,
-            types: &types,
+            types,
         };
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let accs = self.fold(&fold, Expr::i64(0), n)?;
@@ -130,7 +137,7 @@ impl Gen<'_, '_> {
     /// Fresh variables with the neutral elements.
     pub(crate) fn neutral(
         &mut self,
-        operators: &[Operator<Mems>],
+        operators: &[&Operator<Mems>],
         types: &[PrimType],
     ) -> Result<Vec<Var>, PassError> {
         let atoms: Vec<Atom> = operators.iter().flat_map(|op| op.neutral.clone()).collect();
@@ -156,7 +163,7 @@ impl Gen<'_, '_> {
     /// `accs = op accs values` for each operator.
     pub(crate) fn combine(
         &mut self,
-        operators: &[Operator<Mems>],
+        operators: &[&Operator<Mems>],
         mut accs: &[Var],
         mut values: &[Var],
     ) -> Result<(), PassError> {
@@ -218,13 +225,30 @@ impl Gen<'_, '_> {
     }
 }
 
+/// Operators that run side by side.
+pub(crate) struct Operators<'s> {
+    /// Scans, then reductions.
+    pub(crate) all: Vec<&'s Operator<Mems>>,
+    /// The types that they work on, in order.
+    pub(crate) types: Vec<PrimType>,
+}
+
+impl<'s> Operators<'s> {
+    /// Those of a segop.
+    pub(crate) fn of(folds: &'s Folds<Mems>) -> Result<Self, PassError> {
+        let all: Vec<_> = folds.operators().collect();
+        let types = operator_types(&all)?;
+        Ok(Self { all, types })
+    }
+}
+
 /// The types that operators work on, in order.
-pub(crate) fn operator_types(operators: &[Operator<Mems>]) -> Result<Vec<PrimType>, PassError> {
+pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimType>, PassError> {
     operators
         .iter()
         .flat_map(|op| &op.op.ret)
         .map(|ty| {
-            if let ir::types::Type::Prim(prim) = ty {
+            if let Type::Prim(prim) = ty {
                 Ok(*prim)
             } else {
                 Err(PassError::bug("an operator works on arrays"))

@@ -11,6 +11,9 @@
 //!                                for i in chunk { <body>; acc = op acc x; <post>; out[i] = .. }
 //! ```
 //!
+//! Reductions beside the scans go along with the totals: they take part in `fold`
+//! and in `carry`, which ends as what they come to; one chunk has totals too, then.
+//!
 //! A group is small enough to stay in the outer caches between its two passes.
 //! The grouping changes no result, only the chunks do. Where the decomposition
 //! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix), and
@@ -20,11 +23,12 @@ use super::compress::{Filter, filter};
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
 use super::function::Gen;
-use super::reduce::div_up;
+use super::reduce::{Operators, div_up};
 use super::scatter::{BLOCK, Scatter};
 use super::segops::{Space, independent};
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
+use ir::folds::Folds;
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
 use ir::syntax::{Atom, Lambda, Param};
@@ -35,12 +39,50 @@ use target::tasks::SCAN_GROUP;
 
 /// One scan while it is generated.
 pub(crate) struct Scan<'s> {
+    /// What binds what is reduced.
+    reduced: &'s [Param<Mems>],
+    /// What binds the elements.
     pub(crate) pat: &'s [Param<Mems>],
     pub(crate) space: &'s Space<'s>,
-    pub(crate) operators: &'s [Operator<Mems>],
+    pub(crate) folds: &'s Folds<Mems>,
+    /// Scans and reductions.
+    all: &'s Operators<'s>,
+    pub(crate) operators: &'s [&'s Operator<Mems>],
     /// Types of what is scanned.
     pub(crate) types: &'s [PrimType],
     pub(crate) post: Option<&'s Lambda<Mems>>,
+}
+
+impl<'s> Scan<'s> {
+    /// A segop that scans, and may reduce beside.
+    pub(crate) fn of(
+        pat: &'s [Param<Mems>],
+        space: &'s Space<'s>,
+        folds: &'s Folds<Mems>,
+        all: &'s Operators<'s>,
+    ) -> Self {
+        let (reduced, pat) = folds.results(pat);
+        Self {
+            reduced,
+            pat,
+            space,
+            folds,
+            all,
+            operators: &all.all[..folds.scans.len()],
+            types: folds.values(&all.types).scanned,
+            post: folds.post.as_ref(),
+        }
+    }
+
+    /// A chunk's total.
+    fn total(&self) -> Fold<'s> {
+        Fold {
+            mapped: &[],
+            space: self.space,
+            operators: &self.all.all,
+            types: &self.all.types,
+        }
+    }
 }
 
 /// How chunks go a vector at a time.
@@ -104,7 +146,7 @@ impl Gen<'_, '_> {
                     blocks.types.push(elem);
                 }
                 Type::Acc { .. } => {
-                    let acc = scan.space.body.result[scanned + at];
+                    let acc = scan.folds.values(&scan.space.body.result).mapped[at];
                     if !acc.var().is_some_and(|acc| self.accs.contains_key(&acc)) {
                         return Ok(None);
                     }
@@ -123,18 +165,10 @@ impl Gen<'_, '_> {
     /// A scan by tasks.
     pub(crate) fn seg_scan(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
         let Scan {
-            pat,
-            space,
-            operators,
-            types,
-            post,
+            pat, space, post, ..
         } = *scan;
-        let total = Fold {
-            mapped: &[],
-            space,
-            operators,
-            types,
-        };
+        let total = scan.total();
+        let (operators, types) = (total.operators, total.types);
         let blocks = self.in_blocks(scan)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
@@ -177,7 +211,7 @@ impl Gen<'_, '_> {
                 )?;
                 g.for_seq("c", first.clone(), last, false, |g, c| {
                     let values = g.load_all(&totals, types, Expr::Var(c), "total");
-                    g.store_all(&totals, types, Expr::Var(c), &carry);
+                    g.store_all(&totals, scan.types, Expr::Var(c), &carry);
                     // The second chunk starts from the first one's total as it is.
                     let start = g.collect(|g| {
                         for (&carry, &value) in carry.iter().zip(&values) {
@@ -191,21 +225,26 @@ impl Gen<'_, '_> {
                     Ok(())
                 })
             })?;
-            let single = g.collect(|g| {
-                g.store_all(&totals, types, Expr::i64(0), &carry);
-                Ok(())
-            })?;
-            let is_several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
-            g.emit(Stmt::If(is_several, several, single));
+            if scan.reduced.is_empty() {
+                let single = g.collect(|g| {
+                    g.store_all(&totals, types, Expr::i64(0), &carry);
+                    Ok(())
+                })?;
+                let is_several = compare(CmpOp::SLt, Expr::i64(1), chunks.clone());
+                g.emit(Stmt::If(is_several, several, single));
+            } else {
+                several.into_iter().for_each(|stmt| g.emit(stmt));
+            }
 
             g.for_tasks("segscan", space.prov, size, cost, distinct, |g, c| {
                 let chunk = g.name_value(add(first, Expr::Var(c)), PrimType::I64, "c");
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), chunk.clone());
-                let accs = g.load_all(&totals, types, chunk, "acc");
+                let accs = g.load_all(&totals, scan.types, chunk, "acc");
                 g.scan_chunk(scan, blocks.as_ref(), &accs, lo, hi)
             })
         })?;
         self.release_partials(&totals);
+        self.set_reduced(scan, &carry);
         for (param, atom) in pat
             .iter()
             .zip(post.map_or(&[][..], |post| &post.body.result))
@@ -221,8 +260,20 @@ impl Gen<'_, '_> {
     pub(crate) fn seg_scan_here(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
         let blocks = self.in_blocks(scan)?;
         let n = self.name_value(scan.space.width.clone(), PrimType::I64, "n");
+        if !scan.reduced.is_empty() {
+            let total = self.fold(&scan.total(), Expr::i64(0), n.clone())?;
+            self.set_reduced(scan, &total);
+        }
         let accs = self.neutral(scan.operators, scan.types)?;
         self.scan_chunk(scan, blocks.as_ref(), &accs, Expr::i64(0), n)
+    }
+
+    /// Binds what is reduced; `totals` are of all operators.
+    fn set_reduced(&mut self, scan: &Scan<'_>, totals: &[Var]) {
+        let totals = scan.folds.values(totals).reduced;
+        for (param, &total) in scan.reduced.iter().zip(totals) {
+            self.set_var(param.name, total);
+        }
     }
 
     /// The points `lo..hi`, scanned from `accs` on.
@@ -255,9 +306,9 @@ impl Gen<'_, '_> {
         let Scan {
             pat,
             space,
-            operators: _,
             types,
             post,
+            ..
         } = *scan;
         let Some(post) = post else {
             let (scanned_pat, mapped_pat) = pat.split_at(types.len());

@@ -10,12 +10,12 @@
 
 use super::expr::{add, div, max, mul};
 use super::function::Gen;
-use super::reduce::operator_types;
+use super::reduce::Operators;
 use super::scan::Scan;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
-use ir::seg::{Decomp, SegKind, SegOp, SegSpace};
+use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param, Stm};
 use ir::types::{Dim, Space as MemSpace, Type};
 use ir::{Mems, PassError, Prov};
@@ -43,12 +43,17 @@ impl Gen<'_, '_> {
     pub(crate) fn seg(
         &mut self,
         pat: &[Param<Mems>],
-        (level, prov): (u8, Prov),
-        space: &SegSpace,
-        kind: &SegKind<Mems>,
-        body: &Body<Mems>,
-        decomp: Decomp,
+        prov: Prov,
+        seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
+        let Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret: _,
+            decomp,
+        } = seg;
         let [(index, width)] = space.dims.as_slice() else {
             return Err(PassError::unsupported(
                 "segmented operations over several dimensions",
@@ -62,7 +67,7 @@ impl Gen<'_, '_> {
             index: *index,
             width,
             body,
-            decomp,
+            decomp: *decomp,
             prov,
             independent,
             in_lanes: space.lane.is_some(),
@@ -71,27 +76,20 @@ impl Gen<'_, '_> {
             self.note(param);
         }
         match kind {
-            SegKind::Red(operators) if level == 0 => self.seg_red_here(pat, &space, operators),
-            SegKind::Scan(operators, post) => {
-                let types = operator_types(operators)?;
-                let scan = Scan {
-                    pat,
-                    space: &space,
-                    operators,
-                    types: &types,
-                    post: post.as_ref(),
-                };
-                if level == 0 {
-                    self.seg_scan_here(&scan)
-                } else {
-                    self.seg_scan(&scan)
+            SegKind::Folds(folds) if !folds.is_map() => {
+                let operators = Operators::of(folds)?;
+                let plain = folds.scans.is_empty() && folds.post.is_none();
+                match (plain, *level) {
+                    (true, 0) => self.seg_red_here(pat, &space, &operators),
+                    (true, _) => self.seg_red(pat, &space, &operators),
+                    (false, 0) => self.seg_scan_here(&Scan::of(pat, &space, folds, &operators)),
+                    (false, _) => self.seg_scan(&Scan::of(pat, &space, folds, &operators)),
                 }
             }
-            _ if level == 0 => Err(PassError::bug(
+            _ if *level == 0 => Err(PassError::bug(
                 "lanes of one worker share reductions and scans only",
             )),
-            SegKind::Map => self.seg_map(pat, &space),
-            SegKind::Red(operators) => self.seg_red(pat, &space, operators),
+            SegKind::Folds(_) => self.seg_map(pat, &space),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
         }
     }
@@ -270,12 +268,12 @@ impl Gen<'_, '_> {
                     (Some(a), Some(b)) => Some(max(a, b)),
                     (a, b) => a.or(b),
                 },
-                Exp::Op(MemOp::Seg(SegOp::Seg {
+                Exp::Op(MemOp::Seg(SegOp::Seg(Seg {
                     level: 0,
                     space,
                     body,
                     ..
-                })) => match space.dims.last() {
+                }))) => match space.dims.last() {
                     Some((_, Dim::Var(name))) if self.is_bound(*name) => {
                         let points = mul(
                             Expr::Var(self.var(*name)?),
@@ -319,7 +317,7 @@ pub(crate) fn independent(stms: &[Stm<Mems>]) -> bool {
         Exp::Op(MemOp::Alloc { bytes: _, space }) => {
             matches!(space, MemSpace::Registers | MemSpace::Private)
         }
-        Exp::Op(MemOp::Seg(SegOp::Seg { level, body, .. })) => {
+        Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
             *level == 0 && independent(&body.stms)
         }
         Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
@@ -338,7 +336,7 @@ fn statements(stms: &[Stm<Mems>]) -> i64 {
                 then_body,
                 else_body,
             } => statements(&then_body.stms).max(statements(&else_body.stms)),
-            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg { level: 0, .. })) => time::LOOP,
+            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level: 0, .. }))) => time::LOOP,
             Exp::Apply { .. } | Exp::Op(_) => time::CALL,
         })
         .sum()

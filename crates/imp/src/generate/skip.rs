@@ -169,7 +169,7 @@ impl Gen<'_, '_> {
     /// The conditions of all operators, if each has some and it pays to ask.
     fn skip_conditions(fold: &Fold<'_>) -> Option<Vec<Conditions>> {
         let (space, operators) = (fold.space, fold.operators);
-        let straight = |op: &Operator<Mems>| {
+        let straight = |op: &&Operator<Mems>| {
             op.op
                 .body
                 .stms

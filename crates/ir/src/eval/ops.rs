@@ -6,7 +6,7 @@ use super::machine::{Frame, Machine, OpenAcc, Value};
 use super::rows::Rows;
 use super::{ErrorClass, EvalError, Evaluate};
 use crate::name::Name;
-use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, Lambda, Level, Param};
 use crate::types::Type;
 use crate::walk::Operation;
@@ -21,7 +21,7 @@ pub(super) fn too_few() -> EvalError {
 
 impl Frame<'_> {
     /// The neutral elements of operators.
-    pub(super) fn neutral<L: Level>(&self, ops: &[Operator<L>]) -> Result<Vec<Value>> {
+    pub(super) fn neutral<L: Level>(&self, ops: &[&Operator<L>]) -> Result<Vec<Value>> {
         ops.iter()
             .flat_map(|op| &op.neutral)
             .map(|atom| self.atom(*atom))
@@ -97,7 +97,7 @@ impl<'p, L: Level> Machine<'p, L> {
     pub(super) fn combine(
         &mut self,
         frame: &mut Frame<'p>,
-        ops: &'p [Operator<L>],
+        ops: &[&'p Operator<L>],
         acc: &mut Vec<Value>,
         values: &mut dyn Iterator<Item = Value>,
     ) -> Result<()> {
@@ -341,26 +341,20 @@ impl Evaluate<Soacs> for Soac {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         match self {
-            Self::Screma {
+            Self::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let mut scan = frame.neutral(scans)?;
-                let mut reduce = frame.neutral(reduces)?;
-                let n_ops = scan.len() + reduce.len();
-                let types: Vec<&Type> = if let Some(post) = post {
-                    post.ret.iter().collect()
-                } else {
-                    let scanned = scans.iter().flat_map(|op| &op.op.ret);
-                    scanned.chain(map.ret.iter().skip(n_ops)).collect()
-                };
-                let mut rows = rows_for(types.iter().copied(), n.max(0) as usize);
+                let scans: Vec<_> = folds.scans.iter().collect();
+                let reduces: Vec<_> = folds.reduces.iter().collect();
+                let mut scan = frame.neutral(&scans)?;
+                let mut reduce = frame.neutral(&reduces)?;
+                let types = folds.element_types(&map.ret);
+                let mut rows = rows_for(types.iter(), n.max(0) as usize);
                 let mut values = Vec::new();
                 let mut elements = Vec::new();
                 for i in 0..n {
@@ -369,10 +363,10 @@ impl Evaluate<Soacs> for Soac {
                         inputs.iter().map(|input| row(input, i)).collect();
                     m.apply(frame, map, args?, &mut values)?;
                     let mut results = values.drain(..);
-                    m.combine(frame, scans, &mut scan, &mut results)?;
-                    m.combine(frame, reduces, &mut reduce, &mut results)?;
+                    m.combine(frame, &scans, &mut scan, &mut results)?;
+                    m.combine(frame, &reduces, &mut reduce, &mut results)?;
                     elements.extend(scan.iter().cloned().chain(results));
-                    if let Some(post) = post {
+                    if let Some(post) = &folds.post {
                         let args = std::mem::take(&mut elements);
                         m.apply(frame, post, args, &mut elements)?;
                     }
@@ -381,7 +375,7 @@ impl Evaluate<Soacs> for Soac {
                     }
                 }
                 out.append(&mut reduce);
-                m.finish(frame, rows, &[n], types.into_iter(), out)
+                m.finish(frame, rows, &[n], types.iter(), out)
             }
             Self::Hist {
                 width,

@@ -7,11 +7,12 @@ use super::machine::{Frame, Machine, Value};
 use super::ops::{digits, push_all, too_few};
 use super::rows::Rows;
 use super::{EvalError, Evaluate};
+use crate::folds::Folds;
 use crate::mem::{MemOp, Mems};
-use crate::seg::{Decomp, SegKind, SegOp, SegSpace, Stretches};
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, Stretches};
 use crate::soac::{HistOp, Operator};
-use crate::syntax::{Body, Lambda, Level, Param};
-use crate::types::{Dim, Type};
+use crate::syntax::{Body, Level, Param};
+use crate::types::Dim;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -70,12 +71,13 @@ impl<'p, L: Level> Segments<'p, L> {
         &self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
-        ops: &'p [Operator<L>],
+        folds: &'p Folds<L>,
         outer: &[i64],
         rows: &mut [Rows],
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
-        let scalars = ops.iter().map(|op| op.neutral.len()).sum();
+        let ops: &[_] = &folds.operators().collect::<Vec<_>>();
+        let scalars = folds.n_folded();
         for chunk in self.decomp.bounds(self.inner()) {
             let mut points = Vec::new();
             for point in chunk {
@@ -97,7 +99,7 @@ impl<'p, L: Level> Segments<'p, L> {
         &self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
-        ops: &'p [Operator<L>],
+        ops: &[&'p Operator<L>],
         points: &[Vec<Value>],
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
@@ -127,34 +129,36 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(total)
     }
 
-    /// A segment's scan.
+    /// A segment's scan, and what is reduced beside it.
     fn scan(
         &self,
         m: &mut Machine<'p, L>,
         frame: &mut Frame<'p>,
-        ops: &'p [Operator<L>],
-        post: Option<&'p Lambda<L>>,
+        folds: &'p Folds<L>,
         outer: &[i64],
         rows: &mut [Rows],
-    ) -> Result<()> {
+    ) -> Result<Vec<Value>> {
+        let all: &[_] = &folds.operators().collect::<Vec<_>>();
+        let ops: &[_] = &folds.scans.iter().collect::<Vec<_>>();
         let mut carry: Option<Vec<Value>> = None;
-        let scalars = ops.iter().map(|op| op.neutral.len()).sum();
         let depth = self.decomp.depth.max(1) as usize;
         for chunk in self.decomp.bounds(self.inner()) {
-            let (mut points, mut others) = (Vec::new(), Vec::new());
+            let (mut points, mut folded, mut others) = (Vec::new(), Vec::new(), Vec::new());
             for point in chunk.clone() {
-                let mut values = self.point(m, frame, outer, point)?.into_iter();
-                points.push(values.by_ref().take(scalars).collect::<Vec<_>>());
-                if post.is_some() {
-                    others.push(values.collect::<Vec<_>>());
+                let values = self.point(m, frame, outer, point)?;
+                points.push(folds.values(&values).scanned.to_vec());
+                folded.push(values[..folds.n_folded()].to_vec());
+                let mapped = values.into_iter().skip(folds.n_folded());
+                if folds.post.is_some() {
+                    others.push(mapped.collect::<Vec<_>>());
                 } else {
-                    push_all(&mut rows[scalars..], values, m.tick()?)?;
+                    push_all(&mut rows[folds.n_scanned()..], mapped, m.tick()?)?;
                     others.push(Vec::new());
                 }
             }
-            let total = self.fold(m, frame, ops, &points)?;
+            let total = self.fold(m, frame, all, &folded)?;
             let mut running = match &carry {
-                Some(carry) => carry.clone(),
+                Some(carry) => carry[..folds.n_scanned()].to_vec(),
                 None => frame.neutral(ops)?,
             };
             let blocks = if depth > 1 {
@@ -178,7 +182,7 @@ impl<'p, L: Level> Segments<'p, L> {
             }
             for ((scanned, others), point) in points.into_iter().zip(others).zip(chunk) {
                 let mut elements: Vec<Value> = scanned.into_iter().chain(others).collect();
-                if let Some(post) = post {
+                if let Some(post) = &folds.post {
                     self.at_point(frame, outer, point);
                     let args = std::mem::take(&mut elements);
                     m.apply(frame, post, args, &mut elements)?;
@@ -187,10 +191,11 @@ impl<'p, L: Level> Segments<'p, L> {
             }
             match &mut carry {
                 None => carry = Some(total),
-                Some(carry) => m.combine(frame, ops, carry, &mut total.into_iter())?,
+                Some(carry) => m.combine(frame, all, carry, &mut total.into_iter())?,
             }
         }
-        Ok(())
+        let totals = carry.ok_or_else(too_few)?;
+        Ok(totals.into_iter().skip(folds.n_scanned()).collect())
     }
 
     /// A segment's histograms.
@@ -236,7 +241,7 @@ impl<'p, L: Level> Segments<'p, L> {
 fn fold_plainly<'p, L: Level>(
     m: &mut Machine<'p, L>,
     frame: &mut Frame<'p>,
-    ops: &'p [Operator<L>],
+    ops: &[&'p Operator<L>],
     points: &[Vec<Value>],
     width: usize,
 ) -> Result<Vec<Value>> {
@@ -261,7 +266,7 @@ fn fold_plainly<'p, L: Level>(
 fn scan_pairs<'p, L: Level>(
     m: &mut Machine<'p, L>,
     frame: &mut Frame<'p>,
-    ops: &'p [Operator<L>],
+    ops: &[&'p Operator<L>],
     elements: &mut [Vec<Value>],
 ) -> Result<()> {
     let neutral = frame.neutral(ops)?;
@@ -289,14 +294,14 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         out: &mut Vec<Value>,
     ) -> Result<()> {
         let (space, kind, body, ret, decomp) = match self {
-            Self::Seg {
+            Self::Seg(Seg {
                 level: _,
                 space,
                 kind,
                 body,
                 ret,
                 decomp,
-            } => (space, kind, body, ret, *decomp),
+            }) => (space, kind, body, ret, *decomp),
             Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
         };
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
@@ -310,31 +315,22 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         };
         let last = run.sizes.len().saturating_sub(1);
         match kind {
-            SegKind::Map => {
-                let mut rows = m.rows_of(frame, pat, ret.iter(), &run.sizes)?;
-                for segment in 0..run.segments() {
-                    let outer = run.outer_indices(segment);
-                    for i in 0..run.inner() {
-                        let values = run.point(m, frame, &outer, i)?;
-                        push_all(&mut rows, values.into_iter(), m.tick()?)?;
-                    }
-                }
-                m.finish(frame, rows, &run.sizes, ret.iter(), out)
-            }
-            SegKind::Red(ops) => {
-                let reduced: Vec<&Type> = ops.iter().flat_map(|op| &op.op.ret).collect();
-                let rest = || ret.iter().skip(reduced.len());
-                let (first, others) = pat.split_at(reduced.len().min(pat.len()));
-                let mut rows = m.rows_of(frame, others, rest(), &run.sizes)?;
-                let types = reduced.iter().copied();
+            SegKind::Folds(folds) => {
+                let (first, others) = folds.results(pat);
+                let elements = folds.element_types(ret);
+                let mut rows = m.rows_of(frame, others, elements.iter(), &run.sizes)?;
                 let mut totals = if last == 0 {
                     Vec::new()
                 } else {
-                    m.rows_of(frame, first, types, &run.sizes[..last])?
+                    m.rows_of(frame, first, folds.reduced_types(), &run.sizes[..last])?
                 };
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
-                    let total = run.reduce(m, frame, ops, &outer, &mut rows)?;
+                    let total = if folds.scans.is_empty() && folds.post.is_none() {
+                        run.reduce(m, frame, folds, &outer, &mut rows)?
+                    } else {
+                        run.scan(m, frame, folds, &outer, &mut rows)?
+                    };
                     if last == 0 {
                         out.extend(total);
                     } else {
@@ -346,26 +342,11 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                         frame,
                         totals,
                         &run.sizes[..last],
-                        reduced.iter().copied(),
+                        folds.reduced_types(),
                         out,
                     )?;
                 }
-                m.finish(frame, rows, &run.sizes, rest(), out)
-            }
-            SegKind::Scan(ops, post) => {
-                let types: Vec<&Type> = if let Some(post) = post {
-                    post.ret.iter().collect()
-                } else {
-                    let scanned: Vec<&Type> = ops.iter().flat_map(|op| &op.op.ret).collect();
-                    let n = scanned.len();
-                    scanned.into_iter().chain(ret.iter().skip(n)).collect()
-                };
-                let mut rows = m.rows_of(frame, pat, types.iter().copied(), &run.sizes)?;
-                for segment in 0..run.segments() {
-                    let outer = run.outer_indices(segment);
-                    run.scan(m, frame, ops, post.as_ref(), &outer, &mut rows)?;
-                }
-                m.finish(frame, rows, &run.sizes, types.into_iter(), out)
+                m.finish(frame, rows, &run.sizes, elements.iter(), out)
             }
             SegKind::Hist(ops) => {
                 let mut dests = frame.take_dests(ops)?;

@@ -1,10 +1,11 @@
 //! The text form of each level's operations and annotations.
 
 use super::{ParseError, Parser, Printer, TextForm};
+use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::poly::{Monomial, Poly};
-use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
-use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::Dim;
 use crate::walk::Operation;
@@ -17,23 +18,15 @@ impl TextForm for Soac {
         p.put(keyword);
         p.put(" ");
         match self {
-            Self::Screma {
+            Self::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 let bare = keyword == "reduce" || keyword == "scan";
                 print_map(p, *width, inputs, map, bare);
-                for op in scans {
-                    p.clause(|p| print_operator(p, "scan ", op));
-                }
-                for op in reduces {
-                    p.clause(|p| print_operator(p, "reduce ", op));
-                }
-                print_post(p, post.as_ref());
+                print_folds(p, folds);
             }
             Self::Hist {
                 width,
@@ -90,16 +83,12 @@ impl TextForm for Soac {
             Some("map" | "reduce" | "scan" | "redomap" | "scanomap" | "screma") => {
                 p.ident()?;
                 let (width, inputs, map) = parse_map(p)?;
-                let scans = parse_operators(p, "scan")?;
-                let reduces = parse_operators(p, "reduce")?;
-                Self::Screma {
+                Self::Screma(Screma {
                     width,
                     inputs,
                     map,
-                    scans,
-                    reduces,
-                    post: parse_post(p)?,
-                }
+                    folds: parse_folds(p)?,
+                })
             }
             Some("hist") => {
                 p.ident()?;
@@ -261,7 +250,18 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
     Ok(ops)
 }
 
-fn print_post<L: Level>(p: &mut Printer<'_>, post: Option<&Lambda<L>>) {
+fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
+    let Folds {
+        scans,
+        reduces,
+        post,
+    } = folds;
+    for op in scans {
+        p.clause(|p| print_operator(p, "scan ", op));
+    }
+    for op in reduces {
+        p.clause(|p| print_operator(p, "reduce ", op));
+    }
     if let Some(post) = post {
         p.clause(|p| {
             p.put("post ");
@@ -270,12 +270,19 @@ fn print_post<L: Level>(p: &mut Printer<'_>, post: Option<&Lambda<L>>) {
     }
 }
 
-fn parse_post<L: Level>(p: &mut Parser<'_>) -> Result<Option<Lambda<L>>> {
-    if p.take_keyword("post") {
-        Ok(Some(p.lambda()?))
+fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
+    let scans = parse_operators(p, "scan")?;
+    let reduces = parse_operators(p, "reduce")?;
+    let post = if p.take_keyword("post") {
+        Some(p.lambda()?)
     } else {
-        Ok(None)
-    }
+        None
+    };
+    Ok(Folds {
+        scans,
+        reduces,
+        post,
+    })
 }
 
 fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
@@ -332,14 +339,14 @@ impl<L: Level> TextForm for SegOp<L> {
         p.put(Operation::<L>::keyword(self));
         p.put(" ");
         match self {
-            Self::Seg {
+            Self::Seg(Seg {
                 level,
                 space,
                 kind,
                 body,
                 ret,
                 decomp,
-            } => {
+            }) => {
                 let SegSpace { dims, lane } = space;
                 let Decomp {
                     grain,
@@ -369,18 +376,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 p.put(" -> ");
                 p.body(body);
                 match kind {
-                    SegKind::Map => {}
-                    SegKind::Red(ops) => {
-                        for op in ops {
-                            p.clause(|p| print_operator(p, "reduce ", op));
-                        }
-                    }
-                    SegKind::Scan(ops, post) => {
-                        for op in ops {
-                            p.clause(|p| print_operator(p, "scan ", op));
-                        }
-                        print_post(p, post.as_ref());
-                    }
+                    SegKind::Folds(folds) => print_folds(p, folds),
                     SegKind::Hist(ops) => {
                         for op in ops {
                             p.clause(|p| print_hist(p, op));
@@ -393,8 +389,9 @@ impl<L: Level> TextForm for SegOp<L> {
     }
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        let Some(keyword @ ("segmap" | "segred" | "segscan" | "seghist" | "withacc")) =
-            p.peek_ident()
+        let Some(
+            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "withacc"),
+        ) = p.peek_ident()
         else {
             return Ok(None);
         };
@@ -421,20 +418,18 @@ impl<L: Level> TextForm for SegOp<L> {
         p.punct("->")?;
         let body = p.body()?;
         let kind = match keyword {
-            "segmap" => SegKind::Map,
-            "segred" => SegKind::Red(parse_operators(p, "reduce")?),
-            "segscan" => SegKind::Scan(parse_operators(p, "scan")?, parse_post(p)?),
-            _ => SegKind::Hist(parse_hists(p)?),
+            "seghist" => SegKind::Hist(parse_hists(p)?),
+            _ => SegKind::Folds(parse_folds(p)?),
         };
         let space = SegSpace { dims, lane };
-        Ok(Some(Self::Seg {
+        Ok(Some(Self::Seg(Seg {
             level,
             space,
             kind,
             body,
             ret,
             decomp,
-        }))
+        })))
     }
 }
 

@@ -2,39 +2,26 @@
 
 use super::types::Checker;
 use super::{AnnotationRules, Rules};
+use crate::folds::Folds;
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
-use crate::seg::{Decomp, SegKind, SegOp, SegSpace};
-use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, Lambda, Level};
 use crate::types::{Dim, Space, Type};
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
         match self {
-            Self::Screma {
+            Self::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 let rows = c.inputs(*width, inputs);
                 c.lambda(map, &rows, "the map lambda");
-                let mut rest = map.ret.as_slice();
-                let mut scanned = Vec::new();
-                for op in scans {
-                    c.operator(op, &mut rest);
-                    scanned.extend_from_slice(&op.op.ret);
-                }
-                for op in reduces {
-                    c.operator(op, &mut rest);
-                }
-                if let Some(post) = post {
-                    scanned.extend_from_slice(rest);
-                    c.lambda(post, &scanned, "the post lambda");
-                }
+                c.folds(folds, &map.ret);
             }
             Self::Hist {
                 width,
@@ -170,6 +157,24 @@ impl<L: Level> Checker<'_, L> {
         *values = rest;
     }
 
+    /// Checks scans and reductions of values of these types.
+    fn folds(&mut self, folds: &Folds<L>, ret: &[Type]) {
+        let Folds {
+            scans,
+            reduces,
+            post,
+        } = folds;
+        let mut rest = ret;
+        for op in scans.iter().chain(reduces) {
+            self.operator(op, &mut rest);
+        }
+        if let Some(post) = post {
+            let scanned = scans.iter().flat_map(|op| &op.op.ret);
+            let args: Vec<Type> = scanned.chain(rest).cloned().collect();
+            self.lambda(post, &args, "the post lambda");
+        }
+    }
+
     /// Checks histograms over what the bucket function gives.
     fn histograms(&mut self, ops: &[HistOp<L>], ret: &[Type], segments: &[Dim]) {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
@@ -258,14 +263,14 @@ impl<L: Level> Checker<'_, L> {
 impl<L: Level> Rules<L> for SegOp<L> {
     fn verify(&self, c: &mut Checker<'_, L>) {
         let (level, space, kind, body, ret, decomp) = match self {
-            Self::Seg {
+            Self::Seg(Seg {
                 level,
                 space,
                 kind,
                 body,
                 ret,
                 decomp,
-            } => (*level, space, kind, body, ret, *decomp),
+            }) => (*level, space, kind, body, ret, *decomp),
             Self::WithAcc { inputs, lambda } => {
                 c.withacc(inputs, lambda);
                 return;
@@ -289,26 +294,10 @@ impl<L: Level> Rules<L> for SegOp<L> {
             c.ty(ty, None);
         }
         c.body_with(body, ret, "the results of the body");
-        let mut values = ret.as_slice();
         match kind {
-            SegKind::Map => c.decomp(decomp, &[]),
-            SegKind::Red(ops) => {
-                for op in ops {
-                    c.operator(op, &mut values);
-                }
-                c.decomp(decomp, &ops.iter().collect::<Vec<_>>());
-            }
-            SegKind::Scan(ops, post) => {
-                let mut scanned = Vec::new();
-                for op in ops {
-                    c.operator(op, &mut values);
-                    scanned.extend_from_slice(&op.op.ret);
-                }
-                if let Some(post) = post {
-                    scanned.extend_from_slice(values);
-                    c.lambda(post, &scanned, "the post lambda");
-                }
-                c.decomp(decomp, &[]);
+            SegKind::Folds(folds) => {
+                c.folds(folds, ret);
+                c.decomp(decomp, &folds.operators().collect::<Vec<_>>());
             }
             SegKind::Hist(ops) => {
                 let sizes: Vec<Dim> = dims.iter().map(|(_, size)| *size).collect();

@@ -2,10 +2,11 @@
 //! types of operations' results.
 
 use super::{Annotation, Operation, Visit, VisitMut};
+use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::name::Name;
-use crate::seg::{SegKind, SegOp, SegSpace};
-use crate::soac::{AccInput, HistOp, Operator, Soac, Soacs};
+use crate::seg::{Seg, SegKind, SegOp, SegSpace};
+use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Lambda, Level};
 use crate::types::{Dim, Type};
 
@@ -56,19 +57,22 @@ macro_rules! walk_withacc {
 macro_rules! walk_soac {
     ($v:ident, $soac:expr) => {
         match $soac {
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 $v.dim(width);
                 for input in inputs {
                     $v.name(input);
                 }
                 $v.lambda(map);
+                let Folds {
+                    scans,
+                    reduces,
+                    post,
+                } = folds;
                 for op in scans {
                     walk_operator!($v, op);
                 }
@@ -146,19 +150,25 @@ macro_rules! walk_soac {
 macro_rules! walk_seg {
     ($v:ident, $op:expr) => {
         match $op {
-            SegOp::Seg {
+            SegOp::Seg(Seg {
                 level: _,
                 space,
                 kind,
                 body,
                 ret,
                 decomp: _,
-            } => {
+            }) => {
                 let SegSpace { dims, lane: _ } = space;
                 match kind {
-                    SegKind::Map => {}
-                    SegKind::Red(ops) | SegKind::Scan(ops, _) => {
-                        for op in ops {
+                    SegKind::Folds(Folds {
+                        scans,
+                        reduces,
+                        post: _,
+                    }) => {
+                        for op in scans {
+                            walk_operator!($v, op);
+                        }
+                        for op in reduces {
                             walk_operator!($v, op);
                         }
                     }
@@ -173,7 +183,10 @@ macro_rules! walk_seg {
                     $v.dim(size);
                     $v.binder(index);
                 }
-                if let SegKind::Scan(_, Some(post)) = kind {
+                if let SegKind::Folds(Folds {
+                    post: Some(post), ..
+                }) = kind
+                {
                     $v.lambda(post);
                 }
                 for ty in ret {
@@ -198,15 +211,13 @@ impl Operation<Soacs> for Soac {
 
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Screma {
-                map,
-                scans,
-                reduces,
-                post,
-                ..
-            } => {
-                let n_ops: usize = scans.iter().chain(reduces).map(|op| op.neutral.len()).sum();
-                let plain = map.is_identity() && n_ops == map.ret.len();
+            Self::Screma(Screma { map, folds, .. }) => {
+                let Folds {
+                    scans,
+                    reduces,
+                    post,
+                } = folds;
+                let plain = map.is_identity() && folds.n_folded() == map.ret.len();
                 match (scans.is_empty(), reduces.is_empty(), post.is_none()) {
                     (true, true, true) => "map",
                     (true, false, true) => {
@@ -239,7 +250,7 @@ impl Operation<Soacs> for Soac {
         match self {
             Self::Hist { ops, .. } => hist_consumed(ops),
             Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
-            Self::Screma { .. }
+            Self::Screma(_)
             | Self::Stream { .. }
             | Self::FlatMap { .. }
             | Self::Jvp { .. }
@@ -256,27 +267,16 @@ impl Operation<Soacs> for Soac {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Screma {
+            Self::Screma(Screma {
                 width,
                 inputs: _,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
-                let mut types: Vec<Type> = reduces
-                    .iter()
-                    .flat_map(|op| op.op.ret.iter().cloned())
-                    .collect();
-                if let Some(post) = post {
-                    types.extend(post.ret.iter().map(|ty| ty.array_of(*width)));
-                } else {
-                    let scanned = scans.iter().flat_map(|op| &op.op.ret);
-                    let n_ops = operator_arity(scans) + operator_arity(reduces);
-                    let mapped = map.ret.iter().skip(n_ops);
-                    types.extend(scanned.chain(mapped).map(|ty| ty.array_of(*width)));
-                }
-                types
+                folds,
+            }) => {
+                let reduced = folds.reduced_types().cloned();
+                let elements = folds.element_types(&map.ret);
+                let arrays = elements.iter().map(|ty| ty.array_of(*width));
+                reduced.chain(arrays).collect()
             }
             Self::Hist { ops, .. } => ops
                 .iter()
@@ -327,10 +327,13 @@ impl<L: Level> Operation<L> for SegOp<L> {
 
     fn keyword(&self) -> &'static str {
         match self {
-            Self::Seg { kind, .. } => match kind {
-                SegKind::Map => "segmap",
-                SegKind::Red(_) => "segred",
-                SegKind::Scan(..) => "segscan",
+            Self::Seg(Seg { kind, .. }) => match kind {
+                SegKind::Folds(folds) if folds.is_map() => "segmap",
+                SegKind::Folds(folds) if folds.reduces.is_empty() => "segscan",
+                SegKind::Folds(Folds {
+                    scans, post: None, ..
+                }) if scans.is_empty() => "segred",
+                SegKind::Folds(_) => "segscanred",
                 SegKind::Hist(_) => "seghist",
             },
             Self::WithAcc { .. } => "withacc",
@@ -339,9 +342,9 @@ impl<L: Level> Operation<L> for SegOp<L> {
 
     fn consumed(&self) -> Vec<Name> {
         match self {
-            Self::Seg { kind, .. } => match kind {
+            Self::Seg(Seg { kind, .. }) => match kind {
                 SegKind::Hist(ops) => hist_consumed(ops),
-                SegKind::Map | SegKind::Red(_) | SegKind::Scan(..) => Vec::new(),
+                SegKind::Folds(_) => Vec::new(),
             },
             Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
         }
@@ -353,9 +356,9 @@ impl<L: Level> Operation<L> for SegOp<L> {
 
     fn result_types(&self, type_of: &dyn Fn(Name) -> Type) -> Vec<Type> {
         match self {
-            Self::Seg {
+            Self::Seg(Seg {
                 space, kind, ret, ..
-            } => {
+            }) => {
                 let dims: Vec<Dim> = space.dims.iter().map(|(_, dim)| *dim).collect();
                 let segments = &dims[..dims.len().saturating_sub(1)];
                 let over = |ty: &Type, dims: &[Dim]| {
@@ -364,25 +367,11 @@ impl<L: Level> Operation<L> for SegOp<L> {
                         .fold(ty.clone(), |ty, dim| ty.array_of(*dim))
                 };
                 match kind {
-                    SegKind::Map => ret.iter().map(|ty| over(ty, &dims)).collect(),
-                    SegKind::Red(ops) => {
-                        let reduced = ops
-                            .iter()
-                            .flat_map(|op| &op.op.ret)
-                            .map(|ty| over(ty, segments));
-                        let rest = ret
-                            .iter()
-                            .skip(operator_arity(ops))
-                            .map(|ty| over(ty, &dims));
-                        reduced.chain(rest).collect()
-                    }
-                    SegKind::Scan(ops, None) => {
-                        let scanned = ops.iter().flat_map(|op| &op.op.ret);
-                        let rest = ret.iter().skip(operator_arity(ops));
-                        scanned.chain(rest).map(|ty| over(ty, &dims)).collect()
-                    }
-                    SegKind::Scan(_, Some(post)) => {
-                        post.ret.iter().map(|ty| over(ty, &dims)).collect()
+                    SegKind::Folds(folds) => {
+                        let reduced = folds.reduced_types().map(|ty| over(ty, segments));
+                        let elements = folds.element_types(ret);
+                        let arrays = elements.iter().map(|ty| over(ty, &dims));
+                        reduced.chain(arrays).collect()
                     }
                     SegKind::Hist(ops) => ops
                         .iter()
@@ -466,11 +455,6 @@ impl Annotation<Mems> for MemAnn {
     fn visit_mut<V: VisitMut<Mems> + ?Sized>(&mut self, v: &mut V) {
         walk_mem_ann!(v, self);
     }
-}
-
-/// How many values the operators work on together.
-pub(crate) fn operator_arity<L: Level>(ops: &[Operator<L>]) -> usize {
-    ops.iter().map(|op| op.neutral.len()).sum()
 }
 
 fn hist_consumed<L: Level>(ops: &[HistOp<L>]) -> Vec<Name> {

@@ -7,8 +7,9 @@
 use super::{Graph, Live, retain};
 use crate::level::OptLevel;
 use crate::simplify::Simplifier;
-use ir::seg::{SegKind, SegOp};
-use ir::soac::{AccInput, HistOp, Operator, Soac};
+use ir::folds::Folds;
+use ir::seg::{Seg, SegKind, SegOp};
+use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, Lambda, Param};
 use ir::types::Type;
 use ir::{Segs, Soacs};
@@ -79,26 +80,19 @@ fn operators<L: OptLevel>(
     nodes
 }
 
-fn arity<L: OptLevel>(ops: &[Operator<L>]) -> usize {
-    ops.iter().map(|op| op.neutral.len()).sum()
-}
-
-fn scan_reduce_map<L: OptLevel>(
+fn fold_dependencies<L: OptLevel>(
     values: &Values<'_>,
-    scans: &[Operator<L>],
-    reduces: &[Operator<L>],
-    post: Option<&Lambda<L>>,
+    folds: &Folds<L>,
     pat: &[Param<L>],
     stm: u32,
     graph: &mut Graph,
 ) {
     let nodes = node_for(values, stm, graph);
-    let (scan_values, rest) = nodes.split_at(arity(scans));
-    let (reduce_values, mapped) = rest.split_at(arity(reduces));
-    let scanned = operators(scans, scan_values, stm, graph);
-    let reduced = operators(reduces, reduce_values, stm, graph);
-    let elements = scanned.iter().chain(mapped);
-    if let Some(post) = post {
+    let groups = folds.values(&nodes);
+    let scanned = operators(&folds.scans, groups.scanned, stm, graph);
+    let reduced = operators(&folds.reduces, groups.reduced, stm, graph);
+    let elements = scanned.iter().chain(groups.mapped);
+    if let Some(post) = &folds.post {
         for (param, element) in post.params.iter().zip(elements) {
             graph.binding(param, stm);
             graph.need(param.name.0, *element);
@@ -149,25 +143,23 @@ fn sweep_operators<L: OptLevel>(
     keep
 }
 
-fn sweep_scan_reduce_map<L: OptLevel>(
+fn sweep_folds<L: OptLevel>(
     results: &mut Vec<Atom>,
     ret: &mut Vec<Type>,
-    scans: &mut Vec<Operator<L>>,
-    reduces: &mut Vec<Operator<L>>,
-    post: Option<&mut Lambda<L>>,
+    folds: &mut Folds<L>,
     pat: &mut Vec<Param<L>>,
     live: &Live,
 ) {
-    let (n_scanned, n_reduced) = (arity(scans), arity(reduces));
+    let n_scanned = folds.n_scanned();
     let alive: Vec<bool> = pat.iter().map(|param| live.name(param.name)).collect();
-    let (reduced, rest) = alive.split_at(n_reduced);
-    let keep_reduced = sweep_operators(reduces, reduced, live);
-    let elements: Vec<bool> = match &post {
+    let (reduced, rest) = folds.results(&alive);
+    let keep_reduced = sweep_operators(&mut folds.reduces, reduced, live);
+    let elements: Vec<bool> = match &folds.post {
         Some(post) => post.params.iter().map(|p| live.name(p.name)).collect(),
         None => rest.to_vec(),
     };
     let (scanned, mapped) = elements.split_at(n_scanned);
-    let keep_scanned = sweep_operators(scans, scanned, live);
+    let keep_scanned = sweep_operators(&mut folds.scans, scanned, live);
     let keep_values: Vec<bool> = keep_scanned
         .iter()
         .chain(&keep_reduced)
@@ -176,7 +168,7 @@ fn sweep_scan_reduce_map<L: OptLevel>(
         .collect();
     retain(results, &keep_values);
     retain(ret, &keep_values);
-    let keep_rest: Vec<bool> = if let Some(post) = post {
+    let keep_rest: Vec<bool> = if let Some(post) = &mut folds.post {
         let keep: Vec<bool> = keep_scanned.iter().chain(mapped).copied().collect();
         retain(&mut post.params, &keep);
         retain(&mut post.ret, rest);
@@ -335,20 +327,18 @@ fn sweep_with_acc<L: OptLevel>(
 impl OptLevel for Soacs {
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
+                folds,
+            }) => {
                 bucket(*width, inputs, map, stm, graph);
                 let values = Values {
                     results: &map.body.result,
                     ret: &map.ret,
                 };
-                scan_reduce_map(&values, scans, reduces, post.as_ref(), pat, stm, graph);
+                fold_dependencies(&values, folds, pat, stm, graph);
             }
             Soac::Hist {
                 width,
@@ -411,7 +401,7 @@ impl OptLevel for Soacs {
     fn is_fresh(op: &Soac, result: usize) -> bool {
         match op {
             // A reduction of nothing gives its neutral element back.
-            Soac::Screma { reduces, .. } => result >= arity(reduces),
+            Soac::Screma(screma) => result >= screma.folds.n_reduced(),
             Soac::Hist { .. } | Soac::Stream { .. } | Soac::FlatMap { .. } => true,
             Soac::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
             Soac::Jvp { .. } | Soac::Vjp { .. } => false,
@@ -420,23 +410,13 @@ impl OptLevel for Soacs {
 
     fn sweep(op: &mut Soac, pat: &mut Vec<Param<Self>>, live: &Live) {
         match op {
-            Soac::Screma {
+            Soac::Screma(Screma {
                 width: _,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            } => {
-                sweep_scan_reduce_map(
-                    &mut map.body.result,
-                    &mut map.ret,
-                    scans,
-                    reduces,
-                    post.as_mut(),
-                    pat,
-                    live,
-                );
+                folds,
+            }) => {
+                sweep_folds(&mut map.body.result, &mut map.ret, folds, pat, live);
                 sweep_bucket(inputs, map, live);
             }
             Soac::Hist {
@@ -493,14 +473,14 @@ fn sweep_bucket(inputs: &mut Vec<ir::Name>, map: &mut Lambda<Soacs>, live: &Live
 
 fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
     match op {
-        SegOp::Seg {
+        SegOp::Seg(Seg {
             level: _,
             space,
             kind,
             body,
             ret,
             decomp: _,
-        } => {
+        }) => {
             for (index, size) in &space.dims {
                 graph.need(index.0, stm);
                 if let Some(size) = size.atom() {
@@ -513,11 +493,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
                 ret,
             };
             match kind {
-                SegKind::Map => scan_reduce_map(&values, &[], &[], None, pat, stm, graph),
-                SegKind::Red(ops) => scan_reduce_map(&values, &[], ops, None, pat, stm, graph),
-                SegKind::Scan(ops, post) => {
-                    scan_reduce_map(&values, ops, &[], post.as_ref(), pat, stm, graph);
-                }
+                SegKind::Folds(folds) => fold_dependencies(&values, folds, pat, stm, graph),
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
             }
         }
@@ -527,34 +503,17 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
 
 fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Live) {
     match op {
-        SegOp::Seg {
+        SegOp::Seg(Seg {
             level: _,
             space: _,
             kind,
             body,
             ret,
             decomp: _,
-        } => {
+        }) => {
             let results = &mut body.result;
-            let mut none = Vec::new();
             match kind {
-                SegKind::Map => {
-                    let mut no_scans = Vec::new();
-                    sweep_scan_reduce_map(results, ret, &mut no_scans, &mut none, None, pat, live);
-                }
-                SegKind::Red(ops) => {
-                    sweep_scan_reduce_map(results, ret, &mut none, ops, None, pat, live);
-                    if ops.is_empty() {
-                        *kind = SegKind::Map;
-                    }
-                }
-                SegKind::Scan(ops, post) => {
-                    let after = post.as_mut();
-                    sweep_scan_reduce_map(results, ret, ops, &mut none, after, pat, live);
-                    if ops.is_empty() && post.is_none() {
-                        *kind = SegKind::Map;
-                    }
-                }
+                SegKind::Folds(folds) => sweep_folds(results, ret, folds, pat, live),
                 SegKind::Hist(ops) => sweep_histograms(results, ret, ops, pat, live),
             }
             live.sweep(body);
@@ -570,7 +529,7 @@ impl OptLevel for Segs {
 
     fn is_fresh(op: &SegOp<Self>, result: usize) -> bool {
         match op {
-            SegOp::Seg { .. } => true,
+            SegOp::Seg(_) => true,
             SegOp::WithAcc { inputs, lambda: _ } => result < consumed(inputs),
         }
     }

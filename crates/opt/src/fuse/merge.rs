@@ -15,48 +15,30 @@
 
 use ir::decision::Apart;
 use ir::exact::is_exact;
-use ir::soac::{Operator, Soac};
+use ir::folds::Folds;
+use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
-use ir::types::{Dim, Type};
+use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
-
-/// The parts of a [`Soac::Screma`].
-struct Screma {
-    width: Dim,
-    inputs: Vec<Name>,
-    map: Lambda<Soacs>,
-    scans: Vec<Operator<Soacs>>,
-    reduces: Vec<Operator<Soacs>>,
-    post: Option<Lambda<Soacs>>,
-}
-
-/// How many values operators take.
-pub(super) fn arity(ops: &[Operator<Soacs>]) -> usize {
-    ops.iter().map(|op| op.neutral.len()).sum()
-}
 
 /// Whether the statement only maps, or scans by exact operators, which may go
 /// element by element as well as in blocks.
 pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
     matches!(
         &stm.exp,
-        Exp::Op(Soac::Screma { scans, reduces, .. })
-            if reduces.is_empty() && scans.iter().all(|scan| is_exact(&scan.op))
+        Exp::Op(Soac::Screma(Screma { folds, .. }))
+            if folds.reduces.is_empty() && folds.scans.iter().all(|scan| is_exact(&scan.op))
     )
 }
 
 /// Whether the statement only maps.
 fn is_map(stm: &Stm<Soacs>) -> bool {
-    matches!(
-        &stm.exp,
-        Exp::Op(Soac::Screma { scans, reduces, post: None, .. })
-            if scans.is_empty() && reduces.is_empty()
-    )
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.is_map())
 }
 
 /// Whether a reduction would take in a map that reads what it maps out.
 pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
-    matches!(&producer.exp, Exp::Op(Soac::Screma { reduces, .. }) if !reduces.is_empty())
+    matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.folds.reduces.is_empty())
         && is_map(consumer)
 }
 
@@ -73,20 +55,14 @@ fn reads_scalars(map: &Lambda<Soacs>) -> bool {
 }
 
 /// Whether the consumer reads results of the producer that come after a scan.
-fn reads_scanned(
-    producer: &Stm<Soacs>,
-    scans: &[Operator<Soacs>],
-    reduces: &[Operator<Soacs>],
-    post: bool,
-    inputs: &[Name],
-) -> bool {
-    let n_reduced = arity(reduces);
-    let n_scanned = if post {
-        producer.pat.len() - n_reduced
+fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -> bool {
+    let (_, elements) = folds.results(&producer.pat);
+    let n_scanned = if folds.post.is_some() {
+        elements.len()
     } else {
-        arity(scans)
+        folds.n_scanned()
     };
-    producer.pat[n_reduced..n_reduced + n_scanned]
+    elements[..n_scanned]
         .iter()
         .any(|param| inputs.contains(&param.name))
 }
@@ -107,14 +83,12 @@ pub(super) fn possible(
     consumer: &Stm<Soacs>,
     kept: &dyn Fn(Name) -> bool,
 ) -> Result<Way, Apart> {
-    let Exp::Op(Soac::Screma {
+    let Exp::Op(Soac::Screma(Screma {
         width,
         inputs: _,
         map: _,
-        scans,
-        reduces,
-        post,
-    }) = &producer.exp
+        folds,
+    })) = &producer.exp
     else {
         return Err(Apart::ReadOtherwise);
     };
@@ -134,29 +108,30 @@ pub(super) fn possible(
             or(is_map(producer) && all_read, Apart::Histogram)?;
             Ok(Way::InMap)
         }
-        Exp::Op(Soac::Screma {
+        Exp::Op(Soac::Screma(Screma {
             width: other,
             inputs,
             map: own_map,
-            scans: own_scans,
-            reduces: own_reduces,
-            post: own_post,
-        }) => {
+            folds: own,
+        })) => {
             or(width == other, Apart::Widths)?;
             // A reduced array is there only after all iterations.
-            let mut reduced = producer.pat[..arity(reduces)].iter();
-            let reads_reduced = reduced.any(|param| inputs.contains(&param.name));
+            let (reduced, _) = folds.results(&producer.pat);
+            let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
             or(!reads_reduced, Apart::Reduced)?;
-            if reads_scanned(producer, scans, reduces, post.is_some(), inputs) {
-                let maps = own_scans.is_empty() && own_reduces.is_empty() && own_post.is_none();
-                or(reduces.is_empty() && maps, Apart::ScanAndReduction)?;
+            if reads_scanned(producer, folds, inputs) {
+                let alone = folds.reduces.is_empty() && own.is_map();
+                or(alone, Apart::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
                 or(scalars, Apart::ArraysAfterScan)?;
                 return Ok(Way::AfterScan);
             }
-            let scan = !scans.is_empty() || !own_scans.is_empty();
-            let reduce = !reduces.is_empty() || !own_reduces.is_empty();
-            or(post.is_none() && !(scan && reduce), Apart::ScanAndReduction)?;
+            let scan = !folds.scans.is_empty() || !own.scans.is_empty();
+            let reduce = !folds.reduces.is_empty() || !own.reduces.is_empty();
+            or(
+                folds.post.is_none() && !(scan && reduce),
+                Apart::ScanAndReduction,
+            )?;
             Ok(Way::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
@@ -176,28 +151,12 @@ pub(super) fn merge(
 ) -> Stm<Soacs> {
     let aux = merge_aux(&producer.aux, consumer.aux);
     let pat_p = producer.pat;
-    let Exp::Op(Soac::Screma {
-        width,
-        inputs,
-        map,
-        scans,
-        reduces,
-        post,
-    }) = producer.exp
-    else {
+    let Exp::Op(Soac::Screma(p)) = producer.exp else {
         return Stm {
             pat: consumer.pat,
             aux,
             exp: consumer.exp,
         };
-    };
-    let p = Screma {
-        width,
-        inputs,
-        map,
-        scans,
-        reduces,
-        post,
     };
     match consumer.exp {
         Exp::Op(Soac::Hist {
@@ -223,42 +182,12 @@ pub(super) fn merge(
                 exp,
             }
         }
-        Exp::Op(Soac::Screma {
-            width: _,
-            inputs,
-            map,
-            scans,
-            reduces,
-            post,
-        }) => {
-            let c = Screma {
-                width,
-                inputs,
-                map,
-                scans,
-                reduces,
-                post,
-            };
+        Exp::Op(Soac::Screma(c)) => {
             let (pat, fused) = match way {
                 Way::AfterScan => after_scan(p, pat_p, c, consumer.pat, kept, &aux, names, types),
                 Way::InMap => in_map(p, pat_p, c, consumer.pat, kept, &aux, names, types),
             };
-            let Screma {
-                width,
-                inputs,
-                map,
-                scans,
-                reduces,
-                post,
-            } = fused;
-            let exp = Exp::Op(Soac::Screma {
-                width,
-                inputs,
-                map,
-                scans,
-                reduces,
-                post,
-            });
+            let exp = Exp::Op(Soac::Screma(fused));
             Stm { pat, aux, exp }
         }
         exp @ (Exp::Basic(_)
@@ -337,14 +266,14 @@ fn in_map(
     names: &mut NameTable,
     types: &mut TypeEnv,
 ) -> (Vec<Param<Soacs>>, Screma) {
-    let (scanned_p, reduced_p) = (arity(&p.scans), arity(&p.reduces));
-    let (scanned_c, reduced_c) = (arity(&c.scans), arity(&c.reduces));
+    let (scanned_p, reduced_p) = (p.folds.n_scanned(), p.folds.n_reduced());
+    let (scanned_c, reduced_c) = (c.folds.n_scanned(), c.folds.n_reduced());
     let mut map = p.map;
     let mut inputs = p.inputs;
     let values = std::mem::take(&mut map.body.result);
     let ret = std::mem::take(&mut map.ret);
     // Only mapped results are read: values and pattern agree from there on.
-    let first = scanned_p + reduced_p;
+    let first = p.folds.n_folded();
     append(
         &mut map,
         &mut inputs,
@@ -363,7 +292,7 @@ fn in_map(
     add(&values[..scanned_p], &ret[..scanned_p]);
     add(&own[..scanned_c], &own_ret[..scanned_c]);
     add(&values[scanned_p..first], &ret[scanned_p..first]);
-    let end = scanned_c + reduced_c;
+    let end = c.folds.n_folded();
     add(&own[scanned_c..end], &own_ret[scanned_c..end]);
     add(&own[end..], &own_ret[end..]);
     let mut pat_p = pat_p;
@@ -377,7 +306,7 @@ fn in_map(
     }
     let kept_ret: Vec<Type> = map.ret[map.ret.len() - kept_p.len()..].to_vec();
     let scan_ret: Vec<Type> = map.ret[..scanned_p].to_vec();
-    let post = c.post.map(|post| {
+    let post = c.folds.post.map(|post| {
         let mut fresh = |ty: &Type| {
             let name = names.fresh("x");
             types.set(name, ty.clone());
@@ -414,9 +343,11 @@ fn in_map(
         width: p.width,
         inputs,
         map,
-        scans: [p.scans, c.scans].concat(),
-        reduces: [p.reduces, c.reduces].concat(),
-        post,
+        folds: Folds {
+            scans: [p.folds.scans, c.folds.scans].concat(),
+            reduces: [p.folds.reduces, c.folds.reduces].concat(),
+            post,
+        },
     };
     (pat, fused)
 }
@@ -446,7 +377,7 @@ fn after_scan(
     };
     let mut map = p.map;
     let mut inputs = p.inputs;
-    let mut post = p.post.unwrap_or_else(|| {
+    let mut post = p.folds.post.unwrap_or_else(|| {
         let params: Vec<Param<Soacs>> = map.ret.iter().map(&mut fresh).collect();
         let result = params.iter().map(|param| Atom::Var(param.name)).collect();
         let stms = Vec::new();
@@ -490,9 +421,10 @@ fn after_scan(
         width: p.width,
         inputs,
         map,
-        scans: p.scans,
-        reduces: p.reduces,
-        post: Some(post),
+        folds: Folds {
+            post: Some(post),
+            ..p.folds
+        },
     };
     (pat, fused)
 }

@@ -15,7 +15,8 @@
 //! operator computes must be exact, as the reduction groups it in another way.
 
 use super::{Fuser, Uses, merge};
-use ir::soac::Soac;
+use ir::folds::Folds;
+use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, Param, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
@@ -98,7 +99,7 @@ impl VisitMut<Soacs> for Totals<'_> {
         let mut reductions: FxHashMap<usize, Stm<Soacs>> = FxHashMap::default();
         for (at, stm) in body.stms.iter().enumerate() {
             match &stm.exp {
-                Exp::Op(Soac::Screma { scans: own, .. }) if !own.is_empty() => {
+                Exp::Op(Soac::Screma(screma)) if !screma.folds.scans.is_empty() => {
                     scans.extend(stm.pat.iter().map(|param| (param.name, at)));
                 }
                 Exp::Op(Soac::WithAcc { lambda, .. }) => {
@@ -133,7 +134,7 @@ impl Totals<'_> {
         scans: &FxHashMap<Name, usize>,
         reductions: &mut FxHashMap<usize, Stm<Soacs>>,
     ) {
-        let Exp::Op(Soac::Screma { inputs, .. }) = &inner.exp else {
+        let Exp::Op(Soac::Screma(Screma { inputs, .. })) = &inner.exp else {
             return;
         };
         for input in inputs {
@@ -150,21 +151,21 @@ impl Totals<'_> {
     /// The reduction that gives the last elements of a scan whose other results
     /// are all among these inputs, if all holds.
     fn reduction(&mut self, stm: &Stm<Soacs>, read: &[Name]) -> Option<Stm<Soacs>> {
-        let Exp::Op(Soac::Screma {
+        let Exp::Op(Soac::Screma(Screma {
             width,
             inputs,
             map,
-            scans,
-            reduces: _,
-            post: None,
-        }) = &stm.exp
+            folds: folds @ Folds {
+                scans, post: None, ..
+            },
+        })) = &stm.exp
         else {
             return None;
         };
         if !merge::maps_or_scans(stm) || !is_cheap(map) {
             return None;
         }
-        let scanned = merge::arity(scans);
+        let scanned = folds.n_scanned();
         let mut lasts = 0;
         for (k, param) in stm.pat.iter().enumerate() {
             let key = (param.name, *width);
@@ -192,14 +193,12 @@ impl Totals<'_> {
         own.body.result.truncate(scanned);
         own.ret.truncate(scanned);
         let reduces = scans.iter().map(|scan| scan.refreshed(self.names));
-        let exp = Exp::Op(Soac::Screma {
+        let exp = Exp::Op(Soac::Screma(Screma {
             width: *width,
             inputs: inputs.clone(),
-            reduces: reduces.collect(),
             map: own,
-            scans: Vec::new(),
-            post: None,
-        });
+            folds: Folds::reduce(reduces.collect()),
+        }));
         let aux = stm.aux.clone();
         Some(Stm { pat, aux, exp })
     }

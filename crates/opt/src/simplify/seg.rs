@@ -3,7 +3,8 @@
 use super::{ScopeKind, Simplifier};
 use crate::level::OptLevel;
 use ir::Segs;
-use ir::seg::{SegKind, SegOp, SegSpace};
+use ir::folds::Folds;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Exp, Lambda, Param};
 use ir::types::{Dim, Type};
@@ -29,6 +30,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let old = std::mem::replace(lambda, empty);
         *lambda = self.lambda(old, runs, |_, _| {});
+    }
+
+    /// Operators and the post lambda.
+    pub(crate) fn folds(&mut self, folds: &mut Folds<L>) {
+        for op in folds.operators_mut() {
+            self.operator(op, false);
+        }
+        if let Some(post) = &mut folds.post {
+            self.replace_lambda(post, false);
+        }
     }
 
     pub(crate) fn histograms(&mut self, ops: &mut [HistOp<L>], aux: &mut Aux) {
@@ -87,32 +98,19 @@ pub(crate) fn simplify(
     op: SegOp<Segs>,
 ) {
     match op {
-        SegOp::Seg {
+        SegOp::Seg(Seg {
             level,
             mut space,
             mut kind,
             body,
             mut ret,
             decomp,
-        } => {
+        }) => {
             for (_, size) in &mut space.dims {
                 s.rewrite_dim(size);
             }
             match &mut kind {
-                SegKind::Map => {}
-                SegKind::Red(ops) => {
-                    for op in ops {
-                        s.operator(op, false);
-                    }
-                }
-                SegKind::Scan(ops, post) => {
-                    for op in ops {
-                        s.operator(op, false);
-                    }
-                    if let Some(post) = post {
-                        s.replace_lambda(post, false);
-                    }
-                }
+                SegKind::Folds(folds) => s.folds(folds),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
             }
             enter_space(s, &space);
@@ -120,14 +118,14 @@ pub(crate) fn simplify(
                 s.rewrite_type(ty);
             }
             let body = s.body_inside(body);
-            let op = SegOp::Seg {
+            let op = SegOp::Seg(Seg {
                 level,
                 space,
                 kind,
                 body,
                 ret,
                 decomp,
-            };
+            });
             s.push(pat, aux, Exp::Op(op));
         }
         SegOp::WithAcc { inputs, lambda } => {

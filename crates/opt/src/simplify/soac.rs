@@ -8,7 +8,8 @@
 
 use super::Simplifier;
 use crate::dce::retain;
-use ir::soac::{Operator, Soac};
+use ir::folds::Folds;
+use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param};
 use ir::types::{Dim, Shape, Type};
 use ir::{Name, Soacs};
@@ -24,40 +25,28 @@ pub(crate) fn simplify(
     op: Soac,
 ) {
     match op {
-        Soac::Screma {
+        Soac::Screma(Screma {
             mut width,
             mut inputs,
             map,
-            mut scans,
-            mut reduces,
-            mut post,
-        } => {
+            mut folds,
+        }) => {
             s.rewrite_dim(&mut width);
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
-            let runs = false;
-            for op in scans.iter_mut().chain(&mut reduces) {
-                s.operator(op, runs);
-            }
-            if let Some(post) = &mut post {
-                s.replace_lambda(post, runs);
-            }
+            s.folds(&mut folds);
             let mut pat = pat;
             let mut after = Vec::new();
-            if post.is_none() {
-                after = mapped_out(s, width, &inputs, &mut map, &scans, &reduces, &mut pat);
-            }
-            if post.is_none() && reduces.is_empty() {
-                post = drop_scanned(s, &map.ret, &scans, &mut pat);
+            if folds.post.is_none() {
+                after = mapped_out(s, width, &inputs, &mut map, &folds, &mut pat);
+                folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
-            let op = Soac::Screma {
+            let op = Soac::Screma(Screma {
                 width,
                 inputs,
                 map,
-                scans,
-                reduces,
-                post,
-            };
+                folds,
+            });
             if !dead {
                 s.push(pat, aux.clone(), Exp::Op(op));
             }
@@ -252,24 +241,25 @@ fn repeated(s: &mut Simplifier<'_, Soacs>, input: Name, aux: &mut Aux) -> Option
 fn drop_scanned(
     s: &mut Simplifier<'_, Soacs>,
     types: &[Type],
-    scans: &[Operator<Soacs>],
+    folds: &Folds<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Option<Lambda<Soacs>> {
-    let n_scanned: usize = scans.iter().map(|op| op.neutral.len()).sum();
-    let keep: Vec<bool> = pat
+    let (reduced, elements) = folds.results(pat);
+    let keep: Vec<bool> = elements
         .iter()
         .enumerate()
-        .map(|(i, param)| i >= n_scanned || s.is_used(param.name))
+        .map(|(i, param)| i >= folds.n_scanned() || s.is_used(param.name))
         .collect();
     if !keep.contains(&false) || !keep.contains(&true) || !s.rewrite() {
         return None;
     }
-    let params: Vec<Param<Soacs>> = types.iter().map(|ty| s.fresh("x", ty.clone())).collect();
+    let keep_pat = [vec![true; reduced.len()], keep.clone()].concat();
+    let mut ret = folds.element_types(types);
+    let params: Vec<Param<Soacs>> = ret.iter().map(|ty| s.fresh("x", ty.clone())).collect();
     let mut result = params.iter().map(|param| Atom::Var(param.name)).collect();
-    let mut ret = types.to_vec();
     retain(&mut result, &keep);
     retain(&mut ret, &keep);
-    retain(pat, &keep);
+    retain(pat, &keep_pat);
     let stms = Vec::new();
     Some(Lambda {
         params,
@@ -284,12 +274,10 @@ fn mapped_out(
     width: Dim,
     inputs: &[Name],
     map: &mut Lambda<Soacs>,
-    scans: &[Operator<Soacs>],
-    reduces: &[Operator<Soacs>],
+    folds: &Folds<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
 ) -> Vec<(Param<Soacs>, BasicOp)> {
-    let arity = |ops: &[Operator<Soacs>]| ops.iter().map(|op| op.neutral.len()).sum::<usize>();
-    let first = arity(scans) + arity(reduces);
+    let first = folds.n_folded();
     let rows: FxHashMap<Name, Name> = map
         .params
         .iter()
