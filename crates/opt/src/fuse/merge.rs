@@ -120,18 +120,15 @@ pub(super) fn possible(
             let reads_reduced = reduced.iter().any(|param| inputs.contains(&param.name));
             or(!reads_reduced, Apart::Reduced)?;
             if reads_scanned(producer, folds, inputs) {
-                let alone = folds.reduces.is_empty() && own.is_map();
-                or(alone, Apart::ScanAndReduction)?;
+                or(own.is_map(), Apart::ScanAndReduction)?;
                 let scalars = !passes_accumulators(consumer) || reads_scalars(own_map);
                 or(scalars, Apart::ArraysAfterScan)?;
                 return Ok(Way::AfterScan);
             }
-            let scan = !folds.scans.is_empty() || !own.scans.is_empty();
-            let reduce = !folds.reduces.is_empty() || !own.reduces.is_empty();
-            or(
-                folds.post.is_none() && !(scan && reduce),
-                Apart::ScanAndReduction,
-            )?;
+            // Scans compute their maps twice, reductions do not.
+            let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
+            let dearer = dearer && folds.scans.is_empty();
+            or(folds.post.is_none() && !dearer, Apart::ScanAndReduction)?;
             Ok(Way::InMap)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
@@ -377,14 +374,17 @@ fn after_scan(
     };
     let mut map = p.map;
     let mut inputs = p.inputs;
+    let elements = p.folds.element_types(&map.ret);
+    let mut pat = pat_p;
+    let pat_p = pat.split_off(p.folds.n_reduced());
     let mut post = p.folds.post.unwrap_or_else(|| {
-        let params: Vec<Param<Soacs>> = map.ret.iter().map(&mut fresh).collect();
+        let params: Vec<Param<Soacs>> = elements.iter().map(&mut fresh).collect();
         let result = params.iter().map(|param| Atom::Var(param.name)).collect();
         let stms = Vec::new();
         Lambda {
             params,
             body: Body { stms, result },
-            ret: map.ret.clone(),
+            ret: elements,
         }
     });
     let results = std::mem::take(&mut post.body.result);
@@ -409,7 +409,7 @@ fn after_scan(
     post.body.stms.extend(body.stms);
     post.body.result = body.result;
     post.ret = ret_c;
-    let mut pat = pat_c;
+    pat.extend(pat_c);
     for ((param, result), ty) in pat_p.into_iter().zip(results).zip(ret) {
         if kept(param.name) {
             pat.push(param);
