@@ -93,7 +93,11 @@ impl Stage {
                 .position(|p| p.name == "mem")?
                 .checked_sub(1)
                 .map(Self::Pass),
-            "mems" => Self::from_name("mem"),
+            "mems" => passes()
+                .iter()
+                .position(|p| p.name == "imp")?
+                .checked_sub(1)
+                .map(Self::Pass),
             _ => passes()
                 .iter()
                 .position(|pass| pass.name == name)
@@ -157,6 +161,8 @@ enum Run {
     Segs(Within<Program<Segs>>),
     /// From segops to memory.
     ToMems(Down<Program<Segs>, Program<Mems>>),
+    /// Memory.
+    Mems(Within<Program<Mems>>),
     /// From memory to the imperative IR.
     ToImp(Down<Program<Mems>, imp::Program>),
     /// The imperative IR.
@@ -177,7 +183,7 @@ pub fn passes() -> Vec<PassInfo> {
             format!("{base}-{}", again + 1)
         };
         let optional = match run {
-            Run::Soacs(_) | Run::Segs(_) | Run::Imp(_) => base != "accumulators",
+            Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => base != "accumulators",
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
         list.push(PassInfo {
@@ -207,6 +213,11 @@ pub fn passes() -> Vec<PassInfo> {
         "mem",
         "arrays get memory blocks and index functions",
         Run::ToMems(mem::allocate),
+    );
+    add(
+        "facts",
+        "what code may be made by is noted on operations",
+        Run::Mems(mem::facts),
     );
     add(
         "imp",
@@ -246,7 +257,7 @@ impl Run {
             (self, ir),
             (Self::Soacs(_) | Self::ToSegs(_), Ir::Soacs(_))
                 | (Self::Segs(_) | Self::ToMems(_), Ir::Segs(_))
-                | (Self::ToImp(_), Ir::Mems(_))
+                | (Self::Mems(_) | Self::ToImp(_), Ir::Mems(_))
                 | (Self::Imp(_), Ir::Imp(_))
         )
     }
@@ -258,6 +269,7 @@ impl Run {
             (Self::ToSegs(run), Ir::Soacs(program)) => Ir::Segs(run(program, context)?),
             (Self::Segs(run), Ir::Segs(program)) => Ir::Segs(run(program, context)?),
             (Self::ToMems(run), Ir::Segs(program)) => Ir::Mems(run(program, context)?),
+            (Self::Mems(run), Ir::Mems(program)) => Ir::Mems(run(program, context)?),
             (Self::ToImp(run), Ir::Mems(program)) => Ir::Imp(run(program, context)?),
             (Self::Imp(run), Ir::Imp(program)) => Ir::Imp(run(program, context)?),
             (_, ir) => ir,

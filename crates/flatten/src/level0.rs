@@ -140,6 +140,7 @@ fn seg(
         body,
         ret,
         decomp,
+        keeps: None,
     });
     let pat = ctx.params(pat);
     let exp = Exp::Op(op);

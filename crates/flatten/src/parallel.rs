@@ -141,6 +141,7 @@ fn segop(space: SegSpace, kind: SegKind<Segs>, body: Body<Segs>, ret: Vec<Type>)
         body,
         ret,
         decomp,
+        keeps: None,
     }
 }
 

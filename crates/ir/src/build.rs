@@ -32,6 +32,7 @@
 //!
 //! Wrong use (an operand without a known type) panics: it is a bug of the pass.
 
+use crate::facts::Facts;
 use crate::folds::Folds;
 use crate::name::{FunName, Name, NameTable, Prov};
 use crate::soac::{Operator, Screma, Soac, Soacs};
@@ -120,6 +121,7 @@ impl<'a, L: Level> Builder<'a, L> {
             certs: self.certs.clone(),
             attrs: self.attrs.clone(),
             prov: self.prov,
+            facts: Facts::default(),
         }
     }
 

@@ -21,6 +21,7 @@ impl Level for Mems {
     type Op = MemOp;
     type Ann = MemAnn;
     const NAME: &'static str = "mems";
+    const FACTS: bool = true;
 }
 
 /// An operation of the level with memory.

@@ -183,6 +183,10 @@ pub struct Seg<L: Level> {
     pub ret: Vec<Type>,
     /// How it falls apart.
     pub decomp: Decomp,
+    /// Tells points that change nothing: it takes what all operators have folded so
+    /// far, then a point's values, and where it is true the operators give back what
+    /// they had. A fact; see [`facts`](crate::facts).
+    pub keeps: Option<Lambda<L>>,
 }
 
 /// An operation of a segmented level.

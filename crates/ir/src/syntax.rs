@@ -17,6 +17,7 @@
 
 pub use crate::attrs::Attrs;
 use crate::eval::{Evaluate, Place};
+use crate::facts::Facts;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
 use crate::types::{Dim, Shape, Type};
@@ -53,6 +54,8 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
         + Default;
     /// The level's name in IR text and on the command line.
     const NAME: &'static str;
+    /// Whether statements may carry facts: nothing rewrites them after.
+    const FACTS: bool = false;
 }
 
 /// An operand: a variable or a constant.
@@ -127,7 +130,7 @@ pub struct Param<L: Level> {
     pub ann: L::Ann,
 }
 
-/// A statement's certificates, attributes and provenance.
+/// A statement's certificates, attributes, provenance and facts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Aux {
     /// Certificates that must hold before the expression is evaluated.
@@ -136,15 +139,18 @@ pub struct Aux {
     pub attrs: Attrs,
     /// Where it came from.
     pub prov: Prov,
+    /// What is known about it; only at the level with memory.
+    pub facts: Facts,
 }
 
 impl Aux {
-    /// No certificates, no attributes, this provenance.
+    /// No certificates, no attributes, no facts, this provenance.
     pub fn at(prov: Prov) -> Self {
         Self {
             certs: SmallVec::new(),
             attrs: Attrs::default(),
             prov,
+            facts: Facts::default(),
         }
     }
 }

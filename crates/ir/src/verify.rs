@@ -59,6 +59,7 @@ mod types;
 
 pub use types::Checker;
 
+use crate::facts::Mark;
 use crate::name::{FunName, Name};
 use crate::syntax::{EntryPoint, EntryType, EntryValue, FunKind, Function, Level, Program};
 use crate::text::{self, Note};
@@ -71,6 +72,12 @@ pub trait Rules<L: Level> {
     /// Checks the operation and all bodies in it. The pattern is compared to
     /// its result types by the caller.
     fn verify(&self, c: &mut Checker<'_, L>);
+
+    /// Whether this can be known about the operation.
+    fn may_have(&self, mark: Mark) -> bool {
+        let _ = mark;
+        false
+    }
 }
 
 /// What a level's annotations must satisfy.

@@ -214,7 +214,7 @@ macro_rules! walker {
             /// The parts of a statement: certificates, expression, then pattern.
             fn walk_stm(&mut self, stm: &$($m)? Stm<L>) {
                 let Stm { pat, aux, exp } = stm;
-                let Aux { certs, attrs: _, prov } = aux;
+                let Aux { certs, attrs: _, prov, facts: _ } = aux;
                 self.prov(prov);
                 for cert in certs {
                     self.name(cert);

@@ -17,6 +17,8 @@
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
 //!
+//! Afterwards [`facts()`] notes on operations what code may be made by.
+//!
 //! Needs: a verified program at level `segs`. Guarantees: each array has an
 //! annotation, each block is bound before the arrays in it, sizes that overflow
 //! become a negative number of bytes, which allocation refuses.
@@ -28,10 +30,12 @@ mod alloc;
 mod basic;
 mod control;
 mod dests;
+mod facts;
 mod functions;
 mod order;
 mod orders;
 mod roots;
 mod segops;
 
+pub use facts::facts;
 pub use functions::allocate;

@@ -101,6 +101,7 @@ impl Roots {
                 body,
                 ret: _,
                 decomp: _,
+                keeps: _,
             })) => {
                 self.body(body);
                 match kind {

@@ -27,6 +27,7 @@ impl Ctx<'_> {
             body,
             ret,
             decomp,
+            keeps: _,
         } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
@@ -63,6 +64,7 @@ impl Ctx<'_> {
             body,
             ret,
             decomp,
+            keeps: None,
         }));
         out.push(Stm {
             pat,

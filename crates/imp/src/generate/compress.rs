@@ -18,114 +18,15 @@ use super::function::Gen;
 use super::scan::Scan;
 use super::scatter::{Packed, Scatter};
 use crate::syntax::{Expr, Stmt, Var, VarType};
-use ir::name::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
-use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, ConvOp, PrimType};
+use ir::PassError;
+use ir::facts::Filter;
+use ir::syntax::Atom;
+use prim::{CmpOp, PrimType};
 
 /// Points of a block; half as many where values are wide.
 const BLOCK: u32 = 16;
 /// Bytes of the widest values that go in whole blocks.
 const NARROW: u64 = 4;
-/// What is added to counts is no more than this: so no place wraps around.
-const MOST_ADDED: i64 = 1 << 31;
-
-/// What a scan that filters does.
-pub(crate) struct Filter {
-    /// Which of the mapped results is the flag.
-    flag: usize,
-    /// Which are the values.
-    values: Vec<usize>,
-    /// What is added to the count, the own flag included, for the place.
-    added: i64,
-}
-
-/// The filter that a scan and its scatter are, if they are one.
-pub(crate) fn filter(scan: &Scan<'_>) -> Option<Filter> {
-    let [operator] = scan.operators else {
-        return None;
-    };
-    let counts =
-        scan.types == [PrimType::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
-    let body = scan.space.body;
-    let groups = scan.folds.values(&body.result);
-    let ([counted], mapped) = (groups.scanned, groups.mapped) else {
-        return None;
-    };
-    let Some(BasicOp::Convert {
-        op: ConvOp::BToI,
-        arg: flag,
-        ..
-    }) = definition(body, *counted)
-    else {
-        return None;
-    };
-    let post = scan.post?;
-    let (count, params) = post.params.split_first()?;
-    let among = |atom: &Atom| {
-        let name = atom.var()?;
-        params.iter().position(|param| param.name == name)
-    };
-    let Exp::Basic(BasicOp::UpdateAcc { index, values, .. }) = &post.body.stms.last()?.exp else {
-        return None;
-    };
-    let BasicOp::Select {
-        cond,
-        if_true,
-        if_false: Atom::Const(outside),
-        ..
-    } = definition(&post.body, *index.first()?)?
-    else {
-        return None;
-    };
-    let added = match definition(&post.body, *if_true) {
-        None if if_true.var() == Some(count.name) => 0,
-        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more)))
-            if x.var() == Some(count.name) =>
-        {
-            more.as_i64()?
-        }
-        _ => return None,
-    };
-    let flag_at = among(cond)?;
-    let holds = counts
-        && mapped.get(flag_at) == Some(flag)
-        && outside.as_i64()? < 0
-        && (-MOST_ADDED..=MOST_ADDED).contains(&added);
-    let values = values.iter().map(among).collect::<Option<_>>()?;
-    holds.then_some(Filter {
-        flag: flag_at,
-        values,
-        added,
-    })
-}
-
-/// Whether an operator adds its operands.
-fn adds(op: &Lambda<Mems>) -> bool {
-    let ([x, y], [result]) = (op.params.as_slice(), op.body.result.as_slice()) else {
-        return false;
-    };
-    let operands = [x.name.into(), y.name.into()];
-    match definition(&op.body, *result) {
-        Some(BasicOp::Binary(BinOp::Add, _, a, b)) => [*a, *b] == operands || [*b, *a] == operands,
-        _ => false,
-    }
-}
-
-/// The operation that defines an operand in a body.
-fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
-    let name: Name = atom.var()?;
-    body.stms.iter().find_map(|stm| {
-        if let Exp::Basic(op) = &stm.exp
-            && stm.pat.iter().any(|param| param.name == name)
-        {
-            Some(op)
-        } else {
-            None
-        }
-    })
-}
-
 impl Gen<'_, '_> {
     /// The points `lo..hi` of a scan that filters, after so many that were kept.
     pub(crate) fn filter_blocks(

@@ -1,15 +1,15 @@
 //! Bodies, branches, loops, calls, allocation.
 
 use super::function::Gen;
-use super::{Callee, segops, var_type};
+use super::{Callee, var_type};
 use crate::syntax::{Arg, Check, Expr, For, How, Stmt, Var, VarType};
+use ir::facts::Mark;
 use ir::mem::MemOp;
 use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
-use ir::walk::Visit;
 use ir::{Mems, PassError, walk};
 use prim::PrimType;
 use std::rc::Rc;
@@ -69,7 +69,10 @@ impl Gen<'_, '_> {
                 then_body,
                 else_body,
             } => self.branch(&stm.pat, *cond, then_body, else_body),
-            Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, *form, body),
+            Exp::Loop { params, form, body } => {
+                let independent = stm.aux.facts.has(Mark::Independent);
+                self.repeat(&stm.pat, params, *form, body, independent)
+            }
             Exp::Apply { fun, args } => self.call(&stm.pat, fun, args, stm.aux.prov),
             Exp::Op(MemOp::Alloc { bytes, space }) => {
                 self.alloc(&stm.pat, stm.aux.prov, *bytes, *space)
@@ -77,7 +80,7 @@ impl Gen<'_, '_> {
             Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) => {
                 self.with_acc(&stm.pat, inputs, lambda)
             }
-            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, stm.aux.prov, seg),
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => self.seg(&stm.pat, &stm.aux, seg),
         }
     }
 
@@ -190,6 +193,7 @@ impl Gen<'_, '_> {
         params: &[LoopParam<Mems>],
         form: LoopForm,
         body: &Body<Mems>,
+        independent: bool,
     ) -> Result<(), PassError> {
         // All initial values are read before any parameter is set: a parameter
         // may carry the name of nothing yet, but values may be other loops' results.
@@ -225,7 +229,6 @@ impl Gen<'_, '_> {
                 let counter = self.scalar(ty, &hint);
                 self.set_var(var, counter);
                 let stmts = self.collect(|g| g.iteration(params, &own, body))?;
-                let independent = writes_rows(params, var, body);
                 self.emit(Stmt::For(For {
                     how: How::Seq { independent },
                     var: counter,
@@ -382,61 +385,4 @@ impl Gen<'_, '_> {
         }
         self.release_bound(&lambda.body)
     }
-}
-
-/// Whether a loop only writes row `i` of its arrays in iteration `i` and reads
-/// none of them: then iterations may run in any order.
-fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> bool {
-    struct Uses<'a> {
-        params: &'a [LoopParam<Mems>],
-        counts: Vec<usize>,
-    }
-    impl Visit<Mems> for Uses<'_> {
-        fn name(&mut self, name: &Name) {
-            if let Some(at) = self.params.iter().position(|p| p.param.name == *name) {
-                self.counts[at] += 1;
-            }
-        }
-    }
-    let row_update = |param: &LoopParam<Mems>, result: &Atom| {
-        body.stms.iter().any(|stm| {
-            let Exp::Basic(BasicOp::Update {
-                array,
-                slice,
-                value: _,
-            }) = &stm.exp
-            else {
-                return false;
-            };
-            *array == param.param.name
-                && slice.first() == Some(&DimIndex::Fix(Atom::Var(counter)))
-                && stm
-                    .pat
-                    .first()
-                    .is_some_and(|p| Atom::Var(p.name) == *result)
-        })
-    };
-    let rows = params.len() == body.result.len()
-        && params.len() <= 8
-        && params
-            .iter()
-            .zip(&body.result)
-            .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
-    let plain = segops::independent(&body.stms)
-        && body.stms.iter().all(|stm| {
-            if let Exp::Basic(BasicOp::Update { array, .. }) = &stm.exp {
-                params.iter().any(|p| p.param.name == *array)
-            } else {
-                true
-            }
-        });
-    if !rows || !plain {
-        return false;
-    }
-    let mut uses = Uses {
-        params,
-        counts: vec![0; params.len()],
-    };
-    uses.body(body);
-    uses.counts.iter().all(|&count| count == 1)
 }

@@ -14,7 +14,7 @@ use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
 use ir::syntax::{Atom, DimIndex, Function, Param};
 use ir::types::{Dim, Type};
-use ir::{Fuel, Mems, PassError, Prov};
+use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
@@ -36,8 +36,6 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) function: &'a Function<Mems>,
     pub(crate) shared: &'a Shared<'b>,
     pub(crate) tables: Tables,
-    /// How many operations may still run in another way than the plain one.
-    pub(crate) fuel: &'a mut Fuel,
     pub(crate) blocks: Blocks,
     pub(crate) accs: FxHashMap<Name, AccTarget>,
     /// Scalars that are elements of arrays, and where their copies in a tile lie.
@@ -55,14 +53,12 @@ pub(crate) fn generate(
     function: &Function<Mems>,
     recursive: bool,
     shared: &Shared<'_>,
-    fuel: &mut Fuel,
 ) -> Result<(ImpFunction, Tables), PassError> {
     let n = function.names.len();
     let mut g = Gen {
         function,
         shared,
         tables: Tables::default(),
-        fuel,
         blocks: Blocks::new(function),
         accs: FxHashMap::default(),
         tiled: FxHashMap::default(),

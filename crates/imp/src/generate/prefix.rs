@@ -28,7 +28,7 @@ impl Gen<'_, '_> {
     pub(crate) fn scan_blocks(
         &mut self,
         scan: &Scan<'_>,
-        blocks: &Blocks,
+        blocks: &Blocks<'_>,
         accs: &[Var],
         lo: Expr,
         hi: Expr,

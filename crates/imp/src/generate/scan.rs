@@ -19,15 +19,15 @@
 //! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix), and
 //! [`compress`](super::compress) for filters).
 
-use super::compress::{Filter, filter};
 use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
 use super::function::Gen;
 use super::reduce::{Operators, div_up};
 use super::scatter::{BLOCK, Scatter};
-use super::segops::{Space, independent};
+use super::segops::Space;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
+use ir::facts::{Filter, Mark};
 use ir::folds::Folds;
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
@@ -51,6 +51,8 @@ pub(crate) struct Scan<'s> {
     /// Types of what is scanned.
     pub(crate) types: &'s [PrimType],
     pub(crate) post: Option<&'s Lambda<Mems>>,
+    /// Whether what follows the scans may run in any order.
+    after: bool,
 }
 
 impl<'s> Scan<'s> {
@@ -60,6 +62,7 @@ impl<'s> Scan<'s> {
         space: &'s Space<'s>,
         folds: &'s Folds<Mems>,
         all: &'s Operators<'s>,
+        after: bool,
     ) -> Self {
         let (reduced, pat) = folds.results(pat);
         Self {
@@ -71,6 +74,7 @@ impl<'s> Scan<'s> {
             operators: &all.all[..folds.scans.len()],
             types: folds.values(&all.types).scanned,
             post: folds.post.as_ref(),
+            after,
         }
     }
 
@@ -86,38 +90,41 @@ impl<'s> Scan<'s> {
 }
 
 /// How chunks go a vector at a time.
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<'s> {
     /// Which of the mapped results are scalars, and their types.
     pub(crate) kept: Vec<usize>,
     pub(crate) types: Vec<PrimType>,
     /// What the post lambda is if it scatters.
     pub(crate) scatter: Option<Scatter>,
     /// What the scan is if it filters.
-    filter: Option<Filter>,
+    filter: Option<&'s Filter>,
 }
 
 impl Gen<'_, '_> {
     /// How chunks go a vector at a time, if they do. Exact operators give the same
     /// without, where points cannot run side by side.
-    fn in_blocks(&mut self, scan: &Scan<'_>) -> Result<Option<Blocks>, PassError> {
+    fn in_blocks<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let depth = scan.space.decomp.depth;
         if depth <= 1 {
             return Ok(None);
         }
-        let blocks = if scan.space.independent {
+        // Where the order of points is the decomposition's, its operators and the
+        // points are scalars alone.
+        let exact = scan.operators.iter().all(|op| is_exact(&op.op));
+        let blocks = if scan.space.independent || !exact {
             self.blocks_of(scan)?
         } else {
             None
         };
         let blocks =
             blocks.filter(|blocks| blocks.scatter.is_none() || depth.is_multiple_of(BLOCK));
-        if blocks.is_none() && !scan.operators.iter().all(|op| is_exact(&op.op)) {
+        if blocks.is_none() && !exact {
             return Err(PassError::bug("a scan in blocks of what is no scalar"));
         }
         Ok(blocks)
     }
 
-    fn blocks_of(&mut self, scan: &Scan<'_>) -> Result<Option<Blocks>, PassError> {
+    fn blocks_of<'s>(&mut self, scan: &Scan<'s>) -> Result<Option<Blocks<'s>>, PassError> {
         let scanned = scan.types.len();
         let mut blocks = Blocks {
             kept: Vec::new(),
@@ -155,11 +162,15 @@ impl Gen<'_, '_> {
                 Type::Array { .. } | Type::Cert | Type::Mem(_) => return Ok(None),
             }
         }
+        let last = post.body.stms.last();
+        let packed = last.is_some_and(|stm| stm.aux.facts.has(Mark::Packed));
         blocks.scatter = self.scatter_of(&post.body);
-        let filtering = blocks.scatter.as_ref().and_then(|_| filter(scan));
-        blocks.filter = filtering.filter(|_| self.fuel.take());
-        let apart = blocks.scatter.is_some() || independent(&post.body.stms);
-        Ok(apart.then_some(blocks))
+        blocks.filter = (blocks.scatter.as_ref())
+            .and(last)
+            .and_then(|stm| stm.aux.facts.filter());
+        let exact = scan.operators.iter().all(|op| is_exact(&op.op));
+        let apart = !packed && (scan.after || !exact);
+        Ok((blocks.scatter.is_some() || apart).then_some(blocks))
     }
 
     /// A scan by tasks.
@@ -280,7 +291,7 @@ impl Gen<'_, '_> {
     fn scan_chunk(
         &mut self,
         scan: &Scan<'_>,
-        blocks: Option<&Blocks>,
+        blocks: Option<&Blocks<'_>>,
         accs: &[Var],
         lo: Expr,
         hi: Expr,

@@ -20,11 +20,12 @@
 
 use super::expr::{add, and, compare, min, sub};
 use super::function::Gen;
-use super::segops::{Space, independent};
+use super::segops::Space;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
+use ir::facts::Mark;
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Stm};
+use ir::syntax::{BasicOp, Body, Exp, Stm};
 use ir::types::Dim;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType, UnOp};
@@ -78,20 +79,16 @@ impl Gen<'_, '_> {
         (size(&scatter.body.stms) <= MOST_STATEMENTS).then_some(scatter)
     }
 
-    /// The scatter that a point's body is, if it is one into vectors whose elements
-    /// lie side by side, of one scalar each.
+    /// The scatter that a point's body is, if its points can be packed.
     pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
         let (last, before) = body.stms.split_last()?;
         let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &last.exp else {
             return None;
         };
-        let ([param], [result]) = (last.pat.as_slice(), body.result.as_slice()) else {
-            return None;
-        };
         let [place] = index.as_slice() else {
             return None;
         };
-        if *result != Atom::Var(param.name) || values.len() > MOST_ARRAYS || !independent(before) {
+        if !last.aux.facts.has(Mark::Packed) || values.len() > MOST_ARRAYS {
             return None;
         }
         let mut scatter = Scatter {
@@ -106,17 +103,14 @@ impl Gen<'_, '_> {
             places: Vec::new(),
         };
         for (ty, block, lmad) in self.accs.get(acc)?.iter() {
-            let ([size], Some(elem), [dim]) = (ty.shape(), ty.elem(), lmad.dims.as_slice()) else {
+            let ([size], Some(elem)) = (ty.shape(), ty.elem()) else {
                 return None;
             };
-            if elem == PrimType::Bool || dim.stride.as_constant() != Some(1) {
-                return None;
-            }
             scatter.size = *size;
             scatter.types.push(elem);
             scatter.places.push((*block, lmad.clone()));
         }
-        (scatter.places.len() == values.len()).then_some(scatter)
+        Some(scatter)
     }
 
     /// The points `lo..hi` of a scatter.

@@ -13,11 +13,12 @@ use super::function::Gen;
 use super::reduce::Operators;
 use super::scan::Scan;
 use crate::syntax::{Expr, For, How, Stmt, Var};
+use ir::facts::Mark;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopForm, Param, Stm};
-use ir::types::{Dim, Space as MemSpace, Type};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
+use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use target::tasks::{LANES_GRAIN, LANES_LEAST};
@@ -34,6 +35,8 @@ pub(crate) struct Space<'s> {
     /// the body keeps nothing in memory of its own and scatters nothing, and no
     /// two points update the same place.
     pub(crate) independent: bool,
+    /// Tells points that leave what was folded as it is, if something does.
+    pub(crate) keeps: Option<&'s Lambda<Mems>>,
     /// Whether points should run in lanes.
     pub(crate) in_lanes: bool,
 }
@@ -43,7 +46,7 @@ impl Gen<'_, '_> {
     pub(crate) fn seg(
         &mut self,
         pat: &[Param<Mems>],
-        prov: Prov,
+        aux: &Aux,
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
         let Seg {
@@ -53,7 +56,9 @@ impl Gen<'_, '_> {
             body,
             ret: _,
             decomp,
+            keeps,
         } = seg;
+        let prov = aux.prov;
         let [(index, width)] = space.dims.as_slice() else {
             return Err(PassError::unsupported(
                 "segmented operations over several dimensions",
@@ -61,15 +66,14 @@ impl Gen<'_, '_> {
             ));
         };
         let width = self.dim(*width)?;
-        // Points of a histogram meet in their bins.
-        let independent = !matches!(kind, SegKind::Hist(..)) && independent(&body.stms);
         let space = Space {
             index: *index,
             width,
             body,
             decomp: *decomp,
             prov,
-            independent,
+            independent: aux.facts.has(Mark::Independent),
+            keeps: keeps.as_ref(),
             in_lanes: space.lane.is_some(),
         };
         for param in pat {
@@ -82,8 +86,15 @@ impl Gen<'_, '_> {
                 match (plain, *level) {
                     (true, 0) => self.seg_red_here(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
-                    (false, 0) => self.seg_scan_here(&Scan::of(pat, &space, folds, &operators)),
-                    (false, _) => self.seg_scan(&Scan::of(pat, &space, folds, &operators)),
+                    (false, level) => {
+                        let after = aux.facts.has(Mark::After);
+                        let scan = Scan::of(pat, &space, folds, &operators, after);
+                        if level == 0 {
+                            self.seg_scan_here(&scan)
+                        } else {
+                            self.seg_scan(&scan)
+                        }
+                    }
                 }
             }
             _ if *level == 0 => Err(PassError::bug(
@@ -117,9 +128,7 @@ impl Gen<'_, '_> {
             distinct,
             |g, c| {
                 let (lo, hi) = g.stepped_bounds(n, step, chunks, Expr::Var(c));
-                if let Some(scatter) = g.scatter(space)
-                    && g.fuel.take()
-                {
+                if let Some(scatter) = g.scatter(space) {
                     return g.scatter_points(&scatter, space, lo, hi);
                 }
                 g.points(space, lo, hi, |g, results| {
@@ -293,35 +302,6 @@ impl Gen<'_, '_> {
         }
         Ok(sum)
     }
-}
-
-/// Whether iterations of a body of these statements may run in any order: whatever it updates in
-/// place belongs to the iteration (a row of the result, or the frame), since a
-/// body cannot consume what is bound outside of it; and it has no blocks that
-/// iterations might be given one after another.
-pub(crate) fn independent(stms: &[Stm<Mems>]) -> bool {
-    stms.iter().all(|stm| match &stm.exp {
-        Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
-        Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
-        Exp::If {
-            cond: _,
-            then_body,
-            else_body,
-        } => independent(&then_body.stms) && independent(&else_body.stms),
-        Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
-        Exp::Loop {
-            params: _,
-            form: _,
-            body,
-        } => independent(&body.stms),
-        Exp::Op(MemOp::Alloc { bytes: _, space }) => {
-            matches!(space, MemSpace::Registers | MemSpace::Private)
-        }
-        Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
-            *level == 0 && independent(&body.stms)
-        }
-        Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
-    })
 }
 
 /// The cost of statements, without loops in them, in sixteenths of a nanosecond.

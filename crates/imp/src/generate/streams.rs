@@ -23,11 +23,11 @@ use super::reduce::at;
 use super::segops::Space;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
 use ir::PassError;
+use ir::facts::Mark;
 use ir::name::Name;
-use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
+use ir::syntax::{BasicOp, Exp};
 use ir::types::Type;
 use prim::PrimType;
-use rustc_hash::FxHashSet;
 
 /// An element that the body reads at its index.
 struct Input {
@@ -113,13 +113,9 @@ impl Gen<'_, '_> {
 
     /// The elements that the body reads at its index, each with a tile.
     fn tiled_inputs(&mut self, space: &Space<'_>, size: i64) -> Result<Vec<Input>, PassError> {
-        let at_index = DimIndex::Fix(Atom::Var(space.index));
-        let bound: FxHashSet<Name> = (space.body.stms.iter())
-            .flat_map(|stm| stm.pat.iter().map(|param| param.name))
-            .collect();
         let mut inputs = Vec::new();
         for stm in &space.body.stms {
-            let Exp::Basic(BasicOp::Index { array, slice }) = &stm.exp else {
+            let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
                 continue;
             };
             let [param] = stm.pat.as_slice() else {
@@ -128,10 +124,7 @@ impl Gen<'_, '_> {
             let Type::Prim(elem) = param.ty else {
                 continue;
             };
-            // Not what a check in the body has to allow first.
-            let checked = stm.aux.certs.iter().any(|cert| bound.contains(cert));
-            let indexed = slice.as_slice() == std::slice::from_ref(&at_index);
-            if checked || bound.contains(array) || !indexed {
+            if !stm.aux.facts.has(Mark::Streamed) {
                 continue;
             }
             let (_, block, lmad) = self.place(*array)?;

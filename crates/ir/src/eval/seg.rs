@@ -11,7 +11,7 @@ use crate::folds::Folds;
 use crate::mem::{MemOp, Mems};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, Stretches};
 use crate::soac::{HistOp, Operator};
-use crate::syntax::{Body, Level, Param};
+use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::Dim;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
@@ -25,6 +25,7 @@ struct Segments<'p, L: Level> {
     space: &'p SegSpace,
     body: &'p Body<L>,
     decomp: Decomp,
+    keeps: Option<&'p Lambda<L>>,
     sizes: SmallVec<[i64; 3]>,
 }
 
@@ -109,7 +110,7 @@ impl<'p, L: Level> Segments<'p, L> {
             let mut parts = Vec::with_capacity(count as usize);
             for w in 0..count as usize {
                 let stretch = &now[w * length as usize..(w + 1) * length as usize];
-                parts.push(fold_plainly(m, frame, ops, stretch, 1)?);
+                parts.push(self.fold_plainly(m, frame, ops, stretch, 1)?);
             }
             // The last one is then all of them, combined in pairs.
             scan_pairs(m, frame, ops, &mut parts)?;
@@ -121,12 +122,47 @@ impl<'p, L: Level> Segments<'p, L> {
             left = rest;
         }
         let Some(mut total) = total else {
-            return fold_plainly(m, frame, ops, left, self.decomp.width.max(1) as usize);
+            return self.fold_plainly(m, frame, ops, left, self.decomp.width.max(1) as usize);
         };
         for values in left {
             m.combine(frame, ops, &mut total, &mut values.iter().cloned())?;
         }
         Ok(total)
+    }
+
+    /// Points reduced by so many accumulators in turn, these left to right.
+    fn fold_plainly(
+        &self,
+        m: &mut Machine<'p, L>,
+        frame: &mut Frame<'p>,
+        ops: &[&'p Operator<L>],
+        points: &[Vec<Value>],
+        width: usize,
+    ) -> Result<Vec<Value>> {
+        let mut accs = vec![frame.neutral(ops)?; width];
+        for (i, values) in points.iter().enumerate() {
+            let acc = &mut accs[i % width];
+            let kept = match self.keeps {
+                Some(keeps) => {
+                    let args: Vec<Value> = acc.iter().chain(values).cloned().collect();
+                    let mut out = Vec::new();
+                    m.apply(frame, keeps, args, &mut out)?;
+                    matches!(out.as_slice(), [Value::Scalar(Scalar::Bool(true))])
+                        .then(|| acc.clone())
+                }
+                None => None,
+            };
+            m.combine(frame, ops, acc, &mut values.iter().cloned())?;
+            if kept.is_some_and(|kept| !same_scalars(&kept, acc)) {
+                return Err(EvalError::bug("a point was to change nothing, and did"));
+            }
+        }
+        let mut accs = accs.into_iter();
+        let mut result = accs.next().unwrap_or_default();
+        for acc in accs {
+            m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
+        }
+        Ok(result)
     }
 
     /// A segment's scan, and what is reduced beside it.
@@ -237,29 +273,12 @@ impl<'p, L: Level> Segments<'p, L> {
     }
 }
 
-/// Points reduced by so many accumulators in turn, these left to right.
-fn fold_plainly<'p, L: Level>(
-    m: &mut Machine<'p, L>,
-    frame: &mut Frame<'p>,
-    ops: &[&'p Operator<L>],
-    points: &[Vec<Value>],
-    width: usize,
-) -> Result<Vec<Value>> {
-    let mut accs = vec![frame.neutral(ops)?; width];
-    for (i, values) in points.iter().enumerate() {
-        m.combine(
-            frame,
-            ops,
-            &mut accs[i % width],
-            &mut values.iter().cloned(),
-        )?;
-    }
-    let mut accs = accs.into_iter();
-    let mut result = accs.next().unwrap_or_default();
-    for acc in accs {
-        m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
-    }
-    Ok(result)
+fn same_scalars(before: &[Value], after: &[Value]) -> bool {
+    let same = |pair: (&Value, &Value)| match pair {
+        (Value::Scalar(x), Value::Scalar(y)) => x == y,
+        _ => false,
+    };
+    before.len() == after.len() && before.iter().zip(after).all(same)
 }
 
 /// An inclusive scan in logarithmic steps, with neutral elements below the first.
@@ -293,7 +312,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         pat: &'p [Param<L>],
         out: &mut Vec<Value>,
     ) -> Result<()> {
-        let (space, kind, body, ret, decomp) = match self {
+        let (space, kind, body, ret, decomp, keeps) = match self {
             Self::Seg(Seg {
                 level: _,
                 space,
@@ -301,7 +320,8 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 body,
                 ret,
                 decomp,
-            }) => (space, kind, body, ret, *decomp),
+                keeps,
+            }) => (space, kind, body, ret, *decomp, keeps.as_ref()),
             Self::WithAcc { inputs, lambda } => return m.withacc(frame, inputs, lambda, out),
         };
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
@@ -311,6 +331,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
             space,
             body,
             decomp,
+            keeps,
             sizes,
         };
         let last = run.sizes.len().saturating_sub(1);

@@ -346,6 +346,7 @@ impl<L: Level> TextForm for SegOp<L> {
                 body,
                 ret,
                 decomp,
+                keeps,
             }) => {
                 let SegSpace { dims, lane } = space;
                 let Decomp {
@@ -382,6 +383,12 @@ impl<L: Level> TextForm for SegOp<L> {
                             p.clause(|p| print_hist(p, op));
                         }
                     }
+                }
+                if let Some(keeps) = keeps {
+                    p.clause(|p| {
+                        p.put("keeps ");
+                        p.lambda(keeps);
+                    });
                 }
             }
             Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
@@ -422,6 +429,11 @@ impl<L: Level> TextForm for SegOp<L> {
             _ => SegKind::Folds(parse_folds(p)?),
         };
         let space = SegSpace { dims, lane };
+        let keeps = if p.take_keyword("keeps") {
+            Some(p.lambda()?)
+        } else {
+            None
+        };
         Ok(Some(Self::Seg(Seg {
             level,
             space,
@@ -429,6 +441,7 @@ impl<L: Level> TextForm for SegOp<L> {
             body,
             ret,
             decomp,
+            keeps,
         })))
     }
 }

@@ -4,6 +4,7 @@
 use super::cursor::Parser;
 use super::lex::Token;
 use super::{ParseError, TextForm};
+use crate::facts::{Facts, Filter, Mark};
 use crate::name::{NameTable, Prov, ProvTable, SrcLoc};
 use crate::syntax::{
     Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
@@ -94,6 +95,7 @@ impl Parser<'_> {
         } else {
             Prov::NONE
         };
+        let facts = self.facts()?;
         self.punct("=")?;
         let exp = self.exp()?;
         Ok(Stm {
@@ -102,9 +104,35 @@ impl Parser<'_> {
                 certs: certs.into(),
                 attrs,
                 prov,
+                facts,
             },
             exp,
         })
+    }
+
+    fn facts(&mut self) -> Result<Facts> {
+        let mut facts = Facts::default();
+        if !self.take("{") {
+            return Ok(facts);
+        }
+        loop {
+            if self.take_keyword("filter") {
+                facts.set_filter(Filter {
+                    flag: self.integer()?,
+                    values: self.list(Self::integer)?,
+                    added: self.integer()?,
+                });
+            } else if let Some(mark) = (Mark::ALL.into_iter()).find(|m| self.take_keyword(m.name()))
+            {
+                facts.add(mark);
+            } else {
+                return self.expected("a fact");
+            }
+            if !self.take(",") {
+                self.punct("}")?;
+                return Ok(facts);
+            }
+        }
     }
 
     fn exp<L: Level>(&mut self) -> Result<Exp<L>> {

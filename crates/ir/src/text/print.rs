@@ -2,6 +2,7 @@
 
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::{MAX_INDENT, TextForm};
+use crate::facts::{Facts, Filter, Mark};
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::syntax::{
     Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
@@ -400,7 +401,12 @@ impl<'a> Printer<'a> {
         } else {
             self.list(pat, Self::param);
         }
-        let Aux { certs, attrs, prov } = aux;
+        let Aux {
+            certs,
+            attrs,
+            prov,
+            facts,
+        } = aux;
         if !certs.is_empty() {
             self.put(" <");
             self.separated(certs, |p, cert| p.name(*cert));
@@ -410,11 +416,31 @@ impl<'a> Printer<'a> {
         if *prov != Prov::NONE {
             self.put(format_args!(" ^{}", prov.0));
         }
+        self.facts(facts);
         self.put(" = ");
         self.exp(exp);
         for param in pat {
             self.notes_for(param.name);
         }
+    }
+
+    /// ` {independent, filter 0 (1, 2) -1}`.
+    fn facts(&mut self, facts: &Facts) {
+        if facts.is_empty() {
+            return;
+        }
+        let marks = Mark::ALL.into_iter().filter(|mark| facts.has(*mark));
+        let mut all: Vec<String> = marks.map(|mark| mark.name().to_owned()).collect();
+        if let Some(Filter {
+            flag,
+            values,
+            added,
+        }) = facts.filter()
+        {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            all.push(format!("filter {flag} ({}) {added}", values.join(", ")));
+        }
+        self.put(format_args!(" {{{}}}", all.join(", ")));
     }
 
     fn exp<L: Level>(&mut self, exp: &Exp<L>) {

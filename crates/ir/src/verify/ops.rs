@@ -2,12 +2,13 @@
 
 use super::types::Checker;
 use super::{AnnotationRules, Rules};
+use crate::facts::{Facts, Filter, Mark};
 use crate::folds::Folds;
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Atom, Lambda, Level};
+use crate::syntax::{Atom, BasicOp, Exp, Lambda, Level, Param};
 use crate::types::{Dim, Space, Type};
 
 impl Rules<Soacs> for Soac {
@@ -172,7 +173,58 @@ impl<L: Level> Checker<'_, L> {
             let scanned = scans.iter().flat_map(|op| &op.op.ret);
             let args: Vec<Type> = scanned.chain(rest).cloned().collect();
             self.lambda(post, &args, "the post lambda");
+            let filter = post.body.stms.last().and_then(|stm| stm.aux.facts.filter());
+            if let Some(Filter { flag, values, .. }) = filter {
+                let counts = folds.n_scanned() == 1 && args.first() == Some(&Type::I64);
+                let right = counts
+                    && rest.get(*flag) == Some(&Type::BOOL)
+                    && values.iter().all(|at| *at < rest.len());
+                self.require(right, || "a filter of something else".to_owned());
+            }
         }
+    }
+
+    /// Checks that facts are about what they can be about. Whether they hold is for
+    /// the pass that finds them.
+    pub(super) fn facts(&mut self, facts: &Facts, exp: &Exp<L>, pat: &[Param<L>]) {
+        if facts.is_empty() {
+            return;
+        }
+        self.require(L::FACTS, || "a fact at this level".to_owned());
+        let scalar = matches!(pat, [param] if param.ty.is_prim());
+        let may = |mark: Mark| match (mark, exp) {
+            (Mark::Independent, Exp::Loop { .. }) => true,
+            (Mark::Independent | Mark::After, Exp::Op(op)) => op.may_have(mark),
+            (Mark::Packed, Exp::Basic(BasicOp::UpdateAcc { index, .. })) => index.len() == 1,
+            (Mark::Streamed, Exp::Basic(BasicOp::Index { .. })) => scalar,
+            _ => false,
+        };
+        let right = Mark::ALL
+            .into_iter()
+            .all(|mark| !facts.has(mark) || may(mark))
+            && (facts.has(Mark::Packed) || facts.filter().is_none());
+        self.require(right, || "a fact about something else".to_owned());
+    }
+
+    /// Checks what tells points that change no accumulator.
+    fn keeps(&mut self, kind: &SegKind<L>, keeps: Option<&Lambda<L>>) {
+        let Some(keeps) = keeps else {
+            return;
+        };
+        let SegKind::Folds(folds) = kind else {
+            self.fail("a histogram keeps no accumulators");
+            return;
+        };
+        let values: Vec<Type> = (folds.operators().flat_map(|op| &op.op.ret).cloned()).collect();
+        self.lambda(
+            keeps,
+            &[&*values, &*values].concat(),
+            "what keeps accumulators",
+        );
+        let right = keeps.ret == [Type::BOOL];
+        self.require(right, || {
+            "what keeps accumulators is no condition".to_owned()
+        });
     }
 
     /// Checks histograms over what the bucket function gives.
@@ -261,6 +313,14 @@ impl<L: Level> Checker<'_, L> {
 }
 
 impl<L: Level> Rules<L> for SegOp<L> {
+    fn may_have(&self, mark: Mark) -> bool {
+        let Self::Seg(Seg { kind, .. }) = self else {
+            return false;
+        };
+        let post = matches!(kind, SegKind::Folds(Folds { post: Some(_), .. }));
+        mark == Mark::Independent || (mark == Mark::After && post)
+    }
+
     fn verify(&self, c: &mut Checker<'_, L>) {
         let (level, space, kind, body, ret, decomp) = match self {
             Self::Seg(Seg {
@@ -270,7 +330,11 @@ impl<L: Level> Rules<L> for SegOp<L> {
                 body,
                 ret,
                 decomp,
-            }) => (*level, space, kind, body, ret, *decomp),
+                keeps,
+            }) => {
+                c.keeps(kind, keeps.as_ref());
+                (*level, space, kind, body, ret, *decomp)
+            }
             Self::WithAcc { inputs, lambda } => {
                 c.withacc(inputs, lambda);
                 return;
@@ -310,6 +374,13 @@ impl<L: Level> Rules<L> for SegOp<L> {
 }
 
 impl Rules<Mems> for MemOp {
+    fn may_have(&self, mark: Mark) -> bool {
+        match self {
+            Self::Alloc { .. } => false,
+            Self::Seg(op) => Rules::<Mems>::may_have(op, mark),
+        }
+    }
+
     fn verify(&self, c: &mut Checker<'_, Mems>) {
         match self {
             Self::Alloc { bytes, space } => {

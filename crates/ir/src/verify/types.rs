@@ -274,6 +274,7 @@ impl<L: Level> Checker<'_, L> {
         for param in pat {
             self.param(param);
         }
+        self.facts(&aux.facts, exp, pat);
         let errors = self.errors.len();
         self.exp(exp, pat);
         // Result types are those of right operands only.

@@ -157,6 +157,7 @@ macro_rules! walk_seg {
                 body,
                 ret,
                 decomp: _,
+                keeps,
             }) => {
                 let SegSpace { dims, lane: _ } = space;
                 match kind {
@@ -177,6 +178,9 @@ macro_rules! walk_seg {
                             walk_hist!($v, op);
                         }
                     }
+                }
+                if let Some(keeps) = keeps {
+                    $v.lambda(keeps);
                 }
                 $v.enter();
                 for (index, size) in dims {

@@ -480,6 +480,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             body,
             ret,
             decomp: _,
+            keeps: _,
         }) => {
             for (index, size) in &space.dims {
                 graph.need(index.0, stm);
@@ -510,6 +511,7 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
             body,
             ret,
             decomp: _,
+            keeps: _,
         }) => {
             let results = &mut body.result;
             match kind {

@@ -105,6 +105,7 @@ pub(crate) fn simplify(
             body,
             mut ret,
             decomp,
+            keeps,
         }) => {
             for (_, size) in &mut space.dims {
                 s.rewrite_dim(size);
@@ -125,6 +126,7 @@ pub(crate) fn simplify(
                 body,
                 ret,
                 decomp,
+                keeps,
             });
             s.push(pat, aux, Exp::Op(op));
         }

@@ -1,0 +1,189 @@
+//! Facts on operations: what code may be made by, beyond what it computes.
+//!
+//! Before and after: level `mems`. Every statement keeps what it is; some get a fact
+//! ([`ir::facts`] lists them), each for one unit of fuel, and segops that tell points
+//! which change nothing get the condition ([`ir::seg::Seg::keeps`]).
+//!
+//! | module | finds |
+//! |---|---|
+//! | [`apart`] | points and iterations that may run in any order |
+//! | [`scatter`] | points that end by writing one scalar into vectors |
+//! | [`filter`] | scans that count flags for the places of what is flagged |
+//! | [`keeps`] | operators that choose between their operands |
+//! | [`streamed`] | elements that a reduction reads at its index |
+//!
+//! Needs: a verified program. Guarantees: the same program but for facts; those who
+//! make code look for nothing on their own.
+
+mod apart;
+mod filter;
+mod keeps;
+mod scatter;
+mod streamed;
+
+use ir::facts::Mark;
+use ir::folds::Folds;
+use ir::mem::{MemAnn, MemOp};
+use ir::name::Name;
+use ir::seg::{Seg, SegKind, SegOp};
+use ir::syntax::{Body, Exp, Function, LoopForm, Param, Program, Stm};
+use ir::types::Type;
+use ir::walk::{Visit, with_stack};
+use ir::{Context, Fuel, Mems, NameTable, PassError};
+use rustc_hash::FxHashMap;
+
+/// Finds the facts of a program; see the module's header.
+///
+/// # Errors
+/// None.
+pub fn facts(
+    mut program: Program<Mems>,
+    context: &mut Context,
+) -> Result<Program<Mems>, PassError> {
+    program.functions = context.over(program.functions, |mut function, own| {
+        of_function(&mut function, &mut own.fuel);
+        function
+    });
+    Ok(program)
+}
+
+fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
+    let mut places = Places::default();
+    for param in &function.params {
+        places.param(&param.param);
+    }
+    Visit::<Mems>::body(&mut places, &function.body);
+    let mut finder = Finder {
+        places,
+        names: &mut function.names,
+        fuel,
+    };
+    finder.body(&mut function.body);
+}
+
+/// Where arrays lie, and which accumulators write.
+#[derive(Default)]
+struct Places {
+    arrays: FxHashMap<Name, (Type, MemAnn)>,
+    /// By token.
+    accs: FxHashMap<Name, Vec<Name>>,
+}
+
+impl Visit<Mems> for Places {
+    fn param(&mut self, param: &Param<Mems>) {
+        if param.ty.is_array() {
+            let place = (param.ty.clone(), param.ann.clone());
+            self.arrays.insert(param.name, place);
+        }
+    }
+
+    fn exp(&mut self, exp: &Exp<Mems>) {
+        if let Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) = exp {
+            for (input, token) in inputs.iter().zip(&lambda.params) {
+                self.accs.insert(token.name, input.arrays.clone());
+            }
+        }
+        self.walk_exp(exp);
+    }
+}
+
+struct Finder<'a> {
+    places: Places,
+    names: &'a mut NameTable,
+    fuel: &'a mut Fuel,
+}
+
+impl Finder<'_> {
+    fn body(&mut self, body: &mut Body<Mems>) {
+        with_stack(|| {
+            for stm in &mut body.stms {
+                self.stm(stm);
+            }
+        });
+    }
+
+    fn stm(&mut self, stm: &mut Stm<Mems>) {
+        match &mut stm.exp {
+            Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(MemOp::Alloc { .. }) => {}
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => {
+                self.body(then_body);
+                self.body(else_body);
+            }
+            Exp::Loop { params, form, body } => {
+                self.body(body);
+                if let LoopForm::For { var, .. } = form
+                    && apart::writes_rows(params, *var, body)
+                    && self.fuel.take()
+                {
+                    stm.aux.facts.add(Mark::Independent);
+                }
+            }
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs: _, lambda })) => {
+                self.body(&mut lambda.body);
+            }
+            Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
+                self.body(&mut seg.body);
+                match &mut seg.kind {
+                    SegKind::Folds(folds) => {
+                        folds.lambdas_mut().for_each(|it| self.body(&mut it.body));
+                    }
+                    SegKind::Hist(ops) => {
+                        ops.iter_mut().for_each(|op| self.body(&mut op.op.op.body));
+                    }
+                }
+                self.seg(seg, &mut stm.aux.facts);
+            }
+        }
+    }
+
+    fn seg(&mut self, seg: &mut Seg<Mems>, facts: &mut ir::Facts) {
+        // Points of a histogram meet in their bins.
+        let SegKind::Folds(folds) = &mut seg.kind else {
+            return;
+        };
+        if apart::independent(&seg.body.stms) && self.fuel.take() {
+            facts.add(Mark::Independent);
+        }
+        if folds.is_map() {
+            self.scatter(&mut seg.body);
+            return;
+        }
+        if let Some(post) = &mut folds.post {
+            let packed = self.scatter(&mut post.body);
+            if (packed || apart::independent(&post.body.stms)) && self.fuel.take() {
+                facts.add(Mark::After);
+            }
+            if packed {
+                self.filter(&seg.body, folds);
+            }
+        }
+        if keeps::says_so(folds) && self.fuel.take() {
+            seg.keeps = keeps::keeps(folds, self.names);
+        }
+        streamed::mark(&seg.space, &mut seg.body, self.fuel);
+    }
+
+    /// Marks the update that ends a point if it can be packed; whether it is.
+    fn scatter(&mut self, body: &mut Body<Mems>) -> bool {
+        let found = scatter::packs(body, &self.places) && self.fuel.take();
+        if let (true, Some(last)) = (found, body.stms.last_mut()) {
+            last.aux.facts.add(Mark::Packed);
+        }
+        found
+    }
+
+    fn filter(&mut self, body: &Body<Mems>, folds: &mut Folds<Mems>) {
+        let Some(filter) = filter::filter(body, folds) else {
+            return;
+        };
+        if let Some(last) = folds.post.as_mut().and_then(|p| p.body.stms.last_mut())
+            && self.fuel.take()
+        {
+            last.aux.facts.set_filter(filter);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Points and iterations that may run in any order, side by side.
+//!
+//! What a body updates in place belongs to its iteration (a row of the result, or the
+//! frame), since a body cannot consume what is bound outside of it. What is left is
+//! that it writes no accumulator and has no blocks that iterations might be given one
+//! after another.
+
+use ir::Mems;
+use ir::mem::MemOp;
+use ir::name::Name;
+use ir::seg::{Seg, SegOp};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopParam, Stm};
+use ir::types::{Space, Type};
+use ir::walk::{Visit, with_stack};
+
+/// Whether iterations of a body of these statements may run in any order.
+pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
+    with_stack(|| {
+        stms.iter().all(|stm| match &stm.exp {
+            Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
+            Exp::Basic(_) => !stm.pat.iter().any(|p| matches!(p.ty, Type::Acc { .. })),
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => independent(&then_body.stms) && independent(&else_body.stms),
+            Exp::Apply { fun: _, args: _ } => stm.pat.iter().all(|p| p.ty.is_prim()),
+            Exp::Loop {
+                params: _,
+                form: _,
+                body,
+            } => independent(&body.stms),
+            Exp::Op(MemOp::Alloc { bytes: _, space }) => {
+                matches!(space, Space::Registers | Space::Private)
+            }
+            Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
+                *level == 0 && independent(&body.stms)
+            }
+            Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
+        })
+    })
+}
+
+/// Whether a loop only writes row `i` of its arrays in iteration `i` and reads
+/// none of them: then iterations may run in any order.
+pub(super) fn writes_rows(params: &[LoopParam<Mems>], counter: Name, body: &Body<Mems>) -> bool {
+    struct Uses<'a> {
+        params: &'a [LoopParam<Mems>],
+        counts: Vec<usize>,
+    }
+    impl Visit<Mems> for Uses<'_> {
+        fn name(&mut self, name: &Name) {
+            if let Some(at) = self.params.iter().position(|p| p.param.name == *name) {
+                self.counts[at] += 1;
+            }
+        }
+    }
+    let row_update = |param: &LoopParam<Mems>, result: &Atom| {
+        body.stms.iter().any(|stm| {
+            let Exp::Basic(BasicOp::Update {
+                array,
+                slice,
+                value: _,
+            }) = &stm.exp
+            else {
+                return false;
+            };
+            *array == param.param.name
+                && slice.first() == Some(&DimIndex::Fix(Atom::Var(counter)))
+                && stm
+                    .pat
+                    .first()
+                    .is_some_and(|p| Atom::Var(p.name) == *result)
+        })
+    };
+    let rows = params.len() == body.result.len()
+        && params.len() <= 8
+        && params
+            .iter()
+            .zip(&body.result)
+            .all(|(p, r)| p.param.ty.is_array() && row_update(p, r));
+    let plain = independent(&body.stms)
+        && body.stms.iter().all(|stm| {
+            if let Exp::Basic(BasicOp::Update { array, .. }) = &stm.exp {
+                params.iter().any(|p| p.param.name == *array)
+            } else {
+                true
+            }
+        });
+    if !rows || !plain {
+        return false;
+    }
+    let mut uses = Uses {
+        params,
+        counts: vec![0; params.len()],
+    };
+    uses.body(body);
+    uses.counts.iter().all(|&count| count == 1)
+}

@@ -1,0 +1,104 @@
+//! Filters: scans that count flags, whose post lambda scatters what is flagged to the
+//! count.
+//!
+//! ```text
+//! segscan (i < n) (+, 0) { (btoi c, c, v) }
+//!   post (s, c, v) { out with [if c then s - 1 else -1] <- v }
+//! ```
+//!
+//! The places of what is flagged follow one another whatever the flags are.
+
+use ir::facts::Filter;
+use ir::folds::Folds;
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda};
+use ir::{Mems, Type};
+use prim::{BinOp, ConvOp};
+
+/// What is added to counts is no more than this: so no place wraps around.
+const MOST_ADDED: i64 = 1 << 31;
+
+/// The filter that a scan of this body and the scatter after it are, if they are one.
+pub(super) fn filter(body: &Body<Mems>, folds: &Folds<Mems>) -> Option<Filter> {
+    let [operator] = folds.scans.as_slice() else {
+        return None;
+    };
+    let counts =
+        operator.op.ret == [Type::I64] && adds(&operator.op) && operator.neutral == [Atom::i64(0)];
+    let groups = folds.values(&body.result);
+    let ([counted], mapped) = (groups.scanned, groups.mapped) else {
+        return None;
+    };
+    let Some(BasicOp::Convert {
+        op: ConvOp::BToI,
+        arg: flag,
+        ..
+    }) = definition(body, *counted)
+    else {
+        return None;
+    };
+    let post = folds.post.as_ref()?;
+    let (count, params) = post.params.split_first()?;
+    let among = |atom: &Atom| {
+        let name = atom.var()?;
+        params.iter().position(|param| param.name == name)
+    };
+    let Exp::Basic(BasicOp::UpdateAcc { index, values, .. }) = &post.body.stms.last()?.exp else {
+        return None;
+    };
+    let BasicOp::Select {
+        cond,
+        if_true,
+        if_false: Atom::Const(outside),
+        ..
+    } = definition(&post.body, *index.first()?)?
+    else {
+        return None;
+    };
+    let added = match definition(&post.body, *if_true) {
+        None if if_true.var() == Some(count.name) => 0,
+        Some(BasicOp::Binary(BinOp::Add, _, x, Atom::Const(more)))
+            if x.var() == Some(count.name) =>
+        {
+            more.as_i64()?
+        }
+        _ => return None,
+    };
+    let flag_at = among(cond)?;
+    let holds = counts
+        && mapped.get(flag_at) == Some(flag)
+        && outside.as_i64()? < 0
+        && (-MOST_ADDED..=MOST_ADDED).contains(&added);
+    let values = values.iter().map(among).collect::<Option<_>>()?;
+    holds.then_some(Filter {
+        flag: flag_at,
+        values,
+        added,
+    })
+}
+
+/// Whether an operator adds its operands.
+fn adds(op: &Lambda<Mems>) -> bool {
+    let ([x, y], [result]) = (op.params.as_slice(), op.body.result.as_slice()) else {
+        return false;
+    };
+    let operands = [x.name.into(), y.name.into()];
+    match definition(&op.body, *result) {
+        Some(BasicOp::Binary(BinOp::Add, _, a, b)) => [*a, *b] == operands || [*b, *a] == operands,
+        _ => false,
+    }
+}
+
+/// The operation that defines an operand in a body.
+fn definition(body: &Body<Mems>, atom: Atom) -> Option<&BasicOp> {
+    let name: Name = atom.var()?;
+    body.stms.iter().find_map(|stm| {
+        if let Exp::Basic(op) = &stm.exp
+            && stm.pat.iter().any(|param| param.name == name)
+        {
+            Some(op)
+        } else {
+            None
+        }
+    })
+}

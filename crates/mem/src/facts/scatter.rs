@@ -1,0 +1,52 @@
+//! Points that end by writing one scalar to one place of each of several vectors
+//! that lie in order: where places follow one another, as where elements are
+//! filtered, several points can be packed and stored together.
+
+use super::Places;
+use super::apart::independent;
+use ir::Mems;
+use ir::mem::MemAnn;
+use ir::syntax::{Atom, BasicOp, Body, Exp};
+use ir::types::Type;
+use prim::PrimType;
+
+/// Whether a point of this body can be packed with others.
+pub(super) fn packs(body: &Body<Mems>, places: &Places) -> bool {
+    let Some((last, before)) = body.stms.split_last() else {
+        return false;
+    };
+    let Exp::Basic(BasicOp::UpdateAcc {
+        acc: _,
+        index,
+        values,
+    }) = &last.exp
+    else {
+        return false;
+    };
+    let ([param], [result]) = (last.pat.as_slice(), body.result.as_slice()) else {
+        return false;
+    };
+    let Type::Acc { token, .. } = &param.ty else {
+        return false;
+    };
+    let Some(arrays) = places.accs.get(token) else {
+        return false;
+    };
+    let in_order = arrays.iter().all(|array| {
+        places.arrays.get(array).is_some_and(|(ty, ann)| {
+            let MemAnn::In { block: _, lmad } = ann else {
+                return false;
+            };
+            let [dim] = lmad.dims.as_slice() else {
+                return false;
+            };
+            let stored = ty.elem().is_some_and(|elem| elem != PrimType::Bool);
+            stored && dim.stride.as_constant() == Some(1)
+        })
+    });
+    *result == Atom::Var(param.name)
+        && index.len() == 1
+        && arrays.len() == values.len()
+        && in_order
+        && independent(before)
+}
