@@ -1,8 +1,8 @@
 //! Basic operations: scalars become expressions, views nothing, new arrays
 //! loops and copies.
 
+use super::cpu::Fill;
 use super::expr::{add, and, compare, mul};
-use super::fills::Fill;
 use super::function::Gen;
 use crate::syntax::{Check, Data, Expr, Region, Stmt};
 use ir::mem::{Lmad, MemAnn};

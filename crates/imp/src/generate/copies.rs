@@ -1,7 +1,7 @@
 //! Copies of arrays.
 
+use super::cpu::Fill;
 use super::expr::{add, and, compare, max, mul, sub};
-use super::fills::Fill;
 use super::function::Gen;
 use crate::syntax::{Expr, Region, Stmt};
 use ir::mem::Lmad;

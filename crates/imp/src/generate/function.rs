@@ -6,8 +6,7 @@ use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, Expr, For, Function as ImpFunction, How, Launch, Pieces, Region, Stmt, Var,
-    VarInfo, VarType,
+    Access, Check, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo, VarType,
 };
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
@@ -129,7 +128,7 @@ fn small(body: &[Stmt]) -> bool {
 impl Gen<'_, '_> {
     // --- Variables -------------------------------------------------------
 
-    fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
+    pub(crate) fn new_var(&mut self, ty: VarType, hint: &str) -> Var {
         self.vars.push(VarInfo {
             ty,
             hint: Arc::from(hint),
@@ -358,74 +357,15 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// A loop whose iterations run as tasks; `cost` is that of the whole loop
-    /// in nanoseconds.
-    pub(crate) fn for_tasks(
+    /// Statements of a task, and what each run of it owns.
+    pub(crate) fn task(
         &mut self,
-        what: &str,
-        prov: Prov,
-        to: Expr,
-        cost: Expr,
-        distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let var = self.new_var(VarType::Scalar(PrimType::I64), "chunk");
-        self.task_loop((what, prov), (var, to, None), cost, distinct, |g| f(g, var))
-    }
-
-    /// A loop whose tasks take pieces of `0..n`, `count` of them: `f` gets the
-    /// bounds of one.
-    pub(crate) fn for_pieces(
-        &mut self,
-        what: &str,
-        prov: Prov,
-        (n, count): (Expr, Expr),
-        cost: Expr,
-        distinct: Vec<Var>,
-        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
-        let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
-        let range = (lo, n, Some(Pieces { count, end }));
-        self.task_loop((what, prov), range, cost, distinct, |g| {
-            f(g, Expr::Var(lo), Expr::Var(end))
-        })
-    }
-
-    fn task_loop(
-        &mut self,
-        (what, prov): (&str, Prov),
-        (var, to, pieces): (Var, Expr, Option<Pieces>),
-        cost: Expr,
-        distinct: Vec<Var>,
         f: impl FnOnce(&mut Self) -> Result<(), PassError>,
-    ) -> Result<(), PassError> {
-        let id = self.tables.launch();
-        let name = format!("{}.{what}", self.function.name);
-        let provenance = self.location(prov);
+    ) -> Result<(Vec<Stmt>, Frame), PassError> {
         self.frames.push(Frame::default());
         let body = self.collect(f);
-        let Frame { owned, locals } = self.frames.pop().unwrap_or_default();
-        let launch = Launch {
-            id,
-            name: name.into(),
-            provenance,
-            cost,
-            pieces: pieces.map(Box::new),
-            owned,
-            locals,
-            captures: Vec::new(),
-            distinct,
-        };
-        let how = How::Tasks(launch);
-        self.emit(Stmt::For(For {
-            how,
-            var,
-            from: Expr::i64(0),
-            to,
-            body: body?,
-        }));
-        Ok(())
+        let frame = self.frames.pop().unwrap_or_default();
+        Ok((body?, frame))
     }
 
     /// Whether the code runs in a task.

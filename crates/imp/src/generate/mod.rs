@@ -1,34 +1,24 @@
 //! The memory level to the imperative IR.
 //!
-//! Arrays disappear: what is left are buffers and index functions. A segop
-//! becomes a loop over its chunks that runs as tasks, with a sequential loop
-//! over the points of the chunk inside ([`segops`]); its partial results are
+//! Arrays disappear: what is left are buffers and index functions. A block is
+//! released right after the statement that uses it last ([`liveness`]). All of that
+//! is the same for every target; how segops run is a target's schedule: on a CPU
+//! ([`cpu`]) a segop becomes a loop over its chunks that runs as tasks, with a
+//! sequential loop over the points of the chunk inside; its partial results are
 //! combined as its decomposition says (design contract 1), so that the outcome
-//! depends on sizes alone. A block is released right after the statement that
-//! uses it last ([`liveness`]).
+//! depends on sizes alone.
 //!
 //! Needs: a verified program at level `mems`. Guarantees: a program that
 //! `verify` accepts.
 
 mod basic;
-mod chunks;
-mod compress;
 mod control;
 mod copies;
+mod cpu;
 mod entries;
 pub(crate) mod expr;
-mod fills;
-mod fold;
 mod function;
-mod hist;
 mod liveness;
-mod prefix;
-mod reduce;
-mod scan;
-mod scatter;
-mod segops;
-mod skip;
-mod streams;
 mod tables;
 
 use crate::captures;

@@ -8,10 +8,10 @@
 //!                               <body>; out[i] = results
 //! ```
 
-use super::expr::{add, div, max, mul};
-use super::function::Gen;
 use super::reduce::Operators;
 use super::scan::Scan;
+use crate::generate::expr::{add, div, max, mul};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::facts::Mark;
 use ir::mem::{Block, MemAnn, MemOp};

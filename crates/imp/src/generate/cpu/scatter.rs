@@ -18,9 +18,9 @@
 //! All writes have the order of the points, so that of several to one place the
 //! same one wins.
 
-use super::expr::{add, and, compare, min, sub};
-use super::function::Gen;
 use super::segops::Space;
+use crate::generate::expr::{add, and, compare, min, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::facts::Mark;
 use ir::mem::Lmad;

@@ -14,10 +14,10 @@
 //! is a scatter, it gives places and values to arrays in the frame, which are then
 //! scattered together (see [`scatter`](super::scatter)).
 
-use super::expr::{add, div, mul, sub};
-use super::function::Gen;
 use super::scan::{Blocks, Scan};
 use super::segops::Space;
+use crate::generate::expr::{add, div, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::soac::Operator;
 use ir::{Mems, PassError};

@@ -13,10 +13,10 @@
 //! that none of them need be computed. Where a block does not lie within the
 //! array it goes one by one.
 
-use super::expr::{add, and, compare, div, mul, sub};
-use super::function::Gen;
 use super::scan::Scan;
 use super::scatter::{Packed, Scatter};
+use crate::generate::expr::{add, and, compare, div, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var, VarType};
 use ir::PassError;
 use ir::facts::Filter;

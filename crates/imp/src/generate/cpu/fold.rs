@@ -8,9 +8,9 @@
 //! Where the decomposition says so, a chunk is read as several streams in step
 //! (see [`streams`](super::streams)).
 
-use super::expr::{add, div, mul, sub};
-use super::function::Gen;
 use super::segops::Space;
+use crate::generate::expr::{add, div, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
 use ir::soac::Operator;

@@ -16,11 +16,11 @@
 //! square tiles, which stay in registers or the first cache: the CPU's form of the
 //! coalescing in section 4 of the redomap paper.
 
-use super::expr::{add, div, mul, sub};
 use super::fold::Fold;
-use super::function::Gen;
 use super::reduce::at;
 use super::segops::Space;
+use crate::generate::expr::{add, div, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
 use ir::PassError;
 use ir::facts::Mark;

@@ -12,11 +12,11 @@
 //!
 //! Out-of-bounds bins are ignored.
 
-use super::expr::{add, and, compare, max, mul};
 use super::fills::Fill;
-use super::function::Gen;
 use super::reduce::{at, operator_types};
 use super::segops::Space;
+use crate::generate::expr::{add, and, binary, compare, max, mul};
+use crate::generate::function::Gen;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
@@ -162,9 +162,9 @@ impl Gen<'_, '_> {
                 if last {
                     indices.push(rest.clone());
                 } else {
-                    let digit = super::expr::binary(BinOp::UMod, rest.clone(), extent.clone());
+                    let digit = binary(BinOp::UMod, rest.clone(), extent.clone());
                     indices.push(g.name_value(digit, PrimType::I64, "digit"));
-                    let quotient = super::expr::binary(BinOp::UDiv, rest, extent.clone());
+                    let quotient = binary(BinOp::UDiv, rest, extent.clone());
                     rest = g.name_value(quotient, PrimType::I64, "rest");
                 }
             }

@@ -9,10 +9,10 @@
 //!
 //! For what happens in a chunk see [`fold`](super::fold).
 
-use super::expr::{add, binary, max, mul};
 use super::fold::Fold;
-use super::function::Gen;
 use super::segops::Space;
+use crate::generate::expr::{add, binary, max, mul};
+use crate::generate::function::Gen;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::folds::Folds;
 use ir::seg::FULL_CHUNKS;

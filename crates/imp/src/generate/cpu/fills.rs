@@ -10,8 +10,8 @@
 //!
 //! A fill that is a single piece for sure, or part of a task, is no loop of tasks.
 
-use super::expr::{div, max, mul};
-use super::function::Gen;
+use crate::generate::expr::{div, max, mul};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, Var};
 use ir::name::Name;
 use ir::{PassError, Prov};

@@ -2,8 +2,8 @@
 //! as expressions that generated code computes (`ir::seg::Decomp` has the same
 //! for the evaluator).
 
-use super::expr::{add, binary, compare, div, max, min, mul, sub};
-use super::function::Gen;
+use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::Expr;
 use prim::{BinOp, CmpOp, PrimType, UnOp};
 

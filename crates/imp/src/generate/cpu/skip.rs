@@ -11,10 +11,10 @@
 //! if any changes: for w < W: acc[w] = op acc[w] x
 //! ```
 
-use super::expr::add;
 use super::fold::Fold;
-use super::function::Gen;
 use super::reduce::at;
+use crate::generate::expr::add;
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};

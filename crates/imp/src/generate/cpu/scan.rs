@@ -19,12 +19,12 @@
 //! has blocks, chunks go a vector at a time (see [`prefix`](super::prefix), and
 //! [`compress`](super::compress) for filters).
 
-use super::expr::{add, compare, div, max, min, mul, sub};
 use super::fold::Fold;
-use super::function::Gen;
 use super::reduce::{Operators, div_up};
 use super::scatter::{BLOCK, Scatter};
 use super::segops::Space;
+use crate::generate::expr::{add, compare, div, max, min, mul, sub};
+use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
 use ir::facts::{Filter, Mark};

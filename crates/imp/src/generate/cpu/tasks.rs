@@ -1,0 +1,76 @@
+//! Loops whose iterations run as tasks over all workers.
+
+use crate::generate::function::{Frame, Gen};
+use crate::syntax::{Expr, For, How, Launch, Pieces, Stmt, Var, VarType};
+use ir::{PassError, Prov};
+use prim::PrimType;
+
+impl Gen<'_, '_> {
+    /// A loop whose iterations run as tasks; `cost` is that of the whole loop
+    /// in nanoseconds.
+    pub(crate) fn for_tasks(
+        &mut self,
+        what: &str,
+        prov: Prov,
+        to: Expr,
+        cost: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let var = self.new_var(VarType::Scalar(PrimType::I64), "chunk");
+        self.task_loop((what, prov), (var, to, None), cost, distinct, |g| f(g, var))
+    }
+
+    /// A loop whose tasks take pieces of `0..n`, `count` of them: `f` gets the
+    /// bounds of one.
+    pub(crate) fn for_pieces(
+        &mut self,
+        what: &str,
+        prov: Prov,
+        (n, count): (Expr, Expr),
+        cost: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self, Expr, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let lo = self.new_var(VarType::Scalar(PrimType::I64), "lo");
+        let end = self.new_var(VarType::Scalar(PrimType::I64), "hi");
+        let range = (lo, n, Some(Pieces { count, end }));
+        self.task_loop((what, prov), range, cost, distinct, |g| {
+            f(g, Expr::Var(lo), Expr::Var(end))
+        })
+    }
+
+    fn task_loop(
+        &mut self,
+        (what, prov): (&str, Prov),
+        (var, to, pieces): (Var, Expr, Option<Pieces>),
+        cost: Expr,
+        distinct: Vec<Var>,
+        f: impl FnOnce(&mut Self) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let id = self.tables.launch();
+        let name = format!("{}.{what}", self.function.name);
+        let provenance = self.location(prov);
+        let (body, Frame { owned, locals }) = self.task(f)?;
+        let launch = Launch {
+            id,
+            name: name.into(),
+            provenance,
+            cost,
+            pieces: pieces.map(Box::new),
+            owned,
+            locals,
+            captures: Vec::new(),
+            distinct,
+        };
+        let how = How::Tasks(launch);
+        self.emit(Stmt::For(For {
+            how,
+            var,
+            from: Expr::i64(0),
+            to,
+            body,
+        }));
+        Ok(())
+    }
+}
