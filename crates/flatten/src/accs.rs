@@ -1,24 +1,29 @@
-//! Accumulators with an operator become arrays that are updated in place.
+//! Accumulators whose operator works on arrays.
+//!
+//! Where the operator is a map, accumulator and map change places (rule G4 of
+//! incremental flattening): what is left is an operator on scalars, which stays.
 //!
 //! ```text
-//! withacc (d by op) \(t, acc) ->        if chunks <= 1
-//!   map (x <- xs, a <- acc) ->            loop d for i < n: d[k] = op d[k] v
-//!     updateacc a k v              =>   else
-//!                                         own = map (c < chunks) ->
-//!                                           loop o = replicate ne for i in chunk c: o[k] = op o[k] v
-//!                                         map (x <- d, column of own) -> fold op x column
+//! withacc (d by map op) \(t, acc) ->          withacc (d by op) \(t, acc) ->
+//!   .. updateacc acc (k) (vs) ..         =>     .. map (j < m, v <- vs, acc) ->
+//!                                                    updateacc acc (k, j) v ..
 //! ```
 //!
-//! The number of chunks follows from sizes alone, and copies are folded from
-//! the first chunk to the last, so the outcome does too (design contract 1; as
-//! for histograms, see [`ir::seg::Decomp`]). Copies are made only where they
-//! are small against the writes; inside of parallel code everything is in order.
-//! Accumulators without an operator stay as they are: writes that collide have
-//! no order to keep.
+//! What any other operator combines becomes arrays that are updated in place, in
+//! order:
 //!
-//! Needs: a verified program of combinators. Guarantees: no `withacc` has an
-//! operator. Bound names keep their names but for accumulators.
+//! ```text
+//! withacc (d by op) \(t, acc) ->
+//!   map (x <- xs, a <- acc) ->           =>   loop d for i < n: d[k] = op d[k] vs
+//!     updateacc a (k) (vs)
+//! ```
+//!
+//! Accumulators with operators on scalars, and those without, stay as they are.
+//!
+//! Needs: a verified program of combinators. Guarantees: every operator of a
+//! `withacc` works on scalars. Bound names keep their names but for accumulators.
 
+mod interchange;
 mod map;
 
 use self::map::Map;
@@ -36,13 +41,13 @@ type Build<'b> = Builder<'b, Soacs>;
 /// Rewrites a program; see the module's header.
 ///
 /// # Errors
-/// Accumulators that a scan or reduction passes on.
+/// Accumulators whose operator works on arrays that a scan or reduction passes on.
 pub fn accumulators(
     mut program: Program<Soacs>,
     context: &mut Context,
 ) -> Result<Program<Soacs>, PassError> {
     program.functions = context.each(program.functions, |mut function, _| {
-        if has_operator(&function.body) {
+        if has_array_operator(&function.body) {
             rewrite(&mut function)?;
         }
         Ok(function)
@@ -50,17 +55,22 @@ pub fn accumulators(
     Ok(program)
 }
 
-fn has_operator(body: &Body<Soacs>) -> bool {
+fn has_array_operator(body: &Body<Soacs>) -> bool {
     ir::walk::with_stack(|| {
         body.stms.iter().any(|stm| {
             let mut found = matches!(
                 &stm.exp,
-                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) if inputs.iter().any(|i| i.op.is_some())
+                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) if inputs.iter().any(|i| i.op.as_ref().is_some_and(on_arrays))
             );
-            sub_bodies(&stm.exp, |body| found = found || has_operator(body));
+            sub_bodies(&stm.exp, |body| found = found || has_array_operator(body));
             found
         })
     })
+}
+
+/// Whether an operator works on arrays.
+fn on_arrays(op: &Operator<Soacs>) -> bool {
+    op.op.ret.iter().any(Type::is_array)
 }
 
 fn rewrite(function: &mut Function<Soacs>) -> Result<(), PassError> {
@@ -75,10 +85,11 @@ fn rewrite(function: &mut Function<Soacs>) -> Result<(), PassError> {
     let mut pass = Pass {
         kinds: FxHashMap::default(),
         arrays: FxHashMap::default(),
+        replicates: FxHashMap::default(),
         error: None,
     };
     let mut b = Builder::new(&mut function.names, &mut types);
-    pass.stms(&mut b, body.stms, false);
+    pass.stms(&mut b, body.stms);
     function.body = b.finish(body.result);
     match pass.error {
         None => Ok(()),
@@ -118,8 +129,10 @@ impl Kind {
 }
 
 struct Pass {
-    /// By token: the accumulators with an operator.
+    /// By token: the accumulators whose operator works on arrays.
     kinds: FxHashMap<Name, Rc<Kind>>,
+    /// The scalars that arrays repeat, by their names.
+    replicates: FxHashMap<Name, Atom>,
     /// What each of these accumulators is now.
     arrays: FxHashMap<Name, Vec<Name>>,
     /// The first thing that cannot be rewritten.
@@ -170,34 +183,34 @@ impl Pass {
         out
     }
 
-    fn body(&mut self, b: &mut Build<'_>, body: Body<Soacs>, inside: bool) -> Body<Soacs> {
+    fn body(&mut self, b: &mut Build<'_>, body: Body<Soacs>) -> Body<Soacs> {
         b.body(|b| {
-            self.stms(b, body.stms, inside);
+            self.stms(b, body.stms);
             self.atoms(&body.result)
         })
     }
 
-    /// A lambda that takes no accumulators with an operator.
+    /// A lambda that takes none of these accumulators.
     fn lambda(&mut self, b: &mut Build<'_>, lambda: &mut Lambda<Soacs>) {
-        if has_operator(&lambda.body) {
+        if has_array_operator(&lambda.body) {
             let stms = std::mem::take(&mut lambda.body.stms);
             let body = Body {
                 stms,
                 result: std::mem::take(&mut lambda.body.result),
             };
-            lambda.body = self.body(b, body, true);
+            lambda.body = self.body(b, body);
         }
     }
 
-    fn stms(&mut self, b: &mut Build<'_>, stms: Vec<Stm<Soacs>>, inside: bool) {
+    fn stms(&mut self, b: &mut Build<'_>, stms: Vec<Stm<Soacs>>) {
         ir::walk::with_stack(|| {
             for stm in stms {
-                self.stm(b, stm, inside);
+                self.stm(b, stm);
             }
         });
     }
 
-    fn stm(&mut self, b: &mut Build<'_>, stm: Stm<Soacs>, inside: bool) {
+    fn stm(&mut self, b: &mut Build<'_>, stm: Stm<Soacs>) {
         let Stm { pat, aux, exp } = stm;
         let outer = (b.prov, b.certs.clone(), b.attrs.clone());
         b.prov = aux.prov;
@@ -217,14 +230,23 @@ impl Pass {
             {
                 self.update(b, pat[0].name, &pat[0].ty, acc, &index, &values);
             }
-            exp @ (Exp::Basic(_) | Exp::Apply { .. }) => b.let_pat(pat, exp),
+            exp @ (Exp::Basic(_) | Exp::Apply { .. }) => {
+                if let Exp::Basic(BasicOp::Replicate { shape: _, value }) = &exp {
+                    let value = match value {
+                        Atom::Var(name) => self.replicates.get(name).unwrap_or(value),
+                        Atom::Const(_) => value,
+                    };
+                    self.replicates.insert(pat[0].name, *value);
+                }
+                b.let_pat(pat, exp);
+            }
             Exp::If {
                 cond,
                 then_body,
                 else_body,
             } => {
-                let then_body = self.body(b, then_body, inside);
-                let else_body = self.body(b, else_body, inside);
+                let then_body = self.body(b, then_body);
+                let else_body = self.body(b, else_body);
                 let pat = self.pattern(b, pat);
                 let exp = Exp::If {
                     cond,
@@ -235,11 +257,11 @@ impl Pass {
             }
             Exp::Loop { params, form, body } => {
                 let params = self.loop_params(b, params);
-                let body = self.body(b, body, inside);
+                let body = self.body(b, body);
                 let pat = self.pattern(b, pat);
                 b.let_pat(pat, Exp::Loop { params, form, body });
             }
-            Exp::Op(soac) => self.soac(b, pat, &aux, soac, inside),
+            Exp::Op(soac) => self.soac(b, pat, &aux, soac),
         }
         (b.prov, b.certs, b.attrs) = outer;
     }
@@ -267,14 +289,7 @@ impl Pass {
         out
     }
 
-    fn soac(
-        &mut self,
-        b: &mut Build<'_>,
-        pat: Vec<Param<Soacs>>,
-        aux: &Aux,
-        mut soac: Soac,
-        inside: bool,
-    ) {
+    fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, mut soac: Soac) {
         match &mut soac {
             Soac::Screma(Screma {
                 width,
@@ -284,7 +299,8 @@ impl Pass {
             }) => {
                 if inputs.iter().any(|input| self.arrays.contains_key(input)) {
                     if !folds.is_map() {
-                        let what = "accumulators with an operator in scans and reductions";
+                        let what =
+                            "accumulators whose operator works on arrays, in scans and reductions";
                         self.error.get_or_insert((what, aux.clone()));
                         return;
                     }
@@ -302,7 +318,7 @@ impl Pass {
                         inputs,
                         lambda: map,
                     };
-                    self.map(b, pat, map, inside);
+                    self.map(b, pat, map);
                     return;
                 }
                 self.lambda(b, map);
@@ -328,7 +344,7 @@ impl Pass {
             }
             Soac::WithAcc { .. } => {
                 if let Soac::WithAcc { inputs, lambda } = soac {
-                    self.with_acc(b, pat, inputs, lambda, inside);
+                    self.with_acc(b, pat, inputs, lambda);
                 }
                 return;
             }
@@ -344,11 +360,11 @@ impl Pass {
         &mut self,
         b: &mut Build<'_>,
         pat: Vec<Param<Soacs>>,
-        inputs: Vec<AccInput<Soacs>>,
-        lambda: Lambda<Soacs>,
-        inside: bool,
+        mut inputs: Vec<AccInput<Soacs>>,
+        mut lambda: Lambda<Soacs>,
     ) {
         let n = inputs.len();
+        interchange::interchange(b, &mut inputs, &mut lambda, &self.replicates);
         let Lambda { params, body, ret } = lambda;
         let (tokens, accs) = params.split_at(n);
         let (mut kept, mut kept_tokens, mut kept_accs) = (Vec::new(), Vec::new(), Vec::new());
@@ -358,8 +374,13 @@ impl Pass {
         for (i, input) in inputs.into_iter().enumerate() {
             let results = pat.by_ref().take(input.arrays.len());
             let AccInput { shape, arrays, op } = input;
-            let Some(mut op) = op else {
+            let (mine, others) = match op {
+                Some(op) if on_arrays(&op) => (Some(op), None),
+                op => (None, op),
+            };
+            let Some(mut op) = mine else {
                 kept_pat.extend(results);
+                let op = others;
                 kept.push(AccInput { shape, arrays, op });
                 kept_tokens.push(tokens[i].clone());
                 kept_accs.push(accs[i].clone());
@@ -377,7 +398,7 @@ impl Pass {
         let (acc_results, rest) = body.result.split_at(n);
         let own_results: Vec<Atom> = own.iter().map(|i| acc_results[*i]).collect();
         if kept.is_empty() {
-            self.stms(b, body.stms, inside);
+            self.stms(b, body.stms);
             let mut results = self.atoms(&own_results);
             results.extend_from_slice(rest);
             for (param, result) in own_pat.into_iter().chain(rest_pat).zip(results) {
@@ -391,7 +412,7 @@ impl Pass {
         let mut results: Vec<Atom> = kept_results.map(|i| acc_results[i]).collect();
         results.extend_from_slice(rest);
         let body = b.body(|b| {
-            self.stms(b, body.stms, inside);
+            self.stms(b, body.stms);
             results.extend(self.atoms(&own_results));
             results
         });

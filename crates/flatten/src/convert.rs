@@ -25,6 +25,8 @@ pub(crate) struct Ctx<'a> {
     /// Arrays whose elements do not lie next to each other in the innermost
     /// dimension, as far as it shows here.
     strided: FxHashSet<Name>,
+    /// Tokens of accumulators with an operator.
+    combining: FxHashSet<Name>,
     /// Whether the segop that is being made reads arrays that lie across.
     reads_across: bool,
     /// Guards to stand before the segop that is being made.
@@ -85,6 +87,7 @@ impl<'a> Ctx<'a> {
             is_inside: place == Place::Inside,
             inside: FxHashSet::default(),
             strided: FxHashSet::default(),
+            combining: FxHashSet::default(),
             reads_across: false,
             guards: Vec::new(),
             guarded: false,
@@ -143,6 +146,18 @@ impl<'a> Ctx<'a> {
             guard.compare(self, aux, out);
         }
         cond.into()
+    }
+
+    /// From now on accumulators of this token have an operator.
+    pub(crate) fn note_combining(&mut self, token: Name) {
+        self.combining.insert(token);
+    }
+
+    /// Whether there are accumulators with an operator among these types.
+    pub(crate) fn combines(&self, types: &[Type]) -> bool {
+        types
+            .iter()
+            .any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
     }
 
     /// Whether a name is bound inside a segop.

@@ -8,13 +8,17 @@ use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::Operator;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
 use ir::types::{Dim, Type};
+use ir::walk::{sub_bodies, with_stack};
 use ir::{Segs, Soacs};
 use prim::{BinOp, PrimType};
-use target::tasks::{ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, MAX_CHUNKS, MOST_IN_BLOCK};
+use target::tasks::{
+    ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
+};
 use target::{LANES, TRIPS, time};
 
-/// The decomposition of a segop with this body.
-pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
+/// The decomposition of a segop with this body; `combines` says whether it passes
+/// accumulators with an operator.
+pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool) -> Decomp {
     let (mut cost, mut loops) = body_cost(body);
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
@@ -55,12 +59,19 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
             }
         }
     }
-    let grain = if loops {
+    let mut writes = 0;
+    if combines {
+        (width, streams, depth) = (1, 1, 1);
+        writes = updates(body).clamp(1, MOST_WRITES);
+    }
+    // Copies of what is updated cost as much as a chunk.
+    let grain = if loops && !combines {
         1
     } else {
         (CHUNK_WORK / cost.max(1)).max(1)
     };
     Decomp {
+        writes,
         grain,
         max_chunks: MAX_CHUNKS,
         width,
@@ -68,6 +79,32 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>) -> Decomp {
         depth,
         cost: cost.max(1),
     }
+}
+
+/// How often a point updates accumulators; loops of unknown length are taken to run a
+/// number of times.
+fn updates(body: &Body<Segs>) -> u32 {
+    with_stack(|| {
+        let each = body.stms.iter().map(|stm| {
+            let times = match &stm.exp {
+                Exp::Basic(op) => return u32::from(matches!(op, BasicOp::UpdateAcc { .. })),
+                Exp::Loop {
+                    form:
+                        LoopForm::For {
+                            bound: Atom::Const(bound),
+                            ..
+                        },
+                    ..
+                } => bound.as_i64().unwrap_or(1).clamp(0, TRIPS),
+                Exp::If { .. } => 1,
+                Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => TRIPS,
+            };
+            let mut inner: u32 = 0;
+            sub_bodies(&stm.exp, |body| inner = inner.saturating_add(updates(body)));
+            inner.saturating_mul(times as u32)
+        });
+        each.fold(0, u32::saturating_add)
+    })
 }
 
 /// The decomposition of a reduction inside a segop that the lanes of one worker
@@ -104,6 +141,7 @@ pub(crate) fn scan_inside<L: Level>(
 
 /// All points in one chunk, one after another.
 const WHOLE: Decomp = Decomp {
+    writes: 0,
     grain: 1,
     max_chunks: 1,
     width: 1,

@@ -166,7 +166,8 @@ pub(crate) fn versions(
     for body in [&mut seg, &mut loops] {
         for stm in &mut body.stms {
             if let Exp::Op(SegOp::Seg(seg)) = &mut stm.exp {
-                seg.decomp = decomp::decompose(&seg.body, &seg.kind);
+                let combines = seg.decomp.writes > 0;
+                seg.decomp = decomp::decompose(&seg.body, &seg.kind, combines);
             }
         }
     }

@@ -82,12 +82,14 @@ fn screma(
         return array_operators(ctx, pat, &aux, s, out);
     }
     let mut s = s;
-    if let Some(post) = s
-        .folds
-        .post
-        .take_if(|post| post.params.iter().any(|p| p.ty.is_array()))
-    {
+    if let Some(post) = s.folds.post.take_if(|post| {
+        let arrays = post.params.iter().any(|p| p.ty.is_array());
+        arrays || ctx.combines(&post.ret)
+    }) {
         return map_after(ctx, pat, aux, s, post, out);
+    }
+    if !s.folds.scans.is_empty() && ctx.combines(&s.map.ret) {
+        return map_before(ctx, pat, aux, s, out);
     }
     let Screma {
         width,
@@ -98,7 +100,8 @@ fn screma(
     let seg = ctx.in_seg(|ctx| {
         let (space, body, ret) = body(ctx, width, &inputs, map, &aux)?;
         let kind = SegKind::Folds(folds(ctx, own)?);
-        Ok(segop(space, kind, body, ret))
+        let combines = ctx.combines(&ret);
+        Ok(segop(space, kind, body, ret, combines))
     })?;
     push_seg(ctx, pat, aux, seg, out);
     Ok(())
@@ -132,8 +135,14 @@ fn operators(
 }
 
 /// A segop at level 1.
-fn segop(space: SegSpace, kind: SegKind<Segs>, body: Body<Segs>, ret: Vec<Type>) -> Seg<Segs> {
-    let decomp = decomp::decompose(&body, &kind);
+fn segop(
+    space: SegSpace,
+    kind: SegKind<Segs>,
+    body: Body<Segs>,
+    ret: Vec<Type>,
+    combines: bool,
+) -> Seg<Segs> {
+    let decomp = decomp::decompose(&body, &kind, combines);
     Seg {
         level: 1,
         space,
@@ -235,10 +244,71 @@ fn hist(
             };
             converted.push(HistOp { shape, dests, op });
         }
-        Ok(segop(space, SegKind::Hist(converted), body, ret))
+        Ok(segop(space, SegKind::Hist(converted), body, ret, false))
     })?;
     push_seg(ctx, pat, aux, seg, out);
     Ok(())
+}
+
+/// A scan whose map updates accumulators with an operator: the map, and a scan over
+/// what it maps out, since a segscan computes its points twice.
+fn map_before(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    scan: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Screma {
+        width,
+        inputs,
+        map,
+        folds,
+    } = scan;
+    let types = map.ret.clone();
+    let mapped: Vec<Param<Soacs>> = types
+        .iter()
+        .map(|ty| ctx.fresh_soac("xs", ty.array_of(width)))
+        .collect();
+    // Accumulators are done; the others go on.
+    let (_, elements) = folds.results(&pat);
+    let n_scanned = folds.n_scanned();
+    let (mut done, mut left) = (Vec::new(), Vec::new());
+    for (i, (param, ty)) in mapped.iter().zip(&types).enumerate() {
+        let is_acc = matches!(ty, Type::Acc { .. });
+        if is_acc && i >= folds.n_folded() {
+            done.push(elements[n_scanned + i - folds.n_folded()].clone());
+        } else {
+            left.push((param.clone(), ty.clone()));
+            done.push(param.clone());
+        }
+    }
+    let first = Screma {
+        width,
+        inputs,
+        map,
+        folds: Folds::default(),
+    };
+    screma(ctx, done, aux.clone(), first, out)?;
+    let params: Vec<Param<Soacs>> = (left.iter())
+        .map(|(_, ty)| ctx.fresh_soac("x", ty.clone()))
+        .collect();
+    let second = Screma {
+        width,
+        inputs: left.iter().map(|(array, _)| array.name).collect(),
+        map: Lambda {
+            body: Body {
+                stms: Vec::new(),
+                result: params.iter().map(|p| p.name.into()).collect(),
+            },
+            params,
+            ret: left.into_iter().map(|(_, ty)| ty).collect(),
+        },
+        folds,
+    };
+    let rest = pat.into_iter();
+    let rest = rest.filter(|param| !matches!(param.ty, Type::Acc { .. }));
+    screma(ctx, rest.collect(), aux, second, out)
 }
 
 /// A scan, and its post lambda as a map over what the scan maps out: a segscan

@@ -72,7 +72,7 @@ fn mapped_inputs(s: &Screma) -> Option<Vec<Name>> {
 /// The inner width and lambda, with the position of the operator's parameter
 /// for each lambda parameter, of an operator that is exactly one map over its
 /// parameters.
-fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
+pub(crate) fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
     };

@@ -74,7 +74,10 @@ pub(crate) fn with_acc(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let mut converted = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    for (input, token) in inputs.into_iter().zip(&lambda.params) {
+        if input.op.is_some() {
+            ctx.note_combining(token.name);
+        }
         let op = match input.op {
             Some(Operator { op, neutral, comm }) => Some(Operator {
                 op: ctx.lambda_inside(op)?,

@@ -43,11 +43,13 @@ pub struct SegSpace {
 /// `c * (n / step) / k * step`; the last one ends at `n`.
 ///
 /// A `seghist` takes `max(grain, bins)` for the grain, `bins` being the size of
-/// its largest histogram. If that makes one chunk, its points go to the
-/// destination in their order. If it makes several, each has copies of its own
-/// that start from the neutral elements and take its points in order; then each
-/// bin of the destination takes the copies' bins, from the first chunk to the
-/// last. This holds for all operators; those that are exact cannot tell.
+/// its largest histogram; a segop that passes accumulators with an operator takes
+/// `max(grain, bins / writes)`, `bins` being the size of the largest of them. If that
+/// makes one chunk, its points go to the destination in their order. If it makes
+/// several, each has copies of its own that start from the neutral elements and take
+/// its points in order; then each bin of the destination takes the copies' bins, from
+/// the first chunk to the last. This holds for all operators; those that are exact
+/// cannot tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decomp {
     /// Points that a chunk has at least (but for the only chunk).
@@ -70,6 +72,10 @@ pub struct Decomp {
     pub depth: u32,
     /// Estimated cost of one point in nanoseconds times 16, for the scheduler.
     pub cost: i64,
+    /// How many updates of accumulators with an operator a point is taken to make, at
+    /// least 1 where it passes any, else 0. Then `width`, `streams` and `depth` are 1,
+    /// and nothing is scanned.
+    pub writes: u32,
 }
 
 /// Stretches of a chunk, one after another, that are folded in step.
@@ -132,11 +138,14 @@ impl Decomp {
         stretches.max(i64::from(self.width)).max(1)
     }
 
-    /// The decomposition of a `seghist` whose largest histogram has `bins` bins.
+    /// The decomposition of a `seghist` whose largest histogram has `bins` bins, or of
+    /// a segop that passes accumulators with an operator, the largest of so many
+    /// elements.
     #[must_use]
     pub fn with_bins(self, bins: i64) -> Self {
+        let points = bins / i64::from(self.writes.max(1));
         Self {
-            grain: self.grain.max(bins),
+            grain: self.grain.max(points),
             ..self
         }
     }

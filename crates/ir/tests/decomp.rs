@@ -8,6 +8,7 @@ fn decomps() -> Vec<Decomp> {
     for (width, streams, depth) in [(1, 1, 1), (32, 1, 1), (1, 32, 16), (1, 8, 8), (16, 1, 16)] {
         for (grain, max_chunks) in [(1, 512), (7, 3), (1000, 512), (64, 1)] {
             all.push(Decomp {
+                writes: 0,
                 grain,
                 max_chunks,
                 width,

@@ -6,7 +6,7 @@ use crate::functions::Signatures;
 use crate::orders::Order;
 use crate::roots::Roots;
 use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
-use ir::name::{Name, NameTable, Prov, ProvTable};
+use ir::name::{Name, NameTable, Prov};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Fuel, Mems, PassError, Segs};
@@ -20,7 +20,6 @@ const MAX_BYTES: i64 = 1 << 60;
 /// A function being given memory.
 pub(crate) struct Ctx<'a> {
     pub(crate) names: NameTable,
-    pub(crate) provs: &'a ProvTable,
     pub(crate) signatures: &'a Signatures,
     pub(crate) roots: Roots,
     pub(crate) dests: FxHashMap<Name, Dest>,
@@ -37,7 +36,6 @@ pub(crate) struct Ctx<'a> {
 impl<'a> Ctx<'a> {
     pub(crate) fn new(
         names: NameTable,
-        provs: &'a ProvTable,
         signatures: &'a Signatures,
         roots: Roots,
         fuel: &'a mut Fuel,
@@ -45,7 +43,6 @@ impl<'a> Ctx<'a> {
         let n = names.len();
         Self {
             names,
-            provs,
             signatures,
             roots,
             dests: FxHashMap::default(),

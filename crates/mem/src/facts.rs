@@ -65,7 +65,7 @@ fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {
 #[derive(Default)]
 struct Places {
     arrays: FxHashMap<Name, (Type, MemAnn)>,
-    /// By token.
+    /// By token, those without an operator.
     accs: FxHashMap<Name, Vec<Name>>,
 }
 
@@ -80,7 +80,9 @@ impl Visit<Mems> for Places {
     fn exp(&mut self, exp: &Exp<Mems>) {
         if let Exp::Op(MemOp::Seg(SegOp::WithAcc { inputs, lambda })) = exp {
             for (input, token) in inputs.iter().zip(&lambda.params) {
-                self.accs.insert(token.name, input.arrays.clone());
+                if input.op.is_none() {
+                    self.accs.insert(token.name, input.arrays.clone());
+                }
             }
         }
         self.walk_exp(exp);

@@ -25,7 +25,7 @@ impl Signatures {
 /// Gives every array of a program memory; see the crate's header.
 ///
 /// # Errors
-/// Accumulators with an operator are not supported yet.
+/// None but for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
     let signatures = Signatures(
         program
@@ -65,7 +65,7 @@ fn allocate_function(
         provs,
     } = function;
     let roots = Roots::new(&body, names.len());
-    let mut ctx = Ctx::new(names, &provs, signatures, roots, fuel);
+    let mut ctx = Ctx::new(names, signatures, roots, fuel);
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
     for FunParam { param, consumed } in params {

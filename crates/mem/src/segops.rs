@@ -219,16 +219,13 @@ impl Ctx<'_> {
         let n_accs = inputs.len();
         let mut converted = Vec::with_capacity(inputs.len());
         for AccInput { shape, arrays, op } in inputs {
-            if op.is_some() {
-                return Err(PassError::unsupported(
-                    "accumulators with an operator",
-                    self.provs.stack(aux.prov),
-                ));
-            }
+            let outside = std::mem::replace(&mut self.inside, true);
+            let op = op.map(|op| self.operator(op)).transpose();
+            self.inside = outside;
             converted.push(AccInput {
                 shape,
                 arrays,
-                op: None,
+                op: op?,
             });
         }
         let Lambda { params, body, ret } = lambda;

@@ -6,6 +6,9 @@
 pub const CHUNK_WORK: i64 = 8_000 * 16;
 /// Most chunks of one segop: enough to keep many cores evenly busy.
 pub const MAX_CHUNKS: i64 = 512;
+/// How many updates of accumulators a point is taken to make at most: copies for
+/// chunks have no more elements in all than so many times the points.
+pub const MOST_WRITES: u32 = 8;
 /// Elements that a task fills or copies at least (`bench/run.py rows`).
 pub const FILL_GRAIN: i64 = 1 << 15;
 /// Points of a chunk that fill vector lanes well. Chunks of dear points have fewer

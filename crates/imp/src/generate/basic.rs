@@ -2,7 +2,7 @@
 //! loops and copies.
 
 use super::cpu::Fill;
-use super::expr::{add, and, compare, mul};
+use super::expr::{add, mul};
 use super::function::Gen;
 use crate::syntax::{Check, Data, Expr, Region, Stmt};
 use ir::mem::{Lmad, MemAnn};
@@ -10,7 +10,7 @@ use ir::name::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, PrimType, Scalar};
 use std::fmt::Write;
 
 impl Gen<'_, '_> {
@@ -151,81 +151,6 @@ impl Gen<'_, '_> {
             check,
             values,
         });
-        Ok(())
-    }
-
-    /// Accumulators: another name for one, or a write where the index is in bounds.
-    fn acc_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
-        let (acc, update) = match op {
-            BasicOp::Atom(Atom::Var(acc)) => (*acc, None),
-            BasicOp::UpdateAcc { acc, index, values } => (*acc, Some((index, values))),
-            BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Assert { .. }
-            | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_) => {
-                return Err(PassError::bug("an operation yields an accumulator"));
-            }
-        };
-        let target = self
-            .accs
-            .get(&acc)
-            .cloned()
-            .ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))?;
-        self.accs.insert(pat.name, target.clone());
-        let Some((index, values)) = update else {
-            return Ok(());
-        };
-        let indices: Vec<Expr> = index
-            .iter()
-            .map(|at| self.atom(*at))
-            .collect::<Result<_, _>>()?;
-        let mut inside = Expr::Const(Scalar::Bool(true));
-        if let Some((ty, _, _)) = target.first() {
-            for (at, &dim) in indices.iter().zip(ty.shape()) {
-                // An unsigned comparison refuses negative indices too.
-                inside = and(inside, compare(CmpOp::ULt, at.clone(), self.dim(dim)?));
-            }
-        }
-        let writes =
-            self.collect(|g| {
-                for ((ty, block, lmad), value) in target.iter().zip(values) {
-                    let slice: Vec<DimIndex> =
-                        index
-                            .iter()
-                            .map(|&at| DimIndex::Fix(at))
-                            .chain(ty.shape().iter().skip(index.len()).map(|&count| {
-                                DimIndex::Slice {
-                                    start: Atom::i64(0),
-                                    count,
-                                    stride: Atom::i64(1),
-                                }
-                            }))
-                            .collect();
-                    g.write(ty, *block, lmad, &slice, *value)?;
-                }
-                Ok(())
-            })?;
-        self.emit(Stmt::If(inside, writes, Vec::new()));
         Ok(())
     }
 

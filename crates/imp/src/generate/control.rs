@@ -7,12 +7,10 @@ use ir::facts::Mark;
 use ir::mem::MemOp;
 use ir::name::{FunName, Name, Prov};
 use ir::seg::SegOp;
-use ir::soac::AccInput;
-use ir::syntax::{Atom, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Space, Type};
 use ir::{Mems, PassError, walk};
 use prim::PrimType;
-use std::rc::Rc;
 
 impl Gen<'_, '_> {
     /// A body's statements; returns its results. Blocks are released after
@@ -154,8 +152,8 @@ impl Gen<'_, '_> {
         self.release_bound(body)
     }
 
-    /// A bound variable gets a result's value; an accumulator its target.
-    fn settle(
+    /// A bound variable gets a result's value.
+    pub(crate) fn settle(
         &mut self,
         param: &Param<Mems>,
         var: Option<Var>,
@@ -170,20 +168,8 @@ impl Gen<'_, '_> {
                 let value = self.atom(atom)?;
                 self.emit(Stmt::Set(var, value));
             }
-            (None, Type::Acc { .. }) => self.alias_acc(param.name, atom)?,
             (None, _) => {}
         }
-        Ok(())
-    }
-
-    /// A further name for an accumulator.
-    pub(crate) fn alias_acc(&mut self, name: Name, acc: Atom) -> Result<(), PassError> {
-        let target = acc
-            .var()
-            .and_then(|acc| self.accs.get(&acc))
-            .cloned()
-            .ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))?;
-        self.accs.insert(name, target);
         Ok(())
     }
 
@@ -205,9 +191,6 @@ impl Gen<'_, '_> {
                 Some(VarType::Buffer) => Some(Expr::Var(self.block_var(init)?)),
                 None => None,
             };
-            if let Type::Acc { .. } = p.param.ty {
-                self.alias_acc(p.param.name, init)?;
-            }
             vars.push(value);
         }
         let mut own = Vec::with_capacity(params.len());
@@ -243,14 +226,10 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::While(cond, stmts));
             }
         }
-        for ((elem, p), var) in pat.iter().zip(params).zip(own) {
+        for (elem, var) in pat.iter().zip(own) {
             self.note(elem);
-            match var {
-                Some(var) => self.set_var(elem.name, var),
-                None if matches!(elem.ty, Type::Acc { .. }) => {
-                    self.alias_acc(elem.name, Atom::Var(p.param.name))?;
-                }
-                None => {}
+            if let Some(var) = var {
+                self.set_var(elem.name, var);
             }
         }
         Ok(())
@@ -357,32 +336,5 @@ impl Gen<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    fn with_acc(
-        &mut self,
-        pat: &[Param<Mems>],
-        inputs: &[AccInput<Mems>],
-        lambda: &Lambda<Mems>,
-    ) -> Result<(), PassError> {
-        let n = inputs.len();
-        for (input, acc) in inputs.iter().zip(lambda.params.iter().skip(n)) {
-            let target = input
-                .arrays
-                .iter()
-                .map(|&a| self.place(a))
-                .collect::<Result<Vec<_>, _>>()?;
-            self.accs.insert(acc.name, Rc::new(target));
-        }
-        let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
-        let results = self.body(&lambda.body)?;
-        for param in &pat[..n_arrays] {
-            self.note(param);
-        }
-        for (param, atom) in pat[n_arrays..].iter().zip(&results[n..]) {
-            let var = self.bind_owned(param);
-            self.settle(param, var, *atom)?;
-        }
-        self.release_bound(&lambda.body)
     }
 }

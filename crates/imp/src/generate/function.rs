@@ -1,6 +1,7 @@
 //! One function: its variables, the statements being emitted, and the frames
 //! that own buffers.
 
+use super::accs::Target;
 use super::expr::{add, mul};
 use super::liveness::Blocks;
 use super::tables::Tables;
@@ -17,11 +18,7 @@ use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
-use std::rc::Rc;
 use std::sync::Arc;
-
-/// The arrays that an accumulator writes.
-pub(crate) type AccTarget = Rc<Vec<(Type, Name, Lmad)>>;
 
 /// What owns buffers: the function, or one run of a task.
 #[derive(Default)]
@@ -36,7 +33,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) shared: &'a Shared<'b>,
     pub(crate) tables: Tables,
     pub(crate) blocks: Blocks,
-    pub(crate) accs: FxHashMap<Name, AccTarget>,
+    /// Where accumulators write, by their tokens.
+    pub(crate) accs: FxHashMap<Name, Target>,
     /// Scalars that are elements of arrays, and where their copies in a tile lie.
     pub(crate) tiled: FxHashMap<Name, Access>,
     vars: Vec<VarInfo>,

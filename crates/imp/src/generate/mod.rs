@@ -11,6 +11,7 @@
 //! Needs: a verified program at level `mems`. Guarantees: a program that
 //! `verify` accepts.
 
+mod accs;
 mod basic;
 mod control;
 mod copies;

@@ -12,6 +12,7 @@ use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -38,6 +39,8 @@ pub enum Value {
 /// The arrays of an accumulator while they are written.
 pub(super) struct OpenAcc<'p, L: Level> {
     pub(super) token: Name,
+    /// Its index space.
+    pub(super) shape: SmallVec<[i64; 3]>,
     pub(super) arrays: Vec<Array>,
     pub(super) op: Option<&'p Operator<L>>,
 }

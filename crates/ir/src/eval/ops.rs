@@ -8,7 +8,7 @@ use super::{ErrorClass, EvalError, Evaluate};
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, Lambda, Level, Param};
-use crate::types::Type;
+use crate::types::{Dim, Type};
 use crate::walk::Operation;
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
@@ -50,19 +50,25 @@ impl Frame<'_> {
 
     /// Histograms of a chunk's own: neutral elements all over.
     pub(super) fn neutral_bins<L: Level>(&self, ops: &[HistOp<L>]) -> Result<Vec<Vec<Array>>> {
-        let bins = |op: &HistOp<L>| {
-            let neutral = op.op.neutral.iter();
-            let array = |atom: &Atom| {
-                if let Value::Array(array) = super::basic::replicate(self, &op.shape, *atom)? {
-                    Ok(array)
-                } else {
-                    Err(EvalError::bug("a histogram without bins"))
-                }
-            };
-            neutral.map(array).collect()
-        };
+        let bins = |op: &HistOp<L>| neutral_arrays(self, &op.shape, &op.op);
         ops.iter().map(bins).collect()
     }
+}
+
+/// Arrays of an operator's neutral elements.
+fn neutral_arrays<L: Level>(
+    frame: &Frame<'_>,
+    shape: &[Dim],
+    op: &Operator<L>,
+) -> Result<Vec<Array>> {
+    let array = |atom: &Atom| {
+        if let Value::Array(array) = super::basic::replicate(frame, shape, *atom)? {
+            Ok(array)
+        } else {
+            Err(EvalError::bug("a histogram without bins"))
+        }
+    };
+    op.neutral.iter().map(array).collect()
 }
 
 /// Collectors for results of these types.
@@ -131,6 +137,65 @@ impl<'p, L: Level> Machine<'p, L> {
                 let time = self.tick()?;
                 rows.finish(outer, &frame.row_shape(ty), time)?
             });
+        }
+        Ok(())
+    }
+
+    /// The open accumulators with an operator among values of these types.
+    pub(super) fn combining(&self, types: &[Type]) -> Vec<usize> {
+        let open = types.iter().filter_map(|ty| match ty {
+            Type::Acc { token, .. } => self.accs.iter().rposition(|acc| acc.token == *token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        });
+        open.filter(|open| self.accs[*open].op.is_some()).collect()
+    }
+
+    /// How many places the largest of these accumulators has, at least 1.
+    pub(super) fn bins(&self, open: &[usize]) -> Result<i64> {
+        let mut largest = 1;
+        for acc in open {
+            largest = checked_count(&self.accs[*acc].shape, PrimType::Bool)?.max(largest);
+        }
+        Ok(largest as i64)
+    }
+
+    /// Gives these accumulators arrays of neutral elements; what they had.
+    pub(super) fn start_copies(
+        &mut self,
+        frame: &Frame<'p>,
+        open: &[usize],
+    ) -> Result<Vec<Vec<Array>>> {
+        let mut before = Vec::with_capacity(open.len());
+        for acc in open {
+            let acc = &mut self.accs[*acc];
+            let op = acc.op.ok_or_else(too_few)?;
+            let shape: Vec<Dim> = acc.shape.iter().map(|n| Dim::Const(*n)).collect();
+            let own = neutral_arrays(frame, &shape, op)?;
+            before.push(std::mem::replace(&mut acc.arrays, own));
+        }
+        Ok(before)
+    }
+
+    /// Gives these accumulators back what they had, combined with what they have.
+    pub(super) fn end_copies(
+        &mut self,
+        frame: &mut Frame<'p>,
+        open: &[usize],
+        before: Vec<Vec<Array>>,
+        stamp: Stamp,
+    ) -> Result<()> {
+        for (acc, mut arrays) in open.iter().zip(before) {
+            let OpenAcc { shape, op, .. } = &self.accs[*acc];
+            let (shape, op) = (shape.clone(), *op);
+            let own = std::mem::take(&mut self.accs[*acc].arrays);
+            for bin in 0..checked_count(&shape, PrimType::Bool)? as i64 {
+                self.charge(1)?;
+                let bin = digits(bin, &shape);
+                let values = own.iter().map(|array| element_or_row(array, &bin));
+                let values = values.collect::<Result<Vec<Value>>>()?;
+                self.bump(frame, op, &mut arrays, &bin, values, stamp)?;
+            }
+            self.accs[*acc].arrays = arrays;
         }
         Ok(())
     }
@@ -233,8 +298,10 @@ impl<'p, L: Level> Machine<'p, L> {
                 .map(|name| frame.take_array(*name))
                 .collect();
             let (token, op) = (token.name, input.op.as_ref());
+            let shape = frame.sizes(&input.shape)?;
             self.accs.push(OpenAcc {
                 token,
+                shape,
                 arrays: arrays?,
                 op,
             });

@@ -26,6 +26,8 @@ struct Segments<'p, L: Level> {
     body: &'p Body<L>,
     decomp: Decomp,
     keeps: Option<&'p Lambda<L>>,
+    /// Accumulators with an operator that points update.
+    combining: Vec<usize>,
     sizes: SmallVec<[i64; 3]>,
 }
 
@@ -74,17 +76,28 @@ impl<'p, L: Level> Segments<'p, L> {
         frame: &mut Frame<'p>,
         folds: &'p Folds<L>,
         outer: &[i64],
-        rows: &mut [Rows],
+        (pat, rows): (&[Param<L>], &mut [Rows]),
     ) -> Result<Vec<Value>> {
         let mut total: Option<Vec<Value>> = None;
+        let decomp = self.decomp.with_bins(m.bins(&self.combining)?);
+        let several = decomp.chunks(self.inner()) > 1;
         let ops: &[_] = &folds.operators().collect::<Vec<_>>();
         let scalars = folds.n_folded();
-        for chunk in self.decomp.bounds(self.inner()) {
+        for chunk in decomp.bounds(self.inner()) {
+            let copies = if several {
+                m.start_copies(frame, &self.combining)?
+            } else {
+                Vec::new()
+            };
             let mut points = Vec::new();
             for point in chunk {
                 let mut values = self.point(m, frame, outer, point)?.into_iter();
                 points.push(values.by_ref().take(scalars).collect());
                 push_all(rows, values, m.tick()?)?;
+            }
+            if several {
+                let stamp = m.stamp_for(frame, pat)?;
+                m.end_copies(frame, &self.combining, copies, stamp)?;
             }
             let result = self.fold(m, frame, ops, &points)?;
             match &mut total {
@@ -327,11 +340,17 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
         let dims: SmallVec<[Dim; 3]> = space.dims.iter().map(|(_, dim)| *dim).collect();
         let sizes = frame.sizes(&dims)?;
         checked_count(&sizes, PrimType::Bool)?;
+        let combining = if decomp.writes > 0 {
+            m.combining(ret)
+        } else {
+            Vec::new()
+        };
         let run = Segments {
             space,
             body,
             decomp,
             keeps,
+            combining,
             sizes,
         };
         let last = run.sizes.len().saturating_sub(1);
@@ -348,7 +367,7 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 for segment in 0..run.segments() {
                     let outer = run.outer_indices(segment);
                     let total = if folds.scans.is_empty() && folds.post.is_none() {
-                        run.reduce(m, frame, folds, &outer, &mut rows)?
+                        run.reduce(m, frame, folds, &outer, (pat, &mut rows))?
                     } else {
                         run.scan(m, frame, folds, &outer, &mut rows)?
                     };

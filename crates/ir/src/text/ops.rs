@@ -356,6 +356,7 @@ impl<L: Level> TextForm for SegOp<L> {
                     streams,
                     depth,
                     cost,
+                    writes,
                 } = decomp;
                 p.put(format_args!("level {level} "));
                 p.list(dims, |p, (index, size)| {
@@ -371,6 +372,9 @@ impl<L: Level> TextForm for SegOp<L> {
                 ));
                 if (*streams, *depth) != (1, 1) {
                     p.put(format_args!(" streams ({streams}, {depth})"));
+                }
+                if *writes != 0 {
+                    p.put(format_args!(" writes {writes}"));
                 }
                 p.put(" : ");
                 p.types(ret);
@@ -465,6 +469,11 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
         depth = p.integer()?;
         p.punct(")")?;
     }
+    let writes = if p.take_keyword("writes") {
+        p.integer()?
+    } else {
+        0
+    };
     Ok(Decomp {
         grain,
         max_chunks,
@@ -472,6 +481,7 @@ fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
         streams,
         depth,
         cost,
+        writes,
     })
 }
 

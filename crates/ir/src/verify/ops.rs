@@ -300,11 +300,16 @@ impl<L: Level> Checker<'_, L> {
             streams,
             depth,
             cost,
+            writes,
         } = decomp;
         let in_step = streams == 1 || (width <= 1 && streams.is_multiple_of(depth.max(1)));
         let right = grain >= 1 && max_chunks >= 1 && width >= 1 && cost >= 0;
         let right = right && streams >= 1 && depth.is_power_of_two() && in_step;
         self.require(right, || "a decomposition out of range".to_owned());
+        let in_order = writes == 0 || (width, streams, depth) == (1, 1, 1);
+        self.require(in_order, || {
+            "updates of accumulators have an order".to_owned()
+        });
         let comm = width <= 1 || ops.iter().all(|op| op.comm);
         self.require(comm, || {
             "partial accumulators of an operator that does not commute".into()
@@ -360,6 +365,10 @@ impl<L: Level> Rules<L> for SegOp<L> {
         c.body_with(body, ret, "the results of the body");
         match kind {
             SegKind::Folds(folds) => {
+                let scans = !folds.scans.is_empty() || folds.post.is_some();
+                c.require(decomp.writes == 0 || !scans, || {
+                    "a scan that updates accumulators with an operator".to_owned()
+                });
                 c.folds(folds, ret);
                 c.decomp(decomp, &folds.operators().collect::<Vec<_>>());
             }

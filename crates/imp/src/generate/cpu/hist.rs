@@ -15,7 +15,8 @@
 use super::fills::Fill;
 use super::reduce::{at, operator_types};
 use super::segops::Space;
-use crate::generate::expr::{add, and, binary, compare, max, mul};
+use crate::generate::accs::{flat, inside};
+use crate::generate::expr::{add, binary, compare, max, mul};
 use crate::generate::function::Gen;
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::mem::Lmad;
@@ -24,20 +25,20 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::Atom;
 use ir::types::Type;
 use ir::{Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// One histogram while it is generated.
-struct Bins<'h> {
+pub(crate) struct Bins<'h> {
     /// Extents of the index space.
-    extents: Vec<Expr>,
+    pub(crate) extents: Vec<Expr>,
     /// Number of bins.
-    size: Expr,
+    pub(crate) size: Expr,
     /// The operator.
-    op: &'h Operator<Mems>,
+    pub(crate) op: &'h Operator<Mems>,
     /// Element types.
-    types: Vec<PrimType>,
+    pub(crate) types: Vec<PrimType>,
     /// The destinations.
-    dests: Vec<(Type, Name, Lmad)>,
+    pub(crate) dests: Vec<(Type, Name, Lmad)>,
 }
 
 impl Gen<'_, '_> {
@@ -49,10 +50,7 @@ impl Gen<'_, '_> {
         let mut bins = Vec::with_capacity(ops.len());
         let mut largest = Expr::i64(1);
         for HistOp { shape, dests, op } in ops {
-            let extents: Vec<Expr> = shape
-                .iter()
-                .map(|&dim| self.dim(dim))
-                .collect::<Result<_, _>>()?;
+            let extents = self.extents(shape)?;
             let size = extents.iter().cloned().fold(Expr::i64(1), mul);
             let size = self.name_value(size, PrimType::I64, "bins");
             largest = max(largest, size.clone());
@@ -92,18 +90,7 @@ impl Gen<'_, '_> {
         n: Expr,
         copies: Expr,
     ) -> Result<(), PassError> {
-        let mut own: Vec<Vec<Var>> = Vec::with_capacity(bins.len());
-        for hist in bins {
-            let mut buffers = Vec::with_capacity(hist.types.len());
-            for &ty in &hist.types {
-                let buffer = self.owned("own");
-                let elements = mul(copies.clone(), hist.size.clone());
-                let bytes = mul(elements, Expr::i64(ty.size() as i64));
-                self.emit_alloc(buffer, bytes, space.prov);
-                buffers.push(buffer);
-            }
-            own.push(buffers);
-        }
+        let own = self.own_copies(bins, &copies, space.prov);
         let cost = self.cost(space)?;
         self.for_tasks(
             "seghist",
@@ -115,14 +102,7 @@ impl Gen<'_, '_> {
                 let (lo, hi) = g.bounds(n, copies.clone(), Expr::Var(c));
                 let mut bases = Vec::with_capacity(bins.len());
                 for (hist, buffers) in bins.iter().zip(&own) {
-                    let base = mul(Expr::Var(c), hist.size.clone());
-                    let base = g.name_value(base, PrimType::I64, "base");
-                    let neutral = g.neutral(&[hist.op], &hist.types)?;
-                    g.for_seq("b", Expr::i64(0), hist.size.clone(), true, |g, b| {
-                        let index = add(base.clone(), Expr::Var(b));
-                        g.store_all(buffers, &hist.types, index, &neutral);
-                        Ok(())
-                    })?;
+                    let base = g.fresh_copy(hist, buffers, c)?;
                     bases.push((buffers.as_slice(), base));
                 }
                 g.points(space, lo, hi, |g, results| {
@@ -140,7 +120,7 @@ impl Gen<'_, '_> {
     }
 
     /// Folds the copies of each bin into the destination.
-    fn fold_copies(
+    pub(crate) fn fold_copies(
         &mut self,
         space: &Space<'_>,
         hist: &Bins<'_>,
@@ -202,21 +182,13 @@ impl Gen<'_, '_> {
                 .iter()
                 .map(|&i| self.atom(i))
                 .collect::<Result<_, _>>()?;
-            let mut inside = Expr::Const(Scalar::Bool(true));
-            for (i, extent) in index.iter().zip(&hist.extents) {
-                // An unsigned comparison refuses negative indices too.
-                inside = and(inside, compare(CmpOp::ULt, i.clone(), extent.clone()));
-            }
+            let inside = inside(&index, &hist.extents);
             let update = self.collect(|g| {
                 let places = match own {
                     None => g.dest_elements(hist, &index)?,
                     Some(own) => {
                         let (buffers, base) = &own[at_hist];
-                        let mut flat = Expr::i64(0);
-                        for (i, extent) in index.iter().zip(&hist.extents) {
-                            flat = add(mul(flat, extent.clone()), i.clone());
-                        }
-                        let flat = add(base.clone(), flat);
+                        let flat = add(base.clone(), flat(&index, &hist.extents));
                         buffers
                             .iter()
                             .zip(&hist.types)
@@ -243,15 +215,5 @@ impl Gen<'_, '_> {
             .zip(&hist.types)
             .map(|((_, block, lmad), &ty)| self.element(ty, *block, lmad, index.to_vec()))
             .collect()
-    }
-
-    fn load_places(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
-        let mut vars = Vec::with_capacity(places.len());
-        for place in places {
-            let var = self.scalar(place.elem, hint);
-            self.emit(Stmt::Load(var, place.clone()));
-            vars.push(var);
-        }
-        vars
     }
 }

@@ -11,13 +11,14 @@
 //! | [`reduce`], [`fold`], [`streams`], [`skip`] | reductions, and the chunks of them |
 //! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
 //! | [`scatter`] | points that are packed |
-//! | [`hist`] | histograms |
+//! | [`hist`], [`accs`] | histograms, and what updates accumulators with an operator |
 //! | [`fills`] | copies, iotas, replicates |
 //! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |
 //!
 //! How a segop falls apart is its decomposition's business (design contract 1), and
 //! what may be made of it the facts' ([`ir::facts`]).
 
+mod accs;
 mod chunks;
 mod compress;
 mod fills;

@@ -152,13 +152,7 @@ impl Gen<'_, '_> {
                     blocks.kept.push(at);
                     blocks.types.push(elem);
                 }
-                Type::Acc { .. } => {
-                    let acc = scan.folds.values(&scan.space.body.result).mapped[at];
-                    if !acc.var().is_some_and(|acc| self.accs.contains_key(&acc)) {
-                        return Ok(None);
-                    }
-                    self.alias_acc(param.name, acc)?;
-                }
+                Type::Acc { .. } => {}
                 Type::Array { .. } | Type::Cert | Type::Mem(_) => return Ok(None),
             }
         }
@@ -175,9 +169,7 @@ impl Gen<'_, '_> {
 
     /// A scan by tasks.
     pub(crate) fn seg_scan(&mut self, scan: &Scan<'_>) -> Result<(), PassError> {
-        let Scan {
-            pat, space, post, ..
-        } = *scan;
+        let Scan { pat, space, .. } = *scan;
         let total = scan.total();
         let (operators, types) = (total.operators, total.types);
         let blocks = self.in_blocks(scan)?;
@@ -256,14 +248,6 @@ impl Gen<'_, '_> {
         })?;
         self.release_partials(&totals);
         self.set_reduced(scan, &carry);
-        for (param, atom) in pat
-            .iter()
-            .zip(post.map_or(&[][..], |post| &post.body.result))
-        {
-            if matches!(param.ty, Type::Acc { .. }) {
-                self.alias_acc(param.name, *atom)?;
-            }
-        }
         Ok(())
     }
 
@@ -353,12 +337,9 @@ impl Gen<'_, '_> {
             }
         }
         for (param, &atom) in mapped_params.iter().zip(mapped) {
-            match self.bind_borrowed(param) {
-                Some(var) => {
-                    let value = self.atom(atom)?;
-                    self.emit(Stmt::Set(var, value));
-                }
-                None => self.alias_acc(param.name, atom)?,
+            if let Some(var) = self.bind_borrowed(param) {
+                let value = self.atom(atom)?;
+                self.emit(Stmt::Set(var, value));
             }
         }
         Ok(())

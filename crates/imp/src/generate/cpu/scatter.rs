@@ -82,7 +82,12 @@ impl Gen<'_, '_> {
     /// The scatter that a point's body is, if its points can be packed.
     pub(crate) fn scatter_of(&self, body: &Body<Mems>) -> Option<Scatter> {
         let (last, before) = body.stms.split_last()?;
-        let Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) = &last.exp else {
+        let Exp::Basic(BasicOp::UpdateAcc {
+            acc: _,
+            index,
+            values,
+        }) = &last.exp
+        else {
             return None;
         };
         let [place] = index.as_slice() else {
@@ -102,7 +107,10 @@ impl Gen<'_, '_> {
             types: vec![PrimType::I64],
             places: Vec::new(),
         };
-        for (ty, block, lmad) in self.accs.get(acc)?.iter() {
+        let [param] = last.pat.as_slice() else {
+            return None;
+        };
+        for (ty, block, lmad) in &self.target(&param.ty).ok()?.arrays {
             let ([size], Some(elem)) = (ty.shape(), ty.elem()) else {
                 return None;
             };

@@ -18,7 +18,7 @@ use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
-use ir::types::{Dim, Type};
+use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use target::tasks::{LANES_GRAIN, LANES_LEAST};
@@ -80,6 +80,10 @@ impl Gen<'_, '_> {
             self.note(param);
         }
         match kind {
+            SegKind::Folds(folds) if decomp.writes > 0 => {
+                let operators = Operators::of(folds)?;
+                self.seg_combining(pat, &space, &operators)
+            }
             SegKind::Folds(folds) if !folds.is_map() => {
                 let operators = Operators::of(folds)?;
                 let plain = folds.scans.is_empty() && folds.post.is_none();
@@ -136,11 +140,6 @@ impl Gen<'_, '_> {
                 })
             },
         )?;
-        for (param, &atom) in pat.iter().zip(&space.body.result) {
-            if matches!(param.ty, Type::Acc { .. }) {
-                self.alias_acc(param.name, atom)?;
-            }
-        }
         Ok(())
     }
 

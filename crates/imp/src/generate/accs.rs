@@ -1,0 +1,191 @@
+//! Accumulators: where updates go, and the updates.
+//!
+//! An accumulator's type names its token, and each token has one target: the arrays of
+//! its `withacc`, or copies of a chunk's own while a schedule runs that chunk. So
+//! accumulators have no variables, whatever branches and loops they go through.
+
+use super::expr::{add, and, compare, mul};
+use super::function::Gen;
+use crate::syntax::{Access, Expr, Stmt, Var};
+use ir::mem::Lmad;
+use ir::name::Name;
+use ir::soac::{AccInput, Operator};
+use ir::syntax::{Atom, BasicOp, DimIndex, Lambda, Param};
+use ir::types::{Dim, Shape, Type};
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType, Scalar};
+use std::rc::Rc;
+
+/// Where updates of an accumulator go.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// Its index space.
+    pub(crate) shape: Shape,
+    /// The arrays of the `withacc`, and where they lie.
+    pub(crate) arrays: Vec<(Type, Name, Lmad)>,
+    /// How values meet, if they do not replace one another.
+    pub(crate) op: Option<Rc<Operator<Mems>>>,
+    /// Copies that take the arrays' place for now.
+    pub(crate) own: Option<Own>,
+}
+
+/// Copies of an accumulator's arrays, row-major.
+#[derive(Clone)]
+pub(crate) struct Own {
+    pub(crate) buffers: Vec<Var>,
+    /// The position of the first element.
+    pub(crate) base: Expr,
+}
+
+impl Gen<'_, '_> {
+    /// The target of an accumulator of this type.
+    pub(crate) fn target(&self, ty: &Type) -> Result<&Target, PassError> {
+        let target = match ty {
+            Type::Acc { token, .. } => self.accs.get(token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        };
+        target.ok_or_else(|| PassError::bug("an accumulator outside of its withacc"))
+    }
+
+    pub(crate) fn with_acc(
+        &mut self,
+        pat: &[Param<Mems>],
+        inputs: &[AccInput<Mems>],
+        lambda: &Lambda<Mems>,
+    ) -> Result<(), PassError> {
+        let n = inputs.len();
+        for (AccInput { shape, arrays, op }, token) in inputs.iter().zip(&lambda.params) {
+            let places = arrays.iter().map(|&array| self.place(array));
+            let target = Target {
+                shape: shape.clone(),
+                arrays: places.collect::<Result<_, _>>()?,
+                op: op.clone().map(Rc::new),
+                own: None,
+            };
+            self.accs.insert(token.name, target);
+        }
+        let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
+        let results = self.body(&lambda.body)?;
+        for param in &pat[..n_arrays] {
+            self.note(param);
+        }
+        for (param, atom) in pat[n_arrays..].iter().zip(&results[n..]) {
+            let var = self.bind_owned(param);
+            self.settle(param, var, *atom)?;
+        }
+        self.release_bound(&lambda.body)
+    }
+
+    /// What yields an accumulator: another name for one, or an update where the index
+    /// is in bounds.
+    pub(crate) fn acc_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
+        let BasicOp::UpdateAcc {
+            acc: _,
+            index,
+            values,
+        } = op
+        else {
+            return Ok(());
+        };
+        let target = self.target(&pat.ty)?.clone();
+        let indices: Vec<Expr> = index
+            .iter()
+            .map(|at| self.atom(*at))
+            .collect::<Result<_, _>>()?;
+        let extents = self.extents(&target.shape)?;
+        let inside = inside(&indices, &extents);
+        let update = self.collect(|g| match &target.op {
+            Some(op) => g.combine_at(&target, op, (&indices, &extents), values),
+            None => g.write_at(&target, index, values),
+        })?;
+        self.emit(Stmt::If(inside, update, Vec::new()));
+        Ok(())
+    }
+
+    /// Sizes of an index space.
+    pub(crate) fn extents(&self, shape: &[Dim]) -> Result<Vec<Expr>, PassError> {
+        shape.iter().map(|&dim| self.dim(dim)).collect()
+    }
+
+    /// Combines values with what is at an index.
+    fn combine_at(
+        &mut self,
+        target: &Target,
+        op: &Operator<Mems>,
+        (index, extents): (&[Expr], &[Expr]),
+        values: &[Atom],
+    ) -> Result<(), PassError> {
+        let mut places = Vec::with_capacity(values.len());
+        for (k, (ty, block, lmad)) in target.arrays.iter().enumerate() {
+            let elem = Self::elem_of(ty)?;
+            places.push(match &target.own {
+                None => self.element(elem, *block, lmad, index.to_vec())?,
+                Some(Own { buffers, base }) => Access {
+                    buffer: buffers[k],
+                    elem,
+                    offset: Expr::i64(0),
+                    dims: vec![(add(base.clone(), flat(index, extents)), Expr::i64(1))],
+                },
+            });
+        }
+        let types: Vec<PrimType> = places.iter().map(|place| place.elem).collect();
+        let olds = self.load_places(&places, "old");
+        let values = self.values(values, &types)?;
+        self.combine(&[op], &olds, &values)?;
+        for (place, old) in places.into_iter().zip(olds) {
+            self.emit(Stmt::Store(place, Expr::Var(old)));
+        }
+        Ok(())
+    }
+
+    /// Writes scalars or rows at an index.
+    fn write_at(
+        &mut self,
+        target: &Target,
+        index: &[Atom],
+        values: &[Atom],
+    ) -> Result<(), PassError> {
+        let full = |&count: &Dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count,
+            stride: Atom::i64(1),
+        };
+        for ((ty, block, lmad), value) in target.arrays.iter().zip(values) {
+            let fixed = index.iter().map(|&at| DimIndex::Fix(at));
+            let row = ty.shape().iter().skip(index.len()).map(full);
+            let slice: Vec<DimIndex> = fixed.chain(row).collect();
+            self.write(ty, *block, lmad, &slice, *value)?;
+        }
+        Ok(())
+    }
+
+    /// Fresh variables with what lies at places.
+    pub(crate) fn load_places(&mut self, places: &[Access], hint: &str) -> Vec<Var> {
+        let mut vars = Vec::with_capacity(places.len());
+        for place in places {
+            let var = self.scalar(place.elem, hint);
+            self.emit(Stmt::Load(var, place.clone()));
+            vars.push(var);
+        }
+        vars
+    }
+}
+
+/// Whether an index lies within extents.
+pub(crate) fn inside(index: &[Expr], extents: &[Expr]) -> Expr {
+    let mut inside = Expr::Const(Scalar::Bool(true));
+    for (at, extent) in index.iter().zip(extents) {
+        // An unsigned comparison refuses negative indices too.
+        inside = and(inside, compare(CmpOp::ULt, at.clone(), extent.clone()));
+    }
+    inside
+}
+
+/// The position of an index in row-major order.
+pub(crate) fn flat(index: &[Expr], extents: &[Expr]) -> Expr {
+    let mut flat = Expr::i64(0);
+    for (at, extent) in index.iter().zip(extents) {
+        flat = add(mul(flat, extent.clone()), at.clone());
+    }
+    flat
+}

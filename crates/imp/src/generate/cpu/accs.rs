@@ -1,0 +1,186 @@
+//! Segops that update accumulators with an operator, as their decomposition says: in
+//! one chunk in place, else each chunk in copies of its own.
+//!
+//! ```text
+//! segmap (i < n) { .. acc by op .. }
+//!   chunks = clamp(n / max(grain, bins / writes), 1, max)
+//!   if chunks <= 1: for i < n { <body>; d[k] = op d[k] v; out[i] = .. }
+//!   else for tasks c < chunks
+//!          own[c][..] = ne; for i in chunk { <body>; own[c][k] = op own[c][k] v; out[i] = .. }
+//!        for tasks over k < bins: for c < chunks: d[k] = op d[k] own[c][k]
+//! ```
+
+use super::fold::Fold;
+use super::hist::Bins;
+use super::reduce::{Operators, operator_types};
+use super::segops::Space;
+use crate::generate::accs::{Own, Target};
+use crate::generate::expr::{add, compare, div, max, mul};
+use crate::generate::function::Gen;
+use crate::syntax::{Expr, Stmt, Var};
+use ir::name::Name;
+use ir::syntax::Param;
+use ir::types::Type;
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType};
+
+impl Gen<'_, '_> {
+    /// A segop that maps and reduces, and updates accumulators with an operator.
+    pub(crate) fn seg_combining(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        operators: &Operators<'_>,
+    ) -> Result<(), PassError> {
+        let Operators { all, types } = operators;
+        let (reduced, mapped) = pat.split_at(types.len());
+        let fold = Fold {
+            mapped,
+            space,
+            operators: all,
+            types,
+        };
+        let targets = self.combined(mapped);
+        let mut bins = Vec::with_capacity(targets.len());
+        let mut largest = Expr::i64(1);
+        for (_, target) in &targets {
+            let bin = self.bins(target)?;
+            largest = max(largest, bin.size.clone());
+            bins.push(bin);
+        }
+        let decomp = space.decomp;
+        let points = div(largest, Expr::i64(i64::from(decomp.writes.max(1))));
+        let grain = max(points, Expr::i64(decomp.grain));
+        let grain = self.name_value(grain, PrimType::I64, "grain");
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
+        let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
+
+        let single = self.collect(|g| {
+            let accs = g.fold(&fold, Expr::i64(0), n.clone())?;
+            g.store_all(&partials, types, Expr::i64(0), &accs);
+            Ok(())
+        })?;
+        let several = self.collect(|g| {
+            let own = g.own_copies(&bins, &chunks, space.prov);
+            let cost = g.cost(space)?;
+            let mut distinct = g.distinct(mapped, space.body)?;
+            distinct.extend(&partials);
+            g.for_tasks(
+                "segacc",
+                space.prov,
+                chunks.clone(),
+                cost,
+                distinct,
+                |g, c| {
+                    let (lo, hi) = g.bounds(n, chunks.clone(), Expr::Var(c));
+                    for (((token, target), bin), buffers) in targets.iter().zip(&bins).zip(&own) {
+                        let base = g.fresh_copy(bin, buffers, c)?;
+                        let own = Own {
+                            buffers: buffers.clone(),
+                            base,
+                        };
+                        let copy = Target {
+                            own: Some(own),
+                            ..target.clone()
+                        };
+                        g.accs.insert(*token, copy);
+                    }
+                    let accs = g.fold(&fold, lo, hi)?;
+                    for (token, target) in &targets {
+                        g.accs.insert(*token, target.clone());
+                    }
+                    g.store_all(&partials, types, Expr::Var(c), &accs);
+                    Ok(())
+                },
+            )?;
+            for (bin, buffers) in bins.iter().zip(&own) {
+                g.fold_copies(space, bin, buffers, chunks.clone())?;
+            }
+            for &buffer in own.iter().flatten() {
+                g.emit(Stmt::Release(buffer));
+            }
+            Ok(())
+        })?;
+        let is_single = compare(CmpOp::SLe, chunks.clone(), Expr::i64(1));
+        self.emit(Stmt::If(is_single, single, several));
+
+        let accs = self.load_all(&partials, types, Expr::i64(0), "acc");
+        if !types.is_empty() {
+            self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
+                let values = g.load_all(&partials, types, Expr::Var(c), "part");
+                g.combine(all, &accs, &values)
+            })?;
+        }
+        self.release_partials(&partials);
+        for (param, acc) in reduced.iter().zip(accs) {
+            self.set_var(param.name, acc);
+        }
+        Ok(())
+    }
+
+    /// The accumulators with an operator among results, by their tokens.
+    fn combined(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Target)> {
+        let tokens = mapped.iter().filter_map(|param| match &param.ty {
+            Type::Acc { token, .. } => Some(*token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        });
+        let targets = tokens.filter_map(|token| Some((token, self.accs.get(&token)?.clone())));
+        targets.filter(|(_, target)| target.op.is_some()).collect()
+    }
+
+    /// An accumulator's arrays as bins.
+    fn bins<'t>(&mut self, target: &'t Target) -> Result<Bins<'t>, PassError> {
+        let op = target.op.as_deref();
+        let op = op.ok_or_else(|| PassError::bug("an accumulator without an operator"))?;
+        let extents = self.extents(&target.shape)?;
+        let size = extents.iter().cloned().fold(Expr::i64(1), mul);
+        Ok(Bins {
+            extents,
+            size: self.name_value(size, PrimType::I64, "bins"),
+            op,
+            types: operator_types(&[op])?,
+            dests: target.arrays.clone(),
+        })
+    }
+
+    /// Buffers for as many copies of bins as there are chunks.
+    pub(crate) fn own_copies(
+        &mut self,
+        bins: &[Bins<'_>],
+        copies: &Expr,
+        prov: ir::Prov,
+    ) -> Vec<Vec<Var>> {
+        let mut own = Vec::with_capacity(bins.len());
+        for bin in bins {
+            let mut buffers = Vec::with_capacity(bin.types.len());
+            for &ty in &bin.types {
+                let buffer = self.owned("own");
+                let elements = mul(copies.clone(), bin.size.clone());
+                let bytes = mul(elements, Expr::i64(ty.size() as i64));
+                self.emit_alloc(buffer, bytes, prov);
+                buffers.push(buffer);
+            }
+            own.push(buffers);
+        }
+        own
+    }
+
+    /// Fills a chunk's copy with neutral elements; the position of its first one.
+    pub(crate) fn fresh_copy(
+        &mut self,
+        bin: &Bins<'_>,
+        buffers: &[Var],
+        chunk: Var,
+    ) -> Result<Expr, PassError> {
+        let base = mul(Expr::Var(chunk), bin.size.clone());
+        let base = self.name_value(base, PrimType::I64, "base");
+        let neutral = self.neutral(&[bin.op], &bin.types)?;
+        self.for_seq("b", Expr::i64(0), bin.size.clone(), true, |g, b| {
+            let index = add(base.clone(), Expr::Var(b));
+            g.store_all(buffers, &bin.types, index, &neutral);
+            Ok(())
+        })?;
+        Ok(base)
+    }
+}
