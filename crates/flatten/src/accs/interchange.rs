@@ -43,7 +43,7 @@ fn inner_operator(
     let op = input.op.as_ref()?;
     let (inner, positions) = operator_map(op)?;
     let scalars = op.neutral.iter().map(|ne| replicates.get(&ne.var()?));
-    let scalars: Vec<Atom> = scalars.map(|ne| ne.copied()).collect::<Option<_>>()?;
+    let scalars: Vec<Atom> = scalars.map(Option::copied).collect::<Option<_>>()?;
     let op = op.refreshed(b.names);
     let [stm] = <[Stm<Soacs>; 1]>::try_from(op.op.body.stms).ok()?;
     let Exp::Op(Soac::Screma(Screma { map, .. })) = stm.exp else {
