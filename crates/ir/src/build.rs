@@ -27,10 +27,9 @@
 //!   puts the pattern's names in their place.
 //! - Certificates: [`Builder::with_certs`] attaches them to every statement made
 //!   inside.
-//! - Nothing is folded, except `i64` additions of 0 and multiplications by 1
-//!   or of two constants, because sizes are full of them. Folding is the simplifier's work.
-//!
-//! Wrong use (an operand without a known type) panics: it is a bug of the pass.
+//! - Only `i64` additions of 0 and multiplications by 1 or of constants are folded, of
+//!   which sizes are full: folding is the simplifier's work.
+//! An operand without a known type is a bug of the pass, and panics.
 
 use crate::facts::Facts;
 use crate::folds::Folds;

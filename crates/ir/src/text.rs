@@ -40,6 +40,7 @@ mod lex;
 mod ops;
 mod parse;
 mod print;
+mod seg;
 
 pub use cursor::Parser;
 pub use lex::{is_identifier, is_plain_hint, quote};

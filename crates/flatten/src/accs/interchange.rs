@@ -42,8 +42,8 @@ fn inner_operator(
 ) -> Option<(Dim, Operator<Soacs>)> {
     let op = input.op.as_ref()?;
     let (inner, positions) = operator_map(op)?;
-    let scalars = op.neutral.iter().map(|ne| replicates.get(&ne.var()?));
-    let scalars: Vec<Atom> = scalars.map(Option::copied).collect::<Option<_>>()?;
+    let scalars = (op.neutral.iter()).map(|ne| replicates.get(&ne.var()?).copied());
+    let scalars = scalars.collect::<Option<Vec<Atom>>>()?;
     let op = op.refreshed(b.names);
     let [stm] = <[Stm<Soacs>; 1]>::try_from(op.op.body.stms).ok()?;
     let Exp::Op(Soac::Screma(Screma { map, .. })) = stm.exp else {

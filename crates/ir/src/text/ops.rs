@@ -4,7 +4,7 @@ use super::{ParseError, Parser, Printer, TextForm};
 use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::poly::{Monomial, Poly};
-use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use crate::seg::SegOp;
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Body, Lambda, Level, Param};
 use crate::types::Dim;
@@ -250,7 +250,7 @@ fn parse_operators<L: Level>(p: &mut Parser<'_>, keyword: &str) -> Result<Vec<Op
     Ok(ops)
 }
 
-fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
+pub(super) fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
     let Folds {
         scans,
         reduces,
@@ -270,7 +270,7 @@ fn print_folds<L: Level>(p: &mut Printer<'_>, folds: &Folds<L>) {
     }
 }
 
-fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
+pub(super) fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
     let scans = parse_operators(p, "scan")?;
     let reduces = parse_operators(p, "reduce")?;
     let post = if p.take_keyword("post") {
@@ -285,7 +285,7 @@ fn parse_folds<L: Level>(p: &mut Parser<'_>) -> Result<Folds<L>> {
     })
 }
 
-fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
+pub(super) fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
     let HistOp { shape, dests, op } = hist;
     p.put("into ");
     p.shape(shape);
@@ -294,7 +294,7 @@ fn print_hist<L: Level>(p: &mut Printer<'_>, hist: &HistOp<L>) {
     print_operator(p, " by ", op);
 }
 
-fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
+pub(super) fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
     let mut hists = Vec::new();
     while p.take_keyword("into") {
         let (shape, dests) = (p.shape()?, p.name_list()?);
@@ -308,7 +308,11 @@ fn parse_hists<L: Level>(p: &mut Parser<'_>) -> Result<Vec<HistOp<L>>> {
     Ok(hists)
 }
 
-fn print_withacc<L: Level>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: &Lambda<L>) {
+pub(super) fn print_withacc<L: Level>(
+    p: &mut Printer<'_>,
+    inputs: &[AccInput<L>],
+    lambda: &Lambda<L>,
+) {
     p.list(inputs, |p, AccInput { shape, arrays, op }| {
         p.shape(shape);
         p.put(" ");
@@ -321,7 +325,7 @@ fn print_withacc<L: Level>(p: &mut Printer<'_>, inputs: &[AccInput<L>], lambda: 
     p.lambda(lambda);
 }
 
-fn parse_withacc<L: Level>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
+pub(super) fn parse_withacc<L: Level>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lambda<L>)> {
     let inputs = p.list(|p| {
         let (shape, arrays) = (p.shape()?, p.name_list()?);
         let op = if p.take_keyword("by") {
@@ -332,157 +336,6 @@ fn parse_withacc<L: Level>(p: &mut Parser<'_>) -> Result<(Vec<AccInput<L>>, Lamb
         Ok(AccInput { shape, arrays, op })
     })?;
     Ok((inputs, p.lambda()?))
-}
-
-impl<L: Level> TextForm for SegOp<L> {
-    fn print(&self, p: &mut Printer<'_>) {
-        p.put(Operation::<L>::keyword(self));
-        p.put(" ");
-        match self {
-            Self::Seg(Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            }) => {
-                let SegSpace { dims, lane } = space;
-                let Decomp {
-                    grain,
-                    max_chunks,
-                    width,
-                    streams,
-                    depth,
-                    cost,
-                    writes,
-                } = decomp;
-                p.put(format_args!("level {level} "));
-                p.list(dims, |p, (index, size)| {
-                    p.name(*index);
-                    p.put(" < ");
-                    p.dim(*size);
-                });
-                if let Some(lane) = lane {
-                    p.put(format_args!(" lane {lane}"));
-                }
-                p.put(format_args!(
-                    " chunks ({grain}, {max_chunks}, {width}, {cost})"
-                ));
-                if (*streams, *depth) != (1, 1) {
-                    p.put(format_args!(" streams ({streams}, {depth})"));
-                }
-                if *writes != 0 {
-                    p.put(format_args!(" writes {writes}"));
-                }
-                p.put(" : ");
-                p.types(ret);
-                p.put(" -> ");
-                p.body(body);
-                match kind {
-                    SegKind::Folds(folds) => print_folds(p, folds),
-                    SegKind::Hist(ops) => {
-                        for op in ops {
-                            p.clause(|p| print_hist(p, op));
-                        }
-                    }
-                }
-                if let Some(keeps) = keeps {
-                    p.clause(|p| {
-                        p.put("keeps ");
-                        p.lambda(keeps);
-                    });
-                }
-            }
-            Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
-        }
-    }
-
-    fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
-        let Some(
-            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "withacc"),
-        ) = p.peek_ident()
-        else {
-            return Ok(None);
-        };
-        p.ident()?;
-        if keyword == "withacc" {
-            let (inputs, lambda) = parse_withacc(p)?;
-            return Ok(Some(Self::WithAcc { inputs, lambda }));
-        }
-        p.keyword("level")?;
-        let level = p.integer()?;
-        let dims = p.list(|p| {
-            let index = p.name()?;
-            p.punct("<")?;
-            Ok((index, p.dim()?))
-        })?;
-        let lane = if p.take_keyword("lane") {
-            Some(p.integer()?)
-        } else {
-            None
-        };
-        let decomp = parse_decomp(p)?;
-        p.punct(":")?;
-        let ret = p.types()?;
-        p.punct("->")?;
-        let body = p.body()?;
-        let kind = match keyword {
-            "seghist" => SegKind::Hist(parse_hists(p)?),
-            _ => SegKind::Folds(parse_folds(p)?),
-        };
-        let space = SegSpace { dims, lane };
-        let keeps = if p.take_keyword("keeps") {
-            Some(p.lambda()?)
-        } else {
-            None
-        };
-        Ok(Some(Self::Seg(Seg {
-            level,
-            space,
-            kind,
-            body,
-            ret,
-            decomp,
-            keeps,
-        })))
-    }
-}
-
-fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
-    p.keyword("chunks")?;
-    p.punct("(")?;
-    let grain = p.integer()?;
-    p.punct(",")?;
-    let max_chunks = p.integer()?;
-    p.punct(",")?;
-    let width = p.integer()?;
-    p.punct(",")?;
-    let cost = p.integer()?;
-    p.punct(")")?;
-    let (mut streams, mut depth) = (1, 1);
-    if p.take_keyword("streams") {
-        p.punct("(")?;
-        streams = p.integer()?;
-        p.punct(",")?;
-        depth = p.integer()?;
-        p.punct(")")?;
-    }
-    let writes = if p.take_keyword("writes") {
-        p.integer()?
-    } else {
-        0
-    };
-    Ok(Decomp {
-        grain,
-        max_chunks,
-        width,
-        streams,
-        depth,
-        cost,
-        writes,
-    })
 }
 
 impl TextForm for MemOp {

@@ -1,0 +1,160 @@
+//! The text form of segops.
+
+use super::ops::{parse_folds, parse_hists, parse_withacc, print_folds, print_hist, print_withacc};
+use super::{ParseError, Parser, Printer, TextForm};
+use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use crate::syntax::Level;
+use crate::walk::Operation;
+
+type Result<T> = std::result::Result<T, ParseError>;
+
+impl<L: Level> TextForm for SegOp<L> {
+    fn print(&self, p: &mut Printer<'_>) {
+        p.put(Operation::<L>::keyword(self));
+        p.put(" ");
+        match self {
+            Self::Seg(Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+                keeps,
+            }) => {
+                let SegSpace { dims, lane } = space;
+                let Decomp {
+                    grain,
+                    max_chunks,
+                    width,
+                    streams,
+                    depth,
+                    cost,
+                    writes,
+                } = decomp;
+                p.put(format_args!("level {level} "));
+                p.list(dims, |p, (index, size)| {
+                    p.name(*index);
+                    p.put(" < ");
+                    p.dim(*size);
+                });
+                if let Some(lane) = lane {
+                    p.put(format_args!(" lane {lane}"));
+                }
+                p.put(format_args!(
+                    " chunks ({grain}, {max_chunks}, {width}, {cost})"
+                ));
+                if (*streams, *depth) != (1, 1) {
+                    p.put(format_args!(" streams ({streams}, {depth})"));
+                }
+                if *writes != 0 {
+                    p.put(format_args!(" writes {writes}"));
+                }
+                p.put(" : ");
+                p.types(ret);
+                p.put(" -> ");
+                p.body(body);
+                match kind {
+                    SegKind::Folds(folds) => print_folds(p, folds),
+                    SegKind::Hist(ops) => {
+                        for op in ops {
+                            p.clause(|p| print_hist(p, op));
+                        }
+                    }
+                }
+                if let Some(keeps) = keeps {
+                    p.clause(|p| {
+                        p.put("keeps ");
+                        p.lambda(keeps);
+                    });
+                }
+            }
+            Self::WithAcc { inputs, lambda } => print_withacc(p, inputs, lambda),
+        }
+    }
+
+    fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
+        let Some(
+            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "withacc"),
+        ) = p.peek_ident()
+        else {
+            return Ok(None);
+        };
+        p.ident()?;
+        if keyword == "withacc" {
+            let (inputs, lambda) = parse_withacc(p)?;
+            return Ok(Some(Self::WithAcc { inputs, lambda }));
+        }
+        p.keyword("level")?;
+        let level = p.integer()?;
+        let dims = p.list(|p| {
+            let index = p.name()?;
+            p.punct("<")?;
+            Ok((index, p.dim()?))
+        })?;
+        let lane = if p.take_keyword("lane") {
+            Some(p.integer()?)
+        } else {
+            None
+        };
+        let decomp = parse_decomp(p)?;
+        p.punct(":")?;
+        let ret = p.types()?;
+        p.punct("->")?;
+        let body = p.body()?;
+        let kind = match keyword {
+            "seghist" => SegKind::Hist(parse_hists(p)?),
+            _ => SegKind::Folds(parse_folds(p)?),
+        };
+        let space = SegSpace { dims, lane };
+        let keeps = if p.take_keyword("keeps") {
+            Some(p.lambda()?)
+        } else {
+            None
+        };
+        Ok(Some(Self::Seg(Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+            keeps,
+        })))
+    }
+}
+
+fn parse_decomp(p: &mut Parser<'_>) -> Result<Decomp> {
+    p.keyword("chunks")?;
+    p.punct("(")?;
+    let grain = p.integer()?;
+    p.punct(",")?;
+    let max_chunks = p.integer()?;
+    p.punct(",")?;
+    let width = p.integer()?;
+    p.punct(",")?;
+    let cost = p.integer()?;
+    p.punct(")")?;
+    let (mut streams, mut depth) = (1, 1);
+    if p.take_keyword("streams") {
+        p.punct("(")?;
+        streams = p.integer()?;
+        p.punct(",")?;
+        depth = p.integer()?;
+        p.punct(")")?;
+    }
+    let writes = if p.take_keyword("writes") {
+        p.integer()?
+    } else {
+        0
+    };
+    Ok(Decomp {
+        grain,
+        max_chunks,
+        width,
+        streams,
+        depth,
+        cost,
+        writes,
+    })
+}
