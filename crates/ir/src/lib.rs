@@ -35,6 +35,7 @@ pub mod soac;
 mod storage;
 pub mod syntax;
 pub mod text;
+pub mod tunable;
 pub mod types;
 pub mod typing;
 pub mod verify;
@@ -52,5 +53,6 @@ pub use soac::Soacs;
 pub use syntax::{
     Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm,
 };
+pub use tunable::{Settings, Tunable, TunableId};
 pub use types::{Dim, Shape, Space, Type};
 pub use typing::TypeEnv;

@@ -38,6 +38,10 @@ pub fn print(program: &Program) -> String {
     for (i, ty) in program.globals.iter().enumerate() {
         let _ = writeln!(out, "global#{i}: {ty}");
     }
+    for (i, tunable) in program.tunables.iter().enumerate() {
+        let (name, class) = (quote(&tunable.name), tunable.class.name());
+        let _ = writeln!(out, "tunable#{i}: {class} = {name} {}", tunable.default);
+    }
     if let Some(init) = program.init {
         let _ = writeln!(out, "init {}", function_name(program, init.0));
     }

@@ -53,6 +53,10 @@ impl<'p, L: Level> Machine<'p, L> {
                     value.ok_or_else(|| undefined(op.name(), &[x, y]))?,
                 ))
             }
+            BasicOp::SizeAtLeast { size, tunable } => {
+                let (size, least) = (frame.i64(*size)?, self.tunable(frame, *tunable)?);
+                Value::Scalar(Scalar::Bool(size >= least))
+            }
             BasicOp::Convert {
                 op,
                 from: _,
@@ -232,6 +236,7 @@ impl<'p, L: Level> Machine<'p, L> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -4,10 +4,11 @@ use super::array::Array;
 use super::block::{BlockRef, Legend, Writer};
 use super::live::{Live, analyse};
 use super::view::Sizes;
-use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH};
+use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
 use crate::name::{FunName, Name, NameTable, ProvTable};
 use crate::soac::Operator;
 use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
+use crate::tunable::{Settings, Tunable, TunableId};
 use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -47,6 +48,7 @@ pub struct Frame<'p> {
     pub(super) slots: Vec<Value>,
     live: Rc<Live>,
     function: &'p FunName,
+    tunables: &'p [Tunable],
     names: &'p NameTable,
     provs: &'p ProvTable,
     /// The number of its first name among all.
@@ -67,6 +69,7 @@ pub struct Machine<'p, L: Level> {
     named: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
+    settings: &'p Settings,
     depth: u32,
     pub(super) accs: Vec<OpenAcc<'p, L>>,
 }
@@ -191,7 +194,7 @@ impl Frame<'_> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    pub(super) fn new(program: &'p Program<L>, budget: u64) -> Self {
+    pub(super) fn new(program: &'p Program<L>, options: &'p Options) -> Self {
         let n = program.functions.len();
         let names = program.functions.iter().map(|function| &function.name);
         Self {
@@ -202,7 +205,8 @@ impl<'p, L: Level> Machine<'p, L> {
             time: 0,
             named: false,
             constants: vec![None; n],
-            budget,
+            budget: options.budget,
+            settings: &options.settings,
             depth: 0,
             accs: Vec::new(),
         }
@@ -252,6 +256,7 @@ impl<'p, L: Level> Machine<'p, L> {
             slots,
             live,
             function: &function.name,
+            tunables: &function.tunables,
             names: &function.names,
             provs: &function.provs,
             first,
@@ -275,6 +280,13 @@ impl<'p, L: Level> Machine<'p, L> {
         }
         out.append(&mut results);
         Ok(())
+    }
+
+    /// The value of a parameter.
+    pub(super) fn tunable(&self, frame: &Frame<'_>, id: TunableId) -> Result<i64> {
+        let tunable = frame.tunables.get(id.index());
+        let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
+        Ok(self.settings.value(frame.function, tunable))
     }
 
     /// Takes from the budget.
