@@ -1,8 +1,8 @@
 //! The data structures of the imperative IR.
 
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 pub use crate::tunable::{Tunable, TunableId};
 pub use crate::vars::{MAX_LANES, ROOT_LANES, VarInfo, VarType};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use std::sync::Arc;
 
 /// A variable of a function, an index into [`Function::vars`].

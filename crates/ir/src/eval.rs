@@ -64,7 +64,7 @@ pub use place::Place;
 
 use crate::name::SrcLoc;
 use crate::syntax::{EntryType, Level, Param, Program};
-use crate::tunable::Settings;
+use crate::tunable::{Listener, Settings};
 use crate::types::{Dim, Type};
 use prim::Scalar;
 use std::fmt::{self, Write as _};
@@ -185,12 +185,14 @@ pub fn eval_entry<L: Level>(
 }
 
 /// How an evaluation goes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How many statements it may run.
     pub budget: u64,
     /// Values of tuning parameters.
     pub settings: Settings,
+    /// Who is told of comparisons with these.
+    pub listener: Option<Listener>,
 }
 
 impl Default for Options {
@@ -198,6 +200,7 @@ impl Default for Options {
         Self {
             budget: DEFAULT_BUDGET,
             settings: Settings::default(),
+            listener: None,
         }
     }
 }

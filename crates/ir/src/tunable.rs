@@ -108,6 +108,20 @@ impl Settings {
     }
 }
 
+/// A comparison of a size with a parameter, as a program made it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Comparison<'a> {
+    /// The parameter's full name.
+    pub name: &'a str,
+    /// The size.
+    pub size: i64,
+    /// The parameter's value.
+    pub least: i64,
+}
+
+/// Who is told of comparisons.
+pub type Listener = fn(Comparison<'_>);
+
 /// For each parameter of a function whether a comparison names it.
 pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
     struct Used(Vec<bool>);

@@ -30,6 +30,7 @@ mod segops;
 mod skip;
 mod streams;
 mod tables;
+mod tunables;
 
 use crate::captures;
 use crate::syntax::{FunId, GlobalId, Program, VarType};
@@ -41,6 +42,7 @@ use petgraph::graph::DiGraph;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tables::Tables;
+use tunables::Numbers;
 
 /// What the functions of a program know of each other while they are generated.
 pub(crate) struct Shared<'a> {
@@ -48,6 +50,7 @@ pub(crate) struct Shared<'a> {
     ids: FxHashMap<FunName, Callee>,
     /// Functions that can call themselves, directly or not.
     recursive: FxHashSet<FunName>,
+    tunables: Numbers,
 }
 
 /// How a function is called.
@@ -87,7 +90,9 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         files: &program.files,
         ids,
         recursive: FxHashSet::default(),
+        tunables: Numbers::default(),
     };
+    let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);
     let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
     shared.recursive = names
@@ -127,6 +132,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         checks,
         data,
         globals,
+        tunables,
         init,
     })
 }

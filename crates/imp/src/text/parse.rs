@@ -1,11 +1,11 @@
 //! The parser: programs, functions, variables.
 
 use crate::{
-    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo,
-    VarType,
+    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Tunable, Var,
+    VarInfo, VarType,
 };
-use ir::tunable::Class;
 use ir::text::{MAX_DEPTH, ParseError, Parser, max_depth};
+use ir::tunable::Class;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

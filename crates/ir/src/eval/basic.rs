@@ -54,8 +54,8 @@ impl<'p, L: Level> Machine<'p, L> {
                 ))
             }
             BasicOp::SizeAtLeast { size, tunable } => {
-                let (size, least) = (frame.i64(*size)?, self.tunable(frame, *tunable)?);
-                Value::Scalar(Scalar::Bool(size >= least))
+                let size = frame.i64(*size)?;
+                Value::Scalar(Scalar::Bool(self.at_least(frame, size, *tunable)?))
             }
             BasicOp::Convert {
                 op,

@@ -8,7 +8,7 @@ use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
 use crate::name::{FunName, Name, NameTable, ProvTable};
 use crate::soac::Operator;
 use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
-use crate::tunable::{Settings, Tunable, TunableId};
+use crate::tunable::{Comparison, Tunable, TunableId};
 use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -69,7 +69,7 @@ pub struct Machine<'p, L: Level> {
     named: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
-    settings: &'p Settings,
+    options: &'p Options,
     depth: u32,
     pub(super) accs: Vec<OpenAcc<'p, L>>,
 }
@@ -206,7 +206,7 @@ impl<'p, L: Level> Machine<'p, L> {
             named: false,
             constants: vec![None; n],
             budget: options.budget,
-            settings: &options.settings,
+            options,
             depth: 0,
             accs: Vec::new(),
         }
@@ -282,11 +282,16 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(())
     }
 
-    /// The value of a parameter.
-    pub(super) fn tunable(&self, frame: &Frame<'_>, id: TunableId) -> Result<i64> {
+    /// Whether a size is no less than a parameter.
+    pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
         let tunable = frame.tunables.get(id.index());
         let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
-        Ok(self.settings.value(frame.function, tunable))
+        let least = self.options.settings.value(frame.function, tunable);
+        if let Some(listener) = self.options.listener {
+            let name = &tunable.full_name(frame.function);
+            listener(Comparison { name, size, least });
+        }
+        Ok(size >= least)
     }
 
     /// Takes from the budget.
