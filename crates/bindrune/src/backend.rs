@@ -2,8 +2,10 @@
 //! executables that are built and called in processes of their own.
 
 use crate::panics;
+use crate::tuning;
 use harness::process::{End, run};
 use harness::programs::{Outcome, first_line};
+use runtime::tuning::Assignment;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -57,6 +59,8 @@ impl Backend {
 pub struct Executable {
     path: PathBuf,
     backend: Backend,
+    /// Options that set tuning parameters.
+    tuning: Vec<String>,
 }
 
 impl Executable {
@@ -76,7 +80,11 @@ impl Executable {
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         match finished.end {
-            End::Code(0) => Ok(Self { path, backend }),
+            End::Code(0) => Ok(Self {
+                path,
+                backend,
+                tuning: Vec::new(),
+            }),
             End::Timeout => Err("compiling does not end in time".to_owned()),
             End::Flood => Err("compiling says more than 2 GiB".to_owned()),
             End::Signal(signal) => Err(format!(
@@ -97,11 +105,38 @@ impl Executable {
         }
     }
 
+    /// Sets tuning parameters for all calls; what is to be said of those that the
+    /// program does not have.
+    ///
+    /// # Errors
+    /// Why the executable does not say which ones it has.
+    pub fn tune(&mut self, given: &[Assignment], limit: Duration) -> Result<Vec<String>, String> {
+        if given.is_empty() {
+            return Ok(Vec::new());
+        }
+        let finished = run(
+            &[&*self.path.to_string_lossy(), "--print-params"],
+            b"",
+            limit,
+        )?;
+        if finished.end != End::Code(0) {
+            return Err(format!(
+                "its tuning parameters are not listed: {}",
+                first_line(&finished.stderr)
+            ));
+        }
+        let params = String::from_utf8_lossy(&finished.stdout);
+        let (options, unknown) = tuning::options(&params, given);
+        self.tuning = options;
+        Ok(unknown)
+    }
+
     /// Calls an entry point; results are read back if that is wanted.
     pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
         let path = self.path.to_string_lossy();
         let mut args = vec![&*path, "-e", entry];
         args.extend(self.backend.options());
+        args.extend(self.tuning.iter().map(String::as_str));
         args.extend(call.options.iter().map(String::as_str));
         args.push(if call.results { "-b" } else { "-n" });
         match run(&args, input, call.limit) {

@@ -12,6 +12,7 @@ pub use compare::{Args as CompareArgs, run as compare};
 use crate::backend::{self, Backend, Executable};
 use crate::common;
 use crate::progress::Progress;
+use crate::tuning;
 use harness::oracle::Oracle;
 use harness::programs::find;
 use harness::{Case, Data};
@@ -58,6 +59,8 @@ pub struct Args {
     /// An option for executables, such as `--num-threads=2`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
+    #[command(flatten)]
+    tuning: tuning::Files,
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
@@ -97,6 +100,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
             timeout: u64::try_from(args.timeout).ok().map(Duration::from_secs),
         },
         pass: &args.pass_option,
+        tuning: &args.tuning,
         pass_compiler: &args.pass_compiler_option,
         work: backend::work_folder()?,
     };
@@ -137,6 +141,7 @@ struct Bench<'a> {
     entry: Option<&'a str>,
     limits: Limits,
     pass: &'a [String],
+    tuning: &'a tuning::Files,
     /// Options for the compiler.
     pass_compiler: &'a [String],
     work: tempfile::TempDir,
@@ -182,7 +187,14 @@ impl Bench<'_> {
         } else {
             let path = self.work.path().join("program");
             match Executable::build(file, path, self.backend, self.pass_compiler, forever) {
-                Ok(executable) => Some(executable),
+                Ok(mut executable) => {
+                    let given = self.tuning.of(file);
+                    match given.and_then(|given| executable.tune(&given, limit)) {
+                        Ok(unknown) => lines.extend(unknown),
+                        Err(why) => return failure(why),
+                    }
+                    Some(executable)
+                }
                 Err(why) => return failure(why),
             }
         };

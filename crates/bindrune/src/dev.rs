@@ -2,8 +2,10 @@
 
 use crate::common::{self, Compiler, Files};
 use crate::memory;
+use crate::tuning;
 use check::tast::{Program, VarId};
 use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
+use imp::eval::Options;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::mem::Discriminant;
@@ -32,10 +34,12 @@ pub struct Args {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = imp::eval::Options::default().seed,
+        default_value_t = Options::default().seed,
         requires = "run"
     )]
     seed: u64,
+    #[command(flatten)]
+    values: tuning::Values,
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
@@ -110,8 +114,20 @@ fn go(args: Args) -> Result<(), ExitCode> {
         Output::Text(_) if args.run => Err(common::fail(
             "only stages between `lower` and `lanes` can be evaluated",
         )),
+        Output::Text(_) if args.values.print_params => Err(common::fail(
+            "only stages between `lower` and `lanes` have tuning parameters to list",
+        )),
         Output::Text(text) => common::put(&text),
-        Output::Ir(ir) if args.run => evaluate::run(&ir, &args.entry, args.seed),
+        Output::Ir(ir) if args.values.print_params => common::put(&tuning::list(&ir)),
+        Output::Ir(ir) if args.run => {
+            let options = Options {
+                seed: args.seed,
+                settings: args.values.settings(&ir)?,
+                listener: args.values.listener(),
+                ..Options::default()
+            };
+            evaluate::run(&ir, &args.entry, options)
+        }
         Output::Ir(ir) => common::put(&format!("{}{}", times.decisions, ir.print())),
     }
 }

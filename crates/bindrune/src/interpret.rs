@@ -23,9 +23,9 @@ pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
         Ok(Command::PrintParams) => return ExitCode::SUCCESS,
         Err(message) => return failed(&name, &message),
     };
-    if let Some((param, _)) = options.params.first() {
-        let text = format!("there is no tuning parameter `{param}`; --print-params lists them");
-        return failed(&name, &text);
+    // Nothing is flattened, so there is nothing to choose between.
+    if let Err(message) = runtime::tuning::resolve(&[], &options.params) {
+        return failed(&name, &message);
     }
     let (mut session, program) = common::check(file);
     let program = program.map(Arc::new);

@@ -15,6 +15,7 @@ mod progress;
 mod repl;
 mod run;
 mod test;
+mod tuning;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ mod report;
 use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
+use crate::tuning;
 use driver::on_large_stack;
 use harness::programs::{by_workers, find};
 use program::Report;
@@ -61,6 +62,8 @@ pub struct Args {
     /// An option for executables, such as `--num-threads=2`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_option: Vec<String>,
+    #[command(flatten)]
+    tuning: tuning::Files,
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
@@ -86,6 +89,8 @@ pub struct Options {
     pub limit: Duration,
     /// Options for executables.
     pub pass: Vec<String>,
+    /// Where tuning files are.
+    pub tuning: tuning::Files,
     /// Options for the compiler.
     pub pass_compiler: Vec<String>,
     /// The seed of properties.
@@ -136,6 +141,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         entry: args.entry_point.clone(),
         limit: Duration::from_secs(args.timeout.max(1)),
         pass: args.pass_option.clone(),
+        tuning: args.tuning.clone(),
         pass_compiler: args.pass_compiler_option.clone(),
         seed: args.seed,
     };

@@ -7,10 +7,10 @@ use ir::name::{Name, NameTable, ProvTable, SrcLoc};
 use ir::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
+use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::{Dim, Type};
 use ir::{Fuel, PassError, Segs, Soacs};
-use prim::{CmpOp, PrimType};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A function being flattened.
 pub(crate) struct Ctx<'a> {
@@ -33,17 +33,21 @@ pub(crate) struct Ctx<'a> {
     guards: Vec<Guard>,
     /// Whether there is such a segop.
     guarded: bool,
+    /// The function's tuning parameters up to here.
+    pub(crate) tunables: Vec<Tunable>,
+    /// The next ordinal of each rule.
+    ordinals: FxHashMap<Rule, u32>,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
 }
 
 /// A comparison that decides between versions: whether a size is no less than a
-/// constant.
+/// tuning parameter.
 #[derive(Clone, Copy)]
 pub(crate) struct Guard {
     pub(crate) cond: Name,
     size: Name,
-    least: i64,
+    tunable: TunableId,
 }
 
 /// The parts of a segop at level 1, and what came up while they were made.
@@ -56,7 +60,6 @@ pub(crate) struct InSeg<T> {
 impl Guard {
     /// Appends the comparison.
     pub(crate) fn compare(self, ctx: &mut Ctx<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
-        let (least, size) = (Atom::i64(self.least), Atom::Var(self.size));
         let pat = vec![ctx.param(Param {
             name: self.cond,
             ty: Type::BOOL,
@@ -65,7 +68,10 @@ impl Guard {
         out.push(Stm {
             pat,
             aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Compare(CmpOp::SLe, PrimType::I64, least, size)),
+            exp: Exp::Basic(BasicOp::SizeAtLeast {
+                size: self.size.into(),
+                tunable: self.tunable,
+            }),
         });
     }
 }
@@ -91,6 +97,8 @@ impl<'a> Ctx<'a> {
             reads_across: false,
             guards: Vec::new(),
             guarded: false,
+            tunables: Vec::new(),
+            ordinals: FxHashMap::default(),
             fuel,
         }
     }
@@ -124,22 +132,33 @@ impl<'a> Ctx<'a> {
         self.reads_across |= inputs.iter().any(|&input| self.is_strided(input));
     }
 
-    /// A condition that holds if a size is no less than a constant: before the
-    /// segop that is being made if the size is known there, else here.
+    /// A condition that holds if a size is no less than a parameter that the rule
+    /// makes, which is `least` by default: before the segop that is being made if
+    /// the size is known there, else here. Before a segop there is one for each
+    /// size, rule and default.
     pub(crate) fn guard(
         &mut self,
         size: Name,
+        rule: Rule,
         least: i64,
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Atom {
         let outside = self.guarded && !self.is_inside(size);
-        let known = (self.guards.iter()).find(|guard| guard.size == size && guard.least == least);
+        let known = self.guards.iter().find(|guard| {
+            let tunable = self.tunables.get(guard.tunable.index());
+            guard.size == size && tunable.is_some_and(|t| t.rule == rule && t.default == least)
+        });
         if let (true, Some(known)) = (outside, known) {
             return known.cond.into();
         }
         let cond = self.names.fresh("long");
-        let guard = Guard { cond, size, least };
+        let tunable = self.threshold(rule, least);
+        let guard = Guard {
+            cond,
+            size,
+            tunable,
+        };
         if outside {
             self.guards.push(guard);
         } else {
@@ -158,6 +177,30 @@ impl<'a> Ctx<'a> {
         types
             .iter()
             .any(|ty| matches!(ty, Type::Acc { token, .. } if self.combining.contains(token)))
+    }
+
+    /// Begins with the parameters that the function has.
+    pub(crate) fn adopt(&mut self, tunables: Vec<Tunable>) {
+        for tunable in &tunables {
+            let next = self.ordinals.entry(tunable.rule).or_insert(0);
+            *next = tunable.ordinal.saturating_add(1).max(*next);
+        }
+        self.tunables = tunables;
+    }
+
+    /// A new parameter.
+    fn threshold(&mut self, rule: Rule, default: i64) -> TunableId {
+        let next = self.ordinals.entry(rule).or_insert(0);
+        let ordinal = *next;
+        *next += 1;
+        let id = TunableId(self.tunables.len() as u32);
+        self.tunables.push(Tunable {
+            rule,
+            ordinal,
+            class: Class::Threshold,
+            default,
+        });
+        id
     }
 
     /// Whether a name is bound inside a segop.
@@ -368,6 +411,7 @@ impl<'a> Ctx<'a> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -128,10 +128,12 @@ fn flatten_function(
         params,
         ret,
         body,
+        tunables,
         names,
         provs,
     } = function;
     let mut ctx = Ctx::new(names, &provs, parallel, place, fuel);
+    ctx.adopt(tunables);
     let params = params
         .into_iter()
         .map(|p| FunParam {
@@ -153,6 +155,7 @@ fn flatten_function(
     } else {
         parallel.callee(&name, place)
     };
+    let tunables = std::mem::take(&mut ctx.tunables);
     let names = ctx.into_names();
     Ok(Function {
         name,
@@ -161,6 +164,7 @@ fn flatten_function(
         params,
         ret,
         body,
+        tunables,
         names,
         provs,
     })

@@ -1,7 +1,7 @@
 //! Reductions and scans inside a segop, shared by the lanes of one worker.
 //!
 //! ```text
-//! segmap (i < n) {               if 128 <= m
+//! segmap (i < n) {               if m >= lanes_share_0
 //!   let row = xss[i]             then segmap (i < n) { let row = xss[i]
 //!   in reduce op ne row     =>                         in segred level 0 (j < m) (op) { row[j] } }
 //! }                              else segmap (i < n) { .. a loop over row .. }
@@ -15,8 +15,10 @@
 //! all lanes, and rows that lie across come in vectors. A map needs no segop of its
 //! own: as a loop its iterations are seen to be independent.
 //!
-//! How long a row is shows at run time, so both forms are made, guarded by the
-//! row's size: around the whole segop if the size is known there, else in place.
+//! How long a row is shows at run time, so both forms are made, guarded by a
+//! comparison of the row's size with a tuning parameter: around the whole segop if
+//! the size is known there, else in place. A size that is known at compile time is
+//! compared with the parameter's default at once, and there is no parameter.
 
 use crate::convert::{Ctx, Guard};
 use crate::decomp;
@@ -27,6 +29,7 @@ use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::Screma;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
+use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{PassError, Segs, Soacs};
@@ -57,7 +60,7 @@ pub(crate) fn screma(
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
-    let cond = ctx.guard(size, least, &aux, out);
+    let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
     let copy = copied(ctx, &s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter()

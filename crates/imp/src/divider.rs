@@ -161,6 +161,7 @@ impl Load {
                     | Stmt::While(..)
                     | Stmt::For(_)
                     | Stmt::Call { .. }
+                    | Stmt::Compared(..)
                     | Stmt::ReadGlobal(..)
                     | Stmt::WriteGlobal(..) => {}
                 }
@@ -180,6 +181,8 @@ impl Load {
                 Expr::Binary(BinOp::FMin | BinOp::FMax, _, _, _) => self.others += 4.0,
                 Expr::Const(_)
                 | Expr::Var(_)
+                | Expr::Tunable(_)
+                | Expr::Logging
                 | Expr::Unary(..)
                 | Expr::Binary(..)
                 | Expr::Select(..)

@@ -35,6 +35,7 @@ mod races;
 use crate::{Check, EntryType, EntryValue, Program};
 use expr::{Slot, bytes_of};
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
+use ir::tunable::{Listener, Settings};
 use machine::Machine;
 use memory::Kind;
 use prim::Scalar;
@@ -74,12 +75,16 @@ pub fn eval_entry(
 }
 
 /// How an evaluation goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How many statements it may run.
     pub budget: u64,
     /// Which of the orders independent iterations run in.
     pub seed: u64,
+    /// Values of tuning parameters.
+    pub settings: Settings,
+    /// Who is told of comparisons with these.
+    pub listener: Option<Listener>,
 }
 
 impl Default for Options {
@@ -87,6 +92,8 @@ impl Default for Options {
         Self {
             budget: DEFAULT_BUDGET,
             seed: 1,
+            settings: Settings::default(),
+            listener: None,
         }
     }
 }

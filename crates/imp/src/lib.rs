@@ -36,6 +36,8 @@ pub mod split;
 mod syntax;
 pub mod tail;
 pub mod text;
+mod tunable;
+mod vars;
 mod verify;
 pub mod walk;
 

@@ -137,6 +137,7 @@ impl Change<'_> {
                 }
                 self.all(results);
             }
+            Stmt::Compared(_, size) => self.expr(size),
             Stmt::Check {
                 cond,
                 check: _,

@@ -1,7 +1,8 @@
 //! The data structures of the imperative IR.
 
+pub use crate::tunable::{Tunable, TunableId};
+pub use crate::vars::{MAX_LANES, ROOT_LANES, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
-use std::fmt;
 use std::sync::Arc;
 
 /// A variable of a function, an index into [`Function::vars`].
@@ -13,62 +14,6 @@ impl Var {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// What a variable holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VarType {
-    /// A scalar.
-    Scalar(PrimType),
-    /// A buffer: a pointer to its first byte.
-    Buffer,
-    /// A scalar for each of a number of lanes; with `bool`, a mask.
-    Vector(PrimType, u32),
-}
-
-/// More lanes than this no vector has.
-pub const MAX_LANES: u32 = 256;
-
-/// Lanes of square roots that are shared out: two registers of the widest kind.
-pub const ROOT_LANES: u32 = 16;
-
-impl VarType {
-    /// Number of lanes of a vector.
-    pub const fn lanes(self) -> Option<u32> {
-        match self {
-            Self::Scalar(_) | Self::Buffer => None,
-            Self::Vector(_, lanes) => Some(lanes),
-        }
-    }
-
-    /// The type with as many lanes, or none, of other scalars.
-    #[must_use]
-    pub const fn with_elem(self, elem: PrimType) -> Self {
-        match self {
-            Self::Scalar(_) => Self::Scalar(elem),
-            Self::Buffer => Self::Buffer,
-            Self::Vector(_, lanes) => Self::Vector(elem, lanes),
-        }
-    }
-}
-
-impl fmt::Display for VarType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scalar(ty) => ty.fmt(f),
-            Self::Buffer => f.write_str("buffer"),
-            Self::Vector(ty, lanes) => write!(f, "{lanes} x {ty}"),
-        }
-    }
-}
-
-/// A variable's type and the hint for its printed name.
-#[derive(Clone, PartialEq, Debug)]
-pub struct VarInfo {
-    /// What it holds.
-    pub ty: VarType,
-    /// For printing.
-    pub hint: Arc<str>,
 }
 
 /// A scalar or vector expression, free of side effects and failure: division is
@@ -84,6 +29,10 @@ pub enum Expr {
     Const(Scalar),
     /// A scalar or vector variable.
     Var(Var),
+    /// The value of a tuning parameter (`i64`).
+    Tunable(TunableId),
+    /// Whether the context wants to know of comparisons with tuning parameters.
+    Logging,
     /// A unary operator at a type.
     Unary(UnOp, PrimType, Box<Expr>),
     /// A binary operator at a type.
@@ -435,6 +384,9 @@ pub enum Stmt {
         /// The values of the message.
         values: Vec<Expr>,
     },
+    /// The context takes note that a size (`i64`) is compared with a tuning
+    /// parameter. Nothing else depends on it.
+    Compared(TunableId, Expr),
     /// A variable (scalar, or borrowed buffer) gets a global's value.
     ReadGlobal(Var, GlobalId),
     /// A global gets the value of a variable, for buffers with a new reference; only in the initialiser.
@@ -583,6 +535,8 @@ pub struct Program {
     pub data: Vec<Data>,
     /// Types of the globals; a buffer global owns a reference.
     pub globals: Vec<VarType>,
+    /// Tuning parameters, in the order of the functions that they are from.
+    pub tunables: Vec<Tunable>,
     /// Fills the globals when a context is made; takes and gives nothing.
     pub init: Option<FunId>,
 }

@@ -241,6 +241,7 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
+        | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
         | Stmt::WriteGlobal(..) => return false,
     };

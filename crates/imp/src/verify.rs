@@ -1,8 +1,8 @@
 //! The verifier of the imperative IR. Back ends rely on everything listed here.
 //!
 //! Checked, in time linear in the program:
-//! 1. Ids (variables, functions, checks, data, globals) are in range; function
-//!    names and launch ids are unique.
+//! 1. Ids (variables, functions, checks, data, globals, tuning parameters) are in
+//!    range; function names, launch ids and names of parameters are unique.
 //! 2. Operators are applied at types of their domain, to operands of those
 //!    types; sizes, indices, strides, byte counts and costs are `i64`,
 //!    conditions `bool`; a loop's counter and bounds have one integer type,
@@ -162,6 +162,12 @@ impl Tables<'_> {
                 Some(_) => {}
             }
         }
+        let mut names = FxHashSet::default();
+        for tunable in &program.tunables {
+            if !names.insert(&tunable.name) {
+                self.error(format!("two parameters are called {}", tunable.name));
+            }
+        }
         for entry in &program.entries {
             self.entry(entry);
         }
@@ -263,6 +269,7 @@ fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
                 | Stmt::Copy { .. }
                 | Stmt::ConstData(..)
                 | Stmt::Check { .. }
+                | Stmt::Compared(..)
                 | Stmt::ReadGlobal(..)
                 | Stmt::WriteGlobal(..) => {}
             }

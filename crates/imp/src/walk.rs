@@ -27,6 +27,7 @@ macro_rules! leaf_stmt {
             | $crate::Stmt::ConstData(..)
             | $crate::Stmt::Call { .. }
             | $crate::Stmt::Check { .. }
+            | $crate::Stmt::Compared(..)
             | $crate::Stmt::ReadGlobal(..)
             | $crate::Stmt::WriteGlobal(..)
     };
@@ -165,6 +166,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             }
             results.iter().for_each(|v| f(*v, Use::Sets));
         }
+        Stmt::Compared(_, size) => in_expr(size, f),
         Stmt::Check {
             cond,
             check: _,
@@ -216,7 +218,11 @@ macro_rules! operands {
             f: &mut dyn FnMut(&$($life)? $($m)? Expr),
         ) {
             match expr {
-                Expr::Const(_) | Expr::Lanes(..) | Expr::Var(_) => {}
+                Expr::Const(_)
+                | Expr::Lanes(..)
+                | Expr::Var(_)
+                | Expr::Tunable(_)
+                | Expr::Logging => {}
                 Expr::Unary(_, _, x)
                 | Expr::Convert(_, _, _, x)
                 | Expr::SharedRoot(x)
@@ -267,8 +273,8 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
     Some(match expr {
         Expr::Const(x) => x.ty(),
         Expr::Var(v) => return scalar_type(vars, *v),
-        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) => PrimType::Bool,
-        Expr::FirstLane(_) | Expr::Count(_) => PrimType::I64,
+        Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::Logging => PrimType::Bool,
+        Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
         Expr::SharedRoot(_) => PrimType::F64,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
@@ -297,6 +303,8 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
         Expr::SharedRoot(_) => Some(ROOT_LANES),
         Expr::Const(_)
+        | Expr::Tunable(_)
+        | Expr::Logging
         | Expr::Any(_)
         | Expr::All(_)
         | Expr::FirstLane(_)
@@ -325,6 +333,8 @@ pub(crate) fn divides(e: &Expr) -> bool {
         Expr::Math(..) => true,
         Expr::Const(_)
         | Expr::Var(_)
+        | Expr::Tunable(_)
+        | Expr::Logging
         | Expr::Unary(..)
         | Expr::Binary(..)
         | Expr::Compare(..)

@@ -15,6 +15,7 @@ pub fn basic(op: &BasicOp) -> i64 {
         | BasicOp::ConstArray { .. } => 0,
         BasicOp::Unary(..)
         | BasicOp::Compare(..)
+        | BasicOp::SizeAtLeast { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)

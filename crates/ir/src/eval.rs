@@ -64,6 +64,7 @@ pub use place::Place;
 
 use crate::name::SrcLoc;
 use crate::syntax::{EntryType, Level, Param, Program};
+use crate::tunable::{Listener, Settings};
 use crate::types::{Dim, Type};
 use prim::Scalar;
 use std::fmt::{self, Write as _};
@@ -180,19 +181,40 @@ pub fn eval_entry<L: Level>(
     entry: &str,
     args: Vec<EvalValue>,
 ) -> Result<Vec<EvalValue>, EvalError> {
-    eval_entry_with_budget(program, entry, args, DEFAULT_BUDGET)
+    eval_entry_with(program, entry, args, &Options::default())
 }
 
-/// As [`eval_entry`], with at most `budget` statements.
+/// How an evaluation goes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many statements it may run.
+    pub budget: u64,
+    /// Values of tuning parameters.
+    pub settings: Settings,
+    /// Who is told of comparisons with these.
+    pub listener: Option<Listener>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            budget: DEFAULT_BUDGET,
+            settings: Settings::default(),
+            listener: None,
+        }
+    }
+}
+
+/// As [`eval_entry`], with options.
 ///
 /// # Errors
 ///
 /// See [`ErrorClass`].
-pub fn eval_entry_with_budget<L: Level>(
+pub fn eval_entry_with<L: Level>(
     program: &Program<L>,
     entry: &str,
     args: Vec<EvalValue>,
-    budget: u64,
+    options: &Options,
 ) -> Result<Vec<EvalValue>, EvalError> {
     let argument = |message: String| EvalError::new(ErrorClass::Argument, message);
     let point = program
@@ -200,7 +222,7 @@ pub fn eval_entry_with_budget<L: Level>(
         .iter()
         .find(|point| &*point.name == entry)
         .ok_or_else(|| argument(format!("there is no entry point {entry}")))?;
-    let mut m = Machine::new(program, budget);
+    let mut m = Machine::new(program, options);
     let index = m.function_index(&point.fun)?;
     let function = &program.functions[index];
 

@@ -30,6 +30,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
                 BasicOp::Atom(_)
                 | BasicOp::Unary(..)
                 | BasicOp::Compare(..)
+                | BasicOp::SizeAtLeast { .. }
                 | BasicOp::Select { .. }
                 | BasicOp::Assert { .. }
                 | BasicOp::Index { .. }

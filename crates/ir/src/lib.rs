@@ -37,6 +37,7 @@ pub mod soac;
 mod storage;
 pub mod syntax;
 pub mod text;
+pub mod tunable;
 pub mod types;
 pub mod typing;
 pub mod verify;
@@ -56,5 +57,6 @@ pub use soac::Soacs;
 pub use syntax::{
     Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Program, Stm,
 };
+pub use tunable::{Settings, Tunable, TunableId};
 pub use types::{Dim, Shape, Space, Type};
 pub use typing::TypeEnv;

@@ -26,6 +26,7 @@ impl BasicOp {
             | Self::Unary(..)
             | Self::Binary(..)
             | Self::Compare(..)
+            | Self::SizeAtLeast { .. }
             | Self::Convert { .. }
             | Self::Select { .. }
             | Self::Fma(..)

@@ -20,6 +20,7 @@ use crate::eval::{Evaluate, Place};
 use crate::facts::Facts;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
 use crate::text::TextForm;
+use crate::tunable::{Tunable, TunableId};
 use crate::types::{Dim, Shape, Type};
 use crate::verify::{AnnotationRules, Rules};
 use crate::walk::{Annotation, Operation};
@@ -93,28 +94,6 @@ impl Atom {
 impl From<Name> for Atom {
     fn from(name: Name) -> Self {
         Self::Var(name)
-    }
-}
-
-impl Dim {
-    /// The dimension as an operand of type `i64`; `None` for [`Dim::Ext`].
-    pub const fn atom(self) -> Option<Atom> {
-        match self {
-            Self::Const(n) => Some(Atom::i64(n)),
-            Self::Var(name) => Some(Atom::Var(name)),
-            Self::Ext(_) => None,
-        }
-    }
-
-    /// The dimension that an `i64` operand stands for; `None` for other constants.
-    /// A negative constant stands for zero: a check has failed where it is used,
-    /// and nothing has that size.
-    pub const fn from_atom(atom: Atom) -> Option<Self> {
-        match atom {
-            Atom::Var(name) => Some(Self::Var(name)),
-            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n).not_negative()),
-            Atom::Const(_) => None,
-        }
     }
 }
 
@@ -317,6 +296,14 @@ pub enum BasicOp {
     Binary(BinOp, PrimType, Atom, Atom),
     /// A comparison at an operand type; yields `bool`.
     Compare(CmpOp, PrimType, Atom, Atom),
+    /// Whether a size (`i64`) is no less than a parameter; yields `bool`. The value
+    /// is known when the program runs, so it is never folded.
+    SizeAtLeast {
+        /// What is compared.
+        size: Atom,
+        /// The function's parameter.
+        tunable: TunableId,
+    },
     /// A conversion.
     Convert {
         /// Which one.
@@ -522,6 +509,8 @@ pub struct Function<L: Level> {
     pub ret: Vec<FunResult<L>>,
     /// The body.
     pub body: Body<L>,
+    /// Tuning parameters that comparisons in the body name.
+    pub tunables: Vec<Tunable>,
     /// All names in the function.
     pub names: NameTable,
     /// All provenance stacks in the function.

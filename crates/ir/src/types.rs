@@ -1,7 +1,8 @@
 //! Types of the core IR.
 
 use crate::Name;
-use prim::PrimType;
+use crate::syntax::Atom;
+use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 
 /// One dimension of an array type.
@@ -23,6 +24,26 @@ impl Dim {
         match self {
             Self::Const(n) if n < 0 => Self::Const(0),
             dim @ (Self::Const(_) | Self::Var(_) | Self::Ext(_)) => dim,
+        }
+    }
+
+    /// The dimension as an operand of type `i64`; `None` for [`Dim::Ext`].
+    pub const fn atom(self) -> Option<Atom> {
+        match self {
+            Self::Const(n) => Some(Atom::i64(n)),
+            Self::Var(name) => Some(Atom::Var(name)),
+            Self::Ext(_) => None,
+        }
+    }
+
+    /// The dimension that an `i64` operand stands for; `None` for other constants.
+    /// A negative constant stands for zero: a check has failed where it is used,
+    /// and nothing has that size.
+    pub const fn from_atom(atom: Atom) -> Option<Self> {
+        match atom {
+            Atom::Var(name) => Some(Self::Var(name)),
+            Atom::Const(Scalar::I64(n)) => Some(Self::Const(n).not_negative()),
+            Atom::Const(_) => None,
         }
     }
 }

@@ -116,7 +116,7 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
         | BasicOp::Math(_, ty, _)
         | BasicOp::Select { ty, .. }
         | BasicOp::Convert { to: ty, .. } => Type::Prim(*ty),
-        BasicOp::Compare(..) => Type::Prim(PrimType::Bool),
+        BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
         BasicOp::Assert { .. } => Type::Cert,
         BasicOp::Index { array, slice } => {
             let ty = type_of(*array);

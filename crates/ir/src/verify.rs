@@ -41,6 +41,10 @@
 //!     else has; the block is memory; the index function has the array's rank
 //!     and extents.
 //!
+//! Tuning parameters (`types`, `basic`):
+//! 17. Those of a function have different names, and a comparison with one names
+//!     one of its function.
+//!
 //! Not checked: that results of a call do not alias each other (as far as they
 //! may, they name a common parameter); that a `coerce` without a certificate was proven; that the two
 //! shapes of a `reshape` have equally many elements; that index functions stay

@@ -295,7 +295,7 @@ macro_rules! walker {
             /// The parts of a function: parameters, body, then results. (A
             /// result's type sees the parameters only.)
             fn walk_function(&mut self, function: &$($m)? Function<L>) {
-                let Function { name: _, kind: _, attrs: _, params, ret, body, names: _, provs: _ } =
+                let Function { name: _, kind: _, attrs: _, params, ret, body, tunables: _, names: _, provs: _ } =
                     function;
                 self.enter();
                 for FunParam { param, consumed: _ } in params {
@@ -333,6 +333,7 @@ macro_rules! walker {
                         self.atom(x);
                         self.atom(y);
                     }
+                    BasicOp::SizeAtLeast { size, tunable: _ } => self.atom(size),
                     BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
                     BasicOp::Select { ty: _, cond, if_true, if_false } => {
                         self.atom(cond);

@@ -1,6 +1,6 @@
 //! The evaluator, against values computed here in plain Rust or by hand.
 
-use ir::eval::{Array, ErrorClass, EvalValue, eval_entry, eval_entry_with_budget};
+use ir::eval::{Array, ErrorClass, EvalValue, Options, eval_entry, eval_entry_with};
 use ir::{Level, Mems, Program, Segs, Soacs, text, verify};
 use prim::{PrimType, Scalar};
 
@@ -385,7 +385,16 @@ where ^1 = 0:7:1-7:5
         error.render(&program.files),
         "value 10 is not below 10\n  at t.fut:2:3\n  called at t.fut:1:1\n  called at t.fut:7:1"
     );
-    let error = eval_entry_with_budget(&program, "main", vec![i64v(4)], 7).unwrap_err();
+    let error = eval_entry_with(
+        &program,
+        "main",
+        vec![i64v(4)],
+        &Options {
+            budget: 7,
+            ..Options::default()
+        },
+    )
+    .unwrap_err();
     assert_eq!(error.class, ErrorClass::Limit);
     let error = eval_entry(&program, "main", vec![i64s(&[1])]).unwrap_err();
     assert_eq!(error.class, ErrorClass::Argument);

@@ -95,6 +95,7 @@ fn sample() -> Function<Soacs> {
             ann: (),
         }],
         body,
+        tunables: Vec::new(),
         names,
         provs,
     }

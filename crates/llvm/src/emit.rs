@@ -55,6 +55,7 @@ pub struct Runtime<'c> {
     pub fail: FunctionValue<'c>,
     pub stack_check: FunctionValue<'c>,
     pub called: FunctionValue<'c>,
+    pub compared: FunctionValue<'c>,
 }
 
 /// A module under construction.
@@ -423,6 +424,12 @@ fn declare_runtime<'c>(
         Effects::ReadArguments,
     );
     set(context, called, AttributeLoc::Function, "cold", 0);
+    let compared = declare(
+        "br_compared",
+        void.fn_type(&[ptr, i64, i64], false),
+        Effects::ReadArguments,
+    );
+    set(context, compared, AttributeLoc::Function, "cold", 0);
     Runtime {
         alloc,
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
@@ -431,6 +438,7 @@ fn declare_runtime<'c>(
         tasks: declare("br_tasks", tasks, Effects::All),
         fail,
         called,
+        compared,
         stack_check: declare("br_stack_check", status.fn_type(&[ptr], false), hidden),
     }
 }

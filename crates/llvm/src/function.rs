@@ -113,6 +113,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
+        | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
         | Stmt::WriteGlobal(..) => {}
     });
@@ -444,6 +445,8 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 let x = self.expr(x)?;
                 self.ops().splat(x, *lanes)
             }
+            Expr::Tunable(id) => self.tunable(*id),
+            Expr::Logging => self.logging(),
             Expr::Lanes(ty, lanes) => Ok(self.ops().numbers(*ty, *lanes)),
             Expr::Any(mask) => {
                 let mask = self.expr(mask)?;
@@ -498,6 +501,8 @@ fn small_power(exponent: &Expr) -> Option<u32> {
         Expr::Const(x) => u32::try_from(x.as_i64()?).ok().filter(|n| *n <= 64),
         Expr::Splat(_, x) => small_power(x),
         Expr::Var(_)
+        | Expr::Tunable(_)
+        | Expr::Logging
         | Expr::Unary(..)
         | Expr::Binary(..)
         | Expr::Compare(..)

@@ -44,6 +44,7 @@ mod tables;
 mod target;
 mod tasks;
 mod transpose;
+mod tunables;
 mod types;
 
 use workers::Workers;

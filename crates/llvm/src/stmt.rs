@@ -62,6 +62,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 results,
                 place,
             } => self.call(*fun, args, results, *place),
+            Stmt::Compared(id, size) => self.compared(*id, size),
             Stmt::Check {
                 cond,
                 check,

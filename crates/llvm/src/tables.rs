@@ -3,14 +3,14 @@
 
 use crate::emit::Emit;
 use crate::types::Value;
-use imp::{Entry, EntryType, EntryValue};
+use imp::{Entry, EntryType, EntryValue, Tunable};
 use inkwell::module::Linkage;
 use inkwell::values::{FunctionValue, PointerValue, StructValue};
 use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the interface that this file knows.
-pub const ABI_VERSION: i64 = 1;
+pub const ABI_VERSION: i64 = 2;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";
@@ -46,6 +46,10 @@ pub fn program<'c>(
     );
     fields.push(code(init).into());
     fields.push(code(fini).into());
+    let tunables: Vec<_> = (emit.program.tunables.iter())
+        .map(|tunable| tables.tunable(tunable))
+        .collect();
+    fields.extend(tables.array("tunables", &tunables));
     let table = emit.context.const_struct(&fields, false);
     let global = emit.constant(&format!("{PROGRAM_SYMBOL}{}", emit.suffix), table, 8);
     global.set_linkage(Linkage::External);
@@ -86,6 +90,13 @@ impl<'c> Tables<'_, '_, 'c> {
             self.0.constant(name, array, 8).as_pointer_value().into(),
             length,
         ]
+    }
+
+    fn tunable(&self, tunable: &Tunable) -> StructValue<'c> {
+        let mut fields = self.0.text_fields(&tunable.name).to_vec();
+        fields.extend(self.0.text_fields(&Arc::from(tunable.class.name())));
+        fields.push(self.0.types.const_i64(tunable.default).into());
+        self.0.context.const_struct(&fields, false)
     }
 
     fn entry(&self, entry: &Entry, code: FunctionValue<'c>) -> StructValue<'c> {

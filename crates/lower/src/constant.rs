@@ -95,6 +95,7 @@ impl Lower<'_> {
             params: Vec::new(),
             ret,
             body,
+            tunables: Vec::new(),
             names,
             provs,
         });

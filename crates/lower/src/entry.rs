@@ -49,6 +49,7 @@ impl Lower<'_> {
             params,
             ret,
             body,
+            tunables: Vec::new(),
             names,
             provs,
         });

@@ -546,6 +546,7 @@ impl Lower<'_> {
             params,
             ret,
             body,
+            tunables: Vec::new(),
             names,
             provs,
         });

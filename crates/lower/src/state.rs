@@ -577,6 +577,7 @@ pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..) => true,

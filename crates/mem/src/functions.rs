@@ -61,6 +61,7 @@ fn allocate_function(
         params,
         ret,
         body,
+        tunables,
         names,
         provs,
     } = function;
@@ -131,6 +132,7 @@ fn allocate_function(
         params: converted,
         ret: results,
         body,
+        tunables,
         names,
         provs,
     })

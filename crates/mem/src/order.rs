@@ -77,6 +77,7 @@ fn is_scalar(stm: &Stm<Segs>) -> bool {
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. },
         ) => true,

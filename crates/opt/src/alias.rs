@@ -174,6 +174,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
                     | BasicOp::Unary(..)
                     | BasicOp::Binary(..)
                     | BasicOp::Compare(..)
+                    | BasicOp::SizeAtLeast { .. }
                     | BasicOp::Convert { .. }
                     | BasicOp::Select { .. }
                     | BasicOp::Fma(..)

@@ -26,7 +26,10 @@
 //! # What generated code may know about a [`Ctx`]
 //! The pointer stands for *one thread's* view of a context. Word 0 is the
 //! address of the program's globals (`Program::n_globals` words, zero at first),
-//! word 1 the lowest stack address that compiled code may reach. A task must
+//! word 1 the lowest stack address that compiled code may reach, word 2 the address
+//! of the tuning parameters' values (an `i64` for each of `Program::tunables`),
+//! word 3 is not 0 if the context wants to know of comparisons with these. The
+//! words and the values stay the same while generated code runs. A task must
 //! use the `Ctx` that it is given, never one that it got through its
 //! environment: it may run on another thread.
 //!
@@ -40,6 +43,7 @@
 //! | `br_tasks` | `i32 (Ctx*, TaskFn, u8 *env, i64 n, i64 cost)`: runs the chunks `0..n`, each exactly once, grouped into ranges in any way, and returns when all are done; nonzero iff some range failed (the others may then be skipped). `cost` estimates the work of all chunks together in ns; little work runs on the caller alone, in order, as `f(ctx, env, 0, n)`. May be called from inside a task. |
 //! | `br_fail` | `i32 (Ctx*, const CheckDesc*, const u64 *values)`: records a failure unless one is recorded already; returns 1. |
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
+//! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds. Called if word 3 says so. |
 //! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
@@ -49,7 +53,7 @@
 
 use prim::ScalarType;
 
-/// One thread's view of a context. Generated code reads its first two words
+/// One thread's view of a context. Generated code reads its first four words
 /// (see the module's header) and treats the rest as opaque.
 pub use crate::context::{Ctx, br_stack_check};
 
@@ -66,7 +70,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 1;
+pub const ABI_VERSION: u64 = 2;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.
@@ -151,6 +155,18 @@ pub struct EntryDesc {
     pub n_results: u64,
 }
 
+/// A tuning parameter of a program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TunableDesc {
+    /// Its name.
+    pub name: Str,
+    /// What kind of number it is.
+    pub class: Str,
+    /// Its value unless another one is given.
+    pub default: i64,
+}
+
 /// A compiled program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +185,10 @@ pub struct Program {
     pub init: Option<InitFn>,
     /// Releases them.
     pub fini: Option<FiniFn>,
+    /// The tuning parameters.
+    pub tunables: *const TunableDesc,
+    /// How many.
+    pub n_tunables: u64,
 }
 
 /// A program's code for a level of processors.
@@ -197,6 +217,10 @@ unsafe impl Send for ParamDesc {}
 unsafe impl Sync for EntryDesc {}
 // SAFETY: as above.
 unsafe impl Send for EntryDesc {}
+// SAFETY: as above.
+unsafe impl Sync for TunableDesc {}
+// SAFETY: as above.
+unsafe impl Send for TunableDesc {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
 // SAFETY: as above.
@@ -282,6 +306,12 @@ impl Program {
     pub fn entries(&self) -> &[EntryDesc] {
         // SAFETY: tables hold valid addresses.
         unsafe { slice(self.entries, self.n_entries) }
+    }
+
+    /// The tuning parameters.
+    pub fn tunables(&self) -> &[TunableDesc] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.tunables, self.n_tunables) }
     }
 
     /// The entry point of this name.

@@ -6,12 +6,14 @@
 //! no state outside of contexts; any number may live side by side.
 
 use crate::abi::{ABI_VERSION, Program};
+use crate::comparisons::Comparisons;
 use crate::error::{Error, ErrorSlot, render};
 use crate::heap::LocalHeap;
 use crate::heap::large::SharedHeap;
 use crate::image::Image;
 use crate::sched::Pool;
 use crate::stats::{Counter, Stats};
+use crate::tuning::{self, Assignment};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -28,6 +30,10 @@ pub struct Config {
     pub num_threads: Option<usize>,
     /// Memory limit in bytes; `None`: the container's or the machine's.
     pub memory_limit: Option<u64>,
+    /// Values of tuning parameters.
+    pub tuning: Vec<Assignment>,
+    /// Whether to take note of comparisons with tuning parameters.
+    pub log_comparisons: bool,
 }
 
 /// What all threads of a context share.
@@ -40,14 +46,20 @@ pub struct Shared {
     pub errors: ErrorSlot,
     /// Counters.
     pub stats: Stats,
+    /// Comparisons with tuning parameters, if they are wanted.
+    pub(crate) comparisons: Comparisons,
     globals: Box<[AtomicU64]>,
+    tunables: Box<[i64]>,
+    log_comparisons: bool,
 }
 
-/// One thread's view of a context. Generated code reads the first two fields.
+/// One thread's view of a context. Generated code reads the first four fields.
 #[repr(C)]
 pub struct Ctx {
     globals: *mut u64,
     stack_limit: usize,
+    tunables: *const i64,
+    logging: u64,
     index: usize,
     shared: Arc<Shared>,
     /// The thread's own part of the heap.
@@ -60,6 +72,8 @@ impl Ctx {
         Box::new(Self {
             globals: shared.globals.as_ptr().cast_mut().cast(),
             stack_limit: 0,
+            tunables: shared.tunables.as_ptr(),
+            logging: u64::from(shared.log_comparisons),
             index,
             shared,
             heap: LocalHeap::default(),
@@ -143,6 +157,18 @@ pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx) -> i32 {
     1
 }
 
+/// The values of a program's tuning parameters.
+fn tunables(program: &Program, given: &[Assignment]) -> Result<Box<[i64]>, Error> {
+    let table = program.tunables();
+    let mut values: Box<[i64]> = table.iter().map(|tunable| tunable.default).collect();
+    let names: Vec<&str> = table.iter().map(|tunable| tunable.name.get()).collect();
+    let places = tuning::resolve(&names, given).map_err(Error::Usage)?;
+    for (place, given) in places.into_iter().zip(given) {
+        values[place] = given.value;
+    }
+    Ok(values)
+}
+
 /// A program with its state. One thread uses it at a time.
 pub struct Context {
     /// From a box; a raw pointer because generated code holds copies of it.
@@ -166,6 +192,7 @@ impl Context {
                 program.version
             )));
         }
+        let tunables = tunables(program, &config.tuning)?;
         let n_globals = program.n_globals;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = config.num_threads.unwrap_or(cores).max(1);
@@ -174,7 +201,10 @@ impl Context {
             heap: SharedHeap::new(config.memory_limit),
             errors: ErrorSlot::default(),
             stats: Stats::new(threads),
+            comparisons: Comparisons::default(),
             globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
+            tunables,
+            log_comparisons: config.log_comparisons,
         });
         let mut context = Self {
             ctx: Box::into_raw(Ctx::new(shared, 0)),
@@ -262,6 +292,24 @@ impl Context {
                 .map(|&(counter, name)| format!("{name}: {}", self.shared().stats.total(counter))),
         );
         lines.join("\n") + "\n"
+    }
+
+    /// What is to be said of the comparisons with tuning parameters since this was
+    /// asked last, one line each. There are none unless they are wanted.
+    pub fn comparisons(&self) -> Vec<String> {
+        let (kept, more) = self.shared().comparisons.take();
+        let tunables = self.program().tunables();
+        let values = &self.shared().tunables;
+        let mut lines: Vec<String> = (kept.into_iter())
+            .filter_map(|(at, size)| {
+                let name = tunables.get(at)?.name.get();
+                Some(tuning::comparison(name, size, *values.get(at)?))
+            })
+            .collect();
+        if more > 0 {
+            lines.push(format!("There were {more} more comparisons."));
+        }
+        lines
     }
 
     /// The sum of a counter over all threads.

@@ -6,7 +6,7 @@
 
 use crate::abi::{
     ABI_VERSION, EntryDesc, EntryFn, FiniFn, InitFn, KIND_ARRAY, KIND_OPAQUE, KIND_SCALAR,
-    KIND_UNIT, ParamDesc, Program, Str,
+    KIND_UNIT, ParamDesc, Program, Str, TunableDesc,
 };
 use prim::ScalarType;
 use std::any::Any;
@@ -70,6 +70,19 @@ pub struct ProgramSpec {
     pub init: Option<InitFn>,
     /// Releases them.
     pub fini: Option<FiniFn>,
+    /// The tuning parameters.
+    pub tunables: Vec<TunableSpec>,
+}
+
+/// A tuning parameter; see [`TunableDesc`].
+#[derive(Clone, Debug)]
+pub struct TunableSpec {
+    /// Its name.
+    pub name: String,
+    /// What kind of number it is.
+    pub class: String,
+    /// Its value unless another one is given.
+    pub default: i64,
 }
 
 /// A program's table, kept alive together with its code.
@@ -85,6 +98,7 @@ struct Tables {
     _blocks: Vec<Box<[u32]>>,
     _params: Vec<Box<[ParamDesc]>>,
     _entries: Box<[EntryDesc]>,
+    _tunables: Box<[TunableDesc]>,
     _code: Arc<dyn Any + Send + Sync>,
 }
 
@@ -126,6 +140,15 @@ impl Image {
                 }
             })
             .collect();
+        let tunables: Box<[TunableDesc]> = spec
+            .tunables
+            .into_iter()
+            .map(|tunable| TunableDesc {
+                name: builder.text(tunable.name),
+                class: builder.text(tunable.class),
+                default: tunable.default,
+            })
+            .collect();
         let program = Program {
             version: ABI_VERSION,
             source_name,
@@ -134,12 +157,15 @@ impl Image {
             n_globals: spec.n_globals,
             init: spec.init,
             fini: spec.fini,
+            tunables: tunables.as_ptr(),
+            n_tunables: tunables.len() as u64,
         };
         let tables = Tables {
             _texts: builder.texts,
             _blocks: builder.blocks,
             _params: builder.params,
             _entries: entries,
+            _tunables: tunables,
             _code: code,
         };
         // SAFETY: the tables own what they point to; the rest is the caller's promise.

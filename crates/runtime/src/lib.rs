@@ -10,6 +10,7 @@
 
 pub mod abi;
 mod call;
+pub mod comparisons;
 mod context;
 pub mod error;
 pub mod exe;
@@ -20,12 +21,13 @@ mod reserve;
 pub mod sched;
 mod stats;
 mod symbols;
+pub mod tuning;
 
 pub use call::Output;
 pub use context::{Config, Context};
 pub use error::Error;
 pub use heap::memory_limit;
-pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec};
+pub use image::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec, TunableSpec};
 pub use reserve::{can_reserve, exit_at_once};
 pub use stats::Counter;
 pub use symbols::symbols;

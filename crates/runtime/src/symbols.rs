@@ -1,6 +1,6 @@
 //! The symbols that generated code refers to, for the JIT's linker.
 
-use crate::{context, error, exe, heap, math, sched};
+use crate::{comparisons, context, error, exe, heap, math, sched};
 
 /// Every symbol of the runtime that generated code may use, with its address.
 pub fn symbols() -> Vec<(&'static str, *const ())> {
@@ -12,6 +12,7 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_tasks", sched::br_tasks as *const ()),
         ("br_fail", error::br_fail as *const ()),
         ("br_called", error::br_called as *const ()),
+        ("br_compared", comparisons::br_compared as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
         ("br_main", exe::br_main as *const ()),
         ("br_main_levels", exe::br_main_levels as *const ()),

@@ -14,6 +14,7 @@ fn context(memory_limit: Option<u64>) -> Context {
     let config = Config {
         num_threads: Some(1),
         memory_limit,
+        ..Config::default()
     };
     Context::new(&config, programs::image()).expect("context")
 }

@@ -58,12 +58,13 @@ fn with_tasks(
         n_globals: 0,
         init: None,
         fini: None,
+        tunables: Vec::new(),
     };
     // SAFETY: the entry point takes four words and has no results.
     let image = unsafe { Image::from_spec(spec, Arc::new(())) };
     let config = Config {
         num_threads: Some(threads),
-        memory_limit: None,
+        ..Config::default()
     };
     let mut context = Context::new(&config, image).expect("context");
     let args = [fun as usize as i64, env as usize as i64, n, cost];

@@ -10,37 +10,49 @@ use ir::syntax::{EntryType, EntryValue};
 use std::process::ExitCode;
 use value::{Reader, Value, ValueType};
 
-/// Evaluates the entry point; the seed is that of the order of independent iterations.
-pub fn run(ir: &Ir, entry: &str, seed: u64) -> Result<(), ExitCode> {
+/// Evaluates the entry point.
+pub fn run(ir: &Ir, entry: &str, options: Options) -> Result<(), ExitCode> {
     match ir {
-        Ir::Soacs(program) => level(program, entry),
-        Ir::Segs(program) => level(program, entry),
-        Ir::Mems(program) => level(program, entry),
-        Ir::Imp(program) => imperative(program, entry, seed),
+        Ir::Soacs(program) => level(program, entry, options),
+        Ir::Segs(program) => level(program, entry, options),
+        Ir::Mems(program) => level(program, entry, options),
+        Ir::Imp(program) => imperative(program, entry, options),
     }
 }
 
-fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), ExitCode> {
+fn level<L: ir::Level>(
+    program: &ir::Program<L>,
+    entry: &str,
+    options: Options,
+) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
     let (mut params, mut results) = (Vec::new(), Vec::new());
     spread(&point.params, &mut params);
     spread(&point.results, &mut results);
-    let values = ir::eval::eval_entry(program, entry, read_args(params)?)
+    // Here iterations have one order.
+    let Options {
+        budget,
+        settings,
+        listener,
+        seed: _,
+    } = options;
+    let options = ir::eval::Options {
+        budget,
+        settings,
+        listener,
+    };
+    let values = ir::eval::eval_entry_with(program, entry, read_args(params)?, &options)
         .map_err(|error| common::fail(error.render(&program.files)))?;
     write_results(&values, results)
 }
 
-fn imperative(program: &imp::Program, entry: &str, seed: u64) -> Result<(), ExitCode> {
+fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
     let (mut params, mut results) = (Vec::new(), Vec::new());
     spread_words(&point.params, &mut params);
     spread_words(&point.results, &mut results);
-    let options = Options {
-        seed,
-        ..Options::default()
-    };
     let values = imp::eval::eval_entry_with(program, entry, read_args(params)?, options)
         .map_err(common::fail)?;
     write_results(&values, results)

@@ -41,6 +41,8 @@ pub struct Report {
     pub unknown: usize,
     /// How many were left out.
     pub skipped: usize,
+    /// What is to be said that is no failure.
+    pub warnings: Vec<String>,
     /// What went wrong: where, and what.
     pub failures: Vec<(String, String)>,
 }
@@ -50,15 +52,13 @@ impl Report {
         self.failures.push((place.into(), what.into()));
     }
 
-    /// What went wrong, a line each.
+    /// What is to be said and what went wrong, a line each.
     pub fn lines(&self) -> Vec<String> {
-        let failures = self.failures.iter();
-        failures
-            .map(|(place, what)| {
-                let sep = if place.is_empty() { "" } else { ": " };
-                format!("{}: {place}{sep}{what}", self.name)
-            })
-            .collect()
+        let failures = self.failures.iter().map(|(place, what)| {
+            let sep = if place.is_empty() { "" } else { ": " };
+            format!("{}: {place}{sep}{what}", self.name)
+        });
+        self.warnings.iter().cloned().chain(failures).collect()
     }
 }
 
@@ -145,7 +145,14 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
                 &options.pass_compiler,
                 options.limit,
             ) {
-                Ok(executable) => Some(executable),
+                Ok(mut executable) => {
+                    let given = options.tuning.of(file);
+                    match given.and_then(|given| executable.tune(&given, options.limit)) {
+                        Ok(unknown) => report.warnings = unknown,
+                        Err(why) => report.fail("", why),
+                    }
+                    Some(executable)
+                }
                 Err(why) => {
                     report.fail("", format!("not compiled: {why}"));
                     return;

@@ -2,7 +2,8 @@
 
 use super::memory::Pointer;
 use super::{Result, bug};
-use crate::{Expr, Var};
+use crate::{Expr, TunableId, Var};
+use ir::tunable::Listener;
 use prim::{BinOp, PrimType, Scalar, UnOp, eval};
 use std::borrow::Cow;
 
@@ -31,15 +32,35 @@ fn known<T>(value: Option<T>, what: &str) -> Result<T> {
     }
 }
 
-/// Values of expressions, given the variables'.
+/// The tuning parameters of an evaluation.
+#[derive(Debug)]
+pub(super) struct Tunables {
+    /// Their values.
+    pub(super) values: Vec<i64>,
+    /// Who is told of comparisons.
+    pub(super) listener: Option<Listener>,
+}
+
+/// Values of expressions, given the variables' and the parameters'.
 #[derive(Clone, Copy)]
-pub(super) struct Values<'s>(pub(super) &'s [Slot]);
+pub(super) struct Values<'s> {
+    pub(super) slots: &'s [Slot],
+    pub(super) tunables: &'s Tunables,
+}
 
 impl<'s> Values<'s> {
     fn slot(self, var: Var) -> Result<&'s Slot> {
-        match self.0.get(var.index()) {
+        match self.slots.get(var.index()) {
             Some(slot) => Ok(slot),
             None => bug(format!("variable {} does not exist", var.0)),
+        }
+    }
+
+    /// A parameter's value.
+    pub(super) fn tunable(self, id: TunableId) -> Result<i64> {
+        match self.tunables.values.get(id.0 as usize) {
+            Some(value) => Ok(*value),
+            None => bug(format!("tunable#{} does not exist", id.0)),
         }
     }
 
@@ -85,7 +106,9 @@ impl<'s> Values<'s> {
         match expr {
             Expr::Const(value) => Ok(*value),
             Expr::Var(var) => self.scalar_var(*var),
-            Expr::Unary(..)
+            Expr::Tunable(_)
+            | Expr::Logging
+            | Expr::Unary(..)
             | Expr::Binary(..)
             | Expr::Compare(..)
             | Expr::Convert(..)
@@ -112,6 +135,8 @@ impl<'s> Values<'s> {
         match expr {
             Expr::Const(value) => Ok(*value),
             Expr::Var(var) => self.scalar_var(*var),
+            Expr::Tunable(id) => Ok(Scalar::I64(self.tunable(*id)?)),
+            Expr::Logging => Ok(Scalar::Bool(self.tunables.listener.is_some())),
             Expr::Unary(op, _, x) => known(eval::unary(*op, self.scalar(x)?), op.name()),
             Expr::Binary(op, _, x, y) => binary(*op, self.scalar(x)?, self.scalar(y)?),
             Expr::Compare(op, _, x, y) => {
@@ -270,6 +295,8 @@ impl<'s> Values<'s> {
             },
             Expr::Const(_)
             | Expr::Var(_)
+            | Expr::Tunable(_)
+            | Expr::Logging
             | Expr::Any(_)
             | Expr::All(_)
             | Expr::FirstLane(_)

@@ -1,7 +1,7 @@
 //! Calls, statements and loops.
 
 use super::carried::Carried;
-use super::expr::{Lane, Slot, Values, bytes_of, is_on};
+use super::expr::{Lane, Slot, Tunables, Values, bytes_of, is_on};
 use super::memory::{Kind, Memory, Pointer};
 use super::order::Orders;
 use super::races::Label;
@@ -9,11 +9,13 @@ use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
     Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region, Stmt,
-    Var, VarType,
+    Tunable, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
+use ir::tunable::Comparison;
 use prim::{PrimType, Scalar};
 use std::fmt::Write;
+use std::rc::Rc;
 
 /// An evaluation in progress.
 pub(super) struct Machine<'p> {
@@ -21,6 +23,7 @@ pub(super) struct Machine<'p> {
     pub(super) memory: Memory,
     data: Vec<Option<Pointer>>,
     globals: Vec<Slot>,
+    tunables: Rc<Tunables>,
     budget: u64,
     /// In which order independent iterations run.
     pub(super) orders: Orders,
@@ -35,13 +38,17 @@ pub(super) struct Machine<'p> {
 pub(super) struct Frame<'p> {
     pub(super) function: &'p Function,
     slots: Vec<Slot>,
+    tunables: Rc<Tunables>,
     /// Blocks of the frame, and whose they are.
     pub(super) blocks: Vec<(Var, Pointer)>,
 }
 
 impl Frame<'_> {
     pub(super) fn values(&self) -> Values<'_> {
-        Values(&self.slots)
+        Values {
+            slots: &self.slots,
+            tunables: &self.tunables,
+        }
     }
 
     pub(super) fn set(&mut self, var: Var, slot: Slot) -> Result<()> {
@@ -84,12 +91,26 @@ impl Frame<'_> {
 impl<'p> Machine<'p> {
     /// Globals have no values yet.
     pub(super) fn new(program: &'p Program, options: Options) -> Self {
-        let Options { budget, seed } = options;
+        let Options {
+            budget,
+            seed,
+            settings,
+            listener,
+        } = options;
+        let value = |tunable: &Tunable| {
+            let given = settings.0.get(&*tunable.name).copied();
+            given.unwrap_or(tunable.default)
+        };
+        let tunables = Tunables {
+            values: program.tunables.iter().map(value).collect(),
+            listener,
+        };
         Self {
             program,
             memory: Memory::default(),
             data: vec![None; program.data.len()],
             globals: vec![Slot::Unset; program.globals.len()],
+            tunables: Rc::new(tunables),
             budget,
             orders: Orders::new(seed),
             carried: Carried::default(),
@@ -138,6 +159,7 @@ impl<'p> Machine<'p> {
         let mut frame = Frame {
             function,
             slots: function.vars.iter().map(|info| unset(info.ty)).collect(),
+            tunables: self.tunables.clone(),
             blocks: Vec::new(),
         };
         frame.clear(&function.owned, &[])?;
@@ -329,6 +351,15 @@ impl<'p> Machine<'p> {
                             frame.set(*var, value)?;
                         }
                     }
+                }
+                Ok(())
+            }
+            Stmt::Compared(id, size) => {
+                let (size, least) = (frame.values().i64(size)?, frame.values().tunable(*id)?);
+                let tunable = self.program.tunables.get(id.0 as usize);
+                if let (Some(listener), Some(tunable)) = (self.tunables.listener, tunable) {
+                    let name = &tunable.name;
+                    listener(Comparison { name, size, least });
                 }
                 Ok(())
             }

@@ -10,7 +10,7 @@ use ir::name::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use std::fmt::Write;
 
 impl Gen<'_, '_> {
@@ -44,6 +44,10 @@ impl Gen<'_, '_> {
             self.emit(Stmt::Load(var, access));
             return Ok(());
         }
+        if let BasicOp::SizeAtLeast { size, tunable } = op {
+            let compared = Stmt::Compared(self.tunable(*tunable)?, self.atom(*size)?);
+            self.emit(Stmt::If(Expr::Logging, vec![compared], Vec::new()));
+        }
         let value = self.scalar_value(op)?;
         let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
         self.emit(Stmt::Set(var, value));
@@ -60,6 +64,10 @@ impl Gen<'_, '_> {
                 None => Expr::Binary(*op, *ty, boxed(x)?, boxed(y)?),
             },
             BasicOp::Compare(op, ty, x, y) => Expr::Compare(*op, *ty, boxed(x)?, boxed(y)?),
+            BasicOp::SizeAtLeast { size, tunable } => {
+                let tunable = Expr::Tunable(self.tunable(*tunable)?);
+                Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(tunable), boxed(size)?)
+            }
             BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
             BasicOp::Select {
                 ty,
@@ -104,6 +112,7 @@ impl Gen<'_, '_> {
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
@@ -320,6 +329,7 @@ impl Gen<'_, '_> {
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -118,6 +118,7 @@ fn small(body: &[Stmt]) -> bool {
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => true,
         })

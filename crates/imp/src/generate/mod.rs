@@ -21,6 +21,7 @@ pub(crate) mod expr;
 mod function;
 mod liveness;
 mod tables;
+mod tunables;
 
 use crate::captures;
 use crate::syntax::{FunId, GlobalId, Program, VarType};
@@ -32,6 +33,7 @@ use petgraph::graph::DiGraph;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tables::Tables;
+use tunables::Numbers;
 
 /// What the functions of a program know of each other while they are generated.
 pub(crate) struct Shared<'a> {
@@ -39,6 +41,7 @@ pub(crate) struct Shared<'a> {
     ids: FxHashMap<FunName, Callee>,
     /// Functions that can call themselves, directly or not.
     recursive: FxHashSet<FunName>,
+    tunables: Numbers,
 }
 
 /// How a function is called.
@@ -78,7 +81,9 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         files: &program.files,
         ids,
         recursive: FxHashSet::default(),
+        tunables: Numbers::default(),
     };
+    let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);
     let names = program.functions.iter().map(|f| &f.name).zip(&recursive);
     shared.recursive = names
@@ -118,6 +123,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         checks,
         data,
         globals,
+        tunables,
         init,
     })
 }

@@ -63,6 +63,7 @@ impl Tables {
             | Stmt::While(..)
             | Stmt::For(_)
             | Stmt::Call { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => {}
         });

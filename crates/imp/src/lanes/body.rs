@@ -45,6 +45,17 @@ impl Emit<'_, '_> {
                 check,
                 values,
             } => self.check(cond, *check, values, mask),
+            Stmt::Compared(tunable, size) => {
+                let size = self.spread(size);
+                if size.1 {
+                    self.out.push(Stmt::Compared(*tunable, size.0));
+                    return;
+                }
+                self.each_lane(mask, |emit, lane| {
+                    let size = in_lane(size, &lane);
+                    emit.out.push(Stmt::Compared(*tunable, size));
+                });
+            }
             Stmt::Call {
                 fun,
                 args,

@@ -140,6 +140,7 @@ impl Planner<'_> {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => {}
         }
@@ -373,7 +374,7 @@ fn is_short(f: &For) -> bool {
 fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {
-            Expr::Const(_) | Expr::Var(_) => true,
+            Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging => true,
             Expr::Unary(_, _, x) | Expr::Convert(_, _, _, x) => expr(x, fma),
             Expr::Binary(_, _, x, y) | Expr::Compare(_, _, x, y) => expr(x, fma) && expr(y, fma),
             Expr::Fma(..) if !fma => false,
@@ -413,6 +414,7 @@ fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
+        | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
         | Stmt::WriteGlobal(..) => false,
     })

@@ -116,7 +116,7 @@ impl<'s, 'a> Costs<'s, 'a> {
 
     fn priced_here(&mut self, expr: &Expr) -> (f64, Kind) {
         match expr {
-            Expr::Const(_) => (0.0, Kind::Uniform),
+            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => (0.0, Kind::Uniform),
             Expr::Var(v) => {
                 let kind = match self.shapes.map(|shapes| shapes.shape(*v)) {
                     None | Some(Shape::Uniform) => Kind::Uniform,
@@ -236,6 +236,8 @@ impl<'s, 'a> Costs<'s, 'a> {
             Stmt::Set(_, e) => self.expr(e),
             Stmt::Load(_, access) => self.access(access, false),
             Stmt::Store(access, e) => self.access(access, true) + self.expr(e),
+            // Hardly ever done.
+            Stmt::If(Expr::Logging, ..) | Stmt::Compared(..) => 0.0,
             Stmt::If(cond, yes, no) => {
                 let (cost, kind) = self.priced(cond);
                 let (yes, no) = (inner(self, yes), inner(self, no));
@@ -383,6 +385,7 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => false,
         })
@@ -413,6 +416,7 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => 1,
         })

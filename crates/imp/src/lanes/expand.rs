@@ -62,6 +62,7 @@ impl Rule for Expand {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => {}
         }

@@ -229,9 +229,11 @@ impl Body<'_> {
             Stmt::Alloc(..) | Stmt::Share(..) | Stmt::Release(_) => Err(NoLanes::Allocates),
             Stmt::WriteGlobal(..) => Err(NoLanes::Globals),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
-            Stmt::Set(..) | Stmt::ConstData(..) | Stmt::Check { .. } | Stmt::ReadGlobal(..) => {
-                Ok(())
-            }
+            Stmt::Set(..)
+            | Stmt::ConstData(..)
+            | Stmt::Check { .. }
+            | Stmt::Compared(..)
+            | Stmt::ReadGlobal(..) => Ok(()),
         }
     }
 

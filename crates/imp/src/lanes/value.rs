@@ -77,7 +77,7 @@ impl Shapes<'_> {
     /// Whether an expression names nothing that the loop sets.
     pub(super) fn invariant(&self, expr: &Expr) -> bool {
         match expr {
-            Expr::Const(_) => true,
+            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => true,
             Expr::Var(v) => !self.own.contains(v),
             Expr::Binary(_, _, x, y) => self.invariant(x) && self.invariant(y),
             Expr::Unary(..)
@@ -112,7 +112,7 @@ impl Shapes<'_> {
 
     fn value_here(&self, expr: &Expr) -> Val {
         match expr {
-            Expr::Const(_) => Val::Uniform(expr.clone()),
+            Expr::Const(_) | Expr::Tunable(_) | Expr::Logging => Val::Uniform(expr.clone()),
             Expr::Var(v) => match self.shape(*v) {
                 Shape::Uniform => Val::Uniform(expr.clone()),
                 Shape::Affine(stride) => Val::Affine(self.type_of(expr), expr.clone(), stride),

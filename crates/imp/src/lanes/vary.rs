@@ -192,6 +192,7 @@ impl Walk<'_, '_> {
             | Stmt::Release(_)
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::WriteGlobal(..) => {}
         }
     }

@@ -42,6 +42,7 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
+        | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
         | Stmt::WriteGlobal(..) => stmt.clone(),
     }

@@ -166,6 +166,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
         | Stmt::For(_)
         | Stmt::Call { .. }
         | Stmt::Check { .. }
+        | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
         | Stmt::WriteGlobal(..) => (None, Memory::None, (0.0, 0.0)),
     };

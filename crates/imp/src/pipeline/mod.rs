@@ -144,6 +144,7 @@ impl Pipeline<'_> {
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => stmt,
         }
@@ -345,6 +346,7 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             | Stmt::For(_)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => return None,
         }

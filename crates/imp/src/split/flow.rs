@@ -124,6 +124,7 @@ impl<'p> Flow<'p> {
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
             | Stmt::Check { .. }
+            | Stmt::Compared(..)
             | Stmt::ReadGlobal(..) => {}
         }
     }

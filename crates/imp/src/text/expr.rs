@@ -1,7 +1,7 @@
 //! The parser's part for expressions.
 
 use super::parse::{FunctionParser, Result};
-use crate::{Expr, MAX_LANES};
+use crate::{Expr, MAX_LANES, TunableId};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
 
 impl FunctionParser<'_, '_> {
@@ -65,6 +65,11 @@ impl FunctionParser<'_, '_> {
                     _ => Expr::Count(x),
                 })
             }
+            ("logging", None, None) => {
+                self.p.ident()?;
+                Ok(Expr::Logging)
+            }
+            ("tunable", None, None) => Ok(Expr::Tunable(self.tunable()?)),
             ("pack", None, None) => {
                 self.p.ident()?;
                 let [x, mask] = self.operands()?;
@@ -112,6 +117,13 @@ impl FunctionParser<'_, '_> {
             }
             _ => self.p.expected("an expression"),
         }
+    }
+
+    /// `tunable#3`.
+    pub(super) fn tunable(&mut self) -> Result<TunableId> {
+        self.p.keyword("tunable")?;
+        self.p.punct("#")?;
+        Ok(TunableId(self.p.integer()?))
     }
 
     /// An operator that has one type.

@@ -1,10 +1,11 @@
 //! The parser: programs, functions, variables.
 
 use crate::{
-    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Var, VarInfo,
-    VarType,
+    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Tunable, Var,
+    VarInfo, VarType,
 };
 use ir::text::{MAX_DEPTH, ParseError, Parser, max_depth};
+use ir::tunable::Class;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -49,6 +50,20 @@ pub fn parse(text: &str) -> Result<Program> {
         numbered(&mut p, program.globals.len())?;
         p.punct(":")?;
         program.globals.push(var_type(&mut p)?);
+    }
+    while p.take_keyword("tunable") {
+        numbered(&mut p, program.tunables.len())?;
+        p.punct(":")?;
+        let word = p.ident()?;
+        let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
+            return p.error(format!("no class of parameters is called `{word}`"));
+        };
+        p.punct("=")?;
+        program.tunables.push(Tunable {
+            name: p.string()?,
+            class,
+            default: p.integer()?,
+        });
     }
     if p.take_keyword("init") {
         program.init = Some(function_id(&mut p, &functions)?);

@@ -38,6 +38,10 @@ pub fn print(program: &Program) -> String {
     for (i, ty) in program.globals.iter().enumerate() {
         let _ = writeln!(out, "global#{i}: {ty}");
     }
+    for (i, tunable) in program.tunables.iter().enumerate() {
+        let (name, class) = (quote(&tunable.name), tunable.class.name());
+        let _ = writeln!(out, "tunable#{i}: {class} = {name} {}", tunable.default);
+    }
     if let Some(init) = program.init {
         let _ = writeln!(out, "init {}", function_name(program, init.0));
     }
@@ -248,6 +252,8 @@ impl<'a> Printer<'a> {
         match expr {
             Expr::Const(value) => constant(*value),
             Expr::Var(v) => self.var(*v),
+            Expr::Tunable(id) => format!("tunable#{}", id.0),
+            Expr::Logging => "logging".to_owned(),
             Expr::Unary(op, ty, x) => format!("{}.{ty}({})", op.name(), self.expr(x)),
             Expr::Binary(BinOp::Add, PrimType::I64, x, y) => self.infix(x, "+", y),
             Expr::Binary(BinOp::Sub, PrimType::I64, x, y) => self.infix(x, "-", y),
@@ -478,6 +484,9 @@ impl<'a> Printer<'a> {
                 let name = function_name(self.program, fun.0);
                 let place = place.map_or(String::new(), |check| format!(" at check#{}", check.0));
                 format!("({results}) = {name}({}){place}", args.join(", "))
+            }
+            Stmt::Compared(tunable, size) => {
+                format!("compared tunable#{} with {}", tunable.0, self.expr(size))
             }
             Stmt::Check {
                 cond,

@@ -71,6 +71,12 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 self.for_loop()
             }
+            "compared" => {
+                self.p.ident()?;
+                let tunable = self.tunable()?;
+                self.p.keyword("with")?;
+                Ok(Stmt::Compared(tunable, self.expr()?))
+            }
             "check" => {
                 self.p.ident()?;
                 let check = CheckId(self.id()?);

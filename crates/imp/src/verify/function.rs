@@ -9,7 +9,7 @@ use crate::captures;
 use crate::copies;
 use crate::{
     Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Off, Plan,
-    Region, Stmt, Tile, Var, VarType,
+    Region, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -159,11 +159,19 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     | Stmt::ConstData(..)
                     | Stmt::Call { .. }
                     | Stmt::Check { .. }
+                    | Stmt::Compared(..)
                     | Stmt::ReadGlobal(..)
                     | Stmt::WriteGlobal(..) => {}
                 }
             }
         });
+    }
+
+    /// A tuning parameter exists.
+    fn tunable(&mut self, id: TunableId) {
+        if id.0 as usize >= self.tables.program.tunables.len() {
+            self.error(format!("tunable#{} does not exist", id.0));
+        }
     }
 
     fn var_type(&self, var: Var) -> Option<VarType> {
@@ -327,6 +335,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 if place.is_some_and(|check| self.tables.formats.len() <= check.0 as usize) {
                     self.error("a call's place does not exist");
                 }
+            }
+            Stmt::Compared(tunable, size) => {
+                self.tunable(*tunable);
+                self.typed(size, PrimType::I64);
             }
             Stmt::Check {
                 cond,

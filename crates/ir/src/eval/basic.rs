@@ -53,6 +53,10 @@ impl<'p, L: Level> Machine<'p, L> {
                     value.ok_or_else(|| undefined(op.name(), &[x, y]))?,
                 ))
             }
+            BasicOp::SizeAtLeast { size, tunable } => {
+                let size = frame.i64(*size)?;
+                Value::Scalar(Scalar::Bool(self.at_least(frame, size, *tunable)?))
+            }
             BasicOp::Convert {
                 op,
                 from: _,
@@ -232,6 +236,7 @@ impl<'p, L: Level> Machine<'p, L> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

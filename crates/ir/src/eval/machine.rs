@@ -4,10 +4,11 @@ use super::array::Array;
 use super::block::{BlockRef, Legend, Writer};
 use super::live::{Live, analyse};
 use super::view::Sizes;
-use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH};
+use super::{ErrorClass, EvalError, Evaluate, MAX_CALL_DEPTH, Options};
 use crate::name::{FunName, Name, NameTable, ProvTable};
 use crate::soac::Operator;
 use crate::syntax::{Atom, Body, Exp, FunKind, Lambda, Level, LoopForm, LoopParam, Program, Stm};
+use crate::tunable::{Comparison, Tunable, TunableId};
 use crate::types::Dim;
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -50,6 +51,7 @@ pub struct Frame<'p> {
     pub(super) slots: Vec<Value>,
     live: Rc<Live>,
     function: &'p FunName,
+    tunables: &'p [Tunable],
     names: &'p NameTable,
     provs: &'p ProvTable,
     /// The number of its first name among all.
@@ -70,6 +72,7 @@ pub struct Machine<'p, L: Level> {
     named: bool,
     constants: Vec<Option<Vec<Value>>>,
     budget: u64,
+    options: &'p Options,
     depth: u32,
     pub(super) accs: Vec<OpenAcc<'p, L>>,
 }
@@ -194,7 +197,7 @@ impl Frame<'_> {
 }
 
 impl<'p, L: Level> Machine<'p, L> {
-    pub(super) fn new(program: &'p Program<L>, budget: u64) -> Self {
+    pub(super) fn new(program: &'p Program<L>, options: &'p Options) -> Self {
         let n = program.functions.len();
         let names = program.functions.iter().map(|function| &function.name);
         Self {
@@ -205,7 +208,8 @@ impl<'p, L: Level> Machine<'p, L> {
             time: 0,
             named: false,
             constants: vec![None; n],
-            budget,
+            budget: options.budget,
+            options,
             depth: 0,
             accs: Vec::new(),
         }
@@ -255,6 +259,7 @@ impl<'p, L: Level> Machine<'p, L> {
             slots,
             live,
             function: &function.name,
+            tunables: &function.tunables,
             names: &function.names,
             provs: &function.provs,
             first,
@@ -278,6 +283,18 @@ impl<'p, L: Level> Machine<'p, L> {
         }
         out.append(&mut results);
         Ok(())
+    }
+
+    /// Whether a size is no less than a parameter.
+    pub(super) fn at_least(&self, frame: &Frame<'_>, size: i64, id: TunableId) -> Result<bool> {
+        let tunable = frame.tunables.get(id.index());
+        let tunable = tunable.ok_or_else(|| EvalError::bug("there is no such parameter"))?;
+        let least = self.options.settings.value(frame.function, tunable);
+        if let Some(listener) = self.options.listener {
+            let name = &tunable.full_name(frame.function);
+            listener(Comparison { name, size, least });
+        }
+        Ok(size >= least)
     }
 
     /// Takes from the budget.

@@ -3,6 +3,7 @@
 use super::lex::quote;
 use super::{ParseError, Parser, Printer, TextForm};
 use crate::syntax::{Atom, BasicOp, DimIndex, MsgPart, ReshapeKind};
+use crate::tunable::TunableId;
 use crate::types::{Shape, Type};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, UnOp};
 use std::fmt::Write as _;
@@ -23,6 +24,11 @@ impl TextForm for BasicOp {
             Self::Unary(op, ty, x) => operator(p, op.name(), ty, &[*x]),
             Self::Binary(op, ty, x, y) => operator(p, op.name(), ty, &[*x, *y]),
             Self::Compare(op, ty, x, y) => operator(p, op.name(), ty, &[*x, *y]),
+            Self::SizeAtLeast { size, tunable } => {
+                p.put("size_at_least ");
+                p.atom(*size);
+                p.put(format_args!(" tunable#{}", tunable.0));
+            }
             Self::Convert { op, from, to, arg } => {
                 p.put(format_args!("{}.{from}.{to} ", op.name()));
                 p.atom(*arg);
@@ -234,6 +240,7 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
     }
     let known = [
         "assert",
+        "size_at_least",
         "flatindex",
         "flatupdate",
         "concat",
@@ -268,6 +275,15 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
                 Ok(MsgPart::Value(p.scalar_type()?, value))
             })?,
         },
+        "size_at_least" => {
+            let size = p.atom()?;
+            p.keyword("tunable")?;
+            p.punct("#")?;
+            BasicOp::SizeAtLeast {
+                size,
+                tunable: TunableId(p.integer()?),
+            }
+        }
         "flatindex" => BasicOp::FlatIndex {
             array: p.name()?,
             offset: p.atom()?,

@@ -10,6 +10,7 @@ use crate::syntax::{
     Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
     FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
 };
+use crate::tunable::{Class, Rule, Tunable};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ParseError>;
@@ -297,6 +298,7 @@ impl Parser<'_> {
                 ann: p.ann()?,
             })
         })?;
+        let tunables = self.tunables()?;
         let body = self.body()?;
         if self.take_keyword("unused") {
             self.name_list()?;
@@ -315,9 +317,36 @@ impl Parser<'_> {
             params,
             ret,
             body,
+            tunables,
             names,
             provs,
         })
+    }
+
+    fn tunables(&mut self) -> Result<Vec<Tunable>> {
+        let mut tunables = Vec::new();
+        while self.take_keyword("tunable") {
+            self.punct("#")?;
+            if self.integer::<usize>()? != tunables.len() {
+                return self.error("parameters must count up from 0");
+            }
+            let word = self.ident()?;
+            let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == word) else {
+                return self.error(format!("no rule is called `{word}`"));
+            };
+            let ordinal = self.integer()?;
+            let word = self.ident()?;
+            let Some(class) = Class::ALL.into_iter().find(|class| class.name() == word) else {
+                return self.error(format!("no class of parameters is called `{word}`"));
+            };
+            tunables.push(Tunable {
+                rule,
+                ordinal,
+                class,
+                default: self.integer()?,
+            });
+        }
+        Ok(tunables)
     }
 
     fn provs(&mut self) -> Result<ProvTable> {

@@ -8,6 +8,7 @@ use crate::syntax::{
     Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
     Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
 };
+use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
 use crate::walk::with_stack;
 use prim::Scalar;
@@ -117,6 +118,7 @@ fn print_function<'a, L: Level>(
         params,
         ret,
         body,
+        tunables,
         names,
         provs,
     } = function;
@@ -148,6 +150,19 @@ fn print_function<'a, L: Level>(
     });
     for FunParam { param, .. } in params {
         p.notes_for(param.name);
+    }
+    for (i, tunable) in tunables.iter().enumerate() {
+        let Tunable {
+            rule,
+            ordinal,
+            class,
+            default,
+        } = tunable;
+        let (rule, class) = (rule.name(), class.name());
+        p.line();
+        p.put(format_args!(
+            "tunable#{i} {rule} {ordinal} {class} {default}"
+        ));
     }
     p.line();
     p.body(body);

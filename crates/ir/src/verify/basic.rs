@@ -1,4 +1,4 @@
-//! Invariant 4 for operations without bodies.
+//! Invariants 4 and 17 for operations without bodies.
 
 use super::types::Checker;
 use crate::name::Name;
@@ -82,6 +82,13 @@ impl<L: Level> Checker<'_, L> {
             BasicOp::Compare(op, ty, x, y) => {
                 domain(self, op.domain().contains(*ty), op.name(), *ty);
                 self.operands(&[*x, *y], *ty);
+            }
+            BasicOp::SizeAtLeast { size, tunable } => {
+                self.operands(&[*size], PrimType::I64);
+                let known = tunable.index() < self.tunables();
+                self.require(known, || {
+                    format!("the function has no parameter {}", tunable.0)
+                });
             }
             BasicOp::Convert { op, from, to, arg } => {
                 let fits = op.accepts(*from, *to);

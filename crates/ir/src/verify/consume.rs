@@ -371,6 +371,7 @@ impl<L: Level> Consumption<'_, L> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -1,4 +1,4 @@
-//! Invariants 4 to 10: types of functions, bodies, statements and expressions.
+//! Invariants 4 to 10, and 17: types of functions, bodies, statements and expressions.
 
 use super::{AnnotationRules, Rules, VerifyError};
 use crate::mem::Block;
@@ -10,7 +10,7 @@ use crate::text;
 use crate::types::{Dim, Type};
 use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The check of one function, after its scopes are known to be right.
 pub struct Checker<'a, L: Level> {
@@ -39,6 +39,12 @@ pub(super) fn check<'a, L: Level>(
     };
     if function.kind == FunKind::Constant && !function.params.is_empty() {
         c.fail("a constant has parameters");
+    }
+    let mut tunables = FxHashSet::default();
+    for tunable in &function.tunables {
+        if !tunables.insert((tunable.rule, tunable.ordinal)) {
+            c.fail(format!("two parameters are called {tunable}"));
+        }
     }
     for param in &function.params {
         c.param(&param.param);
@@ -97,6 +103,11 @@ impl<L: Level> Checker<'_, L> {
             self.fail(message());
         }
         condition
+    }
+
+    /// How many tuning parameters the function has.
+    pub(super) fn tunables(&self) -> usize {
+        self.function.tunables.len()
     }
 
     /// The type as text.

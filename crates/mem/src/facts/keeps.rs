@@ -211,6 +211,7 @@ fn chooses(
         BasicOp::Atom(_)
         | BasicOp::Unary(..)
         | BasicOp::Compare(..)
+        | BasicOp::SizeAtLeast { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Fma(..)
         | BasicOp::Math(..)

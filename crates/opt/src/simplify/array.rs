@@ -91,6 +91,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
@@ -285,6 +286,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -405,6 +405,7 @@ fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
             BasicOp::Atom(_) => true,
             BasicOp::Unary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..) => true,

@@ -29,6 +29,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     match op {
         BasicOp::Unary(..)
         | BasicOp::Compare(..)
+        | BasicOp::SizeAtLeast { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
@@ -104,6 +105,7 @@ pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
         | BasicOp::Unary(..)
         | BasicOp::Binary(..)
         | BasicOp::Compare(..)
+        | BasicOp::SizeAtLeast { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
@@ -161,6 +163,7 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::Unary(op, ty, x) => (op, ty, x).hash(&mut h),
         BasicOp::Binary(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
         BasicOp::Compare(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
+        BasicOp::SizeAtLeast { size, tunable } => (size, tunable).hash(&mut h),
         BasicOp::Convert { op, from, to, arg } => (op, from, to, arg).hash(&mut h),
         BasicOp::Select {
             ty,

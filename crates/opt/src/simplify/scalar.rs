@@ -92,7 +92,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let args: Option<Vec<Scalar>> = args.iter().map(|arg| arg.constant()).collect();
                 constant(eval::math(*fun, &args?)?)
             }
-            BasicOp::Atom(_)
+            // The value shows when the program runs.
+            BasicOp::SizeAtLeast { .. }
+            | BasicOp::Atom(_)
             | BasicOp::Assert { .. }
             | BasicOp::Index { .. }
             | BasicOp::Update { .. }

@@ -157,6 +157,7 @@ mod tests {
             n_globals: 0,
             init: None,
             fini: None,
+            tunables: Vec::new(),
         };
         // SAFETY: there is no code.
         unsafe { Image::from_spec(spec, Arc::new(())) }

@@ -85,14 +85,13 @@ fn behave<R: Read>(
     let options = match options::parse(args)? {
         Command::Run(options) => options,
         Command::Help => return put(streams.stdout, options::help(name).as_bytes()),
-        // No parameters exist yet, so there is nothing to print.
-        Command::PrintParams => return Ok(()),
+        Command::PrintParams => {
+            let (_, image) = code.choose(None, Level::of_this_machine())?;
+            let lines = image.program().tunables().iter();
+            let lines = lines.map(|t| format!("{} ({})\n", t.name.get(), t.class.get()));
+            return put(streams.stdout, lines.collect::<String>().as_bytes());
+        }
     };
-    if let Some((param, _)) = options.params.first() {
-        return Err(
-            format!("there is no tuning parameter `{param}`; --print-params lists them").into(),
-        );
-    }
     let (level, image) = code.choose(options.cpu_level, Level::of_this_machine())?;
     let mut times = match &options.runtime_file {
         Some(path) => Some(
@@ -104,6 +103,8 @@ fn behave<R: Read>(
     let config = Config {
         num_threads: options.num_threads,
         memory_limit: options.memory_limit,
+        tuning: options.params.clone(),
+        log_comparisons: options.log_versions,
     };
     let mut context = Context::new(&config, image)?;
     let entry = context.entry(&options.entry)?;
@@ -211,6 +212,9 @@ fn run_entry<R: Read>(
         let micros = start.map_or(0, |start| start.elapsed().as_micros());
         if let Some(copy) = &copy {
             context.free_unique(entry.params(), copy);
+        }
+        for line in context.comparisons() {
+            log(streams.stderr, &line);
         }
         last = Some(outcome?);
         if number < warm_ups {

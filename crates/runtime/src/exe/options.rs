@@ -2,6 +2,7 @@
 //! compiler's executables.
 
 use super::levels::Level;
+use crate::tuning::{self, Assignment};
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -32,8 +33,10 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// The level of processors whose code is to be run.
     pub cpu_level: Option<Level>,
+    /// Log comparisons with tuning parameters.
+    pub log_versions: bool,
     /// Tuning parameters that were set, in order.
-    pub params: Vec<(String, i64)>,
+    pub params: Vec<Assignment>,
 }
 
 /// What to do.
@@ -43,7 +46,7 @@ pub enum Command {
     Run(Options),
     /// Print the help text.
     Help,
-    /// Print the names of the tuning parameters.
+    /// Print the tuning parameters.
     PrintParams,
 }
 
@@ -56,6 +59,7 @@ impl Default for Options {
             binary: false,
             print_result: true,
             log: false,
+            log_versions: false,
             profile: false,
             debug: false,
             num_threads: None,
@@ -127,6 +131,12 @@ const LINES: &[Line] = &[
         "Log what is done to standard error.",
     ),
     line(
+        None,
+        "log-versions",
+        None,
+        "Log each comparison with a tuning parameter; --log does so too.",
+    ),
+    line(
         Some('P'),
         "profile",
         None,
@@ -161,7 +171,7 @@ const LINES: &[Line] = &[
         None,
         "print-params",
         None,
-        "Print the names of the tuning parameters and exit.",
+        "Print the tuning parameters and what they are, and exit.",
     ),
     line(
         None,
@@ -216,9 +226,14 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
             Short('D') | Long("debugging") => {
                 options.debug = true;
                 options.log = true;
+                options.log_versions = true;
                 options.profile = true;
             }
-            Short('L') | Long("log") => options.log = true,
+            Short('L') | Long("log") => {
+                options.log = true;
+                options.log_versions = true;
+            }
+            Long("log-versions") => options.log_versions = true,
             Short('P') | Long("profile") => options.profile = true,
             Long("num-threads") => {
                 let n = parser.value()?.parse_with(|text| match text.parse() {
@@ -239,14 +254,12 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 options.cpu_level = Some(level);
             }
             Long("param") => {
-                let param = parser.value()?.parse_with(|text| {
-                    parse_assignment(text).ok_or("must be of the form NAME=N")
-                })?;
+                let param = parser.value()?.parse_with(Assignment::parse)?;
                 options.params.push(param);
             }
             Long("tuning") => {
                 let file = PathBuf::from(parser.value()?);
-                options.params.extend(read_tuning(&file)?);
+                options.params.extend(tuning::read_file(&file)?);
             }
             Long("cache-file") => drop(parser.value()?),
             _ => return Err(arg.unexpected()),
@@ -270,37 +283,9 @@ fn parse_bytes(text: &str) -> Result<u64, &'static str> {
     n.checked_mul(1 << shift).ok_or(wrong)
 }
 
-fn parse_assignment(text: &str) -> Option<(String, i64)> {
-    let (name, value) = text.split_once('=')?;
-    Some((name.trim().to_owned(), value.trim().parse().ok()?))
-}
-
-/// The assignments in a tuning file; blank lines and `--` comments are skipped.
-fn read_tuning(file: &PathBuf) -> Result<Vec<(String, i64)>, lexopt::Error> {
-    let shown = file.display();
-    let text = std::fs::read_to_string(file)
-        .map_err(|e| lexopt::Error::from(format!("cannot read tuning file {shown}: {e}")))?;
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| {
-            let line = line.trim_start();
-            !line.is_empty() && !line.starts_with("--")
-        })
-        .map(|(i, line)| {
-            parse_assignment(line).ok_or_else(|| {
-                format!(
-                    "tuning file {shown}, line {}: must be of the form NAME=N",
-                    i + 1
-                )
-                .into()
-            })
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Command, Level, Options, help, parse};
+    use super::{Assignment, Command, Level, Options, help, parse};
 
     fn parsed(args: &[&str]) -> Result<Command, String> {
         parse(args.iter().map(Into::into))
@@ -317,7 +302,7 @@ mod tests {
             num_threads: Some(3),
             memory_limit: Some(2 << 30),
             cpu_level: Some(Level::V3),
-            params: vec![("main.tile".to_owned(), 16)],
+            params: vec![Assignment::parse("main.tile=16").expect("an assignment")],
             ..Options::default()
         };
         let short = parsed(&[

@@ -3,10 +3,11 @@
 
 use prim::ScalarType::{Bool, F64, I32, I64};
 use runtime::abi::{CheckDesc, Ctx, br_stack_check};
+use runtime::comparisons::br_compared;
 use runtime::error::br_fail;
 use runtime::heap::{br_alloc, br_ref, br_unref};
 use runtime::sched::br_tasks;
-use runtime::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec};
+use runtime::{EntrySpec, Image, ParamKind, ParamSpec, ProgramSpec, TunableSpec};
 use std::sync::Arc;
 
 const CHUNK: i64 = 1000;
@@ -141,6 +142,20 @@ unsafe extern "C" fn deep(ctx: *mut Ctx, _: *const u64, results: *mut u64) -> i3
     }
 }
 
+/// `entry long (n: i64): i64`: the parameter, less one where `n` is shorter
+unsafe extern "C" fn long(ctx: *mut Ctx, args: *const u64, results: *mut u64) -> i32 {
+    let words = ctx.cast::<*const i64>();
+    // SAFETY: one word in, one out; the context has a value for the parameter.
+    unsafe {
+        let (n, least) = (*args as i64, *(*words.add(2)).add(1));
+        if *words.add(3).cast::<u64>() != 0 {
+            br_compared(ctx, 1, n);
+        }
+        *results = (least - i64::from(n < least)) as u64;
+    }
+    0
+}
+
 /// The program's constant.
 unsafe extern "C" fn init(ctx: *mut Ctx) -> i32 {
     // SAFETY: one global.
@@ -238,10 +253,23 @@ pub fn image() -> Image {
                 params: vec![],
                 results: vec![param("", "i32", ParamKind::Scalar(I32))],
             },
+            EntrySpec {
+                name: "long".into(),
+                fun: long,
+                params: vec![param("n", "i64", ParamKind::Scalar(I64))],
+                results: vec![param("", "i64", ParamKind::Scalar(I64))],
+            },
         ],
         n_globals: 1,
         init: Some(init),
         fini: Some(fini),
+        tunables: ["deep.lanes_share_0", "long.lanes_share_0"]
+            .map(|name| TunableSpec {
+                name: name.into(),
+                class: "threshold".into(),
+                default: 100,
+            })
+            .into(),
     };
     // SAFETY: the functions above are as the specification says.
     unsafe { Image::from_spec(spec, Arc::new(())) }

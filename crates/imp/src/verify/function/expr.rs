@@ -79,6 +79,11 @@ impl FunctionCheck<'_, '_> {
                 let args: Vec<_> = args.iter().map(|arg| (arg, *ty)).collect();
                 self.elementwise(&args, *ty)
             }
+            Expr::Tunable(id) => {
+                self.tunable(*id);
+                Some(VarType::Scalar(PrimType::I64))
+            }
+            Expr::Logging => Some(VarType::Scalar(PrimType::Bool)),
             Expr::Splat(lanes, x) => {
                 self.lanes(*lanes);
                 match self.expr(x)? {

@@ -102,6 +102,7 @@ impl Ranges {
             }
             BasicOp::Unary(..)
             | BasicOp::Compare(..)
+            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Fma(..)
             | BasicOp::Math(..)
             | BasicOp::Assert { .. }

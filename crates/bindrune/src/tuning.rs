@@ -1,0 +1,155 @@
+//! Tuning parameters on the command line: values for programs that are evaluated,
+//! and the tuning files that lie beside programs that are tested or measured.
+
+use crate::common;
+use driver::Ir;
+use ir::tunable::{Comparison, Listener, Settings};
+use runtime::tuning::{self, Assignment};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `dev --run`.
+#[derive(clap::Args)]
+pub struct Values {
+    /// Set a tuning parameter of the program that is evaluated.
+    #[arg(long, value_name = "NAME=N", requires = "run", value_parser = Assignment::parse)]
+    param: Vec<Assignment>,
+    /// Set tuning parameters from a file of lines NAME=N. What --param says counts more.
+    #[arg(long, value_name = "FILE", requires = "run")]
+    tuning: Vec<PathBuf>,
+    /// Print the program's tuning parameters at that stage, and what they are.
+    #[arg(long)]
+    pub print_params: bool,
+    /// Log each comparison with a tuning parameter to standard error.
+    #[arg(long, requires = "run")]
+    log_versions: bool,
+}
+
+impl Values {
+    /// The values for a program.
+    pub fn settings(&self, ir: &Ir) -> Result<Settings, ExitCode> {
+        let mut given = Vec::new();
+        for file in &self.tuning {
+            given.extend(tuning::read_file(file).map_err(common::fail)?);
+        }
+        given.extend(self.param.iter().cloned());
+        let known = names(ir);
+        let known: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        tuning::resolve(&known, &given).map_err(common::fail)?;
+        let pairs = given.into_iter().map(|given| (given.name, given.value));
+        Ok(Settings(pairs.collect()))
+    }
+
+    /// Who is told of comparisons.
+    pub fn listener(&self) -> Option<Listener> {
+        self.log_versions.then_some(log)
+    }
+}
+
+fn log(Comparison { name, size, least }: Comparison<'_>) {
+    // A line for the user's information; it may get lost.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}",
+        tuning::comparison(name, size, least)
+    );
+}
+
+/// A program's parameters and what they are, as executables print them.
+pub fn list(ir: &Ir) -> String {
+    let lines = names(ir).into_iter();
+    lines
+        .map(|(name, class)| format!("{name} ({class})\n"))
+        .collect()
+}
+
+/// Names and classes of a program's parameters that comparisons name.
+fn names(ir: &Ir) -> Vec<(String, &'static str)> {
+    fn level<L: ir::Level>(program: &ir::Program<L>) -> Vec<(String, &'static str)> {
+        let mut names = Vec::new();
+        for function in &program.functions {
+            let used = ir::tunable::used(function);
+            let tunables = function.tunables.iter().zip(used);
+            names.extend(tunables.filter(|(_, used)| *used).map(|(tunable, _)| {
+                let name = tunable.full_name(&function.name);
+                (name, tunable.class.name())
+            }));
+        }
+        names
+    }
+    match ir {
+        Ir::Soacs(program) => level(program),
+        Ir::Segs(program) => level(program),
+        Ir::Mems(program) => level(program),
+        Ir::Imp(program) => (program.tunables.iter())
+            .map(|tunable| (tunable.name.to_string(), tunable.class.name()))
+            .collect(),
+    }
+}
+
+/// Options of `test` and `bench`.
+#[derive(clap::Args, Clone)]
+pub struct Files {
+    /// Look beside each program for a tuning file with this extension.
+    #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
+    tuning: OsString,
+    /// Do not look for tuning files.
+    #[arg(long)]
+    no_tuning: bool,
+}
+
+impl Files {
+    /// The assignments in the tuning file of a program; none if it has none.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
+        let mut file = program.as_os_str().to_owned();
+        file.push(".");
+        file.push(&self.tuning);
+        let file = PathBuf::from(file);
+        if self.no_tuning || !file.exists() {
+            return Ok(Vec::new());
+        }
+        tuning::read_file(&file)
+    }
+}
+
+/// Options for an executable that prints these parameters, and what is to be said of
+/// assignments to others: the file may be for another compiler or machine.
+pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>) {
+    let known: BTreeSet<&str> = params
+        .lines()
+        .map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name))
+        .collect();
+    let (mut options, mut unknown) = (Vec::new(), Vec::new());
+    for Assignment { name, value, place } in given {
+        if known.contains(name.as_str()) {
+            options.push(format!("--param={name}={value}"));
+        } else {
+            unknown.push(format!(
+                "warning: {place}the program has no tuning parameter `{name}`"
+            ));
+        }
+    }
+    (options, unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_parameters_that_there_are_become_options() {
+        let given = ["f.a_0=3", "g.b_1=4"].map(|text| Assignment::parse(text).expect("right"));
+        let (options, unknown) = options("f.a_0 (threshold)\n", &given);
+        assert_eq!(options, ["--param=f.a_0=3"]);
+        assert_eq!(
+            unknown,
+            ["warning: the program has no tuning parameter `g.b_1`"]
+        );
+    }
+}

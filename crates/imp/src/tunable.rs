@@ -1,0 +1,22 @@
+//! The tuning parameters of a program, by one numbering for all of it.
+//!
+//! The core IR has a table in each function ([`ir::tunable`]); here are those that
+//! comparisons are left of, under their full names. The context holds the values.
+
+use ir::tunable::Class;
+use std::sync::Arc;
+
+/// An index into [`Program::tunables`](crate::Program::tunables).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TunableId(pub u32);
+
+/// A tuning parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tunable {
+    /// Function, rule and ordinal: `main.lanes_share_0`.
+    pub name: Arc<str>,
+    /// What kind of number it is.
+    pub class: Class,
+    /// Its value unless another one is given.
+    pub default: i64,
+}

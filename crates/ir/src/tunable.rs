@@ -1,0 +1,142 @@
+//! Tuning parameters: numbers that a program compares sizes with when it runs, to
+//! choose between versions of its code.
+//!
+//! A function has a table of them ([`Function::tunables`](crate::Function)), and
+//! [`BasicOp::SizeAtLeast`](crate::BasicOp) names one by its place there. Outside of
+//! its function a parameter is known by the function, the rule that made it, and an
+//! ordinal that counts within both: `main.lanes_share_0`. So names stay as they are
+//! when something else in the program is edited. An entry of the table may be left
+//! that no comparison names any more; its ordinal is not given to another one.
+//!
+//! What a program means does not depend on the values, but for how inexact sums are
+//! put together (contract 1).
+
+use crate::name::FunName;
+use crate::syntax::{BasicOp, Function, Level};
+use crate::walk::Visit;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A parameter of a function, an index into its table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TunableId(pub u32);
+
+impl TunableId {
+    /// The index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The rule that made a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rule {
+    /// From which length on a worker's lanes share a row.
+    LanesShare,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 1] = [Self::LanesShare];
+
+    /// Its name in parameters' names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LanesShare => "lanes_share",
+        }
+    }
+}
+
+/// What kind of number a parameter is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Class {
+    /// From which size on a version is taken.
+    Threshold,
+}
+
+impl Class {
+    /// All classes.
+    pub const ALL: [Self; 1] = [Self::Threshold];
+
+    /// Its name, as lists of parameters have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Threshold => "threshold",
+        }
+    }
+}
+
+/// A parameter of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Tunable {
+    /// What made it.
+    pub rule: Rule,
+    /// Which of those that the rule made in the function, from 0.
+    pub ordinal: u32,
+    /// What kind of number it is.
+    pub class: Class,
+    /// Its value unless another one is given.
+    pub default: i64,
+}
+
+impl Tunable {
+    /// The name by which the whole program knows it.
+    pub fn full_name(&self, function: &FunName) -> String {
+        format!("{function}.{self}")
+    }
+}
+
+impl fmt::Display for Tunable {
+    /// The name within the function.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.rule.name(), self.ordinal)
+    }
+}
+
+/// Values of parameters, by their full names; others have their defaults.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Settings(pub BTreeMap<String, i64>);
+
+impl Settings {
+    /// The value of a function's parameter.
+    pub fn value(&self, function: &FunName, tunable: &Tunable) -> i64 {
+        if self.0.is_empty() {
+            return tunable.default;
+        }
+        let given = self.0.get(&tunable.full_name(function)).copied();
+        given.unwrap_or(tunable.default)
+    }
+}
+
+/// A comparison of a size with a parameter, as a program made it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Comparison<'a> {
+    /// The parameter's full name.
+    pub name: &'a str,
+    /// The size.
+    pub size: i64,
+    /// The parameter's value.
+    pub least: i64,
+}
+
+/// Who is told of comparisons.
+pub type Listener = fn(Comparison<'_>);
+
+/// For each parameter of a function whether a comparison names it.
+pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
+    struct Used(Vec<bool>);
+    impl<L: Level> Visit<L> for Used {
+        fn basic(&mut self, op: &BasicOp) {
+            if let BasicOp::SizeAtLeast { tunable, .. } = op
+                && let Some(used) = self.0.get_mut(tunable.index())
+            {
+                *used = true;
+            }
+        }
+    }
+    let mut found = Used(vec![false; function.tunables.len()]);
+    if !found.0.is_empty() {
+        Visit::<L>::walk_function(&mut found, function);
+    }
+    found.0
+}

@@ -1,0 +1,68 @@
+//! Tuning parameters: values that the context holds, and calls that tell it of
+//! comparisons.
+
+use crate::emit::call;
+use crate::error::Res;
+use crate::function::{Frame, instruction_of};
+use crate::types::{Value, int, pointer};
+use imp::{Expr, TunableId};
+use inkwell::IntPredicate;
+use inkwell::values::PointerValue;
+
+/// The word of a context that holds the address of the parameters' values.
+const VALUES: i64 = 2;
+/// The word of a context that is not 0 if it wants to know of comparisons.
+const LOGGING: i64 = 3;
+
+impl<'c> Frame<'_, '_, 'c> {
+    /// A parameter's value. It stays the same while compiled code runs.
+    pub fn tunable(&mut self, id: TunableId) -> Res<Value<'c>> {
+        let types = self.emit.types;
+        let place = self.context_word(VALUES)?;
+        let values = self.builder.build_load(types.ptr, place, "tunables")?;
+        self.emit.metadata.invariant(instruction_of(values)?)?;
+        let index = types.const_i64(i64::from(id.0));
+        // SAFETY: a context has as many values as the program has parameters.
+        let place = unsafe {
+            let values = pointer(values)?;
+            self.builder
+                .build_in_bounds_gep(types.i64, values, &[index], "")?
+        };
+        let value = self.builder.build_load(types.i64, place, "tunable")?;
+        self.emit.metadata.invariant(instruction_of(value)?)?;
+        Ok(value)
+    }
+
+    /// Whether the context wants to know of comparisons; that stays the same, too.
+    pub fn logging(&mut self) -> Res<Value<'c>> {
+        let types = self.emit.types;
+        let place = self.context_word(LOGGING)?;
+        let word = self.builder.build_load(types.i64, place, "logging")?;
+        self.emit.metadata.invariant(instruction_of(word)?)?;
+        let zero = types.i64.const_zero();
+        let wanted = self
+            .builder
+            .build_int_compare(IntPredicate::NE, int(word)?, zero, "")?;
+        Ok(wanted.into())
+    }
+
+    /// Tells the context of a comparison.
+    pub fn compared(&mut self, id: TunableId, size: &Expr) -> Res<()> {
+        let size = self.expr(size)?;
+        let id = self.emit.types.const_i64(i64::from(id.0));
+        let args = [self.ctx.into(), id.into(), size];
+        call(&self.builder, self.emit.runtime.compared, &args)?;
+        Ok(())
+    }
+
+    /// The address of a word of the context.
+    fn context_word(&mut self, word: i64) -> Res<PointerValue<'c>> {
+        let types = self.emit.types;
+        let index = [types.const_i64(word)];
+        // SAFETY: the runtime's `abi` says that contexts have this word.
+        Ok(unsafe {
+            self.builder
+                .build_in_bounds_gep(types.i64, self.ctx, &index, "")?
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Comparisons of sizes with tuning parameters, as far as a context wants to know
+//! of them.
+
+use crate::abi::Ctx;
+use std::sync::{Mutex, PoisonError};
+
+/// How many comparisons are kept between two looks at them.
+const MOST: usize = 1 << 20;
+
+/// Comparisons since somebody looked, in the order in which they were made; those
+/// of tasks in any order.
+#[derive(Default)]
+pub(crate) struct Comparisons(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    /// Parameter and size.
+    kept: Vec<(usize, i64)>,
+    /// How many were not kept.
+    more: u64,
+}
+
+impl Comparisons {
+    fn add(&self, tunable: usize, size: i64) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.kept.len() < MOST {
+            seen.kept.push((tunable, size));
+        } else {
+            seen.more += 1;
+        }
+    }
+
+    /// Parameters by number with the sizes that were compared with them, and how
+    /// many further comparisons there were.
+    pub(crate) fn take(&self) -> (Vec<(usize, i64)>, u64) {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Seen { kept, more } = std::mem::take(&mut *seen);
+        (kept, more)
+    }
+}
+
+/// Takes note of a comparison; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_compared(ctx: *mut Ctx, tunable: i64, size: i64) {
+    // SAFETY: by the caller's promise.
+    let shared = unsafe { (*ctx).shared() };
+    shared.comparisons.add(tunable as usize, size);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_are_kept_than_fit() {
+        let seen = Comparisons::default();
+        (0..MOST as i64 + 3).for_each(|size| seen.add(1, size));
+        let (kept, more) = seen.take();
+        assert_eq!((kept.len(), kept[5], more), (MOST, (1, 5), 3));
+        assert_eq!(seen.take(), (Vec::new(), 0));
+    }
+}

@@ -1,0 +1,190 @@
+//! Values of tuning parameters: what the command line and tuning files say, and
+//! which parameters of a program are meant.
+//!
+//! A tuning file has lines `NAME=N`; blank lines and those that begin with `--` say
+//! nothing. Of several values for a name the last one counts. Names contain no `=`
+//! but in those of operators, so the last one divides.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// The largest tuning file, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// More characters than this of a name are not compared with others.
+const MAX_COMPARED: usize = 200;
+
+/// What stands where an assignment should.
+const FORM: &str = "must be of the form NAME=N, where N is a 64-bit integer";
+
+/// A value for a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value.
+    pub value: i64,
+    /// Where it stands, as the beginning of a message: `tuning file x, line 3: `.
+    pub place: String,
+}
+
+impl Assignment {
+    /// The assignment of an option's value.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        Self::at(text, String::new()).ok_or(FORM)
+    }
+
+    fn at(text: &str, place: String) -> Option<Self> {
+        let (name, value) = text.rsplit_once('=')?;
+        Some(Self {
+            name: name.trim().to_owned(),
+            value: value.trim().parse().ok()?,
+            place,
+        })
+    }
+}
+
+/// The assignments in a tuning file.
+///
+/// # Errors
+/// A message for the user: the file cannot be read, is too large, or has a line
+/// that is no assignment.
+pub fn read_file(file: &Path) -> Result<Vec<Assignment>, String> {
+    let shown = file.display();
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text));
+    match read {
+        Ok(bytes) if bytes as u64 > MAX_FILE => {
+            return Err(format!(
+                "tuning file {shown} is larger than {} MiB",
+                MAX_FILE >> 20
+            ));
+        }
+        Ok(_) => {}
+        Err(e) if e.kind() == ErrorKind::InvalidData => {
+            return Err(format!("tuning file {shown} is not text in UTF-8"));
+        }
+        Err(e) => return Err(format!("cannot read tuning file {shown}: {e}")),
+    }
+    let mut assignments = Vec::new();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.trim();
+        if text.is_empty() || text.starts_with("--") {
+            continue;
+        }
+        let place = format!("tuning file {shown}, line {line}: ");
+        match Assignment::at(text, place.clone()) {
+            Some(assignment) => assignments.push(assignment),
+            None => return Err(place + FORM),
+        }
+    }
+    Ok(assignments)
+}
+
+/// The position among `known` of each assignment's parameter.
+///
+/// # Errors
+/// A message for the user about the first name that is unknown.
+pub fn resolve(known: &[&str], assignments: &[Assignment]) -> Result<Vec<usize>, String> {
+    let position = |given: &Assignment| {
+        let found = known.iter().position(|name| *name == given.name);
+        found.ok_or_else(|| unknown(known, given))
+    };
+    assignments.iter().map(position).collect()
+}
+
+fn unknown(known: &[&str], Assignment { name, place, .. }: &Assignment) -> String {
+    let nearest = (known.iter())
+        .map(|other| (distance(name, other), other))
+        .min();
+    let advice = match nearest {
+        None => "the program has none".to_owned(),
+        Some((distance, other)) if distance <= 2 + name.chars().take(MAX_COMPARED).count() / 4 => {
+            format!("did you mean `{other}`?")
+        }
+        Some(_) => "--print-params lists those that there are".to_owned(),
+    };
+    format!("{place}there is no tuning parameter `{name}`; {advice}")
+}
+
+/// How many characters must be added, removed or changed to make one text of the
+/// other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(MAX_COMPARED).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(MAX_COMPARED).enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let change = row[j] + usize::from(x != *y);
+            next.push(change.min(row[j + 1] + 1).min(next[j] + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// What is said of a comparison of a size with a parameter; it begins as the
+/// reference compiler's programs have it.
+pub fn comparison(name: &str, size: i64, least: i64) -> String {
+    let holds = least <= size;
+    format!("Compared {name} <= {size}: {holds}; the parameter is {least}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(bytes).expect("written");
+        file
+    }
+
+    #[test]
+    fn tuning_files_have_assignments_blank_lines_and_comments() {
+        let file = file(b"\n-- a comment\nmain.a_0=12\r\n  main.b_0 = -3  \n<=.c_1=0");
+        let read = read_file(file.path()).expect("it is right");
+        let pairs: Vec<_> = read.iter().map(|a| (a.name.as_str(), a.value)).collect();
+        assert_eq!(pairs, [("main.a_0", 12), ("main.b_0", -3), ("<=.c_1", 0)]);
+        assert!(read[2].place.ends_with("line 5: "), "{}", read[2].place);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_tuning_file_is_said() {
+        for (bytes, part) in [
+            (&b"a=1\nb"[..], "line 2: must be of the form NAME=N"),
+            (b"a=x", "line 1: must be"),
+            (b"a=9223372036854775808", "64-bit"),
+            (b"\xff\xfe", "UTF-8"),
+            (&vec![b'\n'; (MAX_FILE + 1) as usize], "larger than 16 MiB"),
+        ] {
+            let message = read_file(file(bytes).path()).expect_err("must be refused");
+            assert!(message.contains(part), "{message}");
+        }
+        let message = read_file(Path::new("/does/not/exist")).expect_err("there is none");
+        assert!(message.contains("/does/not/exist"), "{message}");
+        let message = read_file(Path::new("/dev/zero")).expect_err("it has no end");
+        assert!(message.contains("larger than"), "{message}");
+    }
+
+    #[test]
+    fn unknown_names_are_told_with_the_nearest() {
+        let set = |name: &str| [Assignment::parse(&format!("{name}=1")).expect("an assignment")];
+        let known = ["main.lanes_share_0", "f.lanes_share_0"];
+        assert_eq!(resolve(&known, &set("f.lanes_share_0")), Ok(vec![1]));
+        let message = |known, name| resolve(known, &set(name)).expect_err("it is unknown");
+        assert_eq!(
+            message(&known, "main.lane_share_0"),
+            "there is no tuning parameter `main.lane_share_0`; did you mean `main.lanes_share_0`?"
+        );
+        assert!(message(&known, "tile").ends_with("--print-params lists those that there are"));
+        assert!(message(&[], "tile").ends_with("the program has none"));
+        let long = "x".repeat(1 << 20);
+        assert!(message(&known, &long).contains("--print-params"));
+    }
+}
