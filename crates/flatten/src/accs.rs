@@ -23,7 +23,7 @@ mod map;
 
 use self::map::Map;
 use ir::soac::{AccInput, HistOp, Operator, Soac};
-use ir::syntax::{Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
+use ir::syntax::{Attr, Aux, BasicOp, Body, Exp, Function, Lambda, LoopParam, Param, Program, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{refresh_lambda, sub_bodies};
 use ir::{Atom, Builder, Context, Dim, Name, PassError, Soacs, TypeEnv};
@@ -203,6 +203,9 @@ impl Pass {
         b.prov = aux.prov;
         b.certs.clone_from(&aux.certs);
         b.attrs.clone_from(&aux.attrs);
+        // What runs in order needs no copies.
+        let in_order = [Attr::Sequential, Attr::SequentialOuter];
+        let inside = inside || in_order.iter().any(|attr| aux.attrs.has(attr));
         match exp {
             Exp::Basic(BasicOp::Atom(Atom::Var(acc)) | BasicOp::Opaque(Atom::Var(acc)))
                 if self.arrays.contains_key(&acc) =>

@@ -16,7 +16,7 @@
 use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::soac::{Operator, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{Name, NameTable, Soacs, TypeEnv};
 
@@ -282,9 +282,7 @@ fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
             aux.certs.push(*cert);
         }
     }
-    for attr in &producer.attrs.0 {
-        aux.attrs.add(attr);
-    }
+    aux.attrs = Attrs::fused(&producer.attrs, &aux.attrs);
     aux
 }
 
