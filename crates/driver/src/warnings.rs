@@ -5,7 +5,7 @@
 //! Needs the program as the optimiser leaves it, before memory.
 
 use crate::error::span_of;
-use ir::syntax::{Attrs, BasicOp, Exp, LoopForm, MsgPart, Stm};
+use ir::syntax::{Attr, BasicOp, Exp, LoopForm, MsgPart, Stm};
 use ir::walk::Visit;
 use ir::{Program, Prov, Segs};
 use std::collections::BTreeSet;
@@ -49,10 +49,10 @@ impl Visit<Segs> for Remaining {
     fn stm(&mut self, stm: &Stm<Segs>) {
         let attrs = &stm.aux.attrs;
         match &stm.exp {
-            Exp::Basic(BasicOp::Assert { msg, .. }) if attrs.has(Attrs::WARN_CHECKS) => {
+            Exp::Basic(BasicOp::Assert { msg, .. }) if attrs.has(&Attr::WarnChecks) => {
                 self.found.push((check(msg), stm.aux.prov));
             }
-            Exp::Loop { form, .. } if attrs.has(Attrs::UNROLL) => {
+            Exp::Loop { form, .. } if attrs.has(&Attr::Unroll) => {
                 self.found.push((unrolled(form), stm.aux.prov));
             }
             _ => {}

@@ -1,11 +1,13 @@
 //! The context of a function being flattened, and what is the same inside and
 //! outside of segops: statements, branches, loops, lambdas.
 
-use crate::functions::{Parallel, Place};
+use crate::functions::{Parallel, Place, place_of};
 use crate::{parallel, sequential};
+use ir::attrs::Versions;
 use ir::name::{Name, NameTable, ProvTable, SrcLoc};
+use ir::soac::Soac;
 use ir::syntax::{
-    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
+    Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
 use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::{Dim, Type};
@@ -37,8 +39,20 @@ pub(crate) struct Ctx<'a> {
     pub(crate) tunables: Vec<Tunable>,
     /// The next ordinal of each rule.
     ordinals: FxHashMap<Rule, u32>,
+    /// Whether combinators may be shared by the lanes of one worker.
+    pub(crate) lanes: Lanes,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
+}
+
+/// Whether attributes leave it open that the lanes of one worker share a
+/// combinator.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes {
+    /// That which is being flattened.
+    pub(crate) here: bool,
+    /// Those inside of it.
+    inside: bool,
 }
 
 /// A comparison that decides between versions: whether a size is no less than a
@@ -99,6 +113,10 @@ impl<'a> Ctx<'a> {
             guarded: false,
             tunables: Vec::new(),
             ordinals: FxHashMap::default(),
+            lanes: Lanes {
+                here: true,
+                inside: true,
+            },
             fuel,
         }
     }
@@ -129,7 +147,7 @@ impl<'a> Ctx<'a> {
     /// Notes that a combinator inside a segop reads these arrays, whose elements
     /// may lie apart: then those of points side by side are likely to lie together.
     pub(crate) fn note_across(&mut self, inputs: &[Name]) {
-        self.reads_across |= inputs.iter().any(|&input| self.is_strided(input));
+        self.reads_across |= self.is_inside && inputs.iter().any(|&input| self.is_strided(input));
     }
 
     /// A condition that holds if a size is no less than a parameter that the rule
@@ -334,18 +352,42 @@ impl<'a> Ctx<'a> {
                 }
             }
             Exp::Apply { fun, args } => Exp::Apply {
-                fun: self.parallel.callee(&fun, place),
+                fun: self.parallel.callee(&fun, place_of(&aux, place)),
                 args,
             },
             Exp::Op(soac) => {
-                return match place {
-                    Place::Outside => parallel::soac(self, pat, aux, soac, out),
-                    Place::Inside => sequential::soac(self, pat, aux, soac, out),
-                };
+                return self.soac(pat, aux, soac, place, out);
             }
         };
         let pat = self.params(pat);
         out.push(Stm { pat, aux, exp });
+        Ok(())
+    }
+
+    /// Appends the form of a combinator that its place and its attributes ask for.
+    fn soac(
+        &mut self,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        soac: Soac,
+        place: Place,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let has = |attr| aux.attrs.has(&attr);
+        let ordered = has(Attr::Sequential);
+        let around = self.lanes;
+        let plain = has(Attr::SequentialInner) || has(Attr::Flattening(Versions::NoIntra));
+        self.lanes = Lanes {
+            here: around.inside && !ordered && !has(Attr::SequentialOuter),
+            inside: around.inside && !ordered && !plain,
+        };
+        let place = place_of(&aux, place);
+        if place == Place::Outside && !has(Attr::SequentialOuter) {
+            parallel::soac(self, pat, aux, soac, out)?;
+        } else {
+            sequential::soac(self, pat, aux, soac, place, out)?;
+        }
+        self.lanes = around;
         Ok(())
     }
 

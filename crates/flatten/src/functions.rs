@@ -5,7 +5,7 @@
 use crate::convert::Ctx;
 use ir::name::FunName;
 use ir::soac::Soac;
-use ir::syntax::{Body, Exp, FunKind, FunParam, FunResult, Function, Program};
+use ir::syntax::{Attr, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Program};
 use ir::{Context, Fuel, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,6 +16,16 @@ pub(crate) enum Place {
     Outside,
     /// In a segop's body: combinators become loops.
     Inside,
+}
+
+/// Where a statement's combinators run: what is `sequential` runs as if it stood
+/// inside of a segop.
+pub(crate) fn place_of(aux: &Aux, place: Place) -> Place {
+    if aux.attrs.has(&Attr::Sequential) {
+        Place::Inside
+    } else {
+        place
+    }
 }
 
 /// Names of the functions that contain parallelism, directly or through calls.
@@ -207,9 +217,10 @@ fn parallel_functions(calls: &FxHashMap<FunName, (bool, Vec<FunName>)>) -> FxHas
 fn called(body: &Body<Soacs>, place: Place, calls: &mut Vec<(FunName, Place)>) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stm in &body.stms {
+            let own = place_of(&stm.aux, place);
             match &stm.exp {
                 Exp::Basic(_) => {}
-                Exp::Apply { fun, args: _ } => calls.push((fun.clone(), place)),
+                Exp::Apply { fun, args: _ } => calls.push((fun.clone(), own)),
                 Exp::If {
                     cond: _,
                     then_body,
@@ -224,7 +235,7 @@ fn called(body: &Body<Soacs>, place: Place, calls: &mut Vec<(FunName, Place)>) {
                     body,
                 } => called(body, place, calls),
                 Exp::Op(Soac::WithAcc { inputs: _, lambda }) => {
-                    called(&lambda.body, place, calls);
+                    called(&lambda.body, own, calls);
                 }
                 Exp::Op(soac) => {
                     // The operator of a reduction over arrays may run on the
@@ -232,7 +243,7 @@ fn called(body: &Body<Soacs>, place: Place, calls: &mut Vec<(FunName, Place)>) {
                     let bodies = soac_bodies(soac);
                     for inner in bodies {
                         called(inner, Place::Inside, calls);
-                        if place == Place::Outside {
+                        if own == Place::Outside {
                             called(inner, Place::Outside, calls);
                         }
                     }

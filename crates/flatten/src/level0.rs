@@ -50,7 +50,7 @@ pub(crate) fn screma(
     ctx.note_across(&s.inputs);
     let place = Place::Inside;
     let decomp = match shared(&s) {
-        Some(decomp) if reads_rows(ctx, &s) && ctx.fuel.take() => decomp,
+        Some(decomp) if ctx.lanes.here && reads_rows(ctx, &s) && ctx.fuel.take() => decomp,
         _ => return screma_loop(ctx, pat, &aux, s, place, out),
     };
     let least = least(decomp);

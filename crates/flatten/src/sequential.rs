@@ -27,17 +27,21 @@ use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Appends the sequential form of a combinator.
+/// Appends the sequential form of a combinator; what is in it is flattened for
+/// `place`.
 pub(crate) fn soac(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     soac: Soac,
+    place: Place,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let place = Place::Inside;
     match soac {
-        Soac::Screma(screma) => level0::screma(ctx, pat, aux, screma, out),
+        Soac::Screma(screma) => match place {
+            Place::Inside => level0::screma(ctx, pat, aux, screma, out),
+            Place::Outside => screma_loop(ctx, pat, &aux, screma, place, out),
+        },
         Soac::Hist {
             width,
             inputs,

@@ -18,7 +18,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
-mod attrs;
+pub mod attrs;
 pub mod build;
 pub mod cost;
 pub mod decision;

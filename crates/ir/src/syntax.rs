@@ -15,7 +15,7 @@
 //! parameters start from, `withacc` its arrays, a histogram its destinations.
 //! After consumption neither the array nor any alias of it may be used.
 
-pub use crate::attrs::Attrs;
+pub use crate::attrs::{Attr, Attrs};
 use crate::eval::{Evaluate, Place};
 use crate::facts::Facts;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};

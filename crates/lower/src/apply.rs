@@ -108,7 +108,12 @@ impl Lower<'_> {
             return self.unsupported("recursive functions that are evaluated in place");
         }
         let (copy, before) = (self.copies.begin(def.var), self.f.n_names());
+        // A library function is a part of the caller's expression.
+        let attrs = (!def.is_prelude).then(|| self.f.enter_callee());
         let result = self.in_place(&def.params, &inst.sizes, &def.ret, &def.body, &env, args)?;
+        if let Some(attrs) = attrs {
+            self.f.set_attrs(attrs);
+        }
         let names = self.f.n_names() - before;
         self.copies.end(def.var, &copy, names);
         if let Some(entered) = self.entered.get_mut(&def.var) {

@@ -1,11 +1,13 @@
 //! Where the body of a function goes that is called: into the caller, or into a
 //! core function; and what is passed to the latter besides arguments.
 
+use crate::attrs::attributes;
 use crate::closure::Captured;
 use crate::signature::gives_function;
 use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
+use ir::syntax::Attr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,12 +44,18 @@ impl Lower<'_> {
         if takes_functions {
             return if recursive { Place::Own } else { either };
         }
-        let has = |name| def.attrs.iter().any(|attr| &*attr.name == name);
-        if has("noinline") || recursive {
+        // A library function is a part of the caller's expression.
+        let asked = self.f.attrs();
+        let asked = |attr| !def.is_prelude && asked.has(&attr);
+        if recursive || asked(Attr::NoInline) {
+            return Place::Own;
+        }
+        let own = attributes(&def.attrs);
+        if own.has(&Attr::NoInline) && !asked(Attr::Inline) {
             return Place::Own;
         }
         let limit = if def.is_prelude { SMALL } else { TINY };
-        if has("inline") || self.weight(def).nodes <= limit {
+        if own.has(&Attr::Inline) || asked(Attr::Inline) || self.weight(def).nodes <= limit {
             either
         } else {
             Place::Own

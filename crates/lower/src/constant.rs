@@ -1,6 +1,6 @@
 //! Definitions without parameters: core constants, or values in place.
 
-use crate::exp::attributes;
+use crate::attrs::attributes;
 use crate::signature::{ext_size, has_arrow};
 use crate::size::Mismatch;
 use crate::types::LTy;

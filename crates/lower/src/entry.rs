@@ -1,7 +1,7 @@
 //! Entry points: a core function for each, whose parameters and results are laid
 //! out as `ir::EntryType` says.
 
-use crate::exp::attributes;
+use crate::attrs::attributes;
 use crate::size::Mismatch;
 use crate::types::LTy;
 use crate::value::{Env, Value};

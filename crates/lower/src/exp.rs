@@ -1,16 +1,13 @@
 //! Expressions: the evaluator's centre. Each form has its method; the larger
 //! ones stand in modules of their own.
 
-use crate::blank::Filler;
 use crate::size::{Mismatch, text};
 use crate::types::LTy;
 use crate::value::{ArrayVal, Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
-use check::tast::{Attr, Bind, Exp, ExpKind, Ty, TyVarId, VarId};
-use ir::syntax::Attrs;
+use check::tast::{Bind, Exp, ExpKind, Ty, TyVarId, VarId};
 use ir::{Atom, BasicOp};
 use prim::{PrimType, Scalar, ScalarType};
-use std::fmt::Write as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -424,55 +421,4 @@ impl Lower<'_> {
     fn all_under(&mut self, cert: Option<ir::Name>, parts: &[Value]) -> Res<Rc<[Value]>> {
         parts.iter().map(|part| self.under(cert, part)).collect()
     }
-
-    fn attributed(&mut self, attrs: &[Attr], exp: &Exp, env: &Rc<Env>) -> Res<Value> {
-        let (unchecked, warned) = (self.f.unchecked, self.f.warned);
-        let mut all = self.f.attrs();
-        for attr in attrs {
-            match &*attr_text(attr) {
-                "unsafe" => self.f.unchecked = true,
-                Attrs::WARN_CHECKS => self.f.warned = true,
-                text => all.add(text),
-            }
-        }
-        let before = self.f.set_attrs(all);
-        let filler = attrs.iter().find_map(|attr| match &*attr.name {
-            "blank" => Some(Filler::Zeros),
-            "scratch" => Some(Filler::Scratch),
-            _ => None,
-        });
-        let value = match filler {
-            Some(filler) => self.blank_of(exp, env, filler)?,
-            None => self.eval(exp, env)?,
-        };
-        self.f.set_attrs(before);
-        (self.f.unchecked, self.f.warned) = (unchecked, warned);
-        if attrs.iter().any(|attr| &*attr.name == "opaque") {
-            return self.opaque(&value);
-        }
-        Ok(value)
-    }
-}
-
-/// An attribute in its written form.
-pub(crate) fn attr_text(attr: &Attr) -> Arc<str> {
-    let mut out = String::new();
-    write_attr(attr, &mut out);
-    Arc::from(out)
-}
-
-fn write_attr(attr: &Attr, out: &mut String) {
-    out.push_str(&attr.name);
-    if !attr.args.is_empty() {
-        for (i, arg) in attr.args.iter().enumerate() {
-            let _ = write!(out, "{}", if i == 0 { "(" } else { ", " });
-            write_attr(arg, out);
-        }
-        out.push(')');
-    }
-}
-
-/// The attributes of a definition.
-pub(crate) fn attributes(attrs: &[Attr]) -> Attrs {
-    Attrs(attrs.iter().map(attr_text).collect())
 }

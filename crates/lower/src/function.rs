@@ -5,8 +5,8 @@
 //! that the definition's parameters share are one core parameter. Its results
 //! are the sizes that only the body knows, then the leaves.
 
+use crate::attrs::attributes;
 use crate::closure::Captured;
-use crate::exp::attributes;
 use crate::pattern::consumed_leaves;
 use crate::signature::{ext_size, uniqueness};
 use crate::size::Mismatch;

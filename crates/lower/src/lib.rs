@@ -26,6 +26,7 @@
 mod acc;
 mod apply;
 mod array;
+mod attrs;
 mod blank;
 mod branch;
 mod callee;

@@ -108,6 +108,7 @@ impl Lower<'_> {
         let attrs = self.f.attrs();
         let init_ty = init.ty();
         self.f.enter(true);
+        self.f.enter_loop(attrs.clone());
         // Sizes that vary: one parameter for each variable, and one for each
         // size that the type does not tell.
         let mut size_inits: Vec<Atom> = Vec::new();

@@ -288,6 +288,7 @@ impl Lower<'_> {
         }
         let shape: ir::Shape = updates.dims.iter().copied().collect();
         let elems: Vec<Type> = updates.elem.leaves().iter().map(Leaf::core).collect();
+        let attrs = self.f.attrs();
         self.f.enter(true);
         let token = self.f.param("token", Type::Cert);
         let acc_ty = Type::Acc {
@@ -334,6 +335,7 @@ impl Lower<'_> {
         };
         let mut inputs = updates.inputs;
         inputs.push(acc.name);
+        self.f.set_attrs(attrs);
         let result = self.screma(updates.width, inputs, map, Vec::new(), Vec::new());
         let stms = self.f.leave();
         let body = Body {

@@ -286,8 +286,11 @@ impl Fun {
     /// Opens a body; `iterates` if it is that of a loop or of a lambda.
     pub(crate) fn enter(&mut self, iterates: bool) {
         let iteration = self.iteration() + u32::from(iterates);
+        // A branch is part of the expression; lambdas and loops see for themselves.
+        let attrs = (!iterates).then(|| self.attrs()).unwrap_or_default();
         self.scopes.push(Scope {
             iteration,
+            attrs,
             ..Scope::default()
         });
     }
@@ -489,9 +492,7 @@ impl Fun {
     /// `let pat = exp` for a finished pattern.
     pub(crate) fn bind_pat(&mut self, pat: Vec<Param<Soacs>>, exp: Exp<Soacs>) {
         let mut aux = self.aux(!matches!(exp, Exp::Basic(_)));
-        if self.warned && matches!(exp, Exp::Basic(BasicOp::Assert { .. }) | Exp::Apply { .. }) {
-            aux.attrs.add(Attrs::WARN_CHECKS);
-        }
+        self.note_checks(&mut aux.attrs, &exp);
         self.push(Stm { pat, aux, exp });
     }
 

@@ -13,14 +13,19 @@
 //! with which the program stays within its budget ([`plan`]). Small functions are
 //! copied in any case.
 //!
+//! `#[inline]` and `#[noinline]` on a call hold for that call, whatever the function
+//! says.
+//!
 //! The call's certificates go to the callee's outermost statements, its
-//! provenance below each of theirs.
+//! provenance below each of theirs, its attributes to those that inherit them.
 
 mod plan;
 
 use crate::splice;
 use ir::decision::{Called, Kind};
-use ir::syntax::{Atom, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm};
+use ir::syntax::{
+    Atom, Attr, Attrs, Aux, Body, Exp, FunKind, Function, Level, Param, Program, Stm,
+};
 use ir::walk::{Import, Substitution, Visit, VisitMut, import_body};
 use ir::{Context, Fuel, FunName, NameTable, PassError, Prov, ProvTable};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -125,6 +130,7 @@ pub(crate) fn inline<L: Level>(
 struct Callee {
     size: usize,
     wanted: bool,
+    unwanted: bool,
     forbidden: bool,
     calls: usize,
     arrays: bool,
@@ -141,17 +147,33 @@ impl Callee {
             function.kind == FunKind::Constant && !(size <= 2 && results_are_scalars(function));
         Self {
             size,
-            wanted: function.attrs.has("inline"),
-            forbidden: function.attrs.has("noinline") || recursive || computed,
+            wanted: function.attrs.has(&Attr::Inline),
+            unwanted: function.attrs.has(&Attr::NoInline),
+            forbidden: recursive || computed,
             calls,
             arrays: arrays || has_operations(&function.body),
         }
     }
 
+    /// Whether calls stay, unless one of them asks otherwise.
+    fn never(&self) -> bool {
+        self.forbidden || self.unwanted
+    }
+
+    /// The same for a call with these attributes.
+    fn asked(&self, call: &Attrs) -> Self {
+        let mut facts = self.clone();
+        if call.has(&Attr::Inline) {
+            (facts.wanted, facts.unwanted) = (true, false);
+        }
+        facts.unwanted |= call.has(&Attr::NoInline);
+        facts
+    }
+
     /// Whether a call is replaced in a caller of this size, where so many
     /// statements with arrays are few enough.
     fn pays(&self, caller: usize, limit: usize) -> bool {
-        if self.forbidden {
+        if self.never() {
             return false;
         }
         let fits = caller + self.size <= CALLER;
@@ -187,12 +209,12 @@ struct Inliner<'a, L: Level> {
 
 impl<'a, L: Level> Inliner<'a, L> {
     /// The function to put in place of a call.
-    fn callee(&mut self, fun: &FunName, prov: Prov) -> Option<&'a Function<L>> {
+    fn callee(&mut self, fun: &FunName, aux: &Aux) -> Option<&'a Function<L>> {
         let i = *self.index.get(fun)?;
-        let facts = self.facts[i].as_ref();
-        let stays = match facts {
+        let facts = self.facts[i].as_ref().map(|facts| facts.asked(&aux.attrs));
+        let stays = match &facts {
             None => Some(Called::Never),
-            Some(facts) if facts.forbidden => Some(Called::Never),
+            Some(facts) if facts.never() => Some(Called::Never),
             Some(facts) if !facts.pays(self.size, self.limit) => Some(Called::Large),
             Some(_) if !self.fuel.take() => Some(Called::Fuel),
             Some(_) => None,
@@ -201,7 +223,7 @@ impl<'a, L: Level> Inliner<'a, L> {
             Some(why) => Kind::Called(fun.0.clone(), why),
             None => Kind::Inlined(fun.0.clone()),
         };
-        self.decided.push((prov, kind));
+        self.decided.push((aux.prov, kind));
         if stays.is_some() {
             return None;
         }
@@ -274,7 +296,7 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
             let mut out = Vec::with_capacity(stms.len());
             for mut stm in stms {
                 if let Exp::Apply { fun, args } = &mut stm.exp
-                    && let Some(callee) = self.callee(fun, stm.aux.prov)
+                    && let Some(callee) = self.callee(fun, &stm.aux)
                 {
                     for arg in args.iter_mut() {
                         VisitMut::<L>::atom(self, arg);

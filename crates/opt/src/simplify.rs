@@ -135,6 +135,8 @@ struct Sub {
 pub(crate) struct Def {
     pub(crate) op: BasicOp,
     pub(crate) certs: Certs,
+    /// Where its statement stands in its scope.
+    pub(crate) at: usize,
 }
 
 /// What kind of body a scope is.

@@ -1,36 +1,74 @@
 //! Statements of a body that come in the place of the statement that ran it: the
 //! call of a function, the iterations of a loop.
 //!
-//! The statement's certificates go to all of them, and its wish to be warned of
-//! checks to all checks.
+//! The statement's certificates go to all of them, its attributes to those that
+//! inherit them ([`ir::attrs`]).
 
 use crate::simplify::add_certs;
-use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, Stm};
+use ir::attrs::Heir;
+use ir::syntax::{Atom, Attr, Attrs, Aux, BasicOp, Exp, Level, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Substitution, VisitMut, substitute_param};
+use prim::Scalar;
 
 /// The statements, with what `aux` asks for.
 pub(crate) fn statements<L: Level>(stms: Vec<Stm<L>>, aux: &Aux, out: &mut Vec<Stm<L>>) {
-    let warned = aux.attrs.has(Attrs::WARN_CHECKS);
+    let mut heirs = Heirs::of(aux);
     for mut stm in stms {
-        if warned {
-            VisitMut::<L>::stm(&mut Warned, &mut stm);
-        }
+        heirs.endow(&mut stm);
         add_certs(&mut stm.aux.certs, &aux.certs);
         out.push(stm);
     }
 }
 
-/// Marks checks, and calls, whose checks are yet to come.
-struct Warned;
+/// What a statement hands down to those that come in its place.
+pub(crate) struct Heirs {
+    check: Attrs,
+    call: Attrs,
+    operation: Attrs,
+    /// Whether the current statement stands in an operation.
+    inside: bool,
+}
 
-impl<L: Level> VisitMut<L> for Warned {
+impl Heirs {
+    pub(crate) fn of(aux: &Aux) -> Self {
+        Self {
+            check: aux.attrs.heritage(Heir::Check),
+            call: aux.attrs.heritage(Heir::Call),
+            operation: aux.attrs.heritage(Heir::Operation),
+            inside: false,
+        }
+    }
+
+    pub(crate) fn endow<L: Level>(&mut self, stm: &mut Stm<L>) {
+        let all = [&self.check, &self.call, &self.operation];
+        if !all.iter().all(|attrs| attrs.is_empty()) {
+            VisitMut::<L>::stm(self, stm);
+        }
+    }
+}
+
+impl<L: Level> VisitMut<L> for Heirs {
     fn stm(&mut self, stm: &mut Stm<L>) {
-        if matches!(
-            stm.exp,
-            Exp::Basic(BasicOp::Assert { .. }) | Exp::Apply { .. }
-        ) {
-            stm.aux.attrs.add(Attrs::WARN_CHECKS);
+        let attrs = &mut stm.aux.attrs;
+        match &mut stm.exp {
+            Exp::Basic(BasicOp::Assert { cond, .. }) => {
+                attrs.inherit(&self.check);
+                if attrs.has(&Attr::Unsafe) {
+                    *cond = Atom::Const(Scalar::Bool(true));
+                }
+            }
+            Exp::Apply { .. } => attrs.inherit(&self.call),
+            Exp::Op(_) => {
+                if !self.inside {
+                    attrs.inherit(&self.operation);
+                }
+                let around = std::mem::replace(&mut self.inside, true);
+                self.walk_stm(stm);
+                self.inside = around;
+                return;
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}
         }
         self.walk_stm(stm);
     }

@@ -10,7 +10,7 @@
 
 use crate::inline::size_of;
 use crate::splice;
-use ir::syntax::{Atom, Attrs, Body, Exp, Function, Level, LoopForm, Stm};
+use ir::syntax::{Atom, Attr, Body, Exp, Function, Level, LoopForm, Stm};
 use ir::walk::{Substitution, refresh_body, sub_bodies_mut, substitute_stm, with_stack};
 use ir::{Fuel, NameTable};
 use prim::Scalar;
@@ -61,7 +61,7 @@ impl Unroller<'_> {
 
     /// How many iterations the loop has that is to be unrolled here.
     fn iterations<L: Level>(&mut self, stm: &Stm<L>) -> Option<i64> {
-        if !stm.aux.attrs.has(Attrs::UNROLL) {
+        if !stm.aux.attrs.has(&Attr::Unroll) {
             return None;
         }
         let Exp::Loop {

@@ -66,3 +66,42 @@ entry grown (n: i64) : ([]i64, i64) =
 -- error: Index \[2\] out of bounds for array of shape \[2\]
 entry checked (xs: []i32) : i32 =
   #[unroll] loop y = 0 for i < 3 do y + xs[i]
+
+-- In order or not, rows or not: the values are the same.
+-- ==
+-- entry: in_order
+-- input { [[1, 2, 3], [4, 5, 6]] }
+-- output { [6, 15] [6, 15] [6, 15] [6, 15] 21i32 }
+-- input { empty([0][2]i32) }
+-- output { empty([0]i32) empty([0]i32) empty([0]i32) empty([0]i32) 0i32 }
+entry in_order [n][m] (xss: [n][m]i32) : ([n]i32, [n]i32, [n]i32, [n]i32, i32) =
+  let a = #[sequential] map (\xs -> i32.sum xs) xss
+  let b = #[sequential_outer] map (\xs -> i32.sum xs) xss
+  let c = #[sequential_inner] map (\xs -> i32.sum xs) xss
+  let d = map (\xs -> #[sequential] i32.sum xs) xss
+  in (a, b, c, d, #[sequential] i32.sum a)
+
+def counted [n] (is: [n]i64) : [3]i64 = hist (+) 0 3 is (map (+ 1) is)
+
+-- ==
+-- entry: placed
+-- input { [2i64, 0i64, 2i64, 5i64] }
+-- output { [1i64, 0i64, 6i64] [1i64, 0i64, 6i64] [7i64, 0i64, 7i64] [0i64, 2i64, 4i64, 6i64] }
+entry placed [n] (is: [n]i64) : ([3]i64, [3]i64, [3]i64, [n]i64) =
+  let a = #[sequential] counted is
+  let b = #[sequential] #[noinline] counted is
+  let c = #[sequential] scatter (replicate 3 0) is (map (const 7) is)
+  in (a, b, c, #[sequential_outer] scan (+) 0 (map (\i -> if i == 0 then 2 else i64.min i 2) is) |> map (\x -> x - 2))
+
+def product (xs: []i32) (i: i64) (j: i64) : i32 =
+  let a = xs[i] * xs[j]
+  let b = a * a + 3 * a
+  in (b * b - a) * (xs[i] - xs[j])
+
+-- Certain indices, whose checks are left out in the function's body.
+-- ==
+-- entry: unchecked
+-- input { [1, 2, 3] }
+-- output { -98i32 }
+entry unchecked (xs: [3]i32) : i32 =
+  #[unsafe] #[inline] product xs 0 1

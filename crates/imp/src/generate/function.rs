@@ -12,7 +12,7 @@ use crate::syntax::{
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
-use ir::syntax::{Atom, DimIndex, Function, Param};
+use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
@@ -83,8 +83,8 @@ pub(crate) fn generate(
     }
     let frame = g.frames.pop().unwrap_or_default();
     let body = g.lists.pop().unwrap_or_default();
-    let has = |name| function.attrs.has(name);
-    let inline = !recursive && !has("noinline") && (has("inline") || small(&body));
+    let has = |attr| function.attrs.has(&attr);
+    let inline = !recursive && !has(Attr::NoInline) && (has(Attr::Inline) || small(&body));
     let made = ImpFunction {
         name: function.name.0.clone(),
         params,

@@ -7,7 +7,7 @@ use super::{ParseError, TextForm};
 use crate::facts::{Facts, Filter, Mark};
 use crate::name::{NameTable, Prov, ProvTable, SrcLoc};
 use crate::syntax::{
-    Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
+    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
     FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
@@ -39,10 +39,10 @@ impl Parser<'_> {
         while self.take("#") {
             self.punct("[")?;
             let attr = match self.take_string() {
-                Some(text) => text,
-                None => Arc::from(self.ident()?),
+                Some(text) => Attr::of(&text),
+                None => Attr::of(self.ident()?),
             };
-            attrs.0.push(attr);
+            attrs.add(attr);
             self.punct("]")?;
         }
         Ok(attrs)

@@ -354,11 +354,12 @@ impl<'a> Printer<'a> {
     }
 
     fn attrs(&mut self, attrs: &Attrs) {
-        for attr in &attrs.0 {
-            let text = if is_identifier(attr) {
-                attr.to_string()
+        for attr in attrs.iter() {
+            let written = attr.to_string();
+            let text = if is_identifier(&written) {
+                written
             } else {
-                quote(attr)
+                quote(&written)
             };
             self.put(format_args!(" #[{text}]"));
         }

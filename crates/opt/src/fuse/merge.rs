@@ -17,7 +17,7 @@ use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 
@@ -208,9 +208,7 @@ fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
             aux.certs.push(*cert);
         }
     }
-    for attr in &producer.attrs.0 {
-        aux.attrs.add(attr);
-    }
+    aux.attrs = Attrs::fused(&producer.attrs, &aux.attrs);
     aux
 }
 

@@ -57,6 +57,7 @@ mod tests {
         Callee {
             size,
             wanted: false,
+            unwanted: false,
             forbidden: false,
             calls,
             arrays: true,

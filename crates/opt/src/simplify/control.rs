@@ -4,8 +4,9 @@
 use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
+use crate::splice::Heirs;
 use ir::Name;
-use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -29,7 +30,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The statements of a body, here; its results.
     fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
+        let mut heirs = Heirs::of(aux);
         for mut stm in stms {
+            heirs.endow(&mut stm);
             add_certs(&mut stm.aux.certs, &aux.certs);
             self.stm(stm);
         }
@@ -239,7 +242,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.bind_all(pat, &aux, &result);
                 return;
             }
-            Some(_) => self.to_unroll |= aux.attrs.has(Attrs::UNROLL),
+            Some(_) => self.to_unroll |= aux.attrs.has(&Attr::Unroll),
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);

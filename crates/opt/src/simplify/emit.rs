@@ -10,7 +10,6 @@ use ir::walk::{Visit, VisitMut};
 use prim::{BinOp, PrimType, UnOp};
 use smallvec::SmallVec;
 use std::rc::Rc;
-use std::sync::Arc;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// A basic operation: operands, rules, then emission.
@@ -101,6 +100,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
             && self.rewrite()
         {
+            self.does_for_two(known, &aux.attrs);
             if matches!(op, BasicOp::Assert { .. }) {
                 self.cert_subs
                     .insert(param.name, Certs::from_slice(&[known]));
@@ -118,6 +118,21 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Some(hash) = hash {
             self.cse.entry(hash).or_default().push(name);
             self.scopes[depth].cse.push((hash, name));
+        }
+    }
+
+    /// The statement of a name stands for another with these attributes, too. It
+    /// stays where it comes from: nothing is left of the other.
+    fn does_for_two(&mut self, known: Name, attrs: &Attrs) {
+        let depth = self.depth_of(known);
+        let Some(at) = self.def(known).map(|def| def.at) else {
+            return;
+        };
+        if let Some(stm) = self.scopes[depth].out.get_mut(at)
+            && stm.pat.iter().any(|param| param.name == known)
+            && !(stm.aux.attrs.is_empty() && attrs.is_empty())
+        {
+            stm.aux.attrs = Attrs::of_equal(&stm.aux.attrs, attrs);
         }
     }
 
@@ -160,6 +175,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.defs[name.index()] = Some(Rc::new(Def {
                 op: op.clone(),
                 certs: aux.certs.clone(),
+                at: self.scopes[depth].out.len(),
             }));
         }
         if let BasicOp::Assert { cond, msg: _ } = op {
@@ -252,8 +268,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// lambdas as long as its operands are known there and it may run there.
     fn place(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> usize {
         let current = self.current();
-        let bound = |attr: &Arc<str>| &**attr != Attrs::WARN_CHECKS;
-        if current == 0 || aux.attrs.0.iter().any(bound) {
+        if current == 0 {
             return current;
         }
         let mobility = cse::mobility(op);

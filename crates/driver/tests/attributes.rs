@@ -1,0 +1,95 @@
+//! What attributes in the source do to the program.
+
+mod text;
+
+fn at(stage: &str, program: &str) -> String {
+    let (_, ir) = text::advanced(program, stage);
+    ir.print()
+}
+
+#[test]
+fn those_that_restrict_reach_what_they_stand_before() {
+    let nest = |attr: &str| {
+        let program = format!(
+            "entry main [n][m] (xs: [n][m]f32) : [n]f32 = {attr} map (\\x -> f32.sum x) xs"
+        );
+        let segs = at("segs", &program);
+        let count = |what| segs.matches(what).count();
+        [count("level 1"), count("level 0"), count("loop ")]
+    };
+    // In each of two versions.
+    assert_eq!(nest(""), [2, 1, 1]);
+    assert_eq!(nest("#[unknown]"), [2, 1, 1]);
+    assert_eq!(nest("#[sequential]"), [0, 0, 2]);
+    assert_eq!(nest("#[sequential_inner]"), [1, 0, 1]);
+    assert_eq!(nest("#[flattening(no_intra)]"), [1, 0, 1]);
+    assert_eq!(nest("#[incremental_flattening(no_intra)]"), [1, 0, 1]);
+    assert_eq!(nest("#[sequential_outer]"), [1, 0, 1]);
+}
+
+#[test]
+fn branches_loops_and_functions_belong_to_the_expression() {
+    let program = "def squares [n] (xs: [n]i32) : [n]i32 = map (\\x -> x * x) xs\n\
+                   #[noinline] def total [n] (xs: [n]i32) : i32 = i32.sum xs\n\
+                   entry main [n] (c: bool) (xs: [n]i32) : ([n]i32, i32) =\n\
+                   #[sequential] (loop ys = (if c then squares xs else map (+ 1) xs)\n\
+                   for _i < 3i32 do map2 (+) xs (opaque ys), total xs)";
+    let segs = at("segs", program);
+    assert!(!segs.contains("level 1"), "{segs}");
+    assert!(segs.contains("call total_1.seq"), "{segs}");
+    let without = at("segs", &program.replace("#[sequential]", ""));
+    assert_eq!(without.matches("level 1").count(), 4, "{without}");
+}
+
+#[test]
+fn scatters_and_histograms_run_in_order_too() {
+    let program = "entry main [n] (is: [n]i64) : ([n]i64, [4]i64) =\n\
+                   #[sequential] (scatter (replicate n 0) is is, hist (+) 0 4 is is)";
+    let segs = at("segs", program);
+    assert!(!segs.contains("level 1"), "{segs}");
+    let without = at("segs", &program.replace("#[sequential]", ""));
+    assert_eq!(without.matches("level 1").count(), 2, "{without}");
+}
+
+#[test]
+fn checks_are_left_out_in_inlined_functions() {
+    let program = "def two (xs: []i32) (i: i64) (j: i64) : i32 =\n\
+                   let a = xs[i] * xs[j] let b = a * a + 3 * a let c = b * b - a in c * c + xs[i - j]\n\
+                   entry main (xs: []i32) (i: i64) (j: i64) : i32 = two xs i j";
+    let called = at("lower", program);
+    assert!(called.contains("call two_1"), "{called}");
+    let checks = |program: &str| at("soacs", program).matches("assert ").count();
+    assert!(checks(program) > 0);
+    assert_eq!(checks(&program.replace("= two", "= #[unsafe] two")), 0);
+}
+
+#[test]
+fn calls_stay_or_go_as_each_says() {
+    let program = "def next (x: i32) : i32 = x + 1\n\
+                   #[noinline] def last (x: i32) : i32 = x - 1\n\
+                   entry main (x: i32) : (i32, i32) = (next x, last x)";
+    let calls = |program: &str| {
+        let soacs = at("soacs", program);
+        [soacs.contains("call next"), soacs.contains("call last")]
+    };
+    assert_eq!(calls(program), [false, true]);
+    assert_eq!(
+        calls(&program.replace("(next", "(#[noinline] next")),
+        [true, true]
+    );
+    assert_eq!(
+        calls(&program.replace(", last", ", #[inline] last")),
+        [false, false]
+    );
+}
+
+#[test]
+fn what_is_done_with_stands_on_no_statement() {
+    let program = "entry main (xs: []f32) : ([]f32, []f32) =\n\
+                   (#[opaque] map (* 2) xs, #[blank] #[trace] #[break] #[mine] map f32.sqrt xs)";
+    let lowered = at("lower", program);
+    for attr in ["#[opaque]", "#[blank]", "#[trace]", "#[break]"] {
+        assert!(!lowered.contains(attr), "{lowered}");
+    }
+    assert!(lowered.contains("= opaque "), "{lowered}");
+}

@@ -1,0 +1,110 @@
+//! Attributes: what is done about them here, and which go on to core statements.
+//!
+//! An attribute before an expression is in force for all that is evaluated for it
+//! in the same body, in branches and loops inside of it (`unroll` goes no further
+//! than the first loop), and in functions of the program that are evaluated in
+//! place as far as their bodies inherit it ([`ir::attrs`]). Inside of a combinator's
+//! function none is: what acts on a combinator acts on what is in it. `unsafe` and
+//! `warn(safety_checks)` are in force everywhere inside.
+//!
+//! `blank`, `scratch` and `opaque` are done with here; `trace` and `break` are the
+//! interpreter's. None of these stands on a statement.
+
+use crate::blank::Filler;
+use crate::state::Fun;
+use crate::value::{Env, Value};
+use crate::{Lower, Res};
+use check::tast::{Attr as SourceAttr, Exp};
+use ir::attrs::Heir;
+use ir::syntax::{Attr, Attrs};
+use ir::{BasicOp, Exp as CoreExp, Soacs};
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+/// Those that no statement carries.
+const DONE: [&str; 5] = ["blank", "scratch", "opaque", "trace", "break"];
+
+impl Lower<'_> {
+    /// An expression under attributes.
+    pub(crate) fn attributed(
+        &mut self,
+        attrs: &[SourceAttr],
+        exp: &Exp,
+        env: &Rc<Env>,
+    ) -> Res<Value> {
+        let (unchecked, warned) = (self.f.unchecked, self.f.warned);
+        let mut all = self.f.attrs();
+        for attr in attrs.iter().filter(|attr| !DONE.contains(&&*attr.name)) {
+            match core_attr(attr) {
+                Attr::Unsafe => self.f.unchecked = true,
+                Attr::WarnChecks => self.f.warned = true,
+                attr => all.add(attr),
+            }
+        }
+        let before = self.f.set_attrs(all);
+        let filler = attrs.iter().find_map(|attr| match &*attr.name {
+            "blank" => Some(Filler::Zeros),
+            "scratch" => Some(Filler::Scratch),
+            _ => None,
+        });
+        let value = match filler {
+            Some(filler) => self.blank_of(exp, env, filler)?,
+            None => self.eval(exp, env)?,
+        };
+        self.f.set_attrs(before);
+        (self.f.unchecked, self.f.warned) = (unchecked, warned);
+        if attrs.iter().any(|attr| &*attr.name == "opaque") {
+            return self.opaque(&value);
+        }
+        Ok(value)
+    }
+}
+
+impl Fun {
+    /// Has only those attributes in force that the body of a called function
+    /// inherits; those that were.
+    pub(crate) fn enter_callee(&mut self) -> Attrs {
+        let inherited = self.attrs().heritage(Heir::Operation);
+        self.set_attrs(inherited)
+    }
+
+    /// Has those attributes in force that the body of a loop inherits.
+    pub(crate) fn enter_loop(&mut self, mut attrs: Attrs) {
+        attrs.remove(&Attr::Unroll);
+        self.set_attrs(attrs);
+    }
+
+    /// What is in force about checks, for a statement that is or makes checks.
+    pub(crate) fn note_checks(&self, attrs: &mut Attrs, exp: &CoreExp<Soacs>) {
+        let call = matches!(exp, CoreExp::Apply { .. });
+        if self.unchecked && call {
+            attrs.add(Attr::Unsafe);
+        }
+        if self.warned && (call || matches!(exp, CoreExp::Basic(BasicOp::Assert { .. }))) {
+            attrs.add(Attr::WarnChecks);
+        }
+    }
+}
+
+/// The attributes of a definition.
+pub(crate) fn attributes(attrs: &[SourceAttr]) -> Attrs {
+    attrs.iter().map(core_attr).collect()
+}
+
+fn core_attr(attr: &SourceAttr) -> Attr {
+    let mut text = String::new();
+    write_attr(attr, &mut text);
+    Attr::of(&text)
+}
+
+/// Writes an attribute as the source does.
+fn write_attr(attr: &SourceAttr, out: &mut String) {
+    out.push_str(&attr.name);
+    if !attr.args.is_empty() {
+        for (i, arg) in attr.args.iter().enumerate() {
+            let _ = write!(out, "{}", if i == 0 { "(" } else { ", " });
+            write_attr(arg, out);
+        }
+        out.push(')');
+    }
+}
