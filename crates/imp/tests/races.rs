@@ -29,6 +29,7 @@ fn run(body: &str, n: i64) -> Vec<Result<i64, EvalError>> {
         let options = Options {
             budget: 100_000,
             seed,
+            ..Options::default()
         };
         let args = vec![EvalValue::Scalar(Scalar::I64(n))];
         match eval_entry_with(&program, "main", args, options)?.as_slice() {
