@@ -37,10 +37,10 @@ const SOACS: [&str; 25] = [
 ];
 
 /// Operations that flattening makes.
-const SEGS: [&str; 4] = ["segmap", "segred", "segscan", "seghist"];
+const SEGS: [&str; 5] = ["segmap", "segred", "segscan", "seghist", "size_at_least"];
 
 /// Statements and expressions of the imperative IR.
-const IMP: [&str; 25] = [
+const IMP: [&str; 27] = [
     "tasks",
     "independent",
     "for",
@@ -66,6 +66,8 @@ const IMP: [&str; 25] = [
     "shift",
     "pack",
     "count",
+    "tunable",
+    "compared",
 ];
 
 /// Scalar operators as the text forms spell them.

@@ -1,6 +1,7 @@
 //! A program in the interpreter and as compiled code, in a mode that the seed
-//! draws: results are the same to the bit (floats of mathematical functions to
-//! some units in the last place), and failures have the same words.
+//! draws, values of tuning parameters included: results are the same to the bit
+//! (floats of mathematical functions to some units in the last place; sums of others
+//! are exact, however they are put together), and failures have the same words.
 
 use crate::choices::Choices;
 use crate::coverage::Seen;
@@ -10,6 +11,8 @@ use driver::{Failure, Lanes, Options, Session};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
+use runtime::abi::TunableDesc;
+use runtime::tuning::Assignment;
 use runtime::{Config, Context, Error, Output};
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,6 +49,8 @@ impl Problem {
 pub struct Setting {
     options: Options,
     threads: Vec<usize>,
+    /// What tuning parameters are drawn from; nothing, if they have their defaults.
+    tuning: Option<u64>,
 }
 
 impl Setting {
@@ -79,19 +84,39 @@ impl Setting {
                 ..Options::default()
             },
             threads: c.pick(&threads).cloned().unwrap_or_default(),
+            tuning: (!c.once_in(3)).then_some(seed),
         }
+    }
+
+    /// Values of a program's tuning parameters, each drawn for itself.
+    fn tuning(&self, program: &runtime::abi::Program) -> Vec<Assignment> {
+        let Some(seed) = self.tuning else {
+            return Vec::new();
+        };
+        let mut c = Choices::random(seed);
+        let draw = |tunable: &TunableDesc| {
+            let small = c.below(48) as i64;
+            let values = [0, 1, small, small, tunable.default, 100_000, i64::MAX];
+            Assignment {
+                name: tunable.name.get().to_owned(),
+                value: c.pick(&values).copied().unwrap_or(tunable.default),
+                place: String::new(),
+            }
+        };
+        program.tunables().iter().map(draw).collect()
     }
 
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}",
+            "cpu {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
             self.options.cpu,
             self.options.lanes,
             self.options.strict_floats,
             self.options.fuel,
             self.options.llvm_level,
-            self.threads
+            self.threads,
+            self.tuning
         )
     }
 }
@@ -180,6 +205,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     let image = session
         .image(ir, &mut report.seen)
         .map_err(|failure| refused("compile", &session, &failure))?;
+    let tuning = setting.tuning(image.program());
     let interp = Interp::new(Arc::new(typed));
     let mut wanted = Vec::new();
     for call in &program.calls {
@@ -188,6 +214,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     for &threads in &setting.threads {
         let config = Config {
             num_threads: Some(threads),
+            tuning: tuning.clone(),
             ..Config::default()
         };
         let mut context = match Context::new(&config, image.clone()) {
