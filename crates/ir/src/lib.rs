@@ -30,6 +30,7 @@ pub mod mem;
 pub mod name;
 pub mod pass;
 pub mod poly;
+pub mod prov;
 pub mod seg;
 pub mod soac;
 mod storage;
@@ -45,8 +46,9 @@ pub use decision::Decision;
 pub use error::PassError;
 pub use fuel::Fuel;
 pub use mem::Mems;
-pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+pub use name::{FunName, Name, NameTable};
 pub use pass::{Context, Lanes, Options};
+pub use prov::{Prov, ProvTable, SrcLoc};
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{
