@@ -24,6 +24,18 @@ fn filters_keep_flags_and_results_only() {
 }
 
 #[test]
+fn launches_say_where_all_that_they_run_comes_from() {
+    let program = "entry main (xs: []f32) : f32 =\n  let ys = map (* 2) xs\n  in f32.sum ys";
+    let imp = at("imp", program);
+    let line = imp.lines().find(|line| line.contains("main.fut:2:12"));
+    let line = line.unwrap_or_else(|| panic!("{imp}"));
+    // The sum's places come first, the map's after an empty line.
+    let (sum, map) = line.split_once("\\n\\n").expect(line);
+    assert!(sum.contains("main.fut:3:6"), "{line}");
+    assert!(map.contains("main.fut:2:12"), "{line}");
+}
+
+#[test]
 fn partitions_have_no_places_either() {
     let two = at("mem", "entry main (xs: []f32) = partition (> 0) xs");
     assert_eq!(two.matches("= alloc ").count(), 3, "{two}");

@@ -222,7 +222,8 @@ pub struct Launch {
     pub id: u32,
     /// For people: function and operation.
     pub name: Arc<str>,
-    /// Source places, innermost first.
+    /// Source places, innermost first, one a line; where several operations became
+    /// one, the last consumer's first, with an empty line between two.
     pub provenance: Arc<str>,
     /// Estimated cost of the whole loop in nanoseconds (`i64`).
     pub cost: Expr,

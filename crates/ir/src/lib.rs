@@ -32,6 +32,7 @@ pub mod mem;
 pub mod name;
 pub mod pass;
 pub mod poly;
+pub mod prov;
 pub mod seg;
 pub mod soac;
 mod storage;
@@ -50,8 +51,9 @@ pub use facts::{Facts, Mark};
 pub use folds::Folds;
 pub use fuel::Fuel;
 pub use mem::Mems;
-pub use name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+pub use name::{FunName, Name, NameTable};
 pub use pass::{Context, Lanes, Options};
+pub use prov::{Prov, ProvTable, SrcLoc};
 pub use seg::Segs;
 pub use soac::Soacs;
 pub use syntax::{

@@ -181,6 +181,37 @@ fn bodies_are_imported_with_their_provenance() {
 }
 
 #[test]
+fn all_provenances_of_a_fused_statement_are_imported() {
+    let place = |line| SrcLoc {
+        file: 0,
+        line,
+        col: 1,
+        end_line: line,
+        end_col: 2,
+    };
+    let mut callee = sample();
+    let first = callee.body.stms[0].aux.prov;
+    let other = callee.provs.push(place(7), Prov::NONE);
+    callee.body.stms[0].aux.prov = callee.provs.join(other, first);
+    let mut caller = sample();
+    let outer = caller.provs.push(place(9), Prov::NONE);
+    let mut import = Import {
+        from_names: &callee.names,
+        from_provs: &callee.provs,
+        names: &mut caller.names,
+        provs: &mut caller.provs,
+        outer,
+    };
+    let body = import_body(&callee.body, &mut import, &mut Substitution::default());
+    let stacks = caller.provs.stacks(body.stms[0].aux.prov);
+    let lines: Vec<Vec<u32>> = stacks
+        .iter()
+        .map(|stack| stack.iter().map(|loc| loc.line).collect())
+        .collect();
+    assert_eq!(lines, [[7, 9], [1, 9]]);
+}
+
+#[test]
 fn operator_spellings_are_unique() {
     // A parameterless text form needs each spelling to mean one operator.
     let mut all: Vec<&str> = BinOp::ALL.iter().map(|op| op.name()).collect();

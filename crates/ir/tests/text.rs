@@ -71,6 +71,19 @@ fn wrong_text_is_an_error_with_its_place() {
     );
     assert!(error("soacs fun f() : () { in (300i8) }").contains("in range"));
     assert!(error("soacs file \"abc").contains("without an end"));
+    let provs = |text: &str| error(&format!("soacs fun f() : () {{ in () }}\n{text}"));
+    let three = "where ^1 = 0:1:1-1:2\nwhere ^2 = 0:2:1-2:2\nwhere ^3 = ^1, ^2\n";
+    for wrong in ["where ^1 = ^1", "where ^1 = ^0", "where ^1 = ^7, ^8"] {
+        assert!(provs(wrong).contains("only earlier"), "{wrong}");
+    }
+    for wrong in ["where ^4 = ^1", "where ^4 = ^1, ^2", "where ^5 = ^2, ^1"] {
+        let error = provs(&format!("{three}{wrong}"));
+        assert!(error.contains("must differ"), "{wrong}: {error}");
+    }
+    assert!(provs(&format!("{three}where ^4 = ^3, ^1")).contains("only earlier"));
+    assert!(provs(&format!("{three}where ^4 = 0:1:1-1:2 in ^3")).contains("only stand in"));
+    let many = format!("{three}where ^4 = ^1{}", ", ^2".repeat(8));
+    assert!(provs(&many).contains("no more than 8"));
 }
 
 #[test]

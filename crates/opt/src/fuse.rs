@@ -43,7 +43,7 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::types::Type;
 use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv};
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -101,6 +101,7 @@ fn walk(
         seen: vec![0; uses.0.len()],
         uses: uses.0,
         names: &mut function.names,
+        provs: &mut function.provs,
         types,
         aliases,
         signatures,
@@ -139,6 +140,7 @@ struct Fuser<'a> {
     /// How often it was used up to here.
     seen: Vec<u32>,
     names: &'a mut NameTable,
+    provs: &'a mut ProvTable,
     types: TypeEnv,
     aliases: Aliases,
     signatures: &'a Signatures,
@@ -352,7 +354,8 @@ impl Fuser<'_> {
         self.uses[name.index()] > Self::among(name, inputs)
     }
 
-    fn merge(&mut self, way: Way, producer: Stm<Soacs>, consumer: Stm<Soacs>) -> Stm<Soacs> {
+    fn merge(&mut self, way: Way, producer: Stm<Soacs>, mut consumer: Stm<Soacs>) -> Stm<Soacs> {
+        consumer.aux.prov = self.provs.join(producer.aux.prov, consumer.aux.prov);
         let inputs =
             if let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) =
                 &consumer.exp

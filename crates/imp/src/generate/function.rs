@@ -471,14 +471,30 @@ impl Gen<'_, '_> {
 
     /// Source places, innermost first, one a line.
     pub(crate) fn location(&self, prov: Prov) -> Arc<str> {
+        self.places(&self.function.provs.stack(prov)).into()
+    }
+
+    /// The places of all statements that became one, the last consumer's first, with
+    /// an empty line between two.
+    pub(crate) fn provenance(&self, prov: Prov) -> Arc<str> {
+        let stacks = self.function.provs.stacks(prov);
+        let texts: Vec<String> = stacks
+            .iter()
+            .rev()
+            .map(|stack| self.places(stack))
+            .collect();
+        texts.join("\n\n").into()
+    }
+
+    fn places(&self, stack: &[SrcLoc]) -> String {
         let mut text = String::new();
-        for loc in self.function.provs.stack(prov) {
+        for loc in stack {
             if !text.is_empty() {
                 text.push('\n');
             }
-            self.place_text(loc, &mut text);
+            self.place_text(*loc, &mut text);
         }
-        text.into()
+        text
     }
 
     fn place_text(&self, loc: SrcLoc, text: &mut String) {

@@ -5,7 +5,8 @@ use super::cursor::Parser;
 use super::lex::Token;
 use super::{ParseError, TextForm};
 use crate::facts::{Facts, Filter, Mark};
-use crate::name::{NameTable, Prov, ProvTable, SrcLoc};
+use crate::name::NameTable;
+use crate::prov::{MOST, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
     Attr, Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
     FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
@@ -355,6 +356,10 @@ impl Parser<'_> {
             self.punct("^")?;
             let number: u32 = self.integer()?;
             self.punct("=")?;
+            if self.take("^") {
+                self.several(&mut provs, number)?;
+                continue;
+            }
             let file = self.integer()?;
             self.punct(":")?;
             let line = self.integer()?;
@@ -370,7 +375,7 @@ impl Parser<'_> {
             } else {
                 Prov::NONE
             };
-            if outer.0 as usize > provs.len() {
+            if !is_stack(&provs, outer) && outer != Prov::NONE {
                 return self.error("a provenance may only stand in an earlier one");
             }
             let prov = provs.push(
@@ -389,4 +394,28 @@ impl Parser<'_> {
         }
         Ok(provs)
     }
+
+    /// Several stacks, after the first `^`.
+    fn several(&mut self, provs: &mut ProvTable, number: u32) -> Result<()> {
+        let mut stacks = vec![Prov(self.integer()?)];
+        while self.take(",") {
+            self.punct("^")?;
+            stacks.push(Prov(self.integer()?));
+        }
+        if !stacks.iter().all(|stack| is_stack(provs, *stack)) {
+            return self.error("only earlier provenances may stand together");
+        }
+        if stacks.len() > MOST {
+            return self.error(&format!("no more than {MOST} provenances stand together"));
+        }
+        if provs.several(&stacks).0 != number || provs.len() != number as usize {
+            return self.error("provenances must differ and count up from 1");
+        }
+        Ok(())
+    }
+}
+
+/// Whether a provenance is a single stack of the table.
+fn is_stack(provs: &ProvTable, prov: Prov) -> bool {
+    prov.0 as usize <= provs.len() && matches!(provs.entry(prov), Some(ProvEntry::At(..)))
 }

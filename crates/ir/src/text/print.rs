@@ -3,7 +3,8 @@
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::{MAX_INDENT, TextForm};
 use crate::facts::{Facts, Filter, Mark};
-use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
+use crate::name::{FunName, Name, NameTable};
+use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
     Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
     Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
@@ -517,16 +518,24 @@ impl<'a> Printer<'a> {
 
     fn provs(&mut self, provs: &ProvTable) {
         for i in 1..=provs.len() as u32 {
-            let Some((loc, outer)) = provs.pop(Prov(i)) else {
+            let Some(entry) = provs.entry(Prov(i)) else {
                 continue;
             };
             self.line();
-            self.put(format_args!(
-                "where ^{i} = {}:{}:{}-{}:{}",
-                loc.file, loc.line, loc.col, loc.end_line, loc.end_col
-            ));
-            if outer != Prov::NONE {
-                self.put(format_args!(" in ^{}", outer.0));
+            self.put(format_args!("where ^{i} = "));
+            match entry {
+                ProvEntry::At(loc, outer) => {
+                    self.put(format_args!(
+                        "{}:{}:{}-{}:{}",
+                        loc.file, loc.line, loc.col, loc.end_line, loc.end_col
+                    ));
+                    if *outer != Prov::NONE {
+                        self.put(format_args!(" in ^{}", outer.0));
+                    }
+                }
+                ProvEntry::Several(stacks) => {
+                    self.separated(stacks, |p, stack| p.put(format_args!("^{}", stack.0)));
+                }
             }
         }
     }

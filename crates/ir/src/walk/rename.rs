@@ -5,8 +5,9 @@
 //! never captures, and what is free is what is used and not bound inside.
 
 use super::{Visit, VisitMut};
-use crate::name::{Name, NameTable, Prov, ProvTable};
+use crate::name::{Name, NameTable};
 use crate::poly::Poly;
+use crate::prov::{Imported, Prov, ProvTable};
 use crate::syntax::{Atom, Body, Exp, Lambda, Level, Param, Stm};
 use crate::types::{Dim, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -256,39 +257,15 @@ pub fn import_body<L: Level>(
         provs,
         outer,
     } = import;
-    let outer = *outer;
-    let mut known: FxHashMap<Prov, Prov> = FxHashMap::default();
+    let mut imported = Imported {
+        from: from_provs,
+        to: provs,
+        outer: *outer,
+        known: FxHashMap::default(),
+    };
     let mut copy = body.clone();
     let fresh = |name| names.fresh_shared(from_names.hint(name).clone());
-    let prov = |old| import_prov(old, from_provs, provs, outer, &mut known);
+    let prov = |old| imported.prov(old);
     VisitMut::<L>::body(&mut Copier { map, fresh, prov }, &mut copy);
     copy
-}
-
-fn import_prov(
-    prov: Prov,
-    from: &ProvTable,
-    to: &mut ProvTable,
-    outer: Prov,
-    known: &mut FxHashMap<Prov, Prov>,
-) -> Prov {
-    let mut pending = Vec::new();
-    let mut rest = prov;
-    let mut new = loop {
-        if let Some(new) = known.get(&rest) {
-            break *new;
-        }
-        match from.pop(rest) {
-            None => break outer,
-            Some((loc, below)) => {
-                pending.push((rest, loc));
-                rest = below;
-            }
-        }
-    };
-    while let Some((old, loc)) = pending.pop() {
-        new = to.push(loc, new);
-        known.insert(old, new);
-    }
-    new
 }

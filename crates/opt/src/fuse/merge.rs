@@ -199,8 +199,8 @@ pub(super) fn merge(
     }
 }
 
-/// Certificates and attributes of both, the consumer's provenance (statements
-/// inside keep their own).
+/// Certificates and attributes of both. The consumer's provenance is both's already;
+/// statements inside keep their own.
 fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
     let mut aux = consumer;
     for cert in &producer.certs {

@@ -50,7 +50,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
-        let provenance = self.location(prov);
+        let provenance = self.provenance(prov);
         let (body, Frame { owned, locals }) = self.task(f)?;
         let launch = Launch {
             id,
