@@ -18,9 +18,8 @@
 //! for iterations that meet the loop, the block and both of them. Loops that are
 //! independent in memory but leave something in variables ([`carried`]) keep their
 //! order. What belongs to a task has no value when the task begins.
-//! Of writes that meet, those that a scatter may do cannot be told from others
-//! wherever the block is not listed as `distinct`; they are no error if nobody
-//! reads what is written. Not noticed: that `distinct` is untrue.
+//! Writes may meet where a launch lists the buffer as `scattered`, if nobody reads what
+//! is written. Not noticed: that `distinct` is untrue.
 //!
 //! Interface and limits are those of [`ir::eval`].
 

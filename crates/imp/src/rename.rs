@@ -119,6 +119,7 @@ impl Change<'_> {
                         self.all(&mut launch.locals);
                         self.all(&mut launch.captures);
                         self.all(&mut launch.distinct);
+                        self.all(&mut launch.scattered);
                     }
                 }
                 self.stmts(body);

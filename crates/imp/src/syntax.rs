@@ -237,6 +237,9 @@ pub struct Launch {
     pub captures: Vec<Var>,
     /// Buffers whose block no other buffer variable in the body denotes.
     pub distinct: Vec<Var>,
+    /// Buffers in which iterations may write the same place, where a scatter has
+    /// several values for it: any of them stays. Nothing else may be written twice.
+    pub scattered: Vec<Var>,
 }
 
 /// A loop's range `0 .. n` as pieces that lie side by side, one for each task:

@@ -65,11 +65,14 @@ fn meet(body: &str, n: i64, pairs: &[[i64; 2]], place: &str) {
     }
 }
 
-/// A loop of `n` tasks with this body, in which `t_9` is a local.
-fn tasks(distinct: &str, body: &str) -> String {
+/// The lists of a loop that scatters into `a_2`.
+const SCATTERED: &str = "distinct () scattered (a_2)";
+
+/// A loop of `n` tasks with these lists and this body, in which `t_9` is a local.
+fn tasks(lists: &str, body: &str) -> String {
     format!(
         "a_2 = alloc (8 * n_0)
-         for i_8: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned (o_7) locals (t_9, j_10) captures () distinct ({distinct}) {{ {body} }}"
+         for i_8: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned (o_7) locals (t_9, j_10) captures () {lists} {{ {body} }}"
     )
 }
 
@@ -93,7 +96,7 @@ fn what_one_iteration_writes_another_does_not_read() {
     assert_eq!(seen, [ways[1], ways[0]]);
     // A reader among many, with a read of its own in between.
     meet(
-        &tasks("", "t_9: i64 = c_4[i64: 0] if eq.i64(i_8, 3) { t_9: i64 = c_4[i64: 0] c_4[i64: 0] = t_9 } else { }")
+        &tasks("distinct ()", "t_9: i64 = c_4[i64: 0] if eq.i64(i_8, 3) { t_9: i64 = c_4[i64: 0] c_4[i64: 0] = t_9 } else { }")
             .replace("for i_8", "b_3 = alloc 8 b_3[i64: 0] = 1 c_4 = borrow b_3 for i_8"),
         4,
         &[[0, 3], [1, 3], [2, 3]],
@@ -166,7 +169,10 @@ fn independent_iterations_do_not_write_the_same() {
 #[test]
 fn tasks_may_scatter_where_nobody_reads() {
     // One of the values stays: which one depends on the order.
-    let scatter = tasks("", "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }");
+    let scatter = tasks(
+        SCATTERED,
+        "if ult.i64(0, n_0) { a_2[i64: 0] = i_8 } else { }",
+    );
     let read = format!("{scatter} r_1: i64 = a_2[i64: 0]");
     let mut results: Vec<i64> = run(&read, 3)
         .into_iter()
@@ -178,13 +184,15 @@ fn tasks_may_scatter_where_nobody_reads() {
         results.len() > 1 && results.iter().all(|x| (0..3).contains(x)),
         "{results:?}"
     );
-    // Not in a block that the loop lists,
+    // Not in a block that the loop does not list,
     let place = "tasks#0 \"main.map\" meet in byte 0 of block a_2";
-    meet(&tasks("a_2", "a_2[i64: 0] = i_8"), 2, &[[0, 1]], place);
+    for lists in ["distinct ()", "distinct (a_2)"] {
+        meet(&tasks(lists, "a_2[i64: 0] = i_8"), 2, &[[0, 1]], place);
+    }
     // not by iterations of another kind, be they of one task,
     meet(
         &tasks(
-            "",
+            SCATTERED,
             "for j_10: i64 in 0 .. 2 independent { a_2[i64: i_8] = j_10 }",
         ),
         2,
@@ -193,7 +201,7 @@ fn tasks_may_scatter_where_nobody_reads() {
     );
     // and not where a task reads what it has written itself.
     meet(
-        &tasks("", "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"),
+        &tasks(SCATTERED, "a_2[i64: 0] = i_8 t_9: i64 = a_2[i64: 0]"),
         2,
         &[[0, 1]],
         place,
@@ -219,7 +227,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
     gives(
         &format!(
             "{} for i_11: i64 in 0 .. n_0 independent {{ w_12: i64 = a_2[i64: i_11] c_4 = data#0 y_13: i64 = c_4[i64: 0] a_2[i64: i_11] = (w_12 + y_13) }} {sum}",
-            tasks("a_2", "a_2[i64: i_8] = i_8")
+            tasks("distinct (a_2)", "a_2[i64: i_8] = i_8")
         ),
         4,
         5678,
@@ -229,7 +237,7 @@ fn iterations_that_keep_to_themselves_run_in_any_order() {
         &format!(
             "{} {sum}",
             tasks(
-                "a_2",
+                "distinct (a_2)",
                 "o_7 = alloc 8 o_7[i64: 0] = i_8 t_9: i64 = o_7[i64: 0] a_2[i64: i_8] = t_9"
             )
         ),

@@ -70,6 +70,7 @@ fn valid() -> Program {
         locals: vec![Var(4)],
         captures: vec![Var(1), Var(0), Var(2)],
         distinct: vec![Var(2)],
+        scattered: vec![],
     };
     let body = vec![
         Stmt::Check {

@@ -44,8 +44,7 @@ impl<'p> Machine<'p> {
         } else {
             Running {
                 label: frame.label(f.var),
-                tasks: false,
-                distinct: Vec::new(),
+                scattered: Vec::new(),
             }
         };
         self.memory.races.begin(running)?;
@@ -110,11 +109,10 @@ impl<'p> Machine<'p> {
 
 /// A loop of tasks that begins; what has no block is not used.
 fn tasks(frame: &Frame<'_>, launch: &Launch) -> Running {
-    let blocks = launch.distinct.iter();
+    let blocks = launch.scattered.iter();
     let blocks = blocks.filter_map(|var| frame.values().pointer(*var).ok());
     Running {
         label: Label::Tasks(launch.name.clone(), launch.id),
-        tasks: true,
-        distinct: blocks.collect(),
+        scattered: blocks.collect(),
     }
 }

@@ -18,11 +18,10 @@
 //! show. This is Feng and Leiserson's argument for programs of forks and joins.
 //!
 //! **Writes that may meet.** A scatter may write one element from several tasks,
-//! and any of the values may stay. The IR has no mark for such writes. So two
-//! iterations of one loop of *tasks* may write the same bytes, provided that the
-//! loop does not list the buffer as `distinct`, and that no iteration reads them.
-//! Nothing else may: not what is written and read, not what a loop lists, no
-//! other iterations that are independent.
+//! and any of the values may stay: a launch lists the buffers where this may happen
+//! as `scattered`. Two iterations of that loop may write the same bytes there, provided
+//! that no iteration reads them. Nothing else may: not what is written and read, not
+//! what no loop lists, no other iterations that are independent.
 
 use super::memory::Pointer;
 use super::{Result, bug, limit};
@@ -73,10 +72,8 @@ impl Access {
 /// A loop being run whose iterations may run in any order.
 pub(super) struct Running {
     pub(super) label: Label,
-    /// Whether the iterations are tasks.
-    pub(super) tasks: bool,
-    /// Blocks that these write without meeting.
-    pub(super) distinct: Vec<Pointer>,
+    /// Blocks where these may write the same place.
+    pub(super) scattered: Vec<Pointer>,
 }
 
 struct Open {
@@ -194,9 +191,7 @@ impl Races {
             };
             match (access, writer, reader) {
                 (Access::Read, Some(open), _) => return place(open, written, Access::Write),
-                (Access::Write, Some(open), _)
-                    if !open.running.tasks || open.running.distinct.contains(&at) =>
-                {
+                (Access::Write, Some(open), _) if !open.running.scattered.contains(&at) => {
                     return place(open, written, Access::Write);
                 }
                 (Access::Write, _, Some(open)) => return place(open, read, Access::Read),

@@ -27,6 +27,8 @@ pub(crate) struct Target {
     pub(crate) op: Option<Rc<Operator<Mems>>>,
     /// Copies that take the arrays' place for now.
     pub(crate) own: Option<Own>,
+    /// How many tasks its `withacc` is in.
+    pub(crate) depth: usize,
 }
 
 /// Copies of an accumulator's arrays, row-major.
@@ -61,6 +63,7 @@ impl Gen<'_, '_> {
                 arrays: places.collect::<Result<_, _>>()?,
                 op: op.clone().map(Rc::new),
                 own: None,
+                depth: self.depth(),
             };
             self.accs.insert(token.name, target);
         }
@@ -154,6 +157,8 @@ impl Gen<'_, '_> {
             let fixed = index.iter().map(|&at| DimIndex::Fix(at));
             let row = ty.shape().iter().skip(index.len()).map(full);
             let slice: Vec<DimIndex> = fixed.chain(row).collect();
+            let buffer = self.var(*block)?;
+            self.note_scattered(target.depth, buffer);
             self.write(ty, *block, lmad, &slice, *value)?;
         }
         Ok(())

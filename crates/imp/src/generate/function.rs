@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub(crate) struct Frame {
     pub(crate) owned: Vec<Var>,
     pub(crate) locals: Vec<Var>,
+    /// Buffers in which other runs may write the same place.
+    pub(crate) scattered: Vec<Var>,
 }
 
 /// A function being generated.
@@ -365,6 +367,21 @@ impl Gen<'_, '_> {
         let body = self.collect(f);
         let frame = self.frames.pop().unwrap_or_default();
         Ok((body?, frame))
+    }
+
+    /// How many tasks the code is in, the function included.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Notes that a scatter writes into a buffer, which began at a depth.
+    pub(crate) fn note_scattered(&mut self, depth: usize, buffer: Var) {
+        if depth < self.frames.len()
+            && let Some(frame) = self.frames.last_mut()
+            && !frame.scattered.contains(&buffer)
+        {
+            frame.scattered.push(buffer);
+        }
     }
 
     /// Whether the code runs in a task.

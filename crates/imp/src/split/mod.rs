@@ -305,7 +305,12 @@ impl Split<'_> {
         let (body, _) = self.block(f.body, at + 1);
         let frame = std::mem::replace(&mut self.frame, outer);
         f.body = frame.started(body, self.vars);
-        for list in [&mut launch.owned, &mut launch.locals, &mut launch.distinct] {
+        for list in [
+            &mut launch.owned,
+            &mut launch.locals,
+            &mut launch.distinct,
+            &mut launch.scattered,
+        ] {
             list.retain(|var| !frame.moved.contains(var));
         }
         f

@@ -509,7 +509,7 @@ impl<'a> Printer<'a> {
             How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
             How::Tasks(launch) => format!(
-                " tasks#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({})",
+                " tasks#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({}){}",
                 launch.id,
                 quote(&launch.name),
                 quote(&launch.provenance),
@@ -521,7 +521,11 @@ impl<'a> Printer<'a> {
                 self.vars(&launch.owned),
                 self.vars(&launch.locals),
                 self.vars(&launch.captures),
-                self.vars(&launch.distinct)
+                self.vars(&launch.distinct),
+                match launch.scattered.as_slice() {
+                    [] => String::new(),
+                    scattered => format!(" scattered ({})", self.vars(scattered)),
+                }
             ),
         }
     }

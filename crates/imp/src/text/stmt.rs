@@ -352,6 +352,12 @@ impl FunctionParser<'_, '_> {
         self.p.keyword("captures")?;
         let captures = self.vars()?;
         self.p.keyword("distinct")?;
+        let distinct = self.vars()?;
+        let scattered = if self.p.take_keyword("scattered") {
+            self.vars()?
+        } else {
+            Vec::new()
+        };
         Ok(Launch {
             id,
             name,
@@ -361,7 +367,8 @@ impl FunctionParser<'_, '_> {
             owned,
             locals,
             captures,
-            distinct: self.vars()?,
+            distinct,
+            scattered,
         })
     }
 

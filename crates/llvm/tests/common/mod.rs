@@ -135,6 +135,7 @@ pub fn launch() -> Launch {
         // [`program`] fills them in.
         captures: vec![],
         distinct: vec![],
+        scattered: vec![],
     }
 }
 /// A tile that is one element wider than long.

@@ -49,6 +49,8 @@ pub(crate) struct Scatter {
     pub(crate) types: Vec<PrimType>,
     /// Where the arrays lie.
     places: Vec<(Name, Lmad)>,
+    /// How many tasks their `withacc` is in.
+    depth: usize,
 }
 
 impl Scatter {
@@ -106,11 +108,14 @@ impl Gen<'_, '_> {
             size: Dim::Const(0),
             types: vec![PrimType::I64],
             places: Vec::new(),
+            depth: 0,
         };
         let [param] = last.pat.as_slice() else {
             return None;
         };
-        for (ty, block, lmad) in &self.target(&param.ty).ok()?.arrays {
+        let target = self.target(&param.ty).ok()?;
+        scatter.depth = target.depth;
+        for (ty, block, lmad) in &target.arrays {
             let ([size], Some(elem)) = (ty.shape(), ty.elem()) else {
                 return None;
             };
@@ -252,6 +257,7 @@ impl Gen<'_, '_> {
         let mut stores = Vec::with_capacity(values.len());
         for (((block, lmad), &elem), &value) in scatter.arrays().zip(values) {
             let to = self.element(elem, *block, lmad, vec![place.clone()])?;
+            self.note_scattered(scatter.depth, to.buffer);
             stores.push(Stmt::Store(to, Expr::Var(value)));
         }
         self.emit(Stmt::If(inside, stores, Vec::new()));
@@ -267,6 +273,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         for (((to, lmad), &elem), &array) in scatter.arrays().zip(values) {
             let to = self.element(elem, *to, lmad, Vec::new())?;
+            self.note_scattered(scatter.depth, to.buffer);
             let vector = self.frame_vector(array, elem, (block.lanes, block.start), "values");
             self.emit(Stmt::StoreLanes {
                 to: LaneAccess {

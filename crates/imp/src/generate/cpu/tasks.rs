@@ -51,7 +51,14 @@ impl Gen<'_, '_> {
         let id = self.tables.launch();
         let name = format!("{}.{what}", self.function.name);
         let provenance = self.provenance(prov);
-        let (body, Frame { owned, locals }) = self.task(f)?;
+        let (body, frame) = self.task(f)?;
+        let Frame {
+            owned,
+            locals,
+            scattered,
+        } = frame;
+        let mut distinct = distinct;
+        distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {
             id,
             name: name.into(),
@@ -62,6 +69,7 @@ impl Gen<'_, '_> {
             locals,
             captures: Vec::new(),
             distinct,
+            scattered,
         };
         let how = How::Tasks(launch);
         self.emit(Stmt::For(For {

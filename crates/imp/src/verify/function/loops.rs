@@ -123,8 +123,16 @@ impl<'a> FunctionCheck<'_, 'a> {
             self.error(format!("two loops have the launch id {id} of \"{name}\""));
         }
         self.distinct(&launch.locals, "locals of a loop");
-        for var in &launch.distinct {
+        self.distinct(&launch.scattered, "scattered buffers of a loop");
+        for var in launch.distinct.iter().chain(&launch.scattered) {
             self.read_buffer(*var);
+        }
+        let both = |var: &&Var| launch.distinct.contains(var);
+        if let Some(var) = launch.scattered.iter().find(both) {
+            self.error(format!(
+                "{} is both distinct and scattered",
+                self.name(*var)
+            ));
         }
         for var in launch.owned.iter().chain(&launch.locals) {
             let Some(home) = self.home.get_mut(var.index()) else {
