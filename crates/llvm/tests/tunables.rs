@@ -4,8 +4,7 @@
 mod common;
 
 use common::{Fun, array_of, at, c, jit, launch, program, tasks, v};
-use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableId};
-use ir::tunable::Class;
+use imp::{EntryType, Expr, Program, Stmt, Tunable, TunableClass, TunableId};
 use prim::{CmpOp, PrimType, ScalarType};
 use runtime::tuning::Assignment;
 use runtime::{Config, Context, Image, Output};
@@ -48,7 +47,7 @@ fn compare() -> Program {
     let array: EntryType = array_of(ScalarType::I64);
     let tunable = |name: &str| Tunable {
         name: name.into(),
-        class: Class::Threshold,
+        class: TunableClass::Threshold,
         default: 5,
     };
     Program {
