@@ -1,6 +1,6 @@
 //! The data structures of the imperative IR.
 
-pub use crate::tunable::{Tunable, TunableId};
+pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, ROOT_LANES, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use std::sync::Arc;

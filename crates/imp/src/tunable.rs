@@ -3,7 +3,7 @@
 //! The core IR has a table in each function ([`ir::tunable`]); here are those that
 //! comparisons are left of, under their full names. The context holds the values.
 
-use ir::tunable::Class;
+pub use ir::tunable::Class as TunableClass;
 use std::sync::Arc;
 
 /// An index into [`Program::tunables`](crate::Program::tunables).
@@ -16,7 +16,7 @@ pub struct Tunable {
     /// Function, rule and ordinal: `main.lanes_share_0`.
     pub name: Arc<str>,
     /// What kind of number it is.
-    pub class: Class,
+    pub class: TunableClass,
     /// Its value unless another one is given.
     pub default: i64,
 }

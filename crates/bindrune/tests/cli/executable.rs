@@ -149,14 +149,14 @@ fn options_are_explained_and_wrong_ones_named() {
         "-D",
         "--num-threads",
         "--memory-limit",
+        "--tuning",
+        "--log-versions",
     ] {
         assert!(help.text().contains(option), "{}", help.text());
     }
-    assert_eq!(sample(&["--print-params"], "").quiet().text(), "");
     sample(&["--frobnicate"], "").fails(&["--frobnicate", "--help"]);
     sample(&["-r", "0"], "").fails(&["positive"]);
     sample(&["-e", "none"], "").fails(&["no entry point `none`", "dot", "gather"]);
-    sample(&["--param", "x=1"], "[1]").fails(&["no tuning parameter `x`"]);
     sample(&["-t", "/does/not/exist"], "[1]").fails(&["/does/not/exist"]);
 }
 

@@ -13,3 +13,4 @@ mod surroundings;
 mod terminal;
 mod testing;
 mod tools;
+mod tuning;

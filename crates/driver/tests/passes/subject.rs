@@ -4,6 +4,7 @@ use super::arguments::{Param, Sizes, arguments, entry_of};
 use driver::{Ir, PassInfo};
 use ir::eval::{ErrorClass, EvalError, EvalValue};
 use ir::syntax::{EntryType, FunKind};
+use ir::tunable::{Listener, Settings};
 use ir::{Context, Level, Mems, Program, Segs, Soacs, text, verify};
 
 /// What a call of an entry point comes to: results, or that the program fails.
@@ -152,12 +153,60 @@ impl Subject {
         }
     }
 
-    fn call(&self, entry: &str, args: Vec<EvalValue>) -> Result<Outcome, EvalError> {
+    /// The full names of the program's tuning parameters.
+    fn tunables(&self) -> Vec<String> {
+        fn of<L: Level>(program: &Program<L>) -> Vec<String> {
+            let functions = program.functions.iter();
+            let names = functions.flat_map(|f| f.tunables.iter().map(|t| t.full_name(&f.name)));
+            names.collect()
+        }
+        match &self.ir {
+            Ir::Soacs(program) => of(program),
+            Ir::Segs(program) => of(program),
+            Ir::Mems(program) => of(program),
+            Ir::Imp(program) => (program.tunables.iter())
+                .map(|tunable| tunable.name.to_string())
+                .collect(),
+        }
+    }
+
+    /// Settings to try: the defaults, and all parameters so low and so high that every
+    /// comparison holds, or none.
+    fn settings(&self) -> Vec<Settings> {
+        let names = self.tunables();
+        let mut settings = vec![Settings::default()];
+        if !names.is_empty() {
+            let all = |value| Settings(names.iter().map(|name| (name.clone(), value)).collect());
+            settings.extend([all(0), all(i64::MAX)]);
+        }
+        settings
+    }
+
+    fn call(
+        &self,
+        entry: &str,
+        args: Vec<EvalValue>,
+        settings: Settings,
+    ) -> Result<Outcome, EvalError> {
+        // What is done for a listener only is done where values are given.
+        let listener: Option<Listener> = (!settings.0.is_empty()).then_some(|_| {});
+        let options = ir::eval::Options {
+            settings,
+            listener,
+            ..ir::eval::Options::default()
+        };
         let result = match &self.ir {
-            Ir::Soacs(program) => ir::eval::eval_entry(program, entry, args),
-            Ir::Segs(program) => ir::eval::eval_entry(program, entry, args),
-            Ir::Mems(program) => ir::eval::eval_entry(program, entry, args),
-            Ir::Imp(program) => imp::eval::eval_entry(program, entry, args),
+            Ir::Soacs(program) => ir::eval::eval_entry_with(program, entry, args, &options),
+            Ir::Segs(program) => ir::eval::eval_entry_with(program, entry, args, &options),
+            Ir::Mems(program) => ir::eval::eval_entry_with(program, entry, args, &options),
+            Ir::Imp(program) => {
+                let options = imp::eval::Options {
+                    settings: options.settings,
+                    listener,
+                    ..imp::eval::Options::default()
+                };
+                imp::eval::eval_entry_with(program, entry, args, options)
+            }
         };
         match result {
             Ok(values) => Ok(Some(values)),
@@ -166,8 +215,8 @@ impl Subject {
         }
     }
 
-    /// Both give the same results, or fail, for arguments of these sizes; each entry
-    /// point gives results for some.
+    /// Both give the same results, or fail, for arguments of these sizes, whatever the
+    /// values of tuning parameters; each entry point gives results for some.
     pub fn same_results(&self, other: &Self, sizes: &[&[Sizes]]) -> Result<(), String> {
         let entries = self.entries()?;
         if entries.is_empty() {
@@ -180,13 +229,18 @@ impl Subject {
                     format!("{entry} with {sizes:?}: {error}\n{}", program.print())
                 };
                 let args = arguments(&params, *sizes);
-                let wanted = self.call(&entry, args.clone()).map_err(|e| at(self, &e))?;
-                let got = other.call(&entry, args).map_err(|e| at(other, &e))?;
-                if wanted != got {
-                    let what = format!("other results: {wanted:?}, then {got:?}");
-                    return Err(at(other, &what));
+                let plain = self.call(&entry, args.clone(), Settings::default());
+                let wanted = plain.map_err(|e| at(self, &e))?;
+                for settings in other.settings() {
+                    let shown = format!("{settings:?}");
+                    let got = other.call(&entry, args.clone(), settings);
+                    let got = got.map_err(|e| at(other, &format!("{shown}: {e}")))?;
+                    if wanted != got {
+                        let what = format!("other results: {wanted:?}, then {got:?}; {shown}");
+                        return Err(at(other, &what));
+                    }
                 }
-                any |= got.is_some();
+                any |= wanted.is_some();
             }
             if !any {
                 return Err(format!("{entry} fails for arguments of any size"));

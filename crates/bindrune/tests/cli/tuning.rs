@@ -1,0 +1,208 @@
+//! Tuning parameters as users meet them: executables, `run`, `dev`, `test`, `bench`.
+
+use crate::process::{Finished, Folder, bindrune, finish};
+use std::process::{Command, Stdio};
+
+/// Lanes share rows from a length on that a parameter says, in two entry points.
+const ROWS: &str = "\
+-- ==
+-- entry: squares
+-- input { [[1f32, 2f32, 3f32]] } output { [14f32] }
+entry squares [n][m] (xss: [n][m]f32) : [n]f32 =
+  map (\\xs -> f32.sum (map (\\x -> x * x) xs)) xss
+entry running [n][m] (xss: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xss
+";
+const INPUT: &str = "[[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]]";
+const SQUARES: &str = "[14f32, 77f32]\n";
+
+fn executable(folder: &Folder) -> impl Fn(&[&str], &str) -> Finished + use<> {
+    let program = folder.file("rows.fut", ROWS);
+    let path = folder.path("rows");
+    bindrune(&["build", &program, "-o", &path], "").quiet();
+    move |args, stdin| {
+        let mut command = Command::new(&path);
+        command.args(args).stdout(Stdio::piped());
+        finish(&mut command, stdin.as_bytes())
+    }
+}
+
+#[test]
+fn executables_list_take_and_log_them() {
+    let folder = Folder::new();
+    let rows = executable(&folder);
+    let listed = rows(&["--print-params"], "").quiet();
+    let (first, second) = ("running.lanes_share_0", "squares.lanes_share_0");
+    let mut lines: Vec<&str> = listed.text().lines().collect();
+    lines.sort_unstable();
+    let line = |name: &str| format!("{name} (threshold)");
+    assert_eq!(lines, [line(first), line(second)]);
+
+    // One line for each comparison: name, size, outcome, value.
+    let logged = |args: &[&str]| {
+        let args = [&["-e", "squares", "--log-versions"], args].concat();
+        let done = rows(&args, INPUT);
+        assert_eq!((done.code, done.text()), (0, SQUARES), "{done:?}");
+        done.stderr
+    };
+    let line =
+        |holds, least| format!("Compared {second} <= 3: {holds}; the parameter is {least}.\n");
+    assert_eq!(logged(&[]), line(false, 128));
+    assert_eq!(logged(&["--param", &format!("{second}=3")]), line(true, 3));
+    assert_eq!(logged(&[&format!("--param={first}=1")]), line(false, 128));
+    let tuning = folder.file("a.tuning", format!("-- found\n\n{first}=7\n{second} = 2\n"));
+    assert_eq!(logged(&["--tuning", &tuning]), line(true, 2));
+    let both = ["--tuning", &tuning, "--param", &format!("{second}=-1")];
+    assert_eq!(logged(&both), line(true, -1));
+
+    // Whatever the values are, results of exact sums are the same.
+    for value in ["-9223372036854775808", "0", "1", "9223372036854775807"] {
+        for name in [first, second] {
+            let param = format!("--param={name}={value}");
+            let done = rows(&["-e", "squares", &param], INPUT).quiet();
+            assert_eq!(done.text(), SQUARES);
+            rows(&["-e", "squares", &param], "empty([2][0]f32)").quiet();
+            let done = rows(&["-e", "running", &param], INPUT).quiet();
+            assert_eq!(done.text(), "[[1f32, 3f32, 6f32], [4f32, 9f32, 15f32]]\n");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_them_is_said() {
+    let folder = Folder::new();
+    let rows = executable(&folder);
+    let fails = |args: &[&str], parts: &[&str]| {
+        rows(&[&["-e", "squares"], args].concat(), INPUT).fails(parts);
+    };
+    fails(
+        &["--param", "squares.lane_share_0=1"],
+        &["no tuning parameter `squares.lane_share_0`; did you mean `squares.lanes_share_0`?"],
+    );
+    fails(&["--param", "tile=1"], &["`tile`", "--print-params"]);
+    for wrong in [
+        "squares.lanes_share_0",
+        "x=",
+        "x=1.5",
+        "x=99999999999999999999",
+    ] {
+        fails(&["--param", wrong], &["must be of the form NAME=N"]);
+    }
+    let tuning = folder.file("a.tuning", "squares.lanes_share_0=1\nnobody=2\n");
+    fails(
+        &["--tuning", &tuning],
+        &["a.tuning, line 2: there is no tuning parameter `nobody`"],
+    );
+    let tuning = folder.file("b.tuning", "squares.lanes_share_0: 1\n");
+    fails(
+        &["--tuning", &tuning],
+        &["b.tuning, line 1: must be of the form NAME=N"],
+    );
+    fails(
+        &["--tuning", &folder.path("none")],
+        &["cannot read tuning file", "none"],
+    );
+    fails(&["--tuning", "/dev/zero"], &["larger than 16 MiB"]);
+    let plain = folder.file("plain.fut", "entry main (x: i32) = x + 1\n");
+    let run = |args: &[&str]| bindrune(&[&["run", &*plain], args].concat(), "1");
+    assert_eq!(run(&["--print-params"]).quiet().text(), "");
+    run(&["--param=x=1"]).fails(&["no tuning parameter `x`; the program has none"]);
+    let interpreted = ["run", "--backend", "interp", &plain, "--param=x=1"];
+    bindrune(&interpreted, "1").fails(&["no tuning parameter `x`"]);
+}
+
+#[test]
+fn programs_that_are_run_or_evaluated_take_them() {
+    let folder = Folder::new();
+    let program = folder.file("rows.fut", ROWS);
+    let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
+    let line = "Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n";
+    let options = ["-e", "squares", "--tuning", &*tuning, "--log-versions"];
+    let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
+    assert_eq!((run.text(), run.stderr.as_str()), (SQUARES, line));
+    for stage in ["segs", "mems", "imp", "lanes", "split"] {
+        let dev = ["dev", &*program, "--stage", stage];
+        let done = bindrune(&[&dev[..], &["--run"], &options].concat(), INPUT);
+        assert_eq!(
+            (done.text(), done.stderr.as_str()),
+            (SQUARES, line),
+            "{stage}"
+        );
+        let names = bindrune(&[&dev[..], &["--print-params"]].concat(), "").quiet();
+        assert!(names.text().contains("squares.lanes_share_0 (threshold)\n"));
+        let wrong = [&dev[..], &["--run", "-e", "squares", "--param=x=1"]].concat();
+        bindrune(&wrong, INPUT).fails(&["no tuning parameter `x`"]);
+    }
+    let lower = ["dev", &*program, "--stage", "lower", "--print-params"];
+    assert_eq!(bindrune(&lower, "").quiet().text(), "");
+    bindrune(&["dev", &program, "--stage", "asm", "--print-params"], "").fails(&["only stages"]);
+}
+
+#[test]
+fn names_stay_when_something_else_is_edited() {
+    let folder = Folder::new();
+    let names = |name: &str, source: String| {
+        let program = folder.file(name, source);
+        bindrune(&["run", &program, "--print-params"], "")
+            .quiet()
+            .text()
+            .to_owned()
+    };
+    let before = names("before.fut", ROWS.to_owned());
+    let more = "entry before [n][m] (xss: [n][m]f64) : [n]f64 = map f64.sum xss\n";
+    let after = names(
+        "after.fut",
+        format!("{more}{ROWS}{}", more.replace("before", "behind")),
+    );
+    let mut lines: Vec<&str> = after.lines().collect();
+    lines.retain(|line| !line.starts_with("be"));
+    assert_eq!(lines, before.lines().collect::<Vec<_>>());
+    assert_eq!(after.lines().count(), before.lines().count() + 2, "{after}");
+}
+
+#[test]
+fn tuning_files_beside_programs_are_found() {
+    let folder = Folder::new();
+    let program = folder.file("rows.fut", ROWS);
+    folder.file(
+        "rows.fut.tuning",
+        "squares.lanes_share_0=2\nmain.suff_outer_par_0=4\n",
+    );
+    folder.file("rows.fut.broken", "squares.lanes_share_0\n");
+    let warning = "line 2: the program has no tuning parameter `main.suff_outer_par_0`";
+    for command in ["test", "bench"] {
+        let log = ["--pass-option=-L"];
+        let base = [&[command, &*program, "--entry-point", "squares"], &log[..]].concat();
+        let done = bindrune(&base, "");
+        let said = format!("{}{}", done.text(), done.stderr);
+        assert!(done.code == 0 && said.contains(warning), "{done:?}");
+        let done = bindrune(&[&base[..], &["--no-tuning"]].concat(), "");
+        let said = format!("{}{}", done.text(), done.stderr);
+        assert!(done.code == 0 && !said.contains(warning), "{done:?}");
+        let done = bindrune(&[&base[..], &["--tuning=none"]].concat(), "");
+        assert!(done.code == 0 && !done.stderr.contains(warning), "{done:?}");
+        let done = bindrune(&[&base[..], &["--tuning=broken"]].concat(), "");
+        let said = format!("{}{}", done.text(), done.stderr);
+        let broken = "rows.fut.broken, line 1: must be of the form NAME=N";
+        assert!(done.code == 1 && said.contains(broken), "{done:?}");
+    }
+    // Sums that are not exact tell whether a value came through: a loop loses the ones
+    // that it adds to the large number, and partial sums do not.
+    let mut row = ["1f32"; 64];
+    (row[0], row[32]) = ("1e8f32", "-1e8f32");
+    let row = row.join(", ");
+    let program = folder.file(
+        "ones.fut",
+        format!(
+            "-- ==\n-- input {{ [[{row}]] }} output {{ [62f32] }}\n\
+             entry main [n][m] (xss: [n][m]f32) : [n]f32 = map f32.sum xss\n"
+        ),
+    );
+    folder.file("ones.fut.tuning", "main.lanes_share_0=2\n");
+    folder.file("ones.fut.high", "main.lanes_share_0=1000\n");
+    for command in ["test", "bench"] {
+        let code = |option: &[&str]| bindrune(&[&[command, &*program], option].concat(), "").code;
+        assert_eq!(code(&[]), 0, "{command}");
+        assert_eq!(code(&["--no-tuning"]), 1, "{command}");
+        assert_eq!(code(&["--tuning=high"]), 1, "{command}");
+    }
+}

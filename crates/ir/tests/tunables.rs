@@ -1,0 +1,108 @@
+//! Tuning parameters: their names, text and values.
+
+use ir::eval::{EvalValue, Options, eval_entry_with};
+use ir::tunable::{Comparison, Settings, used};
+use ir::{Program, Segs, TunableId, text, verify};
+use prim::Scalar;
+use std::cell::RefCell;
+
+const TEXT: &str = "segs
+file \"a.fut\"
+entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"bool\" as bool, \"\": \"bool\" as bool)
+
+fun main(n_0: i64) : (bool, bool)
+tunable#0 lanes_share 0 threshold 64
+tunable#1 lanes_share 3 threshold -5
+tunable#2 lanes_share 2 threshold 9223372036854775807
+{
+  let a_1: bool = size_at_least n_0 tunable#0
+  let b_2: bool = size_at_least n_0 tunable#2
+  in (a_1, b_2)
+}
+";
+
+fn program() -> Program<Segs> {
+    let program = text::parse::<Segs>(TEXT).expect("it parses");
+    assert_eq!(verify::verify(&program), Ok(()));
+    program
+}
+
+#[test]
+fn they_print_and_parse_back() {
+    assert_eq!(text::print(&program()), TEXT);
+    let wrong = |from: &str, to: &str| {
+        let text = TEXT.replace(from, to);
+        text::parse::<Segs>(&text)
+            .expect_err("it is wrong")
+            .to_string()
+    };
+    let message = wrong("tunable#1 lanes_share", "tunable#3 lanes_share");
+    assert!(message.contains("count up from 0"), "{message}");
+    let message = wrong("lanes_share 3", "lanes_shore 3");
+    assert!(
+        message.contains("no rule is called `lanes_shore`"),
+        "{message}"
+    );
+    let message = wrong("threshold -5", "bound -5");
+    assert!(message.contains("no class of parameters"), "{message}");
+    let message = wrong("9223372036854775807", "9223372036854775808");
+    assert!(message.starts_with("8:35"), "{message}");
+}
+
+#[test]
+fn names_are_of_function_rule_and_ordinal() {
+    let program = program();
+    let main = &program.functions[0];
+    let names = main.tunables.iter().map(|t| t.full_name(&main.name));
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        [
+            "main.lanes_share_0",
+            "main.lanes_share_3",
+            "main.lanes_share_2"
+        ]
+    );
+    assert_eq!(used(main), [true, false, true]);
+    assert_eq!(main.tunables[TunableId(1).index()].default, -5);
+}
+
+thread_local! {
+    static SEEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn note(Comparison { name, size, least }: Comparison<'_>) {
+    SEEN.with_borrow_mut(|seen| seen.push(format!("{name} {size} {least}")));
+}
+
+#[test]
+fn comparisons_are_with_the_value_that_is_given() {
+    let program = program();
+    let run = |n: i64, given: &[(&str, i64)]| {
+        let given = given.iter().map(|(name, n)| ((*name).to_owned(), *n));
+        let options = Options {
+            settings: Settings(given.collect()),
+            listener: Some(note),
+            ..Options::default()
+        };
+        let args = vec![EvalValue::Scalar(Scalar::I64(n))];
+        let results = eval_entry_with(&program, "main", args, &options).expect("it runs");
+        results.into_iter().map(|result| match result {
+            EvalValue::Scalar(Scalar::Bool(holds)) => holds,
+            other => panic!("{other:?}"),
+        })
+    };
+    let results = |n, given: &[_]| run(n, given).collect::<Vec<_>>();
+    assert_eq!(results(64, &[]), [true, false]);
+    assert_eq!(results(63, &[]), [false, false]);
+    assert_eq!(results(i64::MAX, &[]), [true, true]);
+    SEEN.take();
+    let given = [("main.lanes_share_2", i64::MIN), ("main.lanes_share_0", 8)];
+    assert_eq!(results(7, &given), [false, true]);
+    assert_eq!(
+        SEEN.take(),
+        [
+            "main.lanes_share_0 7 8".to_owned(),
+            format!("main.lanes_share_2 7 {}", i64::MIN)
+        ]
+    );
+}
