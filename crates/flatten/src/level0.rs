@@ -34,6 +34,7 @@ use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
+use target::levels::{LANES, ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS};
 
 /// Appends a screma inside a segop: as a segred at level 0 where that may pay,
 /// else as a loop.
@@ -112,7 +113,11 @@ fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
 /// From how many points on partial accumulators pay for being set up and combined,
 /// or blocks for what is left over.
 fn least(decomp: Decomp) -> i64 {
-    let rounds = if decomp.width > 1 { 4 } else { 2 };
+    let rounds = if decomp.width > 1 {
+        ROUNDS_OF_ACCUMULATORS
+    } else {
+        ROUNDS_OF_BLOCKS
+    };
     rounds * decomp.whole()
 }
 
@@ -137,7 +142,7 @@ fn seg(
     let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
     let kind = SegKind::Folds(parallel::folds(ctx, s.folds)?);
     let op = SegOp::Seg(Seg {
-        level: 0,
+        level: LANES,
         space,
         kind,
         body,

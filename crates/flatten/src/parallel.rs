@@ -24,6 +24,7 @@ use ir::soac::{HistOp, Operator, Screma, Soac};
 use ir::syntax::{Aux, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
+use target::levels::TASKS;
 
 /// Appends the parallel form of a combinator.
 pub(crate) fn soac(
@@ -144,7 +145,7 @@ fn segop(
 ) -> Seg<Segs> {
     let decomp = decomp::decompose(&body, &kind, combines);
     Seg {
-        level: 1,
+        level: TASKS,
         space,
         kind,
         body,

@@ -34,7 +34,7 @@
 //! 14. What a consumed loop parameter becomes next aliases nothing from outside the loop.
 //!
 //! Levels (`ops`):
-//! 15. Segops: an inner segop has a lower level; `lane` is a dimension;
+//! 15. Segops: levels stand in one another as the machine's do ([`target::levels`]); `lane` is a dimension;
 //!     decompositions have `grain`, `max_chunks` and `width` of at least 1;
 //!     `width` above 1 only with commutative operators.
 //! 16. Memory: every bound array has a block and an index function, and nothing

@@ -9,6 +9,7 @@
 //! | [`latency`] | how long an operation's result is waited for |
 //! | [`memory`] | how much fits where |
 //! | [`tasks`] | how work falls apart into chunks |
+//! | [`levels`] | the stack of levels, and defaults of thresholds |
 //!
 //! What decides about results (how a segop falls apart, design contract 1) must not
 //! depend on the machine at hand: [`time`] and [`tasks`] are constants, of a usual
@@ -21,6 +22,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod latency;
+pub mod levels;
 mod machine;
 pub mod memory;
 pub mod processors;

@@ -10,6 +10,7 @@ use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Exp, Lambda, Level, Param};
 use crate::types::{Dim, Space, Type};
+use target::levels::CPU;
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
@@ -346,9 +347,14 @@ impl<L: Level> Rules<L> for SegOp<L> {
             }
         };
         let SegSpace { dims, lane } = space;
-        let lower = c.seg_level.is_none_or(|outer| level < outer);
-        c.require(lower, || {
-            "an inner segop must have a lower level".to_owned()
+        let outer = c.seg_level;
+        c.require(CPU.may_stand(level, outer), || match outer {
+            Some(outer) => format!("a segop at level {level} in one at level {outer}"),
+            None => format!("a segop at level {level}, which there is not"),
+        });
+        let maps = CPU.level(level).is_none_or(|level| level.maps);
+        c.require(maps || !kind.is_map(), || {
+            "a segmap at a level for reductions and scans".to_owned()
         });
         c.require(!dims.is_empty(), || "a segop without dimensions".to_owned());
         let lane_ok = lane.is_none_or(|lane| (lane as usize) < dims.len());

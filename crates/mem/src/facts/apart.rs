@@ -12,6 +12,7 @@ use ir::seg::{Seg, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopParam, Stm};
 use ir::types::{Space, Type};
 use ir::walk::{Visit, with_stack};
+use target::levels::LANES;
 
 /// Whether iterations of a body of these statements may run in any order.
 pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
@@ -34,7 +35,7 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
                 matches!(space, Space::Registers | Space::Private)
             }
             Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
-                *level == 0 && independent(&body.stms)
+                *level == LANES && independent(&body.stms)
             }
             Exp::Op(MemOp::Seg(SegOp::WithAcc { .. })) => false,
         })

@@ -22,7 +22,7 @@ use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use target::tasks::{LANES_GRAIN, LANES_LEAST};
-use target::{LANES, TRIPS, time};
+use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
 pub(crate) struct Space<'s> {
@@ -88,12 +88,12 @@ impl Gen<'_, '_> {
                 let operators = Operators::of(folds)?;
                 let plain = folds.scans.is_empty() && folds.post.is_none();
                 match (plain, *level) {
-                    (true, 0) => self.seg_red_here(pat, &space, &operators),
+                    (true, levels::LANES) => self.seg_red_here(pat, &space, &operators),
                     (true, _) => self.seg_red(pat, &space, &operators),
                     (false, level) => {
                         let after = aux.facts.has(Mark::After);
                         let scan = Scan::of(pat, &space, folds, &operators, after);
-                        if level == 0 {
+                        if level == levels::LANES {
                             self.seg_scan_here(&scan)
                         } else {
                             self.seg_scan(&scan)
@@ -101,7 +101,7 @@ impl Gen<'_, '_> {
                     }
                 }
             }
-            _ if *level == 0 => Err(PassError::bug(
+            _ if *level == levels::LANES => Err(PassError::bug(
                 "lanes of one worker share reductions and scans only",
             )),
             SegKind::Folds(_) => self.seg_map(pat, &space),
@@ -277,7 +277,7 @@ impl Gen<'_, '_> {
                     (a, b) => a.or(b),
                 },
                 Exp::Op(MemOp::Seg(SegOp::Seg(Seg {
-                    level: 0,
+                    level: levels::LANES,
                     space,
                     body,
                     ..
@@ -315,7 +315,11 @@ fn statements(stms: &[Stm<Mems>]) -> i64 {
                 then_body,
                 else_body,
             } => statements(&then_body.stms).max(statements(&else_body.stms)),
-            Exp::Loop { .. } | Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level: 0, .. }))) => time::LOOP,
+            Exp::Loop { .. }
+            | Exp::Op(MemOp::Seg(SegOp::Seg(Seg {
+                level: levels::LANES,
+                ..
+            }))) => time::LOOP,
             Exp::Apply { .. } | Exp::Op(_) => time::CALL,
         })
         .sum()
