@@ -29,7 +29,7 @@
 //!   inside.
 //! - Only `i64` additions of 0 and multiplications by 1 or of constants are folded, of
 //!   which sizes are full: folding is the simplifier's work.
-//! An operand without a known type is a bug of the pass, and panics.
+//! - An operand without a known type is a bug of the pass, and panics.
 
 use crate::facts::Facts;
 use crate::folds::Folds;

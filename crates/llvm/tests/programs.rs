@@ -66,7 +66,6 @@ fn map_program() -> Program {
     let launch = Launch {
         locals: vec![low, high, x],
         distinct: vec![ys],
-        scattered: vec![],
         ..launch()
     };
     let f = f.finish(
@@ -161,7 +160,6 @@ fn reduce_with_partial_sums() {
     let launch = Launch {
         locals: vec![acc, x],
         distinct: vec![partial],
-        scattered: vec![],
         ..launch()
     };
     let fold = vec![
@@ -501,7 +499,6 @@ fn constants_globals_and_nested_tasks() {
     let inner_launch = Launch {
         locals: vec![x, k],
         distinct: vec![grid],
-        scattered: vec![],
         ..launch()
     };
     let outer = vec![

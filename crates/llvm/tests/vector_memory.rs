@@ -338,7 +338,6 @@ fn vectors_in_tasks() {
     let launch = imp::Launch {
         locals: vec![place, x, y],
         distinct: vec![ys],
-        scattered: vec![],
         ..common::launch()
     };
     let half = common::bin(prim::BinOp::SQuot, PrimType::I64, v(n), Expr::i64(2));
