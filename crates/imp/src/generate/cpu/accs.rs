@@ -10,7 +10,6 @@
 //!        for tasks over k < bins: for c < chunks: d[k] = op d[k] own[c][k]
 //! ```
 
-use super::fold::Fold;
 use super::hist::Bins;
 use super::reduce::{Operators, operator_types};
 use super::segops::Space;
@@ -32,14 +31,8 @@ impl Gen<'_, '_> {
         space: &Space<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let Operators { all, types } = operators;
-        let (reduced, mapped) = pat.split_at(types.len());
-        let fold = Fold {
-            mapped,
-            space,
-            operators: all,
-            types,
-        };
+        let (reduced, fold) = operators.fold(pat, space);
+        let (mapped, types) = (fold.mapped, fold.types);
         let targets = self.combined(mapped);
         let mut bins = Vec::with_capacity(targets.len());
         let mut largest = Expr::i64(1);
@@ -109,7 +102,7 @@ impl Gen<'_, '_> {
         if !types.is_empty() {
             self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
                 let values = g.load_all(&partials, types, Expr::Var(c), "part");
-                g.combine(all, &accs, &values)
+                g.combine(fold.operators, &accs, &values)
             })?;
         }
         self.release_partials(&partials);

@@ -29,25 +29,21 @@ impl Gen<'_, '_> {
         space: &Space<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let Operators {
-            all: operators,
-            types,
-        } = operators;
-        let (reduced, mapped) = pat.split_at(types.len());
-        let fold = Fold {
-            mapped,
-            space,
-            operators,
-            types,
-        };
+        let (reduced, fold) = operators.fold(pat, space);
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = self.step(n.clone(), FULL_CHUNKS, decomp.whole());
         let grain = max(Expr::i64(decomp.grain), step.clone());
         let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
-        let partials = self.partials("partial", types, &chunks, decomp.max_chunks, space.prov);
+        let partials = self.partials(
+            "partial",
+            fold.types,
+            &chunks,
+            decomp.max_chunks,
+            space.prov,
+        );
         let cost = self.cost(space)?;
-        let mut distinct = self.distinct(mapped, space.body)?;
+        let mut distinct = self.distinct(fold.mapped, space.body)?;
         distinct.extend(&partials);
         self.for_tasks(
             "segred",
@@ -58,14 +54,14 @@ impl Gen<'_, '_> {
             |g, chunk| {
                 let (lo, hi) = g.stepped_bounds(n, step, chunks.clone(), Expr::Var(chunk));
                 let accs = g.fold(&fold, lo, hi)?;
-                g.store_all(&partials, types, Expr::Var(chunk), &accs);
+                g.store_all(&partials, fold.types, Expr::Var(chunk), &accs);
                 Ok(())
             },
         )?;
-        let accs = self.load_all(&partials, types, Expr::i64(0), "acc");
+        let accs = self.load_all(&partials, fold.types, Expr::i64(0), "acc");
         self.for_seq("c", Expr::i64(1), chunks, false, |g, c| {
-            let values = g.load_all(&partials, types, Expr::Var(c), "part");
-            g.combine(operators, &accs, &values)
+            let values = g.load_all(&partials, fold.types, Expr::Var(c), "part");
+            g.combine(fold.operators, &accs, &values)
         })?;
         self.release_partials(&partials);
         for (param, acc) in reduced.iter().zip(accs) {
@@ -81,17 +77,7 @@ impl Gen<'_, '_> {
         space: &Space<'_>,
         operators: &Operators<'_>,
     ) -> Result<(), PassError> {
-        let Operators {
-            all: operators,
-            types,
-        } = operators;
-        let (reduced, mapped) = pat.split_at(types.len());
-        let fold = Fold {
-            mapped,
-            space,
-            operators,
-            types,
-        };
+        let (reduced, fold) = operators.fold(pat, space);
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let accs = self.fold(&fold, Expr::i64(0), n)?;
         for (param, acc) in reduced.iter().zip(accs) {
@@ -234,6 +220,22 @@ pub(crate) struct Operators<'s> {
 }
 
 impl<'s> Operators<'s> {
+    /// What binds what is reduced, and how a segop that scans nothing folds.
+    pub(crate) fn fold<'f>(
+        &'f self,
+        pat: &'f [Param<Mems>],
+        space: &'f Space<'f>,
+    ) -> (&'f [Param<Mems>], Fold<'f>) {
+        let (reduced, mapped) = pat.split_at(self.types.len());
+        let fold = Fold {
+            mapped,
+            space,
+            operators: &self.all,
+            types: &self.types,
+        };
+        (reduced, fold)
+    }
+
     /// Those of a segop.
     pub(crate) fn of(folds: &'s Folds<Mems>) -> Result<Self, PassError> {
         let all: Vec<_> = folds.operators().collect();
