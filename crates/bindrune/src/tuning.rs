@@ -7,7 +7,8 @@ use ir::tunable::{Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -60,10 +61,12 @@ fn log(Comparison { name, size, least }: Comparison<'_>) {
 
 /// A program's parameters and what they are, as executables print them.
 pub fn list(ir: &Ir) -> String {
-    let lines = names(ir).into_iter();
-    lines
-        .map(|(name, class)| format!("{name} ({class})\n"))
-        .collect()
+    let mut text = String::new();
+    for (name, class) in names(ir) {
+        let written = writeln!(text, "{name} ({class})");
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
+    }
+    text
 }
 
 /// Names and classes of a program's parameters that comparisons name.

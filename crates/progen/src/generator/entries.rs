@@ -108,6 +108,7 @@ pub fn generate(c: &mut Choices, size: usize) -> Program {
     match g.c.below(4) {
         0 | 1 => g.check_entry(fuel, &mut text, &mut calls),
         2 => g.float_entry(&mut text, &mut calls),
+        _ if g.c.once_in(2) => g.rows_entry(&mut text, &mut calls),
         _ => {}
     }
     let helpers = g.helper_declarations();

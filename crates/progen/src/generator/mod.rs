@@ -31,6 +31,7 @@ mod functions;
 mod helpers;
 mod modules;
 mod operators;
+mod rows;
 mod scalars;
 mod statements;
 mod types;
