@@ -6,7 +6,7 @@ use crate::common;
 use driver::Ir;
 use imp::eval::Options;
 use ir::eval::EvalValue;
-use ir::syntax::{EntryType, EntryValue};
+use ir::syntax::{EntryValue, OpaqueTypes};
 use std::process::ExitCode;
 use value::{Reader, Value, ValueType};
 
@@ -23,9 +23,8 @@ pub fn run(ir: &Ir, entry: &str, seed: u64) -> Result<(), ExitCode> {
 fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
-    let (mut params, mut results) = (Vec::new(), Vec::new());
-    spread(&point.params, &mut params);
-    spread(&point.results, &mut results);
+    let params = spread(&program.opaques, &point.params);
+    let results = spread(&program.opaques, &point.results);
     let values = ir::eval::eval_entry(program, entry, read_args(params)?)
         .map_err(|error| common::fail(error.render(&program.files)))?;
     write_results(&values, results)
@@ -34,9 +33,8 @@ fn level<L: ir::Level>(program: &ir::Program<L>, entry: &str) -> Result<(), Exit
 fn imperative(program: &imp::Program, entry: &str, seed: u64) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
-    let (mut params, mut results) = (Vec::new(), Vec::new());
-    spread_words(&point.params, &mut params);
-    spread_words(&point.results, &mut results);
+    let params = spread(&program.opaques, &point.params);
+    let results = spread(&program.opaques, &point.results);
     let options = Options {
         seed,
         ..Options::default()
@@ -72,27 +70,11 @@ fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), Exi
 }
 
 /// The scalars and arrays that entry values consist of, in order.
-fn spread(values: &[EntryValue], types: &mut Vec<ValueType>) {
-    fn go(ty: &EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
-            EntryType::Opaque { name: _, parts } => parts.iter().for_each(|p| go(p, types)),
-        }
-    }
-    values.iter().for_each(|value| go(&value.ty, types));
-}
-
-/// The same at the level of the imperative IR.
-fn spread_words(values: &[imp::EntryValue], types: &mut Vec<ValueType>) {
-    fn go(ty: &imp::EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            imp::EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            imp::EntryType::Array(elem, rank) => types.push(ValueType::new(*elem, *rank)),
-            imp::EntryType::Opaque(parts) => parts.iter().for_each(|p| go(p, types)),
-        }
-    }
-    values.iter().for_each(|value| go(&value.ty, types));
+fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
+    let leaves = opaques.spread(values).into_iter();
+    leaves
+        .map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank))
+        .collect()
 }
 
 fn read_args(types: Vec<ValueType>) -> Result<Vec<EvalValue>, ExitCode> {
