@@ -6,7 +6,7 @@
 
 use crate::intrinsics::Intrinsic;
 use crate::subst::Subst;
-use crate::tast::{Dim, SourceOp, Ty, TyVarId, TypeId, VarId};
+use crate::tast::{Dim, SourceOp, Spelled, Ty, TyVarId, TypeId, VarId};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::rc::Rc;
@@ -35,6 +35,9 @@ pub(crate) struct TypeAbbr {
     pub(crate) ext: Vec<VarId>,
     pub(crate) ty: Ty,
     pub(crate) lifted: Liftedness,
+    /// How it is spelled, if it was declared at the top of a file, without parameters
+    /// that are types.
+    pub(crate) spelled: Option<Arc<Spelled>>,
 }
 
 impl TypeAbbr {
@@ -45,6 +48,7 @@ impl TypeAbbr {
             ext: Vec::new(),
             ty,
             lifted: Liftedness::Unlifted,
+            spelled: None,
         }
     }
 

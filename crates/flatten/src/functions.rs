@@ -113,6 +113,7 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
     })?;
     Ok(Program {
         files: program.files,
+        opaques: program.opaques,
         entries: program.entries,
         functions,
     })

@@ -2,7 +2,7 @@
 //! `imp::eval` do, in the terms of test blocks.
 
 use ir::eval::{Array, ErrorClass, EvalError, EvalValue};
-use ir::syntax::{EntryType, EntryValue};
+use ir::syntax::{EntryValue, OpaqueTypes};
 use ir::{Level, Program};
 use std::fmt;
 use value::{Value, ValueType};
@@ -33,7 +33,10 @@ pub fn call<L: Level>(
     args: &[Value],
 ) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
-    let types = point.map(|point| (spread(&point.params), spread(&point.results)));
+    let types = point.map(|point| {
+        let spread = |values| spread(&program.opaques, values);
+        (spread(&point.params), spread(&point.results))
+    });
     evaluate(entry, types, args, |args| {
         ir::eval::eval_entry(program, entry, args).map_err(|error| from_error(&error, program))
     })
@@ -48,7 +51,10 @@ pub fn call_imp(
     seed: u64,
 ) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
-    let types = point.map(|point| (imp_spread(&point.params), imp_spread(&point.results)));
+    let types = point.map(|point| {
+        let spread = |values| spread(&program.opaques, values);
+        (spread(&point.params), spread(&point.results))
+    });
     evaluate(entry, types, args, |args| {
         let options = imp::eval::Options {
             seed,
@@ -118,31 +124,11 @@ fn failure(error: &EvalError, text: String) -> Failure {
 }
 
 /// The scalars and arrays that entry values consist of, in order.
-fn spread(values: &[EntryValue]) -> Vec<ValueType> {
-    fn go(ty: &EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
-            EntryType::Opaque { parts, .. } => parts.iter().for_each(|part| go(part, types)),
-        }
-    }
-    let mut types = Vec::new();
-    values.iter().for_each(|value| go(&value.ty, &mut types));
-    types
-}
-
-/// The same of the imperative IR.
-fn imp_spread(values: &[imp::EntryValue]) -> Vec<ValueType> {
-    fn go(ty: &imp::EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            imp::EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            imp::EntryType::Array(elem, rank) => types.push(ValueType::new(*elem, *rank)),
-            imp::EntryType::Opaque(parts) => parts.iter().for_each(|part| go(part, types)),
-        }
-    }
-    let mut types = Vec::new();
-    values.iter().for_each(|value| go(&value.ty, &mut types));
-    types
+fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
+    let leaves = opaques.spread(values).into_iter();
+    leaves
+        .map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank))
+        .collect()
 }
 
 /// A value for the evaluator; `None` if it is too large for this machine.

@@ -31,7 +31,7 @@ mod memory;
 mod order;
 mod races;
 
-use crate::{Check, EntryType, EntryValue, Program};
+use crate::{Check, Leaf, Program};
 use expr::{Slot, bytes_of};
 pub use ir::eval::{Array, DEFAULT_BUDGET, ErrorClass, EvalError, EvalValue};
 use ir::tunable::{Listener, Settings};
@@ -123,7 +123,7 @@ fn run(
             format!("there is no entry point {entry}"),
         );
     };
-    let params = leaves(&point.params);
+    let params = program.opaques.spread(&point.params);
     if params.len() != args.len() {
         let message = format!("{} where {} are needed", args.len(), params.len());
         return stop(ErrorClass::Argument, message);
@@ -131,13 +131,14 @@ fn run(
     let mut machine = Machine::new(program, options);
     machine.init()?;
     let (mut words, mut given) = (Vec::new(), Vec::new());
-    for ((ty, value), arg) in params.into_iter().zip(args) {
-        match (ty, arg) {
-            (EntryType::Scalar(scalar), EvalValue::Scalar(x)) if x.ty() == scalar.prim() => {
+    for ((leaf, value), arg) in params.into_iter().zip(args) {
+        let elem = leaf.elem.prim();
+        match arg {
+            EvalValue::Scalar(x) if leaf.rank == 0 && x.ty() == elem => {
                 words.push(Slot::Scalar(x));
             }
-            (EntryType::Array(elem, rank), EvalValue::Array(array))
-                if array.elem() == elem.prim() && array.shape().len() == *rank =>
+            EvalValue::Array(array)
+                if leaf.rank > 0 && array.elem() == elem && array.shape().len() == leaf.rank =>
             {
                 let bytes = array.to_bytes();
                 let label = Label::Argument(value.name.clone());
@@ -149,7 +150,7 @@ fn run(
                 let sizes = array.shape().iter();
                 words.extend(sizes.map(|n| Slot::Scalar(Scalar::I64(*n))));
             }
-            _ => {
+            EvalValue::Scalar(_) | EvalValue::Array(_) => {
                 let message = format!(
                     "{} has another type than the entry point's parameter",
                     value.name
@@ -160,8 +161,8 @@ fn run(
     }
     let mut words = machine.call(point.fun, words)?.into_iter();
     let mut results = Vec::new();
-    for (ty, _) in leaves(&point.results) {
-        results.push(result(&mut machine, ty, &mut words)?);
+    for (leaf, _) in program.opaques.spread(&point.results) {
+        results.push(result(&mut machine, leaf, &mut words)?);
     }
     for slot in given {
         machine.drop_slot(slot)?;
@@ -173,31 +174,18 @@ fn run(
     }
 }
 
-/// The scalars and arrays that entry values consist of, each with the whole.
-fn leaves(values: &[EntryValue]) -> Vec<(&EntryType, &EntryValue)> {
-    let mut out = Vec::new();
-    let mut stack: Vec<_> = values.iter().rev().map(|v| (&v.ty, v)).collect();
-    while let Some((ty, value)) = stack.pop() {
-        match ty {
-            EntryType::Scalar(_) | EntryType::Array(..) => out.push((ty, value)),
-            EntryType::Opaque(parts) => stack.extend(parts.iter().rev().map(|p| (p, value))),
-        }
-    }
-    out
-}
-
 /// A result from its words, whose reference is given back.
 fn result(
     machine: &mut Machine<'_>,
-    ty: &EntryType,
+    leaf: Leaf,
     words: &mut impl Iterator<Item = Slot>,
 ) -> Result<EvalValue> {
     let wrong = "a result does not fit the entry point";
-    match (ty, words.next()) {
-        (EntryType::Scalar(_), Some(Slot::Scalar(x))) => Ok(EvalValue::Scalar(x)),
-        (EntryType::Array(elem, rank), Some(Slot::Buffer(Some(at)))) => {
-            let mut shape = Vec::with_capacity(*rank);
-            for _ in 0..*rank {
+    match (leaf.rank, words.next()) {
+        (0, Some(Slot::Scalar(x))) => Ok(EvalValue::Scalar(x)),
+        (rank, Some(Slot::Buffer(Some(at)))) if rank > 0 => {
+            let mut shape = Vec::with_capacity(rank);
+            for _ in 0..rank {
                 match words.next() {
                     Some(Slot::Scalar(Scalar::I64(n))) if n >= 0 => shape.push(n),
                     _ => return bug(wrong),
@@ -211,8 +199,8 @@ fn result(
             };
             let bytes = machine
                 .memory
-                .prefix(at, bytes_of(elem.prim(), count) as usize)?;
-            let array = Array::from_bytes(elem.prim(), &shape, bytes);
+                .prefix(at, bytes_of(leaf.elem.prim(), count) as usize)?;
+            let array = Array::from_bytes(leaf.elem.prim(), &shape, bytes);
             machine.drop_slot(Slot::Buffer(Some(at)))?;
             match array {
                 Some(array) => Ok(EvalValue::Array(array)),

@@ -2,7 +2,8 @@
 
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, ROOT_LANES, VarInfo, VarType};
-use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
+pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 
 /// A variable of a function, an index into [`Function::vars`].
@@ -456,59 +457,6 @@ pub struct Data {
     pub bytes: Arc<[u8]>,
 }
 
-/// The type of an entry point's parameter or result.
-#[derive(Clone, PartialEq, Debug)]
-pub enum EntryType {
-    /// One word.
-    Scalar(ScalarType),
-    /// A pointer and `rank` sizes.
-    Array(ScalarType, usize),
-    /// Anything else: the words of its parts.
-    Opaque(Vec<EntryType>),
-}
-
-impl EntryType {
-    /// Number of 64-bit words.
-    pub fn words(&self) -> usize {
-        match self {
-            Self::Scalar(_) => 1,
-            Self::Array(_, rank) => 1 + rank,
-            Self::Opaque(parts) => parts.iter().map(Self::words).sum(),
-        }
-    }
-
-    /// Positions of the words that are pointers to blocks.
-    pub fn blocks(&self) -> Vec<u32> {
-        let (mut at, mut blocks) = (0, Vec::new());
-        self.collect_blocks(&mut at, &mut blocks);
-        blocks
-    }
-
-    fn collect_blocks(&self, at: &mut u32, blocks: &mut Vec<u32>) {
-        match self {
-            Self::Scalar(_) => *at += 1,
-            Self::Array(_, rank) => {
-                blocks.push(*at);
-                *at += 1 + *rank as u32;
-            }
-            Self::Opaque(parts) => parts.iter().for_each(|p| p.collect_blocks(at, blocks)),
-        }
-    }
-}
-
-/// A parameter or result of an entry point.
-#[derive(Clone, PartialEq, Debug)]
-pub struct EntryValue {
-    /// The parameter's name; empty for results.
-    pub name: Arc<str>,
-    /// The type as the source spells it.
-    pub type_name: Arc<str>,
-    /// Its words.
-    pub ty: EntryType,
-    /// Whether it is unique.
-    pub unique: bool,
-}
-
 /// An entry point. Its function's parameters and results are, in order, the
 /// words of the entry's values: scalars (narrower ones as their own type), and
 /// for an array first the buffer, then the sizes as `i64`.
@@ -531,6 +479,8 @@ pub struct Program {
     pub source_name: Arc<str>,
     /// Functions.
     pub functions: Vec<Function>,
+    /// The types of entry points that are neither scalars nor arrays of these.
+    pub opaques: OpaqueTypes,
     /// Entry points.
     pub entries: Vec<Entry>,
     /// Checks.

@@ -42,7 +42,7 @@
 
 mod function;
 
-use crate::{Entry, EntryType, For, FunId, Program, Stmt, VarType};
+use crate::{Entry, For, FunId, Program, Stmt, VarType};
 use function::FunctionCheck;
 use prim::{PrimType, ScalarType};
 use rustc_hash::FxHashSet;
@@ -168,6 +168,9 @@ impl Tables<'_> {
                 self.error(format!("two parameters are called {}", tunable.name));
             }
         }
+        for problem in program.opaques.problems() {
+            self.error(problem);
+        }
         for entry in &program.entries {
             self.entry(entry);
         }
@@ -184,14 +187,21 @@ impl Tables<'_> {
         ];
         for (what, values, vars) in sides {
             let mut words = Vec::new();
-            for value in values {
-                entry_words(&value.ty, &mut words);
+            for (leaf, _) in self.program.opaques.spread(values) {
+                if leaf.rank == 0 {
+                    words.push(VarType::Scalar(leaf.elem.prim()));
+                } else {
+                    words.push(VarType::Buffer);
+                    let size = VarType::Scalar(PrimType::I64);
+                    words.extend(std::iter::repeat_n(size, leaf.rank));
+                }
             }
             let types: Vec<_> = vars
                 .iter()
                 .filter_map(|v| function.vars.get(v.index()))
                 .collect();
-            if words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
+            let known = self.program.opaques.know(values);
+            if !known || words.len() != vars.len() || !types.iter().map(|t| t.ty).eq(words) {
                 self.error(format!(
                     "the {what} of entry {} are not its function's",
                     entry.name
@@ -232,17 +242,6 @@ impl Tables<'_> {
             let message = "calls itself through functions not marked recursive".to_owned();
             self.errors.push(VerifyError { function, message });
         }
-    }
-}
-
-fn entry_words(ty: &EntryType, words: &mut Vec<VarType>) {
-    match ty {
-        EntryType::Scalar(ty) => words.push(VarType::Scalar(ty.prim())),
-        EntryType::Array(_, rank) => {
-            words.push(VarType::Buffer);
-            words.extend(std::iter::repeat_n(VarType::Scalar(PrimType::I64), *rank));
-        }
-        EntryType::Opaque(parts) => parts.iter().for_each(|part| entry_words(part, words)),
     }
 }
 

@@ -99,7 +99,10 @@ fn valid() -> Program {
     let value = |name: &str| EntryValue {
         name: name.into(),
         type_name: "[]i64".into(),
-        ty: EntryType::Array(ScalarType::I64, 1),
+        ty: EntryType::Array {
+            elem: ScalarType::I64,
+            rank: 1,
+        },
         unique: false,
     };
     Program {

@@ -62,8 +62,9 @@ pub use array::{Array, Buffer};
 pub use machine::{Frame, Machine, Value};
 pub use place::Place;
 
+use crate::entry::Leaf;
 use crate::name::SrcLoc;
-use crate::syntax::{EntryType, Level, Param, Program};
+use crate::syntax::{Level, Param, Program};
 use crate::tunable::{Listener, Settings};
 use crate::types::{Dim, Type};
 use prim::Scalar;
@@ -226,10 +227,7 @@ pub fn eval_entry_with<L: Level>(
     let index = m.function_index(&point.fun)?;
     let function = &program.functions[index];
 
-    let mut leaves = Vec::new();
-    for value in &point.params {
-        spread(&value.ty, &value.name, &mut leaves);
-    }
+    let leaves = program.opaques.spread(&point.params);
     if leaves.len() != args.len() {
         return Err(argument(format!(
             "{} where {} are needed",
@@ -238,10 +236,11 @@ pub fn eval_entry_with<L: Level>(
         )));
     }
     let mut core = Vec::new();
-    for ((ty, name), value) in leaves.iter().zip(args) {
-        core.extend(core_values(ty, value).ok_or_else(|| {
+    for ((leaf, param), value) in leaves.into_iter().zip(args) {
+        core.extend(core_values(leaf, value).ok_or_else(|| {
             argument(format!(
-                "{name} has another type than the entry point's parameter"
+                "{} has another type than the entry point's parameter",
+                param.name
             ))
         })?);
     }
@@ -260,21 +259,12 @@ pub fn eval_entry_with<L: Level>(
 
     let mut results = Vec::new();
     m.call(index, &mut values, &mut results)?;
-    let mut leaves = Vec::new();
-    for value in &point.results {
-        spread(&value.ty, &value.name, &mut leaves);
-    }
     let mut results = results
         .into_iter()
         .filter(|value| !matches!(value, Value::Unit | Value::Block(_)));
     let mut out = Vec::new();
-    for (ty, _) in leaves {
-        let rank = if let EntryType::Array { rank, .. } = ty {
-            *rank
-        } else {
-            0
-        };
-        match results.nth(rank) {
+    for (leaf, _) in program.opaques.spread(&point.results) {
+        match results.nth(leaf.rank) {
             Some(Value::Scalar(x)) => out.push(EvalValue::Scalar(x)),
             Some(Value::Array(array)) => {
                 if !array.at_start() {
@@ -289,33 +279,20 @@ pub fn eval_entry_with<L: Level>(
     Ok(out)
 }
 
-/// The scalars and arrays that an entry type consists of.
-fn spread<'t>(ty: &'t EntryType, name: &'t str, leaves: &mut Vec<(&'t EntryType, &'t str)>) {
-    match ty {
-        EntryType::Scalar(_) | EntryType::Array { .. } => leaves.push((ty, name)),
-        EntryType::Opaque { name: _, parts } => {
-            for part in parts {
-                spread(part, name, leaves);
-            }
-        }
-    }
-}
-
 /// A value with its sizes before it, if it has the type.
-fn core_values(ty: &EntryType, value: EvalValue) -> Option<Vec<Value>> {
-    match (ty, value) {
-        (EntryType::Scalar(scalar), EvalValue::Scalar(x)) if x.ty() == scalar.prim() => {
-            Some(vec![Value::Scalar(x)])
-        }
-        (EntryType::Array { elem, rank }, EvalValue::Array(array))
-            if array.elem() == elem.prim() && array.shape().len() == *rank =>
+fn core_values(leaf: Leaf, value: EvalValue) -> Option<Vec<Value>> {
+    let elem = leaf.elem.prim();
+    match value {
+        EvalValue::Scalar(x) if leaf.rank == 0 && x.ty() == elem => Some(vec![Value::Scalar(x)]),
+        EvalValue::Array(array)
+            if leaf.rank > 0 && array.elem() == elem && array.shape().len() == leaf.rank =>
         {
             let sizes = array.shape().iter().map(|n| Value::Scalar(Scalar::I64(*n)));
             let mut values: Vec<Value> = sizes.collect();
             values.push(Value::Array(array));
             Some(values)
         }
-        _ => None,
+        EvalValue::Scalar(_) | EvalValue::Array(_) => None,
     }
 }
 

@@ -22,6 +22,7 @@ pub mod attrs;
 pub mod build;
 pub mod cost;
 pub mod decision;
+pub mod entry;
 pub mod error;
 pub mod eval;
 pub mod exact;

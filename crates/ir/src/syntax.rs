@@ -16,6 +16,7 @@
 //! After consumption neither the array nor any alias of it may be used.
 
 pub use crate::attrs::{Attr, Attrs};
+pub use crate::entry::{EntryPoint, EntryType, EntryValue, OpaqueTypes};
 use crate::eval::{Evaluate, Place};
 use crate::facts::Facts;
 use crate::name::{FunName, Name, NameTable, Prov, ProvTable};
@@ -517,70 +518,13 @@ pub struct Function<L: Level> {
     pub provs: ProvTable,
 }
 
-/// The type of an entry point's parameter or result as the source has it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EntryType {
-    /// A scalar: one core value.
-    Scalar(ScalarType),
-    /// An array of scalars: `rank` core sizes, then the array.
-    Array {
-        /// Element type.
-        elem: ScalarType,
-        /// Number of dimensions.
-        rank: usize,
-    },
-    /// Anything else: its parts in order.
-    Opaque {
-        /// The type's name.
-        name: Arc<str>,
-        /// The parts.
-        parts: Vec<EntryType>,
-    },
-}
-
-impl EntryType {
-    /// How many core values carry it (an array's sizes come before it).
-    pub fn n_values(&self) -> usize {
-        match self {
-            Self::Scalar(_) => 1,
-            Self::Array { rank, .. } => rank + 1,
-            Self::Opaque { parts, .. } => parts.iter().map(Self::n_values).sum(),
-        }
-    }
-}
-
-/// A parameter or result of an entry point.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EntryValue {
-    /// The parameter's name; empty for results.
-    pub name: Arc<str>,
-    /// The type as the source spells it.
-    pub type_name: Arc<str>,
-    /// Its structure.
-    pub ty: EntryType,
-    /// Whether the source type is unique (`*`).
-    pub unique: bool,
-}
-
-/// An entry point: a function whose parameters and results follow, in order,
-/// from the entry's by [`EntryType`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EntryPoint {
-    /// The name that users see.
-    pub name: Arc<str>,
-    /// The function that does it.
-    pub fun: FunName,
-    /// Parameters.
-    pub params: Vec<EntryValue>,
-    /// Results.
-    pub results: Vec<EntryValue>,
-}
-
 /// A program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program<L: Level> {
     /// Source files, for provenance.
     pub files: Vec<Arc<str>>,
+    /// The types of entry points that are neither scalars nor arrays of these.
+    pub opaques: OpaqueTypes,
     /// Entry points.
     pub entries: Vec<EntryPoint>,
     /// Functions and constants, callees anywhere, constants in an order in

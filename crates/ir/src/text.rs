@@ -7,6 +7,7 @@
 //! ```text
 //! soacs                                          // the level
 //! file "sum.fut"                                 // file 0
+//! opaque#0 "point" = record ("x": f32)          // opaque types, see `text/entry.rs`
 //! entry "main" = main ("xs": "[]i32" as array 1 i32) -> ("": "i32" as i32)
 //!
 //! fun main(n_0: i64, xs_1: [n_0]i32) : (i32)
@@ -36,6 +37,7 @@
 
 mod basic;
 mod cursor;
+mod entry;
 mod lex;
 mod ops;
 mod parse;
@@ -43,6 +45,7 @@ mod print;
 mod seg;
 
 pub use cursor::Parser;
+pub use entry::{show_entry_value, show_opaque_types};
 pub use lex::{is_identifier, is_plain_hint, quote};
 pub use print::{Note, Printer, scalar as show_scalar};
 

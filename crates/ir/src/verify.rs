@@ -24,7 +24,8 @@
 //! 9. Accumulators carry the token of their `withacc`, its shape and elements.
 //! 10. Calls are of functions of the program, constants have no parameters,
 //!     each function name stands for one function, entry points have the
-//!     signatures of their functions.
+//!     signatures of their functions. Opaque types are what their entries in the
+//!     table say ([`crate::entry`]), and differ in their names.
 //!
 //! Consumption (`consume`, with aliases recomputed):
 //! 11. Nothing is used after it, or something that it may alias, was consumed.
@@ -65,7 +66,7 @@ pub use types::Checker;
 
 use crate::facts::Mark;
 use crate::name::{FunName, Name};
-use crate::syntax::{EntryPoint, EntryType, EntryValue, FunKind, Function, Level, Program};
+use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program};
 use crate::text::{self, Note};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -157,9 +158,15 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
             break;
         }
     }
+    let first = program.functions.first();
+    let nobody = FunName("".into());
+    for problem in program.opaques.problems() {
+        let function = first.map_or(&nobody, |function| &function.name);
+        errors.push(error_in(function, &problem));
+    }
     for entry in &program.entries {
         match functions.get(&entry.fun) {
-            Some(function) => check_entry(entry, function, &mut errors),
+            Some(function) => check_entry(&program.opaques, entry, function, &mut errors),
             None => errors.push(error_in(
                 &entry.fun,
                 &format!("entry point {} has no such function", entry.name),
@@ -195,6 +202,7 @@ fn error_in(function: &FunName, message: &str) -> VerifyError {
 }
 
 fn check_entry<L: Level>(
+    opaques: &OpaqueTypes,
     entry: &EntryPoint,
     function: &Function<L>,
     errors: &mut Vec<VerifyError>,
@@ -209,7 +217,7 @@ fn check_entry<L: Level>(
         ("parameters", &entry.params, &params),
         ("results", &entry.results, &results),
     ] {
-        if !values_fit(values, types) {
+        if !opaques.know(values) || !values_fit(opaques, values, types) {
             fail(format!(
                 "the {what} of entry point {} do not fit the function",
                 entry.name
@@ -223,7 +231,7 @@ fn check_entry<L: Level>(
     let consumed: Vec<bool> = core_params.map(|p| p.consumed).collect();
     let mut at = 0;
     for value in &entry.params {
-        let end = (at + value.ty.n_values()).min(consumed.len());
+        let end = (at + opaques.n_values(&value.ty)).min(consumed.len());
         if !value.unique && consumed[at.min(end)..end].contains(&true) {
             fail(format!(
                 "entry point {} consumes {} without saying so",
@@ -239,28 +247,25 @@ fn signature<'a>(types: impl Iterator<Item = &'a Type>) -> Vec<&'a Type> {
     types.filter(|ty| !matches!(ty, Type::Mem(_))).collect()
 }
 
-fn values_fit(values: &[EntryValue], types: &[&Type]) -> bool {
-    fn fits(ty: &EntryType, types: &mut &[&Type]) -> bool {
-        let Some((first, rest)) = types.split_first() else {
-            return matches!(ty, EntryType::Opaque { parts, .. } if parts.is_empty());
-        };
-        match ty {
-            EntryType::Scalar(scalar) => {
-                *types = rest;
-                **first == Type::Prim(scalar.prim())
+fn values_fit(opaques: &OpaqueTypes, values: &[EntryValue], mut types: &[&Type]) -> bool {
+    for value in values {
+        for leaf in opaques.leaves(&value.ty) {
+            let Some((own, rest)) = types.split_at_checked(leaf.n_values()) else {
+                return false;
+            };
+            let Some((value, sizes)) = own.split_last() else {
+                return false;
+            };
+            let elem = leaf.elem.prim();
+            let fits = match leaf.rank {
+                0 => **value == Type::Prim(elem),
+                rank => value.elem() == Some(elem) && value.rank() == rank,
+            };
+            if !fits || sizes.iter().any(|ty| **ty != Type::I64) {
+                return false;
             }
-            EntryType::Array { elem, rank } => {
-                let (Some(sizes), Some(array)) = (types.get(..*rank), types.get(*rank)) else {
-                    return false;
-                };
-                *types = &types[rank + 1..];
-                sizes.iter().all(|ty| **ty == Type::I64)
-                    && array.elem() == Some(elem.prim())
-                    && array.rank() == *rank
-            }
-            EntryType::Opaque { name: _, parts } => parts.iter().all(|part| fits(part, types)),
+            types = rest;
         }
     }
-    let mut rest = types;
-    values.iter().all(|value| fits(&value.ty, &mut rest)) && rest.is_empty()
+    types.is_empty()
 }

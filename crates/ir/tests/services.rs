@@ -3,7 +3,9 @@
 use ir::build::LoopInit;
 use ir::name::{NameTable, ProvTable, SrcLoc};
 use ir::soac::Operator;
-use ir::syntax::{Attrs, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Param, ReshapeKind};
+use ir::syntax::{
+    Attrs, BasicOp, Exp, FunKind, FunParam, FunResult, Function, OpaqueTypes, Param, ReshapeKind,
+};
 use ir::types::Shape;
 use ir::walk::{Import, Substitution, free_names, import_body, refresh_body, substitute_body};
 use ir::{Atom, Builder, Dim, FunName, Program, Prov, Soacs, Type, TypeEnv, text, verify};
@@ -104,6 +106,7 @@ fn sample() -> Function<Soacs> {
 fn checked(function: Function<Soacs>) -> String {
     let program = Program {
         files: vec!["f.fut".into()],
+        opaques: OpaqueTypes::default(),
         entries: Vec::new(),
         functions: vec![function],
     };

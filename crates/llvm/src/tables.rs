@@ -120,10 +120,18 @@ impl<'c> Tables<'_, '_, 'c> {
                 .position(|t| *t == ty)
                 .unwrap_or_default() as u64
         };
+        // An array's block comes before its sizes.
+        let (mut words, mut blocks) = (0, Vec::new());
+        for leaf in self.0.program.opaques.leaves(&value.ty) {
+            if leaf.rank > 0 {
+                blocks.push(words as u32);
+            }
+            words += leaf.n_values();
+        }
         let (kind, scalar, rank) = match &value.ty {
             EntryType::Scalar(ty) => (KIND_SCALAR, index(*ty), 0),
-            EntryType::Array(ty, rank) => (KIND_ARRAY, index(*ty), *rank as u64),
-            EntryType::Opaque(_) if value.ty.words() == 0 => (KIND_UNIT, 0, 0),
+            EntryType::Array { elem, rank } => (KIND_ARRAY, index(*elem), *rank as u64),
+            EntryType::Opaque(_) if words == 0 => (KIND_UNIT, 0, 0),
             EntryType::Opaque(_) => (KIND_OPAQUE, 0, 0),
         };
         let i32 = |x: u64| Value::from(self.0.types.i32.const_int(x, false));
@@ -135,8 +143,8 @@ impl<'c> Tables<'_, '_, 'c> {
             i32(rank),
             i32(u64::from(value.unique)),
         ]);
-        fields.extend([i32(value.ty.words() as u64), i32(0)]);
-        fields.extend(self.offsets(&value.ty.blocks()));
+        fields.extend([i32(words as u64), i32(0)]);
+        fields.extend(self.offsets(&blocks));
         self.0.context.const_struct(&fields, false)
     }
 

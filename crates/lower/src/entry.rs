@@ -84,7 +84,7 @@ impl Lower<'_> {
             values.push(EntryValue {
                 name: Arc::clone(&param.name),
                 type_name: type_name(&param.ty, &ty),
-                ty: core_type(&ty, param.ty.text.as_ref()),
+                ty: self.entry_type(&ty, &param.ty)?,
                 unique: param.ty.unique,
             });
             let value = self.entry_param(&ty, param.ty.unique, &mut params)?;
@@ -137,7 +137,7 @@ impl Lower<'_> {
             outs.push(EntryValue {
                 name: Arc::from(""),
                 type_name: type_name(result, &ty),
-                ty: core_type(&ty, result.text.as_ref()),
+                ty: self.entry_type(&ty, result)?,
                 unique: result.unique,
             });
             for (leaf, atom) in ty.leaves().iter().zip(value.atoms()) {
@@ -173,6 +173,14 @@ impl Lower<'_> {
             results: outs,
         };
         Ok((point, (params.all, ret, atoms, attributes(&def.attrs))))
+    }
+
+    /// What an entry point's type is to the outside.
+    fn entry_type(&mut self, ty: &LTy, entry: &EntryType) -> Res<CoreType> {
+        match self.opaques.entry_type(ty, entry.spelled.as_deref()) {
+            Ok(ty) => Ok(ty),
+            Err(problem) => self.unsupported(problem),
+        }
     }
 
     /// The certificates of the checks made directly in the innermost body.
@@ -349,46 +357,7 @@ impl Lower<'_> {
 fn type_name(ty: &EntryType, concrete: &LTy) -> Arc<str> {
     ty.text.clone().unwrap_or_else(|| {
         let mut out = String::new();
-        concrete.structure(&mut out);
+        crate::opaque::show(concrete, &mut out);
         Arc::from(out)
     })
-}
-
-fn core_type(ty: &LTy, name: Option<&Arc<str>>) -> CoreType {
-    let rank_and_elem = |ty: &LTy| {
-        let (mut rank, mut ty) = (0, ty.clone());
-        while let LTy::Array(array) = ty {
-            rank += 1;
-            ty = array.1.clone();
-        }
-        (rank, ty)
-    };
-    match (ty, rank_and_elem(ty)) {
-        (LTy::Scalar(ty), _) => CoreType::Scalar(*ty),
-        (_, (rank, LTy::Scalar(elem))) => CoreType::Array { elem, rank },
-        (_, _) => {
-            let name = name.cloned().unwrap_or_else(|| {
-                let mut out = String::new();
-                ty.structure(&mut out);
-                Arc::from(out)
-            });
-            let parts = match ty {
-                LTy::Array(_) => ty
-                    .leaves()
-                    .iter()
-                    .map(|leaf| CoreType::Array {
-                        elem: leaf.elem,
-                        rank: leaf.dims.len(),
-                    })
-                    .collect(),
-                _ => ty
-                    .parts()
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|ty| core_type(ty, None))
-                    .collect(),
-            };
-            CoreType::Opaque { name, parts }
-        }
-    }
 }

@@ -40,6 +40,7 @@ mod fold;
 mod function;
 mod index;
 mod loops;
+mod opaque;
 mod pattern;
 mod place;
 mod range;
@@ -60,6 +61,7 @@ pub use copies::Limits;
 use function::Instance;
 use ir::walk::VisitMut;
 use ir::{Function, Soacs};
+use opaque::Opaques;
 use place::Places;
 use rustc_hash::FxHashMap;
 use state::Fun;
@@ -106,6 +108,8 @@ struct Lower<'a> {
     making: FxHashMap<VarId, u32>,
     /// What definitions came to where they were evaluated in place.
     copies: Copies,
+    /// The types of entry points.
+    opaques: Opaques,
     /// The span of the expression that is being evaluated.
     span: Span,
     /// The calls around it, the outermost first.
@@ -145,6 +149,7 @@ pub fn lower(
         entered: FxHashMap::default(),
         making: FxHashMap::default(),
         copies: Copies::new(limits),
+        opaques: Opaques::default(),
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
         argument: String::new(),
@@ -174,6 +179,7 @@ pub fn lower(
     }
     Ok(ir::Program {
         files,
+        opaques: lower.opaques.table,
         entries,
         functions,
     })

@@ -44,6 +44,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })?;
     Ok(Program {
         files: program.files,
+        opaques: program.opaques,
         entries: program.entries,
         functions,
     })

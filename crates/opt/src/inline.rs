@@ -55,6 +55,7 @@ pub(crate) fn inline<L: Level>(
 ) -> Result<Program<L>, PassError> {
     let Program {
         files,
+        opaques,
         entries,
         functions,
     } = program;
@@ -119,6 +120,7 @@ pub(crate) fn inline<L: Level>(
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
     let program = Program {
         files,
+        opaques,
         entries,
         functions,
     };

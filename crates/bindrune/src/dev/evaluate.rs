@@ -6,7 +6,7 @@ use crate::common;
 use driver::Ir;
 use imp::eval::Options;
 use ir::eval::EvalValue;
-use ir::syntax::{EntryType, EntryValue};
+use ir::syntax::{EntryValue, OpaqueTypes};
 use std::process::ExitCode;
 use value::{Reader, Value, ValueType};
 
@@ -27,9 +27,8 @@ fn level<L: ir::Level>(
 ) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
-    let (mut params, mut results) = (Vec::new(), Vec::new());
-    spread(&point.params, &mut params);
-    spread(&point.results, &mut results);
+    let params = spread(&program.opaques, &point.params);
+    let results = spread(&program.opaques, &point.results);
     // Here iterations have one order.
     let Options {
         budget,
@@ -50,9 +49,8 @@ fn level<L: ir::Level>(
 fn imperative(program: &imp::Program, entry: &str, options: Options) -> Result<(), ExitCode> {
     let names = program.entries.iter().map(|point| &*point.name);
     let point = &program.entries[position(names, entry)?];
-    let (mut params, mut results) = (Vec::new(), Vec::new());
-    spread_words(&point.params, &mut params);
-    spread_words(&point.results, &mut results);
+    let params = spread(&program.opaques, &point.params);
+    let results = spread(&program.opaques, &point.results);
     let values = imp::eval::eval_entry_with(program, entry, read_args(params)?, options)
         .map_err(common::fail)?;
     write_results(&values, results)
@@ -84,27 +82,11 @@ fn write_results(results: &[EvalValue], types: Vec<ValueType>) -> Result<(), Exi
 }
 
 /// The scalars and arrays that entry values consist of, in order.
-fn spread(values: &[EntryValue], types: &mut Vec<ValueType>) {
-    fn go(ty: &EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            EntryType::Array { elem, rank } => types.push(ValueType::new(*elem, *rank)),
-            EntryType::Opaque { name: _, parts } => parts.iter().for_each(|p| go(p, types)),
-        }
-    }
-    values.iter().for_each(|value| go(&value.ty, types));
-}
-
-/// The same at the level of the imperative IR.
-fn spread_words(values: &[imp::EntryValue], types: &mut Vec<ValueType>) {
-    fn go(ty: &imp::EntryType, types: &mut Vec<ValueType>) {
-        match ty {
-            imp::EntryType::Scalar(scalar) => types.push(ValueType::new(*scalar, 0)),
-            imp::EntryType::Array(elem, rank) => types.push(ValueType::new(*elem, *rank)),
-            imp::EntryType::Opaque(parts) => parts.iter().for_each(|p| go(p, types)),
-        }
-    }
-    values.iter().for_each(|value| go(&value.ty, types));
+fn spread(opaques: &OpaqueTypes, values: &[EntryValue]) -> Vec<ValueType> {
+    let leaves = opaques.spread(values).into_iter();
+    leaves
+        .map(|(leaf, _)| ValueType::new(leaf.elem, leaf.rank))
+        .collect()
 }
 
 fn read_args(types: Vec<ValueType>) -> Result<Vec<EvalValue>, ExitCode> {

@@ -429,6 +429,7 @@ impl<'a> Definer<'_, 'a> {
                 ext,
                 ty: c.infer.tables.resolve(&ty),
                 lifted: Liftedness::Lifted,
+                spelled: None,
             }
         })
     }
@@ -460,6 +461,7 @@ impl<'a> Definer<'_, 'a> {
                 ext,
                 ty,
                 lifted: bind.lifted,
+                spelled: None,
             }
         });
         let name = self.cx.name(bind.name.name);

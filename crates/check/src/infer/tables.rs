@@ -305,6 +305,7 @@ impl Tables {
                 ext: Vec::new(),
                 ty,
                 lifted,
+                spelled: None,
             },
         )
     }

@@ -10,6 +10,7 @@ use crate::env::{Entry, Functor, FunctorBody, Module, Scheme, Struct, Target, Va
 use crate::modules::Elaborator;
 use crate::modules::entry::entry_point;
 use crate::modules::instances::skeleton;
+use crate::modules::spelled::spelled;
 use crate::tast::Def;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -101,7 +102,16 @@ impl<'a> Elaborator<'a> {
                 self.cx.env.bind_term(bind.name.name, entry);
             }
             DeclKind::Type(bind) => {
-                let abbr = Rc::new(self.type_bind(bind));
+                let errors = self.cx.reports.problems();
+                let mut abbr = self.type_bind(bind);
+                let sizes = |p: &ast::TypeParam| matches!(p.kind, ast::TypeParamKind::Size);
+                if !self.cx.place.is_in_module()
+                    && bind.params.iter().all(sizes)
+                    && self.cx.reports.is_sound_since(errors)
+                {
+                    abbr.spelled = Some(spelled(&bind.body, &mut self.cx));
+                }
+                let abbr = Rc::new(abbr);
                 self.cx
                     .reports
                     .report_too_large(&self.tables, bind.name.span);

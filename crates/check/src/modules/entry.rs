@@ -1,5 +1,6 @@
 //! Entry points: their rules, and their types as the outside sees them.
 
+use super::spelled::spelled;
 use crate::context::Context;
 use crate::env::Scheme;
 use crate::infer::Tables;
@@ -44,11 +45,13 @@ pub(super) fn entry_point(
                 format!("Entry point functions may not be higher-order: a parameter of \"{name}\" is a function"),
             );
         }
+        let written = pattern.and_then(ascribed);
         params.push(EntryParam {
             name: pattern.map_or_else(|| Arc::from(""), |p| param_name(cx, p)),
             ty: EntryType {
                 ty: arrow.param.clone(),
-                text: pattern.and_then(ascribed).map(|te| type_text(cx, te)),
+                text: written.map(|te| type_text(cx, te)),
+                spelled: written.map(|te| spelled(te, cx)),
                 unique: arrow.consumes == Uniq::All,
             },
         });
@@ -123,38 +126,39 @@ fn check_entry_sizes(bind: &ast::ValBind, scheme: &Scheme, tables: &Tables, cx: 
     }
 }
 
-fn results(cx: &Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) -> Vec<EntryType> {
+fn results(cx: &mut Context<'_>, ty: &Ty, unique: &Uniq, ret: Option<&TypeExp>) -> Vec<EntryType> {
     let written = ret.map(bare);
     if let Ty::Tuple(parts) = ty
         && !parts.is_empty()
     {
-        let texts = match written.map(|te| &te.kind) {
+        let written: Option<Vec<Option<&TypeExp>>> = match written.map(|te| &te.kind) {
             None => Some(vec![None; parts.len()]),
             Some(TypeExpKind::Tuple(tes)) if tes.len() == parts.len() => {
-                Some(tes.iter().map(|te| Some(type_text(cx, te))).collect())
+                Some(tes.iter().map(Some).collect())
             }
             Some(_) => None,
         };
-        if let Some(texts) = texts {
+        if let Some(written) = written {
             let part_unique = |i: usize| match unique {
                 Uniq::All => true,
                 Uniq::None => false,
                 Uniq::Parts(all) => all.get(i).is_some_and(|u| *u == Uniq::All),
             };
-            let parts = parts.iter().zip(texts).enumerate();
+            let parts = parts.iter().zip(written).enumerate();
             return parts
-                .map(|(i, (ty, text))| EntryType {
+                .map(|(i, (ty, te))| EntryType {
                     ty: ty.clone(),
-                    text,
+                    text: te.map(|te| type_text(cx, te)),
+                    spelled: te.map(|te| spelled(te, cx)),
                     unique: part_unique(i),
                 })
                 .collect();
         }
     }
-    let text = written.map(|te| type_text(cx, te));
     vec![EntryType {
         ty: ty.clone(),
-        text,
+        text: written.map(|te| type_text(cx, te)),
+        spelled: written.map(|te| spelled(te, cx)),
         unique: *unique == Uniq::All,
     }]
 }

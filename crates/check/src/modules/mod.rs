@@ -16,6 +16,7 @@ mod instances;
 mod matching;
 mod module_types;
 mod signatures;
+mod spelled;
 
 use crate::context::Context;
 use crate::define::Definer;

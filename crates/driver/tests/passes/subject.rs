@@ -58,24 +58,7 @@ fn params(points: &[ir::syntax::EntryValue]) -> Result<Vec<Param>, String> {
         let (elem, rank) = match &point.ty {
             EntryType::Scalar(elem) => (*elem, 0),
             EntryType::Array { elem, rank } => (*elem, *rank),
-            EntryType::Opaque { .. } => return Err("opaque arguments are not made".to_owned()),
-        };
-        let type_name = point.type_name.clone();
-        Ok(Param {
-            type_name,
-            elem,
-            rank,
-        })
-    };
-    points.iter().map(param).collect()
-}
-
-fn params_imp(points: &[imp::EntryValue]) -> Result<Vec<Param>, String> {
-    let param = |point: &imp::EntryValue| {
-        let (elem, rank) = match &point.ty {
-            imp::EntryType::Scalar(elem) => (*elem, 0),
-            imp::EntryType::Array(elem, rank) => (*elem, *rank),
-            imp::EntryType::Opaque(_) => return Err("opaque arguments are not made".to_owned()),
+            EntryType::Opaque(_) => return Err("opaque arguments are not made".to_owned()),
         };
         let type_name = point.type_name.clone();
         Ok(Param {
@@ -147,7 +130,7 @@ impl Subject {
             Ir::Segs(program) => of(&program.entries),
             Ir::Mems(program) => of(&program.entries),
             Ir::Imp(program) => {
-                let entry = |p: &imp::Entry| Ok((p.name.to_string(), params_imp(&p.params)?));
+                let entry = |p: &imp::Entry| Ok((p.name.to_string(), params(&p.params)?));
                 program.entries.iter().map(entry).collect()
             }
         }

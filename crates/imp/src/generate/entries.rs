@@ -2,7 +2,7 @@
 
 use super::{Callee, Shared, result_types, var_type};
 use crate::syntax::{
-    Arg, Entry, EntryType, EntryValue, Expr, FunId, Function, Stmt, Var, VarInfo, VarType,
+    Arg, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
 };
 use ir::syntax::FunKind;
 use ir::{Mems, PassError};
@@ -26,8 +26,7 @@ pub(crate) fn generate(
     };
     let callee = &program.functions[id.0 as usize];
     let target = functions.get(id.0 as usize).ok_or_else(bug)?;
-    let params: Vec<EntryValue> = entry.params.iter().map(value).collect();
-    let results: Vec<EntryValue> = entry.results.iter().map(value).collect();
+    let opaques = &program.opaques;
     let mut wrapper = Function {
         name: format!("entry {}", entry.name).into(),
         params: Vec::new(),
@@ -41,7 +40,7 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
-    wrapper.params = word_order(&params, &vars).ok_or_else(bug)?;
+    wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
     let results_vars: Vec<Var> = types
         .into_iter()
@@ -55,7 +54,7 @@ pub(crate) fn generate(
             )
         })
         .collect();
-    wrapper.results = word_order(&results, &results_vars).ok_or_else(bug)?;
+    wrapper.results = word_order(opaques, &entry.results, &results_vars).ok_or_else(bug)?;
     wrapper.owned = buffers(&wrapper, &results_vars);
     let args = vars
         .iter()
@@ -73,8 +72,8 @@ pub(crate) fn generate(
     let entry = Entry {
         name: entry.name.clone(),
         fun: FunId(0),
-        params,
-        results,
+        params: entry.params.clone(),
+        results: entry.results.clone(),
     };
     Ok((entry, wrapper))
 }
@@ -91,52 +90,16 @@ fn new_var(function: &mut Function, info: VarInfo) -> Var {
 
 /// The variables in the order of words: the core has an array's sizes before
 /// its block, words have them after.
-fn word_order(values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
-    fn go(ty: &EntryType, vars: &mut &[Var], out: &mut Vec<Var>) -> Option<()> {
-        match ty {
-            EntryType::Scalar(_) => {
-                let (&var, rest) = vars.split_first()?;
-                *vars = rest;
-                out.push(var);
-            }
-            EntryType::Array(_, rank) => {
-                let (own, rest) = vars.split_at_checked(rank + 1)?;
-                *vars = rest;
-                out.push(*own.last()?);
-                out.extend(&own[..*rank]);
-            }
-            EntryType::Opaque(parts) => {
-                for part in parts {
-                    go(part, vars, out)?;
-                }
-            }
-        }
-        Some(())
-    }
+fn word_order(opaques: &OpaqueTypes, values: &[EntryValue], vars: &[Var]) -> Option<Vec<Var>> {
     let (mut rest, mut out) = (vars, Vec::with_capacity(vars.len()));
-    for value in values {
-        go(&value.ty, &mut rest, &mut out)?;
+    for (leaf, _) in opaques.spread(values) {
+        let (own, others) = rest.split_at_checked(leaf.n_values())?;
+        let (value, sizes) = own.split_last()?;
+        out.push(*value);
+        out.extend(sizes);
+        rest = others;
     }
     rest.is_empty().then_some(out)
-}
-
-fn value(value: &ir::syntax::EntryValue) -> EntryValue {
-    EntryValue {
-        name: value.name.clone(),
-        type_name: value.type_name.clone(),
-        ty: entry_type(&value.ty),
-        unique: value.unique,
-    }
-}
-
-fn entry_type(ty: &ir::syntax::EntryType) -> EntryType {
-    match ty {
-        ir::syntax::EntryType::Scalar(scalar) => EntryType::Scalar(*scalar),
-        ir::syntax::EntryType::Array { elem, rank } => EntryType::Array(*elem, *rank),
-        ir::syntax::EntryType::Opaque { name: _, parts } => {
-            EntryType::Opaque(parts.iter().map(entry_type).collect())
-        }
-    }
 }
 
 /// The function that computes the constants, in order, if there are any.

@@ -119,6 +119,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
     Ok(Program {
         source_name: context.options.source_name.clone(),
         functions,
+        opaques: program.opaques.clone(),
         entries,
         checks,
         data,

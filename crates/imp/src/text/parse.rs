@@ -1,10 +1,9 @@
 //! The parser: programs, functions, variables.
 
 use crate::{
-    Check, Data, Entry, EntryType, EntryValue, FunId, Function, MAX_LANES, Program, Tunable, Var,
-    VarInfo, VarType,
+    Check, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
 };
-use ir::text::{MAX_DEPTH, ParseError, Parser, max_depth};
+use ir::text::{ParseError, Parser, max_depth};
 use ir::tunable::Class;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -68,17 +67,18 @@ pub fn parse(text: &str) -> Result<Program> {
     if p.take_keyword("init") {
         program.init = Some(function_id(&mut p, &functions)?);
     }
+    program.opaques = p.opaque_types()?;
     while p.take_keyword("entry") {
         let name = p.string()?;
         p.punct("=")?;
         let fun = function_id(&mut p, &functions)?;
-        let params = p.list(entry_value)?;
+        let params = p.list(Parser::entry_value)?;
         p.punct("->")?;
         program.entries.push(Entry {
             name,
             fun,
             params,
-            results: p.list(entry_value)?,
+            results: p.list(Parser::entry_value)?,
         });
     }
     while !p.at_end() {
@@ -144,36 +144,6 @@ fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
             Ok(VarType::Vector(p.prim()?, lanes))
         }
     }
-}
-
-fn entry_value(p: &mut Parser<'_>) -> Result<EntryValue> {
-    let name = p.string()?;
-    p.punct(":")?;
-    let unique = p.take("*");
-    let type_name = p.string()?;
-    p.keyword("as")?;
-    Ok(EntryValue {
-        name,
-        type_name,
-        ty: entry_type(p)?,
-        unique,
-    })
-}
-
-fn entry_type(p: &mut Parser<'_>) -> Result<EntryType> {
-    p.nested(|p| {
-        if p.take_keyword("array") {
-            let rank: usize = p.integer()?;
-            if rank > MAX_DEPTH {
-                return p.error(format!("an array has at most {MAX_DEPTH} dimensions"));
-            }
-            return Ok(EntryType::Array(p.scalar_type()?, rank));
-        }
-        if p.take_keyword("opaque") {
-            return Ok(EntryType::Opaque(p.list(entry_type)?));
-        }
-        Ok(EntryType::Scalar(p.scalar_type()?))
-    })
 }
 
 /// A function being read.

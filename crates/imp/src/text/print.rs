@@ -1,10 +1,12 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Off, Plan, Program, Region, Stmt, Tile, Var, VarType,
+    Access, Arg, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Off, Plan,
+    Program, Region, Stmt, Tile, Var, VarType,
 };
-use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
+use ir::text::{
+    is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
+};
 use prim::{BinOp, PrimType, Scalar};
 use std::cell::Cell;
 use std::fmt::Write;
@@ -45,6 +47,7 @@ pub fn print(program: &Program) -> String {
     if let Some(init) = program.init {
         let _ = writeln!(out, "init {}", function_name(program, init.0));
     }
+    out.push_str(&show_opaque_types(&program.opaques));
     for entry in &program.entries {
         print_entry(program, entry, &mut out);
     }
@@ -92,7 +95,7 @@ fn function_name(program: &Program, id: u32) -> String {
 
 fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
     let values = |values: &[EntryValue]| {
-        let texts: Vec<String> = values.iter().map(entry_value).collect();
+        let texts: Vec<String> = values.iter().map(show_entry_value).collect();
         texts.join(", ")
     };
     let _ = writeln!(
@@ -103,23 +106,6 @@ fn print_entry(program: &Program, entry: &Entry, out: &mut String) {
         values(&entry.params),
         values(&entry.results),
     );
-}
-
-fn entry_value(value: &EntryValue) -> String {
-    let star = if value.unique { "*" } else { "" };
-    let (name, type_name) = (quote(&value.name), quote(&value.type_name));
-    format!("{name}: {star}{type_name} as {}", entry_type(&value.ty))
-}
-
-fn entry_type(ty: &EntryType) -> String {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || match ty {
-        EntryType::Scalar(ty) => ty.to_string(),
-        EntryType::Array(ty, rank) => format!("array {rank} {ty}"),
-        EntryType::Opaque(parts) => {
-            let parts: Vec<String> = parts.iter().map(entry_type).collect();
-            format!("opaque ({})", parts.join(", "))
-        }
-    })
 }
 
 /// How much of a variable the text shows.

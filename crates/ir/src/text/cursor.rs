@@ -11,7 +11,7 @@ use prim::{PrimType, Scalar, ScalarType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-type Result<T> = std::result::Result<T, ParseError>;
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
 /// A text being parsed.
 pub struct Parser<'a> {

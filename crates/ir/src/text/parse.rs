@@ -8,8 +8,8 @@ use crate::facts::{Facts, Filter, Mark};
 use crate::name::NameTable;
 use crate::prov::{MOST, Prov, ProvEntry, ProvTable, SrcLoc};
 use crate::syntax::{
-    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam,
-    FunResult, Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
+    Attr, Attrs, Aux, BasicOp, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function,
+    Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
 use std::sync::Arc;
@@ -209,6 +209,7 @@ impl Parser<'_> {
         while self.take_keyword("file") {
             files.push(self.string()?);
         }
+        let opaques = self.opaque_types()?;
         let mut entries = Vec::new();
         while self.take_keyword("entry") {
             let name = self.string()?;
@@ -229,41 +230,9 @@ impl Parser<'_> {
         }
         Ok(Program {
             files,
+            opaques,
             entries,
             functions,
-        })
-    }
-
-    fn entry_value(&mut self) -> Result<EntryValue> {
-        let name = self.string()?;
-        self.punct(":")?;
-        let unique = self.take("*");
-        let type_name = self.string()?;
-        self.keyword("as")?;
-        Ok(EntryValue {
-            name,
-            type_name,
-            ty: self.entry_type()?,
-            unique,
-        })
-    }
-
-    fn entry_type(&mut self) -> Result<EntryType> {
-        self.nested(|p| {
-            if p.take_keyword("array") {
-                return Ok(EntryType::Array {
-                    rank: p.integer()?,
-                    elem: p.scalar_type()?,
-                });
-            }
-            if p.take_keyword("opaque") {
-                let name = p.string()?;
-                return Ok(EntryType::Opaque {
-                    name,
-                    parts: p.list(Self::entry_type)?,
-                });
-            }
-            Ok(EntryType::Scalar(p.scalar_type()?))
         })
     }
 

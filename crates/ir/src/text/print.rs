@@ -1,13 +1,14 @@
 //! The printer: everything but operations, which print themselves.
 
+use super::entry::{show_entry_value, show_opaque_types};
 use super::lex::{is_identifier, is_plain_hint, quote};
 use super::{MAX_INDENT, TextForm};
 use crate::facts::{Facts, Filter, Mark};
 use crate::name::{FunName, Name, NameTable};
 use crate::prov::{Prov, ProvEntry, ProvTable};
 use crate::syntax::{
-    Atom, Attrs, Aux, Body, EntryPoint, EntryType, EntryValue, Exp, FunKind, FunParam, FunResult,
-    Function, Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
+    Atom, Attrs, Aux, Body, EntryPoint, Exp, FunKind, FunParam, FunResult, Function, Lambda, Level,
+    LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
@@ -40,6 +41,7 @@ pub struct Printer<'a> {
 pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
     let Program {
         files,
+        opaques,
         entries,
         functions,
     } = program;
@@ -47,6 +49,7 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
     for file in files {
         let _ = writeln!(out, "file {}", quote(file));
     }
+    out.push_str(&show_opaque_types(opaques));
     for entry in entries {
         let EntryPoint {
             name,
@@ -54,8 +57,8 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
             params,
             results,
         } = entry;
-        let params: Vec<String> = params.iter().map(entry_value).collect();
-        let results: Vec<String> = results.iter().map(entry_value).collect();
+        let params: Vec<String> = params.iter().map(show_entry_value).collect();
+        let results: Vec<String> = results.iter().map(show_entry_value).collect();
         let _ = writeln!(
             out,
             "entry {} = {} ({}) -> ({})",
@@ -71,33 +74,6 @@ pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String 
         out.push_str(&print_function(function, notes));
     }
     out
-}
-
-fn entry_value(value: &EntryValue) -> String {
-    let EntryValue {
-        name,
-        type_name,
-        ty,
-        unique,
-    } = value;
-    let star = if *unique { "*" } else { "" };
-    format!(
-        "{}: {star}{} as {}",
-        quote(name),
-        quote(type_name),
-        entry_type(ty)
-    )
-}
-
-fn entry_type(ty: &EntryType) -> String {
-    with_stack(|| match ty {
-        EntryType::Scalar(scalar) => scalar.to_string(),
-        EntryType::Array { elem, rank } => format!("array {rank} {elem}"),
-        EntryType::Opaque { name, parts } => {
-            let parts: Vec<String> = parts.iter().map(entry_type).collect();
-            format!("opaque {} ({})", quote(name), parts.join(", "))
-        }
-    })
 }
 
 fn fun_name(name: &FunName) -> String {

@@ -156,7 +156,7 @@ pub fn check(cond: Expr, values: Vec<Expr>) -> Stmt {
 pub fn entry_value(name: &str, ty: EntryType) -> EntryValue {
     let type_name = match &ty {
         EntryType::Scalar(ty) => ty.to_string(),
-        EntryType::Array(ty, rank) => format!("{}{ty}", "[]".repeat(*rank)),
+        EntryType::Array { elem, rank } => format!("{}{elem}", "[]".repeat(*rank)),
         EntryType::Opaque(_) => "opaque".to_owned(),
     };
     EntryValue {
@@ -172,7 +172,7 @@ pub fn entry_type(ty: PrimType) -> EntryType {
     EntryType::Scalar(*same.unwrap())
 }
 pub fn array_of(ty: ScalarType) -> EntryType {
-    EntryType::Array(ty, 1)
+    EntryType::Array { elem: ty, rank: 1 }
 }
 
 /// A program of these functions, the first of which is the entry `main`.

@@ -1,0 +1,119 @@
+//! How types are spelled for the outside: names of records, tuples, sums and arrays
+//! as those know them who call a program from other languages. They are the names of
+//! the reference compiler's manifests, from which it makes the names of C types:
+//!
+//! | written | name |
+//! |---|---|
+//! | `t`, `m.t`, `t [n]`, `*t`, `(t)`, `?[n].t` | `t`, `m.t` |
+//! | `t i32 [n] f32` | `t i32 [n] f32` |
+//! | `[n]t`, `[n][m]t` | `[]t`, `[][]t` |
+//! | `(t, u)` | `(t, u)` |
+//! | `{x: t, y: u}` | `{x: t, y: u}` |
+//! | `#a t u \| #b` | `a:t u \| b:` |
+//!
+//! The parts of a name are those of what it stands for, if it was declared at the top
+//! of a file as a record or sum.
+
+use crate::context::Context;
+use crate::tast::{Spelled, SpelledParts};
+use std::sync::Arc;
+use syntax::ast::{TypeArg, TypeExp, TypeExpKind};
+
+/// How a type is spelled that was checked without errors.
+pub(super) fn spelled(te: &TypeExp, cx: &mut Context<'_>) -> Arc<Spelled> {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        let te = root(te);
+        let (name, parts) = match &te.kind {
+            TypeExpKind::Var(var) => {
+                let name = Arc::from(cx.reports.snippet(te.span));
+                let before = cx.reports.problems();
+                let known = cx.find_type(var).and_then(|abbr| abbr.spelled.clone());
+                // What is wrong was said when the type was checked.
+                cx.reports.take_since(before);
+                let parts = match known.as_deref().map(|known| &known.parts) {
+                    Some(parts @ (SpelledParts::Fields(_) | SpelledParts::Constrs(_))) => {
+                        parts.clone()
+                    }
+                    Some(SpelledParts::Unknown | SpelledParts::Elem(_)) | None => {
+                        SpelledParts::Unknown
+                    }
+                };
+                (name, parts)
+            }
+            TypeExpKind::Tuple(parts) => {
+                let parts: Vec<_> = parts.iter().map(|te| spelled(te, cx)).collect();
+                let names: Vec<&str> = parts.iter().map(|part| &*part.name).collect();
+                let name = format!("({})", names.join(", "));
+                let fields = parts.into_iter().enumerate();
+                let fields = fields.map(|(i, part)| (Arc::from(i.to_string()), part));
+                (name.into(), SpelledParts::Fields(fields.collect()))
+            }
+            TypeExpKind::Record(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for (label, te) in fields {
+                    parts.push((cx.name(label.name), spelled(te, cx)));
+                }
+                let field =
+                    |(label, part): &(Arc<str>, Arc<Spelled>)| format!("{label}: {}", part.name);
+                let names: Vec<String> = parts.iter().map(field).collect();
+                let name = format!("{{{}}}", names.join(", "));
+                (name.into(), SpelledParts::Fields(parts))
+            }
+            TypeExpKind::Sum(constrs) => {
+                let mut parts = Vec::with_capacity(constrs.len());
+                let mut names = Vec::with_capacity(constrs.len());
+                for constr in constrs {
+                    let label = cx.name(constr.name.name);
+                    let payload: Vec<_> = constr.payload.iter().map(|te| spelled(te, cx)).collect();
+                    let payloads: Vec<&str> = payload.iter().map(|part| &*part.name).collect();
+                    names.push(format!("{label}:{}", payloads.join(" ")));
+                    parts.push((label, payload));
+                }
+                (names.join(" | ").into(), SpelledParts::Constrs(parts))
+            }
+            TypeExpKind::Array(_, elem) => {
+                let elem = spelled(elem, cx);
+                let name = format!("[]{}", elem.name);
+                (name.into(), SpelledParts::Elem(elem))
+            }
+            TypeExpKind::Apply(head, args) => {
+                let mut name = cx.reports.snippet(head.span).to_owned();
+                for arg in args.iter().take(typed(args)) {
+                    let (TypeArg::Size(syntax::ast::SizeExp { span, .. })
+                    | TypeArg::Type(TypeExp { span, .. })) = arg;
+                    name.push(' ');
+                    name.push_str(cx.reports.snippet(*span));
+                }
+                (name.into(), SpelledParts::Unknown)
+            }
+            TypeExpKind::Arrow(..)
+            | TypeExpKind::Parens(_)
+            | TypeExpKind::Unique(_)
+            | TypeExpKind::Exists(..) => (
+                Arc::from(cx.reports.snippet(te.span)),
+                SpelledParts::Unknown,
+            ),
+        };
+        Arc::new(Spelled { name, parts })
+    })
+}
+
+/// The type expression without parentheses, uniqueness, sizes.
+fn root(te: &TypeExp) -> &TypeExp {
+    let mut te = te;
+    loop {
+        te = match &te.kind {
+            TypeExpKind::Parens(inner)
+            | TypeExpKind::Unique(inner)
+            | TypeExpKind::Exists(_, inner) => inner,
+            TypeExpKind::Apply(head, args) if typed(args) == 0 => head,
+            _ => return te,
+        };
+    }
+}
+
+/// How many arguments there are up to the last one that is no size.
+fn typed(args: &[TypeArg]) -> usize {
+    let last = args.iter().rposition(|arg| matches!(arg, TypeArg::Type(_)));
+    last.map_or(0, |last| last + 1)
+}

@@ -1,0 +1,255 @@
+//! The program's table of opaque types: what entry points take and give that is no
+//! scalar and no array of scalars.
+//!
+//! A type is in the table once for each name that users know it by; the names of
+//! types that nobody wrote down show what they are made of. Two types of one name
+//! (of different modules, say) are told apart by what they are made of.
+
+use crate::types::LTy;
+use check::tast::{Spelled, SpelledParts};
+use ir::entry::{Constr, EntryType, Field, Leaf, OpaqueId, OpaqueKind, OpaqueType, OpaqueTypes};
+use prim::ScalarType;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The table under construction.
+#[derive(Default)]
+pub(crate) struct Opaques {
+    /// The types so far.
+    pub(crate) table: OpaqueTypes,
+    /// By the name asked for and what it is made of.
+    known: FxHashMap<(Arc<str>, String), OpaqueId>,
+    /// The names that are taken.
+    names: FxHashSet<Arc<str>>,
+}
+
+/// Who says how a type is spelled.
+#[derive(Clone, Copy)]
+enum By<'s> {
+    Nobody,
+    /// The type as a whole.
+    Whole(&'s Spelled),
+    /// The elements of the dimensions around it.
+    Elem(&'s Spelled),
+}
+
+impl Opaques {
+    /// The type of a parameter or result, in the table if it has to be there.
+    ///
+    /// # Errors
+    ///
+    /// If it comes to too much.
+    pub(crate) fn entry_type(
+        &mut self,
+        ty: &LTy,
+        spelled: Option<&Spelled>,
+    ) -> Result<EntryType, String> {
+        self.within(ty, 0, spelled.map_or(By::Nobody, By::Whole))
+    }
+
+    /// The same of an array with this type in so many dimensions.
+    fn within(&mut self, ty: &LTy, outer: usize, by: By<'_>) -> Result<EntryType, String> {
+        let (mut rank, mut elem) = (outer, ty);
+        let mut elem_by = match by {
+            By::Whole(own) | By::Elem(own) => Some(own),
+            By::Nobody => None,
+        };
+        while let LTy::Array(array) = elem {
+            (rank, elem) = (rank + 1, &array.1);
+            elem_by = elem_by.and_then(|own| match &own.parts {
+                SpelledParts::Elem(elem) => Some(&**elem),
+                SpelledParts::Unknown | SpelledParts::Fields(_) | SpelledParts::Constrs(_) => None,
+            });
+        }
+        if let LTy::Scalar(elem) = *elem {
+            return Ok(match rank {
+                0 => EntryType::Scalar(elem),
+                rank => EntryType::Array { elem, rank },
+            });
+        }
+        let mut shown = "[]".repeat(outer);
+        let name = match by {
+            By::Nobody => None,
+            By::Whole(own) => Some(own.name.clone()),
+            By::Elem(own) => Some(format!("{shown}{}", own.name).into()),
+        };
+        show(ty, &mut shown);
+        let name: Arc<str> = name.unwrap_or_else(|| shown.as_str().into());
+        let key = (name, shown);
+        if let Some(id) = self.known.get(&key) {
+            return Ok(EntryType::Opaque(*id));
+        }
+        let kind = if rank == 0 {
+            self.kind(elem, elem_by)?
+        } else {
+            self.array(elem, elem_by, rank)?
+        };
+        let name = self.free_name(&key);
+        let id = self.table.push(OpaqueType { name, kind })?;
+        self.known.insert(key, id);
+        Ok(EntryType::Opaque(id))
+    }
+
+    /// The name that was asked for, if no other type has it.
+    fn free_name(&mut self, (name, shown): &(Arc<str>, String)) -> Arc<str> {
+        let mut own = name.clone();
+        let mut count = 1;
+        while !self.names.insert(own.clone()) {
+            own = match count {
+                1 => shown.as_str().into(),
+                _ => format!("{shown} ({count})").into(),
+            };
+            count += 1;
+        }
+        own
+    }
+
+    /// What a type is that is no array.
+    fn kind(&mut self, ty: &LTy, by: Option<&Spelled>) -> Result<OpaqueKind, String> {
+        let LTy::Sum(constrs) = ty else {
+            return Ok(OpaqueKind::Record(self.fields(ty, by, 0)?));
+        };
+        let mut leaves = vec![Leaf {
+            elem: ScalarType::I8,
+            rank: 0,
+        }];
+        let mut out = Vec::with_capacity(constrs.len());
+        for (label, types) in constrs.iter() {
+            let name: Arc<str> = label.to_string().into();
+            let mut payload = Vec::with_capacity(types.len());
+            for (i, ty) in types.iter().enumerate() {
+                let by = payload_of(by, &name, i).map_or(By::Nobody, By::Whole);
+                let ty = self.within(ty, 0, by)?;
+                let at = leaves.len() as u32;
+                leaves.extend(self.table.leaves(&ty));
+                payload.push((ty, at));
+            }
+            out.push(Constr { name, payload });
+        }
+        Ok(OpaqueKind::Sum {
+            leaves,
+            constrs: out,
+        })
+    }
+
+    fn array(
+        &mut self,
+        elem: &LTy,
+        by: Option<&Spelled>,
+        rank: usize,
+    ) -> Result<OpaqueKind, String> {
+        let own = self.within(elem, 0, by.map_or(By::Nobody, By::Whole))?;
+        let mut leaves = self.table.leaves(&own);
+        let EntryType::Opaque(own) = own else {
+            return Err("an array of scalars is no opaque type".to_owned());
+        };
+        if let LTy::Tuple(_) | LTy::Record(_) = elem
+            && !leaves.is_empty()
+        {
+            return Ok(OpaqueKind::RecordArray {
+                elem: own,
+                rank,
+                fields: self.fields(elem, by, rank)?,
+            });
+        }
+        for leaf in &mut leaves {
+            leaf.rank += rank;
+        }
+        Ok(OpaqueKind::Array {
+            elem: own,
+            rank,
+            leaves,
+        })
+    }
+
+    /// The fields of a record, each in so many dimensions.
+    fn fields(
+        &mut self,
+        ty: &LTy,
+        by: Option<&Spelled>,
+        rank: usize,
+    ) -> Result<Vec<Field>, String> {
+        let names: Vec<Arc<str>> = match ty {
+            LTy::Record(fields) => {
+                (fields.iter().map(|(label, _)| label.to_string().into())).collect()
+            }
+            _ => (0..ty.parts().map_or(0, |parts| parts.len()))
+                .map(|i| i.to_string().into())
+                .collect(),
+        };
+        let mut fields = Vec::with_capacity(names.len());
+        for (name, ty) in names.into_iter().zip(ty.parts().unwrap_or_default()) {
+            let by = match (field_of(by, &name), rank) {
+                (None, _) => By::Nobody,
+                (Some(own), 0) => By::Whole(own),
+                (Some(own), _) => By::Elem(own),
+            };
+            let ty = self.within(ty, rank, by)?;
+            fields.push((name, ty));
+        }
+        Ok(fields)
+    }
+}
+
+fn field_of<'s>(by: Option<&'s Spelled>, name: &str) -> Option<&'s Spelled> {
+    match &by?.parts {
+        SpelledParts::Fields(fields) => {
+            let (_, own) = fields.iter().find(|(label, _)| **label == *name)?;
+            Some(own)
+        }
+        SpelledParts::Unknown | SpelledParts::Elem(_) | SpelledParts::Constrs(_) => None,
+    }
+}
+
+fn payload_of<'s>(by: Option<&'s Spelled>, name: &str, i: usize) -> Option<&'s Spelled> {
+    match &by?.parts {
+        SpelledParts::Constrs(constrs) => {
+            let (_, payload) = constrs.iter().find(|(label, _)| **label == *name)?;
+            payload.get(i).map(|own| &**own)
+        }
+        SpelledParts::Unknown | SpelledParts::Elem(_) | SpelledParts::Fields(_) => None,
+    }
+}
+
+/// What a type is made of.
+pub(crate) fn show(ty: &LTy, out: &mut String) {
+    match ty {
+        LTy::Scalar(ty) => out.push_str(ty.name()),
+        LTy::Array(array) => {
+            out.push_str("[]");
+            let sum = matches!(array.1, LTy::Sum(_));
+            out.push_str(if sum { "(" } else { "" });
+            show(&array.1, out);
+            out.push_str(if sum { ")" } else { "" });
+        }
+        LTy::Tuple(parts) => {
+            out.push('(');
+            for (i, part) in parts.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                show(part, out);
+            }
+            out.push(')');
+        }
+        LTy::Record(fields) => {
+            out.push('{');
+            for (i, (label, ty)) in fields.iter().enumerate() {
+                let _ = write!(out, "{}{label}: ", if i > 0 { ", " } else { "" });
+                show(ty, out);
+            }
+            out.push('}');
+        }
+        LTy::Sum(constrs) => {
+            for (i, (label, types)) in constrs.iter().enumerate() {
+                let _ = write!(out, "{}#{label}", if i > 0 { " | " } else { "" });
+                for ty in types.iter() {
+                    let sum = matches!(ty, LTy::Sum(_));
+                    out.push_str(if sum { " (" } else { " " });
+                    show(ty, out);
+                    out.push_str(if sum { ")" } else { "" });
+                }
+            }
+        }
+        LTy::Fun | LTy::Acc(_) => out.push('?'),
+    }
+}
