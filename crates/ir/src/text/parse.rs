@@ -318,7 +318,7 @@ impl Parser<'_> {
             return self.error("only earlier provenances may stand together");
         }
         if stacks.len() > MOST {
-            return self.error(&format!("no more than {MOST} provenances stand together"));
+            return self.error(format!("no more than {MOST} provenances stand together"));
         }
         if provs.several(&stacks).0 != number || provs.len() != number as usize {
             return self.error("provenances must differ and count up from 1");
