@@ -28,6 +28,7 @@ mod modules;
 mod place;
 mod program;
 mod reports;
+mod spelling;
 mod subst;
 pub mod tast;
 mod uniq;

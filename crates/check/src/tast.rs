@@ -20,6 +20,7 @@
 //!   that makes the value, or [`Dim::Any`].
 
 use crate::intrinsics::Intrinsic;
+pub use crate::spelling::{Spelled, SpelledParts};
 use prim::{BinOp, Scalar, ScalarType};
 use std::sync::Arc;
 use syntax::span::Span;
@@ -496,29 +497,6 @@ pub struct EntryType {
     pub spelled: Option<Arc<Spelled>>,
     /// Whether it carries `*` as a whole (consumed parameter, alias-free result).
     pub unique: bool,
-}
-
-/// How a type is spelled for the outside: without sizes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Spelled {
-    /// The type's name.
-    pub name: Name,
-    /// How its parts are spelled.
-    pub parts: SpelledParts,
-}
-
-/// How the parts of a type are spelled: of a name that was declared at the top of a
-/// file, those of the record or sum that it stands for.
-#[derive(Clone, PartialEq, Debug)]
-pub enum SpelledParts {
-    /// Nothing says so.
-    Unknown,
-    /// The elements of an array.
-    Elem(Arc<Spelled>),
-    /// The fields of a record or tuple, in the order of the source.
-    Fields(Vec<(Name, Arc<Spelled>)>),
-    /// The payloads of a sum's constructors, in the order of the source.
-    Constrs(Vec<(Name, Vec<Arc<Spelled>>)>),
 }
 
 /// One parameter of an entry point.

@@ -287,10 +287,11 @@ impl Fun {
     pub(crate) fn enter(&mut self, iterates: bool) {
         let iteration = self.iteration() + u32::from(iterates);
         // A branch is part of the expression; lambdas and loops see for themselves.
-        let attrs = (!iterates).then(|| self.attrs()).unwrap_or_default();
+        let outer = self.scopes.last().filter(|_| !iterates);
+        let attrs = outer.map(|scope| scope.attrs.clone()).unwrap_or_default();
         self.scopes.push(Scope {
-            iteration,
             attrs,
+            iteration,
             ..Scope::default()
         });
     }

@@ -3,6 +3,7 @@
 
 use check::{Loader, check_program};
 use expect_test::{Expect, expect};
+use std::fmt::Write as _;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 
@@ -27,7 +28,8 @@ fn check(text: &str, expected: Expect) {
     assert_eq!(ir::text::parse(&printed).as_ref(), Ok(&program));
     let lines = printed.lines().skip(1);
     let lines = lines.filter(|line| line.starts_with("opaque#") || line.starts_with("entry "));
-    expected.assert_eq(&lines.map(|line| format!("{line}\n")).collect::<String>());
+    let lines: Vec<&str> = lines.chain([""]).collect();
+    expected.assert_eq(&lines.join("\n"));
 }
 
 #[test]
@@ -165,7 +167,8 @@ fn two_types_of_one_name_are_told_apart() {
 fn deep_nests_of_arrays_are_walked_once() {
     let mut text = "type t0 = {x: i32, y: f32}\n".to_owned();
     for i in 1..40 {
-        text += &format!("type t{i} = {{a: [2]t{}}}\n", i - 1);
+        let last = i - 1;
+        let _ = writeln!(text, "type t{i} = {{a: [2]t{last}}}");
     }
     text += "entry main (x: t39) : i32 = 1";
     let mut sources = SourceMap::new();
