@@ -162,7 +162,9 @@ impl Change<'_> {
     fn lane_access(&mut self, access: &mut LaneAccess) {
         self.set(&mut access.buffer);
         match &mut access.at {
-            LanePositions::Unit(at) | LanePositions::Each(at) => self.expr(at),
+            LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => {
+                self.expr(at);
+            }
             LanePositions::Strided(at, stride) => {
                 self.expr(at);
                 self.expr(stride);

@@ -1,7 +1,7 @@
 //! The data structures of the imperative IR.
 
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
-pub use crate::vars::{MAX_LANES, ROOT_LANES, VarInfo, VarType};
+pub use crate::vars::{MAX_LANES, MAX_NEAR, ROOT_LANES, VarInfo, VarType};
 pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 use std::sync::Arc;
@@ -118,11 +118,8 @@ impl LaneAccess {
     /// are one access, with a mask or without.
     pub fn is_row(&self) -> bool {
         match &self.at {
-            LanePositions::Unit(_) => true,
-            LanePositions::Strided(_, Expr::Const(by)) => {
-                by.as_i64().is_some_and(|by| by.unsigned_abs() == 1)
-            }
-            LanePositions::Strided(..) | LanePositions::Each(_) => false,
+            LanePositions::Unit(_) | LanePositions::Near(_, -1) => true,
+            LanePositions::Near(..) | LanePositions::Strided(..) | LanePositions::Each(_) => false,
         }
     }
 }
@@ -138,14 +135,22 @@ pub enum Off {
     Elsewhere,
 }
 
-/// Positions of the elements of all lanes.
+/// Positions of the elements of all lanes, and with that how an access goes about
+/// it. [`lanes`](crate::lanes) chooses.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LanePositions {
-    /// One after another from a position on (`i64`).
+    /// One after another from a position on (`i64`): one access.
     Unit(Expr),
-    /// From a position on, so many elements apart (both `i64`).
+    /// From a position on (`i64`), so many elements apart: from 2 to [`MAX_NEAR`],
+    /// or from -1 down to -[`MAX_NEAR`]. A few accesses to as many elements as there
+    /// are lanes cover all of them, read nothing outside of the span between the
+    /// first and the last, and are sorted by shuffles. Stores and accesses with a
+    /// mask leave no gaps: they go backwards (-1).
+    Near(Expr, i64),
+    /// From a position on, so many elements apart (both `i64`): each lane is an
+    /// access of its own. Not with a mask.
     Strided(Expr, Expr),
-    /// Each lane's own (a vector of `i64`).
+    /// Each lane's own (a vector of `i64`): gathered or scattered.
     Each(Expr),
 }
 

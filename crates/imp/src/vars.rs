@@ -18,6 +18,9 @@ pub enum VarType {
 /// More lanes than this no vector has.
 pub const MAX_LANES: u32 = 256;
 
+/// Elements further apart than this are not near each other in memory.
+pub const MAX_NEAR: u64 = 16;
+
 /// Lanes of square roots that are shared out: two registers of the widest kind.
 pub const ROOT_LANES: u32 = 16;
 

@@ -190,7 +190,9 @@ fn in_access(access: &Access, f: &mut dyn FnMut(Var, Use)) {
 fn in_lane_access(access: &LaneAccess, f: &mut dyn FnMut(Var, Use)) {
     f(access.buffer, Use::Reads);
     match &access.at {
-        LanePositions::Unit(at) | LanePositions::Each(at) => in_expr(at, f),
+        LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => {
+            in_expr(at, f);
+        }
         LanePositions::Strided(at, stride) => {
             in_expr(at, f);
             in_expr(stride, f);

@@ -109,7 +109,7 @@ fn vectors() {
     );
     let masked = "a_2 = alloc 16
         a_2[4 x i64: 0 ..] mask slt.i64(lanes.i64.4, splat.4(2)) = mul.i64(lanes.i64.4, splat.4(n_0))
-        v_6: 4 x i64 = a_2[4 x i64: 1 .. by -1] mask slt.i64(lanes.i64.4, splat.4(2))
+        v_6: 4 x i64 = a_2[4 x i64: 1 .. near -1] mask slt.i64(lanes.i64.4, splat.4(2))
         r_1: i64 = (extract(v_6, 0) + extract(v_6, 3))";
     gives(masked, 6, 6);
     let elsewhere = "a_2 = alloc 32

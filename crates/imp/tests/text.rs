@@ -337,7 +337,7 @@ fn mistakes_are_said_with_their_place() {
 fn every_beginning_of_a_text_and_every_gap_in_it_is_read_without_panic() {
     let text = "imp\nfile \"a\"\ndata#0: f64 = \"00\"\nopaque#0 \"t\" = sum (i8, f32) (\"a\" (f32 at 1))\n\
         entry \"m\" = f (\"x\": *\"t\" as opaque#0) -> ()\n\
-        fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. by 2] mask splat.4(true)\n  \
+        fun f(b_0: buffer) -> () {\n  x_1: 4 x f32 = b_0[4 x f32: 0 .. near 2] mask splat.4(true)\n  \
         if any(slt.i64(1, 2)) {\n copy [1]f32 b_0[0 strides 1] <- b_0[1 strides 1] by strides tiles 4 pitch 5\n }\n}\n";
     assert!(parse(text).is_ok(), "{:?}", parse(text));
     for cut in 0..text.len() {

@@ -85,7 +85,9 @@ fn valid() -> Program {
     program(vec![
         Stmt::Set(MASK, below),
         load(LanePositions::Unit(Expr::i64(0)), Some(v(MASK))),
-        load(LanePositions::Strided(v(N), Expr::i64(2)), None),
+        load(LanePositions::Near(v(N), 2), None),
+        load(LanePositions::Near(v(N), -1), Some(v(MASK))),
+        load(LanePositions::Strided(v(N), Expr::i64(7)), None),
         Stmt::If(
             Expr::Any(Box::new(v(MASK))),
             vec![Stmt::Set(
@@ -125,7 +127,9 @@ fn valid_vector_code_passes_and_prints() {
     let wanted = "fun main(b_0: buffer, n_1: i64) -> () {
   m_3: 8 x bool = slt.i64(lanes.i64.8, splat.8(n_1))
   x_2: 8 x f32 = b_0[8 x f32: 0 ..] mask m_3
-  x_2: 8 x f32 = b_0[8 x f32: n_1 .. by 2]
+  x_2: 8 x f32 = b_0[8 x f32: n_1 .. near 2]
+  x_2: 8 x f32 = b_0[8 x f32: n_1 .. near -1] mask m_3
+  x_2: 8 x f32 = b_0[8 x f32: n_1 .. by 7]
   if any(m_3) {
     x_2: 8 x f32 = select.f32(m_3, fadd.f32(x_2, x_2), x_2)
   }
@@ -228,10 +232,34 @@ fn each_violation_is_found() {
         &program(vec![load(LanePositions::Strided(v(N), v(GO)), None)]),
         "a value of type bool stands where i64 is wanted",
     );
-    let strided = |by| LanePositions::Strided(v(N), Expr::i64(by));
+    let near = |by| LanePositions::Near(v(N), by);
+    for (by, mask) in [
+        (0, None),
+        (1, None),
+        (17, None),
+        (-17, None),
+        (i64::MIN, None),
+        (2, Some(v(MASK))),
+    ] {
+        let wanted = format!("lanes {by} elements apart are not near");
+        refused(&program(vec![load(near(by), mask)]), &wanted);
+    }
+    let gaps = Stmt::StoreLanes {
+        to: access(8, near(2)),
+        value: v(X),
+        mask: None,
+    };
+    refused(&program(vec![gaps]), "lanes 2 elements apart are not near");
+    refused(
+        &program(vec![load(
+            LanePositions::Strided(v(N), v(N)),
+            Some(v(MASK)),
+        )]),
+        "lanes that are accesses of their own have a mask",
+    );
     for (at, mask) in [
-        (strided(2), None),
-        (strided(-1), Some(v(MASK))),
+        (near(2), None),
+        (near(-1), Some(v(MASK))),
         (unit(), Some(v(MASK))),
     ] {
         let load = program(vec![elsewhere(at, mask)]);

@@ -1,11 +1,10 @@
 //! Loads and stores of vectors.
 //!
-//! Lanes one after another, forwards or backwards, are one access, masked where
-//! a mask is given. Lanes a small constant distance apart are read by a few such
-//! accesses, none of which leaves the span between the first element and the
-//! last, and sorted by shuffles. Other lanes at regular distances are loads and
-//! stores of scalars. All else is gathered and scattered; LLVM scatters in the
-//! order of the lanes. A `bool` is a byte in memory.
+//! How they go about it stands in the access (`imp::LanePositions`): lanes one
+//! after another are one access, masked where a mask is given; near ones a few such
+//! accesses and shuffles; others at regular distances loads and stores of scalars;
+//! all else is gathered and scattered. LLVM scatters in the order of the lanes. A
+//! `bool` is a byte in memory.
 //!
 //! Where a mask is given, lanes that are not set may have positions outside the
 //! block, so LLVM is told nothing about addresses then. Where the access says that
@@ -23,10 +22,6 @@ use inkwell::values::{
     AsValueRef, CallSiteValue, InstructionValue, IntValue, PointerValue, VectorValue,
 };
 use prim::PrimType;
-use std::ops::RangeInclusive;
-
-/// Elements at most so far apart are read by accesses that cover the gaps.
-const MAX_STRIDE: u64 = 4;
 
 /// An access, ready but for positions.
 struct Target<'c> {
@@ -40,28 +35,28 @@ struct Target<'c> {
     off: Off,
 }
 
-/// How lanes lie.
-enum Way<'c> {
-    /// The first lane, and how many elements each lane lies after the one before.
-    Near(IntValue<'c>, i64),
-    /// The same, where the number is large or not constant.
-    Far(IntValue<'c>, IntValue<'c>),
-    /// Each lane's position.
-    Each(VectorValue<'c>),
-}
-
 impl<'c> Frame<'_, '_, 'c> {
     /// A variable gets each lane's element.
     pub fn load_lanes(&mut self, var: Var, from: &LaneAccess, mask: Option<&Expr>) -> Res<()> {
         let target = self.target(from, mask)?;
-        let near = match mask {
-            None => 0..=MAX_STRIDE,
-            Some(_) => 1..=1,
-        };
-        let value = match self.way(from, near)? {
-            Way::Near(position, stride) => self.load_near(&target, position, stride)?,
-            Way::Far(position, stride) => self.load_far(&target, position, stride)?,
-            Way::Each(positions) => self.gather(&target, positions)?,
+        let value = match &from.at {
+            LanePositions::Unit(position) => {
+                let position = self.int_expr(position)?;
+                self.load_row(&target, position, target.mask)?
+            }
+            LanePositions::Near(position, stride) => {
+                let position = self.int_expr(position)?;
+                self.load_near(&target, position, *stride)?
+            }
+            LanePositions::Strided(position, stride) => {
+                let position = self.int_expr(position)?;
+                let stride = self.int_expr(stride)?;
+                self.load_strided(&target, position, stride)?
+            }
+            LanePositions::Each(positions) => {
+                let positions = vector(self.expr(positions)?)?;
+                self.gather(&target, positions)?
+            }
         };
         let value = self.loaded(value.into(), from.elem)?;
         self.set(var, value)
@@ -72,10 +67,24 @@ impl<'c> Frame<'_, '_, 'c> {
         let value = self.expr(value)?;
         let value = vector(self.stored(value, to.elem)?)?;
         let target = self.target(to, mask)?;
-        match self.way(to, 1..=1)? {
-            Way::Near(position, stride) => self.store_near(&target, position, stride, value),
-            Way::Far(position, stride) => self.store_far(&target, position, stride, value),
-            Way::Each(positions) => self.scatter(&target, positions, value),
+        match &to.at {
+            LanePositions::Unit(position) => {
+                let position = self.int_expr(position)?;
+                self.store_row(&target, position, value, target.mask)
+            }
+            LanePositions::Near(position, stride) => {
+                let position = self.int_expr(position)?;
+                self.store_near(&target, position, *stride, value)
+            }
+            LanePositions::Strided(position, stride) => {
+                let position = self.int_expr(position)?;
+                let stride = self.int_expr(stride)?;
+                self.store_strided(&target, position, stride, value)
+            }
+            LanePositions::Each(positions) => {
+                let positions = vector(self.expr(positions)?)?;
+                self.scatter(&target, positions, value)
+            }
         }
     }
 
@@ -93,47 +102,6 @@ impl<'c> Frame<'_, '_, 'c> {
         })
     }
 
-    /// How lanes lie; a constant distance counts as near in a range.
-    fn way(&mut self, access: &LaneAccess, near: RangeInclusive<u64>) -> Res<Way<'c>> {
-        Ok(match &access.at {
-            LanePositions::Unit(position) => Way::Near(self.int_expr(position)?, 1),
-            LanePositions::Strided(position, _) if access.lanes == 1 => {
-                Way::Near(self.int_expr(position)?, 1)
-            }
-            LanePositions::Strided(position, stride) => {
-                let position = self.int_expr(position)?;
-                let constant = if let Expr::Const(x) = stride {
-                    x.as_i64()
-                } else {
-                    None
-                };
-                match constant.filter(|stride| near.contains(&stride.unsigned_abs())) {
-                    Some(stride) => Way::Near(position, stride),
-                    None => Way::Far(position, self.int_expr(stride)?),
-                }
-            }
-            LanePositions::Each(positions) => {
-                let positions = self.expr(positions)?;
-                Way::Each(vector(positions)?)
-            }
-        })
-    }
-
-    /// `position + lane * stride` in each lane.
-    fn progression(
-        &self,
-        lanes: u32,
-        position: IntValue<'c>,
-        stride: IntValue<'c>,
-    ) -> Res<VectorValue<'c>> {
-        let ops = self.ops();
-        let first = vector(ops.splat(position.into(), lanes)?)?;
-        let stride = vector(ops.splat(stride.into(), lanes)?)?;
-        let numbers = vector(ops.numbers(PrimType::I64, lanes))?;
-        let steps = self.builder.build_int_mul(numbers, stride, "")?;
-        Ok(self.builder.build_int_add(first, steps, "")?)
-    }
-
     /// A position so many elements further.
     fn further(&self, position: IntValue<'c>, by: i64) -> Res<IntValue<'c>> {
         let by = self.emit.types.const_i64(by);
@@ -147,16 +115,6 @@ impl<'c> Frame<'_, '_, 'c> {
         stride: i64,
     ) -> Res<VectorValue<'c>> {
         let n = target.lanes;
-        if stride == 1 {
-            return self.load_row(target, position, target.mask);
-        }
-        if stride == 0 {
-            let address = self.element(target.buffer, target.elem, position)?;
-            let ty = self.emit.types.memory(target.elem);
-            let value = self.builder.build_load(ty, address, "")?;
-            self.plain(target, instruction_of(value)?)?;
-            return vector(self.ops().splat(value, n)?);
-        }
         let low = self.further(position, i64::from(n - 1) * stride.min(0))?;
         let lies = lies(n, stride);
         let starts = rows(n, stride);
@@ -194,9 +152,6 @@ impl<'c> Frame<'_, '_, 'c> {
         stride: i64,
         value: VectorValue<'c>,
     ) -> Res<()> {
-        if stride == 1 {
-            return self.store_row(target, position, value, target.mask);
-        }
         let low = self.further(position, i64::from(target.lanes - 1) * stride.min(0))?;
         let lies = lies(target.lanes, stride);
         let value = self.pick(value, value, &lies)?;
@@ -204,15 +159,12 @@ impl<'c> Frame<'_, '_, 'c> {
         self.store_row(target, low, value, mask.transpose()?)
     }
 
-    fn load_far(
+    fn load_strided(
         &self,
         target: &Target<'c>,
         position: IntValue<'c>,
         stride: IntValue<'c>,
     ) -> Res<VectorValue<'c>> {
-        if target.mask.is_some() {
-            return self.gather(target, self.progression(target.lanes, position, stride)?);
-        }
         let ty = self.emit.types.memory(target.elem);
         let mut found = target.ty.get_poison();
         for lane in 0..target.lanes {
@@ -224,17 +176,13 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(found)
     }
 
-    fn store_far(
-        &mut self,
+    fn store_strided(
+        &self,
         target: &Target<'c>,
         position: IntValue<'c>,
         stride: IntValue<'c>,
         value: VectorValue<'c>,
     ) -> Res<()> {
-        if target.mask.is_some() {
-            let positions = self.progression(target.lanes, position, stride)?;
-            return self.scatter(target, positions, value);
-        }
         for lane in 0..target.lanes {
             let (lane, address) = self.lane_address(target, position, stride, lane)?;
             let value = self.builder.build_extract_element(value, lane, "")?;

@@ -27,8 +27,8 @@ const FEW_LANES: &[u32] = &[3, 16];
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Unit,
-    /// A constant number of elements apart.
-    Apart(i64),
+    /// A small constant number of elements apart.
+    Near(i64),
     /// A number of elements apart that is known when the code runs.
     Stride(i64),
     Each,
@@ -36,17 +36,19 @@ enum Way {
 
 const WAYS: &[Way] = &[
     Way::Unit,
-    Way::Apart(-5),
-    Way::Apart(-4),
-    Way::Apart(-3),
-    Way::Apart(-2),
-    Way::Apart(-1),
-    Way::Apart(0),
-    Way::Apart(1),
-    Way::Apart(2),
-    Way::Apart(3),
-    Way::Apart(4),
-    Way::Apart(5),
+    Way::Near(-16),
+    Way::Near(-4),
+    Way::Near(-3),
+    Way::Near(-2),
+    Way::Near(-1),
+    Way::Near(2),
+    Way::Near(3),
+    Way::Near(4),
+    Way::Near(5),
+    Way::Near(16),
+    Way::Stride(-3),
+    Way::Stride(0),
+    Way::Stride(1),
     Way::Stride(7),
     Way::Each,
 ];
@@ -65,7 +67,17 @@ struct Access {
 impl Access {
     /// Whether some lane may go elsewhere.
     fn may_go(self) -> bool {
-        self.masked && !matches!(self.way, Way::Unit | Way::Apart(-1 | 1))
+        self.masked && self.way == Way::Each
+    }
+
+    /// Whether there is such an access: with gaps only loads without a mask, lane by
+    /// lane only without one.
+    fn exists(self) -> bool {
+        match self.way {
+            Way::Unit | Way::Near(-1) | Way::Each => true,
+            Way::Near(_) => !self.masked && !self.store,
+            Way::Stride(_) => !self.masked,
+        }
     }
 }
 
@@ -84,6 +96,9 @@ fn all_accesses(all_lanes: &[u32]) -> Vec<Access> {
                         store,
                         elsewhere: false,
                     };
+                    if !access.exists() {
+                        continue;
+                    }
                     let both = access.may_go();
                     // Lanes that are left out are branches on many processors.
                     if !both || lanes <= 8 {
@@ -138,7 +153,7 @@ fn add_access(program: &mut Program, access: Access, name: &str) {
         lanes,
         at: match way {
             Way::Unit => LanePositions::Unit(v(position)),
-            Way::Apart(stride) => LanePositions::Strided(v(position), Expr::i64(stride)),
+            Way::Near(stride) => LanePositions::Near(v(position), stride),
             Way::Stride(_) => LanePositions::Strided(v(position), v(stride)),
             Way::Each => LanePositions::Each(v(each)),
         },
@@ -182,7 +197,7 @@ fn place(access: Access, set: &[bool], random: &mut Random) -> (Vec<i64>, i64, u
     let lanes = i64::from(access.lanes);
     let stride = match access.way {
         Way::Unit => 1,
-        Way::Apart(stride) | Way::Stride(stride) => stride,
+        Way::Near(stride) | Way::Stride(stride) => stride,
         Way::Each => {
             let count = 1 + random.bits() as usize % 40;
             let far = |set: &bool| {
@@ -302,10 +317,7 @@ fn vectors_in_tasks() {
         buffer: xs,
         elem: PrimType::F32,
         lanes,
-        at: LanePositions::Strided(
-            add(mul(v(t), Expr::i64(32)), Expr::i64(offset)),
-            Expr::i64(2),
-        ),
+        at: LanePositions::Near(add(mul(v(t), Expr::i64(32)), Expr::i64(offset)), 2),
         off: Off::Skip,
     };
     let row = |buffer, position| unit(buffer, PrimType::F32, lanes, position);

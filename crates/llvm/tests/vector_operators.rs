@@ -351,7 +351,7 @@ fn text_form() {
         Stmt::Set(m, below),
         Stmt::LoadLanes {
             var: x,
-            from: access(LanePositions::Strided(add(v(n), v(n)), Expr::i64(2))),
+            from: access(LanePositions::Near(add(v(n), v(n)), -1)),
             mask: Some(v(m)),
         },
         Stmt::StoreLanes {
@@ -373,7 +373,7 @@ fn text_form() {
     );
     let _ = writeln!(
         wanted,
-        "  x_2: 16 x f32 = xs_0[16 x f32: (n_1 + n_1) .. by 2] mask m_3"
+        "  x_2: 16 x f32 = xs_0[16 x f32: (n_1 + n_1) .. near -1] mask m_3"
     );
     let _ = writeln!(wanted, "  xs_0[16 x f32: each lanes.i64.16] = x_2");
     assert!(text.contains(&wanted), "{text}");

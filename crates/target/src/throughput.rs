@@ -7,6 +7,9 @@
 use crate::{Machine, Make};
 use prim::{BinOp, PrimType, UnOp};
 
+/// Loads of elements at most so far apart read the gaps too and sort what they
+/// read by shuffles, rather than load each lane by itself.
+pub const NEAR: u64 = 4;
 /// How much longer the slowest lane goes on than an average one.
 pub const STRAGGLERS: f64 = 1.5;
 /// A branch that is hard to foresee, on average.

@@ -553,6 +553,7 @@ fn lane_places(
     };
     let mut positions: Vec<Option<i64>> = match &access.at {
         LanePositions::Unit(first) => strided(values.i64(first)?, 1),
+        LanePositions::Near(first, stride) => strided(values.i64(first)?, *stride),
         LanePositions::Strided(first, stride) => strided(values.i64(first)?, values.i64(stride)?),
         LanePositions::Each(each) => {
             let each = values.vector(each)?;

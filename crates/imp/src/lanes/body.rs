@@ -1,7 +1,8 @@
 //! Vector code for the statements of a body.
 
 use super::emit::{Emit, Mask, any, not};
-use super::value::{Shape, Stride, Val};
+use super::positions::{is_unit, load_positions, store_positions};
+use super::value::{Shape, Val};
 use super::vary::Region;
 use crate::syntax::{
     Access, Arg, CheckId, Expr, For, FunId, How, LaneAccess, LanePositions, Off, Region as Extent,
@@ -88,35 +89,24 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// The places of all lanes' elements; `None` if they are one and uniform.
-    fn lane_access(&self, access: &Access) -> Option<LaneAccess> {
-        let at = match self.shapes.position(access) {
-            Val::Uniform(_) => return None,
-            Val::Affine(_, base, Stride::Const(1)) => LanePositions::Unit(base),
-            Val::Affine(_, base, Stride::Const(n)) => LanePositions::Strided(base, Expr::i64(n)),
-            Val::Affine(_, base, Stride::Of(e)) => LanePositions::Strided(base, e),
-            Val::Vector(e) => LanePositions::Each(e),
-        };
-        Some(LaneAccess {
+    /// The access of all lanes to their elements, with a mask or without.
+    fn lane_access(&self, access: &Access, at: LanePositions, masked: bool) -> LaneAccess {
+        let mut lanes = LaneAccess {
             buffer: access.buffer,
             elem: access.elem,
             lanes: self.lanes(),
             at,
             off: Off::Skip,
-        })
-    }
-
-    /// What lanes do that are switched off in an access with a mask.
-    fn off(&self, access: &LaneAccess) -> Off {
-        if access.is_row() || self.machine.leaves_out(access.elem.size()) {
-            Off::Skip
-        } else {
-            Off::Elsewhere
+        };
+        if masked && !lanes.is_row() && !self.machine.leaves_out(access.elem.size()) {
+            lanes.off = Off::Elsewhere;
         }
+        lanes
     }
 
     fn load(&mut self, var: Var, access: &Access, mask: Mask) {
-        let Some(mut from) = self.lane_access(access) else {
+        let position = self.shapes.position(access);
+        if position.is_uniform() {
             if self.shapes.shape(var) == Shape::Uniform {
                 self.out.push(Stmt::Load(var, access.clone()));
                 return;
@@ -125,7 +115,7 @@ impl Emit<'_, '_> {
             self.out.push(Stmt::Load(scalar, access.clone()));
             self.assign(var, Val::Uniform(Expr::Var(scalar)), mask);
             return;
-        };
+        }
         let kept = mask
             .region
             .is_some_and(|region| region.keeps(var, self.places));
@@ -136,14 +126,12 @@ impl Emit<'_, '_> {
         };
         // Other lanes may read their own arrays where these lanes do.
         let private = self.shapes.private.contains_key(&access.buffer);
-        let everywhere = private && matches!(from.at, LanePositions::Unit(_));
-        let there = mask.lanes.filter(|_| !everywhere);
-        if there.is_some() {
-            from.off = self.off(&from);
-        }
+        let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
+        let masked = there.is_some();
+        let at = load_positions(self.shapes, position, masked);
         self.out.push(Stmt::LoadLanes {
             var: into,
-            from,
+            from: self.lane_access(access, at, masked),
             mask: there.map(Expr::Var),
         });
         if kept {
@@ -153,30 +141,19 @@ impl Emit<'_, '_> {
 
     fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
         let value = self.shapes.value(value);
-        let mut to = match (self.lane_access(access), &value) {
-            (Some(to), _) => to,
-            (None, Val::Uniform(e)) => {
-                self.out.push(Stmt::Store(access.clone(), e.clone()));
-                return;
-            }
-            (None, Val::Affine(..) | Val::Vector(_)) => LaneAccess {
-                buffer: access.buffer,
-                elem: access.elem,
-                lanes: self.lanes(),
-                at: LanePositions::Each(self.shapes.vector(self.shapes.position(access))),
-                off: Off::Skip,
-            },
-        };
+        let position = self.shapes.position(access);
+        if let (Val::Uniform(_), Val::Uniform(e)) = (&position, &value) {
+            self.out.push(Stmt::Store(access.clone(), e.clone()));
+            return;
+        }
         // Outside of regions nobody reads what lanes that are not there have.
         let private = self.shapes.private.contains_key(&access.buffer);
-        let everywhere =
-            private && mask.region.is_none() && matches!(to.at, LanePositions::Unit(_));
+        let everywhere = private && mask.region.is_none() && is_unit(&position);
         let there = mask.lanes.filter(|_| !everywhere);
-        if there.is_some() {
-            to.off = self.off(&to);
-        }
+        let masked = there.is_some();
+        let at = store_positions(self.shapes, position, masked);
         self.out.push(Stmt::StoreLanes {
-            to,
+            to: self.lane_access(access, at, masked),
             value: self.shapes.vector(value),
             mask: there.map(Expr::Var),
         });

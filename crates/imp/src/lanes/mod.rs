@@ -39,6 +39,7 @@ mod cost;
 mod emit;
 mod expand;
 mod legal;
+mod positions;
 mod rewrite;
 mod sink;
 mod value;

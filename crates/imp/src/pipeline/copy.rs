@@ -64,6 +64,7 @@ fn lane_access(access: &LaneAccess, names: &Renamed) -> LaneAccess {
     LaneAccess {
         at: match &access.at {
             LanePositions::Unit(at) => LanePositions::Unit(expr(at, names)),
+            LanePositions::Near(at, by) => LanePositions::Near(expr(at, names), *by),
             LanePositions::Strided(at, by) => {
                 LanePositions::Strided(expr(at, names), expr(by, names))
             }

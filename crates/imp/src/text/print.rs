@@ -328,6 +328,9 @@ impl<'a> Printer<'a> {
         } = access;
         let positions = match at {
             LanePositions::Unit(position) => format!("{} ..", self.expr(position)),
+            LanePositions::Near(position, stride) => {
+                format!("{} .. near {stride}", self.expr(position))
+            }
             LanePositions::Strided(position, stride) => {
                 format!("{} .. by {}", self.expr(position), self.expr(stride))
             }

@@ -240,7 +240,9 @@ impl FunctionParser<'_, '_> {
         }
         let first = self.expr()?;
         self.p.punct("..")?;
-        Ok(if self.p.take_keyword("by") {
+        Ok(if self.p.take_keyword("near") {
+            LanePositions::Near(first, self.p.integer()?)
+        } else if self.p.take_keyword("by") {
             LanePositions::Strided(first, self.expr()?)
         } else {
             LanePositions::Unit(first)

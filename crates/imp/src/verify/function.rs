@@ -8,8 +8,8 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_TILE, Off, Plan,
-    Region, Stmt, Tile, TunableId, Var, VarType,
+    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_NEAR, MAX_TILE, Off,
+    Plan, Region, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -266,11 +266,11 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.typed(e, access.elem);
             }
             Stmt::LoadLanes { var, from, mask } => {
-                self.lane_access(from, mask.as_ref());
+                self.lane_access(from, mask.as_ref(), false);
                 self.write_value(*var, Some(VarType::Vector(from.elem, from.lanes)));
             }
             Stmt::StoreLanes { to, value, mask } => {
-                self.lane_access(to, mask.as_ref());
+                self.lane_access(to, mask.as_ref(), true);
                 self.wanted(value, VarType::Vector(to.elem, to.lanes));
             }
             Stmt::Alloc(v, bytes, place) => {
@@ -449,7 +449,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
-    fn lane_access(&mut self, access: &LaneAccess, mask: Option<&Expr>) {
+    fn lane_access(&mut self, access: &LaneAccess, mask: Option<&Expr>, stores: bool) {
         let LaneAccess {
             buffer,
             elem: _,
@@ -461,9 +461,21 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         self.lanes(*lanes);
         match at {
             LanePositions::Unit(position) => self.typed(position, PrimType::I64),
+            LanePositions::Near(position, stride) => {
+                self.typed(position, PrimType::I64);
+                let gaps = mask.is_none() && !stores;
+                let near = *stride == -1
+                    || gaps && *stride != 1 && (1..=MAX_NEAR).contains(&stride.unsigned_abs());
+                if !near {
+                    self.error(format!("lanes {stride} elements apart are not near"));
+                }
+            }
             LanePositions::Strided(position, stride) => {
                 self.typed(position, PrimType::I64);
                 self.typed(stride, PrimType::I64);
+                if mask.is_some() {
+                    self.error("lanes that are accesses of their own have a mask");
+                }
             }
             LanePositions::Each(positions) => {
                 self.wanted(positions, VarType::Vector(PrimType::I64, *lanes));
