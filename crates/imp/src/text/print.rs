@@ -1,8 +1,8 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Off, Plan, Program, Region, Stmt, Tile, Var, VarType,
+    Access, Arg, Code, Entry, EntryType, EntryValue, Expr, For, Function, How, LaneAccess,
+    LanePositions, Off, Plan, Program, Region, Stmt, Tile, Var, VarType,
 };
 use ir::text::{is_identifier, is_plain_hint, quote, show_scalar};
 use prim::{BinOp, PrimType, Scalar};
@@ -157,8 +157,12 @@ impl<'a> Printer<'a> {
         let f = self.function;
         let mark = |set, text| if set { text } else { "" };
         let marks = [
-            mark(f.inline, "inline "),
-            mark(f.apart, "apart "),
+            match f.code {
+                Code::Once => "",
+                Code::Inline => "inline ",
+                Code::Apart => "apart ",
+                Code::Each => "each ",
+            },
             mark(f.recursive, "recursive "),
         ];
         let marks = marks.concat();
