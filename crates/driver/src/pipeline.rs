@@ -247,6 +247,11 @@ pub fn passes() -> Vec<PassInfo> {
             Ok(imp::split::split(program, sizes, context))
         }),
     );
+    add(
+        "copies",
+        "copies that look at their strides become calls of functions",
+        Run::Imp(|program, _| Ok(imp::copies::calls(program))),
+    );
     list
 }
 

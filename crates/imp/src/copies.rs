@@ -10,6 +10,14 @@
 //!   dimensions go in tiles where the sides turn out to disagree about which one
 //!   is contiguous, so that both use whole cache lines. That is one piece of code
 //!   for a rank, so it is the plan even where both sides are known to be rows.
+//!
+//! In the end [`calls`] makes the last kind calls of functions.
+
+mod nest;
+mod strided;
+mod tiles;
+
+pub use strided::calls;
 
 use crate::syntax::{Expr, Plan, Region, Stmt, Tile};
 use prim::{PrimType, Scalar};

@@ -24,7 +24,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod captures;
-mod copies;
+pub mod copies;
 pub mod divider;
 pub mod eval;
 pub mod generate;

@@ -419,6 +419,20 @@ pub struct DataId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct GlobalId(pub u32);
 
+/// Where the back end puts a function's code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// In one place; calls may be inlined.
+    Once,
+    /// In its callers: all calls are inlined.
+    Inline,
+    /// In one place, and no call is inlined: it is a piece of a function that is
+    /// too large.
+    Apart,
+    /// In each module that calls it; calls may be inlined.
+    Each,
+}
+
 /// A function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Function {
@@ -434,11 +448,8 @@ pub struct Function {
     pub vars: Vec<VarInfo>,
     /// The body.
     pub body: Vec<Stmt>,
-    /// Whether the back end should inline it wherever it is called.
-    pub inline: bool,
-    /// Whether the back end must not inline it: it is a piece of a function that
-    /// is too large.
-    pub apart: bool,
+    /// Where its code goes.
+    pub code: Code,
     /// Whether it can call itself, directly or not: then it checks the stack on entry.
     pub recursive: bool,
 }

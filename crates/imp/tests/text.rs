@@ -2,7 +2,7 @@
 //! wrong is said with its place.
 
 use imp::{
-    Access, Arg, Check, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
+    Access, Arg, Check, Code, Data, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
     Launch, Pieces, Plan, Program, Region, Stmt, Tile, Var, VarInfo, VarType, parse, print,
 };
 use ir::entry::{OpaqueId, OpaqueKind, OpaqueType};
@@ -31,8 +31,7 @@ fn function(name: &str, vars: &[(&str, VarType)], body: Vec<Stmt>) -> Function {
             })
             .collect(),
         body,
-        inline: false,
-        apart: false,
+        code: Code::Once,
         recursive: false,
     }
 }
@@ -101,7 +100,7 @@ fn odd_names_and_variables_that_stand_nowhere() {
         Box::new(Expr::i64(-3)),
     );
     let mut odd = function("fun", &vars, vec![Stmt::Set(Var(1), sum)]);
-    odd.inline = true;
+    odd.code = Code::Inline;
     odd.recursive = true;
     let early = vec![
         Stmt::Call {

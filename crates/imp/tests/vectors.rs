@@ -2,8 +2,8 @@
 //! its text.
 
 use imp::{
-    Arg, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt, Var,
-    VarInfo, VarType, print, verify,
+    Arg, Code, Expr, FunId, Function, LaneAccess, LanePositions, MAX_LANES, Off, Program, Stmt,
+    Var, VarInfo, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
@@ -65,8 +65,7 @@ fn program(body: Vec<Stmt>) -> Program {
             })
             .to_vec(),
         body,
-        inline: false,
-        apart: false,
+        code: Code::Once,
         recursive: false,
     };
     Program {

@@ -1,7 +1,7 @@
 //! The verifier against a valid program and one violation of each invariant.
 
 use imp::{
-    Access, Arg, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, Function,
+    Access, Arg, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function,
     GlobalId, How, Launch, Pieces, Program, Stmt, Var, VarInfo, VarType, print, verify,
 };
 use prim::{BinOp, CmpOp, PrimType, Scalar, ScalarType};
@@ -35,8 +35,7 @@ fn function(name: &str, vars: &[(&str, VarType)]) -> Function {
             })
             .collect(),
         body: vec![],
-        inline: false,
-        apart: false,
+        code: Code::Once,
         recursive: false,
     }
 }

@@ -2,13 +2,12 @@
 //! intrinsics, constants, and the runtime's functions with what LLVM may assume
 //! about them.
 
-use crate::copy::CopyKey;
 use crate::error::{Error, Res};
 use crate::metadata::Metadata;
 use crate::parts::Plan;
 use crate::target::Processor;
 use crate::types::{Types, Value};
-use imp::{Function, Program, VarType};
+use imp::{Code, Function, Program, VarType};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -76,7 +75,6 @@ pub struct Emit<'p, 'c> {
     functions: RefCell<FxHashMap<usize, FunctionValue<'c>>>,
     /// Functions of no part that were declared and have no code yet.
     wanted: RefCell<Vec<usize>>,
-    pub copies: RefCell<FxHashMap<CopyKey, FunctionValue<'c>>>,
     /// Functions for integer powers, by type and number of lanes.
     pub powers: RefCell<FxHashMap<(PrimType, Option<u32>), FunctionValue<'c>>>,
     strings: RefCell<FxHashMap<Arc<str>, PointerValue<'c>>>,
@@ -110,7 +108,6 @@ impl<'p, 'c> Emit<'p, 'c> {
             runtime,
             functions: RefCell::default(),
             wanted: RefCell::default(),
-            copies: RefCell::default(),
             powers: RefCell::default(),
             strings: RefCell::default(),
             checks: RefCell::default(),
@@ -155,11 +152,12 @@ impl<'p, 'c> Emit<'p, 'c> {
         let value = self.module.add_function(&name, ty, Some(linkage));
         value.set_call_conventions(FAST_CALLS);
         set(self.context, value, AttributeLoc::Function, "nounwind", 0);
-        let wanted = [
-            (function.inline, "alwaysinline"),
-            (function.apart, "noinline"),
-        ];
-        for (_, attribute) in wanted.iter().filter(|(wanted, _)| *wanted) {
+        let wanted = match function.code {
+            Code::Inline => Some("alwaysinline"),
+            Code::Apart => Some("noinline"),
+            Code::Once | Code::Each => None,
+        };
+        if let Some(attribute) = wanted {
             set(self.context, value, AttributeLoc::Function, attribute, 0);
         }
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);

@@ -6,10 +6,10 @@
 //! depends on the program alone: any number of threads makes the same bytes.
 //!
 //! A function that the back end shall inline has no part: each part that calls
-//! it makes its own. What one part defines and another names is an external symbol.
+//! it makes its own, and so it is with those that say so. What one part defines and another names is an external symbol.
 
 use imp::walk::{each_stmt, names};
-use imp::{For, Function, How, Launch, Program, Stmt};
+use imp::{Code, For, Function, How, Launch, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -60,10 +60,10 @@ impl Plan {
         };
         for (function, unit) in program.functions.iter().zip(&units) {
             let home = place(unit.host);
-            plan.functions.push((!function.inline).then_some(home));
+            plan.functions.push(has_home(function).then_some(home));
             for (launch, weight) in &unit.tasks {
                 let part = place(*weight);
-                if part != home && !function.inline {
+                if part != home && has_home(function) {
                     plan.tasks.insert(launch.clone(), part);
                 }
             }
@@ -122,6 +122,14 @@ fn key(launch: &Launch) -> Key {
     (launch.name.clone(), launch.id)
 }
 
+/// Whether a function's code lies in one part.
+const fn has_home(function: &Function) -> bool {
+    match function.code {
+        Code::Once | Code::Apart => true,
+        Code::Inline | Code::Each => false,
+    }
+}
+
 /// The weight of a function's own code and of its outermost loops of tasks.
 struct Unit {
     host: usize,
@@ -130,9 +138,13 @@ struct Unit {
 
 fn units(function: &Function) -> Unit {
     let mut unit = Unit {
-        host: 1,
+        host: 0,
         tasks: Vec::new(),
     };
+    if function.code == Code::Each {
+        return unit;
+    }
+    unit.host = 1;
     let mut own = Vec::new();
     outermost(&function.body, &mut |stmt, task| match task {
         Some((launch, body)) => {

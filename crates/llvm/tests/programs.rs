@@ -379,7 +379,7 @@ fn copy_program(elem: ScalarType, side: Option<u32>) -> Program {
     );
     let mut params = vec![array_of(elem)];
     params.extend(vec![EntryType::Scalar(ScalarType::I64); 9]);
-    program(vec![f], params, vec![array_of(elem)])
+    imp::copies::calls(program(vec![f], params, vec![array_of(elem)]))
 }
 
 #[test]

@@ -453,10 +453,13 @@ fn drop_unreachable<L: Level>(mut program: Program<L>, fuel: &mut Fuel) -> Progr
             pending.extend(calls_of(&program.functions[i], &index));
         }
     }
-    let mut at = 0;
-    program.functions.retain(|_| {
-        at += 1;
-        reached.contains(&(at - 1)) || !fuel.take()
-    });
+    // All or none: what is dropped may be called by others that nobody reaches.
+    if reached.len() < program.functions.len() && fuel.take() {
+        let mut at = 0;
+        program.functions.retain(|_| {
+            at += 1;
+            reached.contains(&(at - 1))
+        });
+    }
     program
 }

@@ -2,7 +2,7 @@
 
 use super::{Callee, Shared, result_types, var_type};
 use crate::syntax::{
-    Arg, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
+    Arg, Code, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
 };
 use ir::syntax::FunKind;
 use ir::{Mems, PassError};
@@ -34,8 +34,7 @@ pub(crate) fn generate(
         owned: Vec::new(),
         vars: Vec::new(),
         body: Vec::new(),
-        inline: false,
-        apart: false,
+        code: Code::Once,
         recursive: false,
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
@@ -111,8 +110,7 @@ pub(crate) fn initialiser(program: &ir::Program<Mems>, shared: &Shared<'_>) -> O
         owned: Vec::new(),
         vars: Vec::new(),
         body: Vec::new(),
-        inline: false,
-        apart: false,
+        code: Code::Once,
         recursive: false,
     };
     for function in program

@@ -7,7 +7,8 @@ use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo, VarType,
+    Access, Check, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
+    VarType,
 };
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
@@ -94,8 +95,7 @@ pub(crate) fn generate(
         owned: frame.owned,
         vars: g.vars,
         body,
-        inline,
-        apart: false,
+        code: if inline { Code::Inline } else { Code::Once },
         recursive,
     };
     Ok((made, g.tables))

@@ -29,7 +29,9 @@ mod flow;
 use crate::captures;
 use crate::places::Places;
 use crate::rename::each_var_mut;
-use crate::syntax::{Arg, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{
+    Arg, Code, Expr, For, FunId, Function, How, Program, Stmt, Var, VarInfo, VarType,
+};
 use crate::walk::{each_stmt_mut, names};
 use flow::Flow;
 use ir::Context;
@@ -432,8 +434,7 @@ impl Split<'_> {
             owned,
             vars: renaming.into_vars(),
             body: start,
-            inline: false,
-            apart: true,
+            code: Code::Apart,
             recursive: true,
         });
         call

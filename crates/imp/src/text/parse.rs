@@ -1,7 +1,7 @@
 //! The parser: programs, functions, variables.
 
 use crate::{
-    Check, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
+    Check, Code, Data, Entry, FunId, Function, MAX_LANES, Program, Tunable, Var, VarInfo, VarType,
 };
 use ir::text::{ParseError, Parser, max_depth};
 use ir::tunable::Class;
@@ -158,8 +158,12 @@ pub(super) struct FunctionParser<'f, 't> {
 impl FunctionParser<'_, '_> {
     fn function(mut self) -> Result<Function> {
         self.p.take_hints();
-        let inline = self.p.take_keyword("inline");
-        let apart = self.p.take_keyword("apart");
+        let code = [
+            ("inline", Code::Inline),
+            ("apart", Code::Apart),
+            ("each", Code::Each),
+        ];
+        let code = code.into_iter().find(|(word, _)| self.p.take_keyword(word));
         let recursive = self.p.take_keyword("recursive");
         self.p.keyword("fun")?;
         let name = self.p.fun_name()?.0;
@@ -195,8 +199,7 @@ impl FunctionParser<'_, '_> {
             owned,
             vars: (0..count).map(info).collect(),
             body,
-            inline,
-            apart,
+            code: code.map_or(Code::Once, |(_, code)| code),
             recursive,
         })
     }

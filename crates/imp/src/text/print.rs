@@ -1,8 +1,8 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Off, Plan,
-    Program, Region, Stmt, Tile, Var, VarType,
+    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Off,
+    Plan, Program, Region, Stmt, Tile, Var, VarType,
 };
 use ir::text::{
     is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
@@ -143,8 +143,12 @@ impl<'a> Printer<'a> {
         let f = self.function;
         let mark = |set, text| if set { text } else { "" };
         let marks = [
-            mark(f.inline, "inline "),
-            mark(f.apart, "apart "),
+            match f.code {
+                Code::Once => "",
+                Code::Inline => "inline ",
+                Code::Apart => "apart ",
+                Code::Each => "each ",
+            },
             mark(f.recursive, "recursive "),
         ];
         let marks = marks.concat();

@@ -7,8 +7,8 @@ pub mod memory;
 pub mod vectors;
 
 use imp::{
-    Access, Check, CheckId, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How, Launch,
-    Program, Stmt, Var, VarInfo, VarType,
+    Access, Check, CheckId, Code, Entry, EntryType, EntryValue, Expr, For, FunId, Function, How,
+    Launch, Program, Stmt, Var, VarInfo, VarType,
 };
 use llvm::{Jit, Options};
 use prim::{BinOp, CmpOp, PrimType, ScalarType};
@@ -66,8 +66,7 @@ impl Fun {
             owned: self.owned,
             vars: self.vars,
             body,
-            inline: false,
-            apart: false,
+            code: Code::Once,
             recursive: false,
         }
     }

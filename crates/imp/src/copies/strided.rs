@@ -1,0 +1,128 @@
+//! Copies by strides become calls of functions, in which each choice stands.
+//!
+//! One function for each rank, size of elements, and tile does for the whole
+//! program; each module that calls one has one of its own. It looks at extents and
+//! strides when it runs:
+//!
+//! ```text
+//! fun "copy 2.8.32"(to, from, to_at, from_at, n0, n1, to0, to1, from0, from1)
+//!   if one walk covers both dimensions { copy of one dimension }
+//!   else if the sides disagree about which one is contiguous { tiles }
+//!   else { for i in 0 .. n0 { copy of one dimension } }
+//! ```
+//!
+//! Needs: a verified program. Guarantees: a verified program with the same results,
+//! in which no copy goes by [`Plan::Strides`]. The functions stand behind all
+//! others, in the order in which they come up.
+
+use super::nest;
+use crate::captures;
+use crate::syntax::{Arg, Code, Expr, FunId, Function, Plan, Program, Region, Stmt, Tile};
+use crate::walk::each_stmt_mut;
+use prim::PrimType;
+use rustc_hash::FxHashMap;
+
+/// What a function copies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Key {
+    /// How many dimensions.
+    pub(super) rank: usize,
+    /// The integer of an element's size; its bits are what matters.
+    pub(super) elem: PrimType,
+    /// Tiles, of two dimensions and more.
+    pub(super) tile: Option<Tile>,
+}
+
+/// The functions made so far.
+pub(super) struct Made {
+    first: usize,
+    ids: FxHashMap<Key, FunId>,
+    functions: Vec<Function>,
+}
+
+/// Makes the calls and the functions.
+pub fn calls(mut program: Program) -> Program {
+    let mut made = Made {
+        first: program.functions.len(),
+        ids: FxHashMap::default(),
+        functions: Vec::new(),
+    };
+    for function in &mut program.functions {
+        let mut called = false;
+        each_stmt_mut(&mut function.body, &mut |stmt| {
+            if let Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+                plan: Plan::Strides(tile),
+            } = stmt
+            {
+                let key = Key {
+                    rank: extents.len(),
+                    elem: word(*elem),
+                    tile: *tile,
+                };
+                *stmt = call(made.function(key), (to, from), extents);
+                called = true;
+            }
+        });
+        if called {
+            captures::fill(function);
+        }
+    }
+    program.functions.extend(made.functions);
+    program
+}
+
+impl Made {
+    /// The function of a key, which is made if it is not there.
+    pub(super) fn function(&mut self, key: Key) -> FunId {
+        if let Some(known) = self.ids.get(&key) {
+            return *known;
+        }
+        let (params, vars, body) = nest::body(key, self);
+        let id = FunId((self.first + self.functions.len()) as u32);
+        let size = key.elem.size();
+        let name = match key.tile {
+            Some(Tile { side, pitch }) => format!("copy {}.{size}.{side}.{pitch}", key.rank),
+            None => format!("copy {}.{size}", key.rank),
+        };
+        self.functions.push(Function {
+            name: name.into(),
+            params,
+            results: Vec::new(),
+            owned: Vec::new(),
+            vars,
+            body,
+            code: Code::Each,
+            recursive: false,
+        });
+        self.ids.insert(key, id);
+        id
+    }
+}
+
+/// The integer that is as large as an element.
+const fn word(elem: PrimType) -> PrimType {
+    match elem {
+        PrimType::I8 | PrimType::Bool => PrimType::I8,
+        PrimType::I16 | PrimType::F16 => PrimType::I16,
+        PrimType::I32 | PrimType::F32 => PrimType::I32,
+        PrimType::I64 | PrimType::F64 => PrimType::I64,
+    }
+}
+
+fn call(fun: FunId, (to, from): (&Region, &Region), extents: &[Expr]) -> Stmt {
+    let mut args = vec![Arg::Buffer(to.buffer), Arg::Buffer(from.buffer)];
+    let offsets = [to.offset.clone(), from.offset.clone()];
+    let words = offsets.iter().chain(extents);
+    let words = words.chain(&to.strides).chain(&from.strides);
+    args.extend(words.cloned().map(Arg::Scalar));
+    Stmt::Call {
+        fun,
+        args,
+        results: Vec::new(),
+        place: None,
+    }
+}
