@@ -183,7 +183,9 @@ pub fn passes() -> Vec<PassInfo> {
             format!("{base}-{}", again + 1)
         };
         let optional = match run {
-            Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => base != "accumulators",
+            Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
+                !["accumulators", "copies"].contains(&base)
+            }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
         list.push(PassInfo {

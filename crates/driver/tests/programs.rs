@@ -134,6 +134,7 @@ fn loops_and_vectors_compute_what_combinators_do_and_use_memory_well() {
         let mut problems = Vec::new();
         if let Ok(lanes) = program.lanes() {
             let pieces = imp::split::split(lanes.clone(), SMALL, &mut ir::Context::default());
+            let pieces = imp::copies::calls(pieces);
             match imp::verify(&pieces) {
                 Ok(()) => levels.push(("split", outcomes(&pieces, 4))),
                 Err(errors) => problems.extend(errors.iter().map(|e| format!("split: {e}"))),

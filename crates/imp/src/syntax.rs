@@ -180,7 +180,8 @@ pub enum Plan {
     /// and outer dimensions are walked in order. With tiles, of three dimensions
     /// and more one that is contiguous on a side where the innermost is not comes
     /// next to that; and where one of two is contiguous in the target and the
-    /// other one in the source, they are walked in tiles.
+    /// other one in the source, they are walked in tiles. In the end such copies
+    /// are calls of functions that say so ([`copies`](crate::copies)).
     Strides(Option<Tile>),
 }
 

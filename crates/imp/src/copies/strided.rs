@@ -81,7 +81,9 @@ impl Made {
         if let Some(known) = self.ids.get(&key) {
             return *known;
         }
-        let (params, vars, body) = nest::body(key, self);
+        // The body calls the function of one dimension fewer.
+        let (params, vars, body) =
+            stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || nest::body(key, self));
         let id = FunId((self.first + self.functions.len()) as u32);
         let size = key.elem.size();
         let name = match key.tile {
