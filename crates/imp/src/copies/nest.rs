@@ -224,7 +224,7 @@ impl Copier<'_> {
                     |c| {
                         let x = c.load(c.from, &at.from, Vec::new());
                         c.each(dim.n.clone(), true, |c, i| {
-                            c.store(&at.to, vec![(i, one)], x)
+                            c.store(&at.to, vec![(i, one)], x);
                         });
                     },
                     |c| c.walk(at, dim),
