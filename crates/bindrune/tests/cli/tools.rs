@@ -161,7 +161,7 @@ fn ir_that_misuses_memory_is_told() {
         fun main(n_0: i64) -> (r_1: i64) {
           owned a_2
           a_2 = alloc 8
-          for i_3: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned () locals () captures (a_2) distinct () {
+          for i_3: i64 in 0 .. n_0 tasks#0 \"main.map\" at \"\" cost 1 owned () locals () captures (a_2) distinct () scattered (a_2) {
             a_2[i64: 0] = i_3
           }
           r_1: i64 = a_2[i64: 0]
@@ -174,6 +174,11 @@ fn ir_that_misuses_memory_is_told() {
     let others = seeds.map(|seed| run(&["--seed", seed]).quiet().text().to_owned());
     assert!(others.iter().any(|other| *other != first), "{others:?}");
     let text = std::fs::read_to_string(&racing).expect("it was written");
+    let unmarked = folder.file("unmarked.ir", text.replace(" scattered (a_2)", ""));
+    bindrune(&["dev", &unmarked, "--run"], "3").fails(&[
+        "of tasks#0 \"main.map\" meet in byte 0 of block a_2",
+        "one writes it and the other writes it",
+    ]);
     let read = text.replace(
         "a_2[i64: 0] = i_3",
         "a_2[i64: 0] = i_3 r_4: i64 = a_2[i64: 0]",
