@@ -219,7 +219,7 @@ pub fn passes() -> Vec<PassInfo> {
     add(
         "facts",
         "what code may be made by is noted on operations",
-        Run::Mems(mem::facts),
+        Run::Mems(|program, context| Ok(mem::facts(program, context))),
     );
     add(
         "imp",

@@ -6,6 +6,8 @@
 //!
 //! - a row that is contiguous on both sides moves as memory;
 //! - a small square of constant size that is transposed goes through registers;
+//! - one dimension with other strides that are constant goes element by element, of
+//!   which LLVM makes vectors that skip what lies between;
 //! - all else looks at its strides when it runs ([`Plan::Strides`]); several
 //!   dimensions go in tiles where the sides turn out to disagree about which one
 //!   is contiguous, so that both use whole cache lines. That is one piece of code
@@ -39,6 +41,10 @@ impl Stmt {
             Plan::Memory
         } else if let Some(side) = square(&to, &from, &extents) {
             Plan::Registers(side)
+        } else if let ([to], [from]) = (to.strides.as_slice(), from.strides.as_slice())
+            && constant(to).and(constant(from)).is_some()
+        {
+            Plan::Each
         } else {
             Plan::Strides((extents.len() > 1).then_some(TILE))
         };

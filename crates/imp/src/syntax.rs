@@ -174,6 +174,8 @@ pub enum Plan {
     /// constant: contiguous rows of the source become rows of vectors, which are
     /// transposed in registers and stored as contiguous lines of the target.
     Registers(u32),
+    /// One dimension, element by element.
+    Each,
     /// By the strides that it has when it runs, looking at two innermost
     /// dimensions at a time. They become one if one walk covers both. A row that
     /// is contiguous on both sides moves as memory, others element by element,

@@ -34,7 +34,8 @@ fn plans_go_by_what_is_constant() {
     assert_eq!(plan(&[], &[], &[]), Plan::Memory);
     assert_eq!(plan(&[n], &[one], &[one]), Plan::Memory);
     assert_eq!(plan(&[n], &[one], &[n]), Plan::Strides(None));
-    assert_eq!(plan(&[n], &[Some(2)], &[one]), Plan::Strides(None));
+    assert_eq!(plan(&[n], &[Some(2)], &[one]), Plan::Each);
+    assert_eq!(plan(&[n], &[one], &[Some(-3)]), Plan::Each);
     assert_eq!(plan(&[n, n], &[n, one], &[n, one]), tiles);
     assert_eq!(plan(&[n, n, n], &[n, n, one], &[n, n, one]), tiles);
     assert_eq!(plan(&[n, n], &[n, one], &[one, n]), tiles);
@@ -66,6 +67,7 @@ fn plans_that_cannot_be_are_refused() {
     let good = [
         "[n_2]f32 a_0[0 strides 1] <- b_1[n_2 strides 1] as memory",
         "[n_2]f32 a_0[0 strides 1] <- b_1[n_2 strides 1] by strides",
+        "[n_2]f32 a_0[0 strides 2] <- b_1[0 strides n_2] one by one",
         "[4, 4]f32 a_0[0 strides 1, 4] <- b_1[0 strides n_2, 1] in registers 4",
         "[n_2, 3]f32 a_0[0 strides 1, 4] <- b_1[0 strides n_2, 1] by strides tiles 64 pitch 64",
     ];
@@ -74,6 +76,7 @@ fn plans_that_cannot_be_are_refused() {
     }
     let bad = [
         "[n_2]f32 a_0[0 strides 2] <- b_1[n_2 strides 1] as memory",
+        "[n_2, 3]f32 a_0[0 strides 3, 1] <- b_1[0 strides n_2, 1] one by one",
         "[n_2, n_2]f32 a_0[0 strides 1, 1] <- b_1[n_2 strides 1, 1] as memory",
         "[4, 4]f32 a_0[0 strides 1, 4] <- b_1[0 strides n_2, 1] in registers 8",
         "[4, n_2]f32 a_0[0 strides 1, 4] <- b_1[0 strides n_2, 1] in registers 4",

@@ -4,7 +4,7 @@
 use crate::error::{Error, Res};
 use crate::function::Frame;
 use imp::{Expr, Plan, Region};
-use inkwell::values::PointerValue;
+use inkwell::values::{BasicValue, PointerValue};
 use prim::PrimType;
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
@@ -18,6 +18,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     ) -> Res<()> {
         match plan {
             Plan::Registers(side) => self.transpose(side, to, from, elem),
+            Plan::Each => self.copy_each((to, from), elem, extents),
             Plan::Memory => self.copy_row((to, from), elem, extents.first()),
             Plan::Strides(_) => Err(Error::bug("a copy by strides has not become a call before")),
         }
@@ -43,6 +44,36 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let copy = self.current()?.get_last_instruction();
         let copy = copy.ok_or_else(|| Error::bug("a copy emits nothing"))?;
         self.independent(copy, &[to.buffer, from.buffer])
+    }
+
+    /// Copies one dimension, element by element.
+    fn copy_each(
+        &mut self,
+        (to, from): (&'p Region, &'p Region),
+        elem: PrimType,
+        extents: &'p [Expr],
+    ) -> Res<()> {
+        let ([count], [to_by], [from_by]) = (extents, &to.strides[..], &from.strides[..]) else {
+            return Err(Error::bug("a copy of one dimension has several"));
+        };
+        let (to_start, from_start) = (self.region_start(to, elem)?, self.region_start(from, elem)?);
+        let count = self.int_expr(count)?;
+        let (to_by, from_by) = (self.int_expr(to_by)?, self.int_expr(from_by)?);
+        let ty = self.emit.types.memory(elem);
+        self.counted(self.emit.types.const_i64(0), count, false, |frame, i| {
+            let to_at = frame.builder.build_int_nsw_mul(i, to_by, "")?;
+            let from_at = frame.builder.build_int_nsw_mul(i, from_by, "")?;
+            let (to_place, from_place) = (
+                frame.element(to_start, elem, to_at)?,
+                frame.element(from_start, elem, from_at)?,
+            );
+            let value = frame.builder.build_load(ty, from_place, "")?;
+            let load = value.as_instruction_value();
+            let load = load.ok_or_else(|| Error::bug("a load is an instruction"))?;
+            let store = frame.builder.build_store(to_place, value)?;
+            frame.annotate(load, from.buffer)?;
+            frame.annotate(store, to.buffer)
+        })
     }
 
     fn region_start(&mut self, region: &Region, elem: PrimType) -> Res<PointerValue<'c>> {

@@ -29,22 +29,17 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Body, Exp, Function, LoopForm, Param, Program, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, with_stack};
-use ir::{Context, Fuel, Mems, NameTable, PassError};
+use ir::{Context, Fuel, Mems, NameTable};
 use rustc_hash::FxHashMap;
 
 /// Finds the facts of a program; see the module's header.
-///
-/// # Errors
-/// None.
-pub fn facts(
-    mut program: Program<Mems>,
-    context: &mut Context,
-) -> Result<Program<Mems>, PassError> {
+#[must_use]
+pub fn facts(mut program: Program<Mems>, context: &mut Context) -> Program<Mems> {
     program.functions = context.over(program.functions, |mut function, own| {
         of_function(&mut function, &mut own.fuel);
         function
     });
-    Ok(program)
+    program
 }
 
 fn of_function(function: &mut Function<Mems>, fuel: &mut Fuel) {

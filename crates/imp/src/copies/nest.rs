@@ -185,9 +185,17 @@ impl Copier<'_> {
 
     /// One dimension, element by element.
     pub(super) fn walk(&mut self, at: &Places, dim: &Dim) {
-        self.each(dim.n.clone(), true, |c, i| {
-            let x = c.load(c.from, &at.from, vec![(i.clone(), dim.from.clone())]);
-            c.store(&at.to, vec![(i, dim.to.clone())], x);
+        let region = |buffer, offset: &Expr, stride: &Expr| Region {
+            buffer,
+            offset: offset.clone(),
+            strides: vec![stride.clone()],
+        };
+        self.emit(Stmt::Copy {
+            to: region(self.to, &at.to, &dim.to),
+            from: region(self.from, &at.from, &dim.from),
+            elem: self.key.elem,
+            extents: vec![dim.n.clone()],
+            plan: Plan::Each,
         });
     }
 

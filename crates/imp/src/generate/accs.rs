@@ -41,7 +41,7 @@ pub(crate) struct Own {
 
 impl Gen<'_, '_> {
     /// The target of an accumulator of this type.
-    pub(crate) fn target(&self, ty: &Type) -> Result<&Target, PassError> {
+    pub(crate) fn target(&self, ty: &Type) -> Result<&Rc<Target>, PassError> {
         let target = match ty {
             Type::Acc { token, .. } => self.accs.get(token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
@@ -65,7 +65,7 @@ impl Gen<'_, '_> {
                 own: None,
                 depth: self.depth(),
             };
-            self.accs.insert(token.name, target);
+            self.accs.insert(token.name, Rc::new(target));
         }
         let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
         let results = self.body(&lambda.body)?;
@@ -90,7 +90,7 @@ impl Gen<'_, '_> {
         else {
             return Ok(());
         };
-        let target = self.target(&pat.ty)?.clone();
+        let target = Rc::clone(self.target(&pat.ty)?);
         let indices: Vec<Expr> = index
             .iter()
             .map(|at| self.atom(*at))

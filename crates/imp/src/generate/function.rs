@@ -19,6 +19,7 @@ use ir::{Mems, PassError, Prov};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What owns buffers: the function, or one run of a task.
@@ -37,7 +38,7 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) tables: Tables,
     pub(crate) blocks: Blocks,
     /// Where accumulators write, by their tokens.
-    pub(crate) accs: FxHashMap<Name, Target>,
+    pub(crate) accs: FxHashMap<Name, Rc<Target>>,
     /// Scalars that are elements of arrays, and where their copies in a tile lie.
     pub(crate) tiled: FxHashMap<Name, Access>,
     vars: Vec<VarInfo>,

@@ -528,6 +528,7 @@ fn copy_plan(plan: Plan) -> String {
     match plan {
         Plan::Memory => "as memory".to_owned(),
         Plan::Registers(side) => format!("in registers {side}"),
+        Plan::Each => "one by one".to_owned(),
         Plan::Strides(None) => "by strides".to_owned(),
         Plan::Strides(Some(Tile { side, pitch })) => {
             format!("by strides tiles {side} pitch {pitch}")

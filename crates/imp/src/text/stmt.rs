@@ -273,6 +273,11 @@ impl FunctionParser<'_, '_> {
             self.p.keyword("registers")?;
             return Ok(Plan::Registers(self.p.integer()?));
         }
+        if self.p.take_keyword("one") {
+            self.p.keyword("by")?;
+            self.p.keyword("one")?;
+            return Ok(Plan::Each);
+        }
         self.p.keyword("by")?;
         self.p.keyword("strides")?;
         if !self.p.take_keyword("tiles") {

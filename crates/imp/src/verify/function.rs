@@ -511,6 +511,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         let fits = match plan {
             Plan::Memory => copies::is_row(to, from, extents),
             Plan::Registers(side) => copies::square(to, from, extents) == Some(side),
+            Plan::Each => extents.len() == 1,
             Plan::Strides(None) => true,
             Plan::Strides(Some(Tile { side, pitch })) => {
                 (2..=MAX_TILE).contains(&side) && (side..=MAX_TILE).contains(&pitch)

@@ -22,6 +22,7 @@ use ir::syntax::Param;
 use ir::types::Type;
 use ir::{Mems, PassError};
 use prim::{CmpOp, PrimType};
+use std::rc::Rc;
 
 impl Gen<'_, '_> {
     /// A segop that maps and reduces, and updates accumulators with an operator.
@@ -75,13 +76,13 @@ impl Gen<'_, '_> {
                         };
                         let copy = Target {
                             own: Some(own),
-                            ..target.clone()
+                            ..Target::clone(target)
                         };
-                        g.accs.insert(*token, copy);
+                        g.accs.insert(*token, Rc::new(copy));
                     }
                     let accs = g.fold(&fold, lo, hi)?;
                     for (token, target) in &targets {
-                        g.accs.insert(*token, target.clone());
+                        g.accs.insert(*token, Rc::clone(target));
                     }
                     g.store_all(&partials, types, Expr::Var(c), &accs);
                     Ok(())
@@ -113,7 +114,7 @@ impl Gen<'_, '_> {
     }
 
     /// The accumulators with an operator among results, by their tokens.
-    fn combined(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Target)> {
+    fn combined(&self, mapped: &[Param<Mems>]) -> Vec<(Name, Rc<Target>)> {
         let tokens = mapped.iter().filter_map(|param| match &param.ty {
             Type::Acc { token, .. } => Some(*token),
             Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
