@@ -44,6 +44,9 @@ pub struct Args {
     /// Check the programs, but neither compile nor run them.
     #[arg(short = 't', short_alias = 'I')]
     check_only: bool,
+    /// Hold optimised programs against `structure` blocks, but run nothing.
+    #[arg(short = 's', long, conflicts_with_all = ["compile_only", "check_only"])]
+    structure: bool,
     /// Leave out programs and cases with this tag.
     #[arg(long, value_name = "TAG")]
     exclude: Vec<String>,
@@ -102,6 +105,8 @@ pub struct Options {
 pub enum Depth {
     /// Check it.
     Check,
+    /// Optimise it and count its operations.
+    Structure,
     /// Compile it, too.
     Compile,
     /// Run its cases, too.
@@ -132,10 +137,11 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     excluded.extend(args.exclude.iter().cloned());
     let options = Options {
         backend,
-        depth: match (args.check_only, args.compile_only) {
-            (true, _) => Depth::Check,
-            (_, true) => Depth::Compile,
-            _ => Depth::Run,
+        depth: match (args.check_only, args.structure, args.compile_only) {
+            (true, ..) => Depth::Check,
+            (_, true, _) => Depth::Structure,
+            (.., true) => Depth::Compile,
+            (false, false, false) => Depth::Run,
         },
         excluded,
         entry: args.entry_point.clone(),

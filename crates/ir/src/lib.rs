@@ -30,6 +30,7 @@ pub mod facts;
 pub mod folds;
 pub mod fuel;
 pub mod mem;
+pub mod metrics;
 pub mod name;
 pub mod pass;
 pub mod poly;

@@ -72,9 +72,9 @@ impl<'c> Frame<'_, '_, 'c> {
                 let position = self.int_expr(position)?;
                 self.store_row(&target, position, value, target.mask)
             }
-            LanePositions::Near(position, stride) => {
+            LanePositions::Near(position, _) => {
                 let position = self.int_expr(position)?;
-                self.store_near(&target, position, *stride, value)
+                self.store_backwards(&target, position, value)
             }
             LanePositions::Strided(position, stride) => {
                 let position = self.int_expr(position)?;
@@ -145,15 +145,16 @@ impl<'c> Frame<'_, '_, 'c> {
         Ok(found)
     }
 
-    fn store_near(
+    /// The first lane's element lies last: the one stride that near stores have
+    /// (the verifier sees to it).
+    fn store_backwards(
         &self,
         target: &Target<'c>,
         position: IntValue<'c>,
-        stride: i64,
         value: VectorValue<'c>,
     ) -> Res<()> {
-        let low = self.further(position, i64::from(target.lanes - 1) * stride.min(0))?;
-        let lies = lies(target.lanes, stride);
+        let low = self.further(position, 1 - i64::from(target.lanes))?;
+        let lies = lies(target.lanes, -1);
         let value = self.pick(value, value, &lies)?;
         let mask = target.mask.map(|mask| self.pick(mask, mask, &lies));
         self.store_row(target, low, value, mask.transpose()?)

@@ -297,6 +297,9 @@ impl Context {
     /// What is to be said of the comparisons with tuning parameters since this was
     /// asked last, one line each. There are none unless they are wanted.
     pub fn comparisons(&self) -> Vec<String> {
+        if !self.shared().log_comparisons {
+            return Vec::new();
+        }
         let (kept, more) = self.shared().comparisons.take();
         let tunables = self.program().tunables();
         let values = &self.shared().tunables;

@@ -7,7 +7,8 @@ pub const CHUNK_WORK: i64 = 8_000 * 16;
 /// Most chunks of one segop: enough to keep many cores evenly busy.
 pub const MAX_CHUNKS: i64 = 512;
 /// How many updates of accumulators a point is taken to make at most: copies for
-/// chunks have no more elements in all than so many times the points.
+/// chunks have no more elements in all than so many times the points (`cargo nextest
+/// run -p driver accumulators`: what the copies may take).
 pub const MOST_WRITES: u32 = 8;
 /// Elements that a task fills or copies at least (`bench/run.py rows`).
 pub const FILL_GRAIN: i64 = 1 << 15;

@@ -8,7 +8,7 @@ use crate::{Machine, Make};
 use prim::{BinOp, PrimType, UnOp};
 
 /// Loads of elements at most so far apart read the gaps too and sort what they
-/// read by shuffles, rather than load each lane by itself.
+/// read by shuffles, rather than load each lane by itself (`bench/run.py lanes`).
 pub const NEAR: u64 = 4;
 /// How much longer the slowest lane goes on than an average one.
 pub const STRAGGLERS: f64 = 1.5;

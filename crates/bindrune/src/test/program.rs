@@ -4,10 +4,11 @@ use super::{Depth, Options};
 use crate::backend::{Backend, Call, Executable};
 use crate::common;
 use check::tast::Program;
-use driver::{Failure, Session, Stage};
+use driver::{Failure, Ir, Session, Stage};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
-use harness::{Case, Data, Expected, Pattern, Spec, property};
+use harness::{Case, Data, Expected, Pattern as Message, Spec, Structure, property};
+use ir::metrics::{self, Pattern};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,10 @@ pub struct Report {
     pub unknown: usize,
     /// How many were left out.
     pub skipped: usize,
+    /// How many blocks say what the optimised program consists of.
+    pub structures: usize,
+    /// How many of them hold.
+    pub passed_structures: usize,
     /// What is to be said that is no failure.
     pub warnings: Vec<String>,
     /// What went wrong: where, and what.
@@ -134,6 +139,12 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
     if options.depth == Depth::Check {
         return;
     }
+    if options.depth == Depth::Structure {
+        if let Err(why) = structured(&spec.structures, &mut session, &program, report) {
+            report.fail("", why);
+        }
+        return;
+    }
     let compiled = match options.backend {
         Backend::Interp => None,
         backend => {
@@ -176,7 +187,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
 }
 
 /// Whether some diagnostic, by itself or all in one text, fits the pattern.
-fn matches(pattern: &Pattern, diagnostics: &[Diagnostic], shown: &str) -> Result<bool, String> {
+fn matches(pattern: &Message, diagnostics: &[Diagnostic], shown: &str) -> Result<bool, String> {
     let mut texts: Vec<String> = vec![shown.to_owned()];
     texts.extend(diagnostics.iter().map(|d| {
         let labels = d
@@ -204,7 +215,7 @@ fn matches(pattern: &Pattern, diagnostics: &[Diagnostic], shown: &str) -> Result
 
 /// Whether each pattern matches a warning, of the checker or of the optimiser,
 /// which runs where the checker's do not do.
-fn warned(patterns: &[Pattern], session: &mut Session, program: &Program) -> Result<(), String> {
+fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Result<(), String> {
     let first_missing = |session: &Session| -> Result<Option<String>, String> {
         for pattern in patterns {
             if !matches(
@@ -225,6 +236,56 @@ fn warned(patterns: &[Pattern], session: &mut Session, program: &Program) -> Res
         let _ = session.advance(ir, stage, &mut ());
     }
     first_missing(session)?.map_or(Ok(()), Err)
+}
+
+/// The pass after which `structure` blocks of the pipeline `soacs` count operations:
+/// the last before products and sums become one.
+const OPTIMISED: &str = "fuse";
+
+/// Counts operations of the optimised program, where test blocks ask for that.
+fn structured(
+    structures: &[Structure],
+    session: &mut Session,
+    program: &Program,
+    report: &mut Report,
+) -> Result<(), String> {
+    let asked = |pipeline: Option<&str>| pipeline.is_none_or(|name| name == "soacs");
+    let mut asked = structures
+        .iter()
+        .filter(|structure| asked(structure.pipeline.as_deref()))
+        .peekable();
+    if asked.peek().is_none() {
+        return Ok(());
+    }
+    let stage = Stage::from_name(OPTIMISED).ok_or("no such stage")?;
+    let optimised = session
+        .lower(program)
+        .and_then(|ir| session.advance(ir, stage, &mut ()));
+    let optimised = match optimised {
+        Ok(Ir::Soacs(optimised)) => optimised,
+        Ok(_) => return Err("no combinators at this stage".to_owned()),
+        Err(Failure(errors)) => return Err(show(session, &errors)),
+    };
+    for structure in asked {
+        let names = structure.counts.iter().map(|(name, _)| name);
+        let patterns: Vec<Pattern> = names.map(|name| Pattern::new(name)).collect();
+        let found = metrics::count(&optimised, &patterns);
+        report.structures += 1;
+        let wrong: Vec<String> = structure
+            .counts
+            .iter()
+            .zip(found)
+            .filter(|((_, wanted), found)| wanted != found)
+            .map(|((name, wanted), found)| format!("{found} of {name}, expected {wanted}"))
+            .collect();
+        if wrong.is_empty() {
+            report.passed_structures += 1;
+        } else {
+            let place = format!("line {}, structure", structure.line);
+            report.fail(place, wrong.join("; "));
+        }
+    }
+    Ok(())
 }
 
 /// Diagnostics as text.

@@ -43,15 +43,19 @@ pub fn summary(reports: &[Report], options: &Options, time: Duration) -> String 
             "checked            {}",
             share(count(&|r| r.checked), good.len())
         ));
-        if options.depth != Depth::Check {
+        if matches!(options.depth, Depth::Compile | Depth::Run) {
             line(format!(
                 "compiled           {}",
                 share(count(&|r| r.compiled), good.len())
             ));
         }
     }
+    let sum = |f: &dyn Fn(&Report) -> usize| tested.iter().map(|r| f(r)).sum::<usize>();
+    if options.depth == Depth::Structure {
+        let (blocks, held) = (sum(&|r| r.structures), sum(&|r| r.passed_structures));
+        line(format!("structures         {}", share(held, blocks)));
+    }
     if options.depth == Depth::Run {
-        let sum = |f: &dyn Fn(&Report) -> usize| tested.iter().map(|r| f(r)).sum::<usize>();
         let (calls, passed) = (sum(&|r| r.calls), sum(&|r| r.passed));
         let skipped = sum(&|r| r.skipped);
         let mut left = String::new();
@@ -149,6 +153,8 @@ pub fn json(reports: &[Report], backend: &str) -> String {
                 "compiled": report.compiled,
                 "calls": report.calls,
                 "passed": report.passed,
+                "structures": report.structures,
+                "passed_structures": report.passed_structures,
                 "not_compared": report.unknown,
                 "left_out": report.skipped,
                 "failures": failures,

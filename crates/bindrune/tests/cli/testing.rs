@@ -155,3 +155,28 @@ fn failures_are_shown_counted_and_written_as_json() {
     assert_eq!(json["programs"][1]["outcome"], "left out");
     bindrune(&["test", &folder.path("absent")], "").fails(&["absent"]);
 }
+
+#[test]
+fn structure_blocks_count_operations_of_the_optimised_program() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "p.fut",
+        "-- ==\n-- structure { Screma 1 /Screma 1 Screma/Screma 0 /Screma/BinOp 3 BinOp 3 }\n\n\
+         -- ==\n-- structure gpu { SegMap 100 }\n\n\
+         -- ==\n-- entry: main\n-- structure soacs { Screma 2 Loop 0 }\n\n\
+         entry main (xs: []i32) = map (* 2) xs |> map (+ 1) |> reduce (+) 0\n",
+    );
+    let done = bindrune(&["test", "-s", "--no-terminal", &program], "");
+    assert_eq!(done.code, 1);
+    let text = done.text();
+    assert!(
+        text.contains("structures         1 of 2 (50.0 %)"),
+        "{text}"
+    );
+    assert!(
+        done.stderr
+            .contains("line 9, structure: 1 of Screma, expected 2"),
+        "{}",
+        done.stderr
+    );
+}

@@ -1,0 +1,178 @@
+//! How often operations occur in a program, by name and place: what `structure`
+//! blocks of test programs ask.
+//!
+//! Names are those that test blocks use: the kinds of expressions (`Screma`, `Hist`,
+//! `WithAcc`, `Loop`, `If`, `Apply`) with what is inside them, and the basic
+//! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A copy
+//! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
+//! the mathematical library as an `Apply`. Types, sizes and results are no operations.
+
+use crate::soac::Soac;
+use crate::syntax::{BasicOp, Exp, FunKind, LoopForm};
+use crate::walk::{Operation, Visit};
+use crate::{FunName, Program, Soacs};
+use rustc_hash::FxHashSet;
+
+/// Operations that are looked for: a name, perhaps with names of what it stands in
+/// before it (`Screma/BinOp`), where a leading `/` says that nothing stands around
+/// the first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    anchored: bool,
+    names: Vec<String>,
+}
+
+impl Pattern {
+    /// The pattern of this text.
+    pub fn new(text: &str) -> Self {
+        let (anchored, rest) = text
+            .strip_prefix('/')
+            .map_or((false, text), |rest| (true, rest));
+        Self {
+            anchored,
+            names: rest.split('/').map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether an operation with what is around it fits, the outermost first.
+    fn fits(&self, path: &[&str]) -> bool {
+        let skipped = path.len().checked_sub(self.names.len());
+        skipped.is_some_and(|skipped| {
+            (!self.anchored || skipped == 0)
+                && path[skipped..]
+                    .iter()
+                    .zip(&self.names)
+                    .all(|(a, b)| *a == b.as_str())
+        })
+    }
+}
+
+/// For each pattern how many operations of the program fit.
+pub fn count(program: &Program<Soacs>, patterns: &[Pattern]) -> Vec<u64> {
+    let is_constant = |kind: &FunKind| matches!(kind, FunKind::Constant);
+    let constants = program.functions.iter().filter(|f| is_constant(&f.kind));
+    let mut counter = Counter {
+        patterns,
+        counts: vec![0; patterns.len()],
+        path: Vec::new(),
+        constants: constants.map(|function| &function.name).collect(),
+    };
+    for function in &program.functions {
+        counter.body(&function.body);
+    }
+    counter.counts
+}
+
+struct Counter<'a> {
+    patterns: &'a [Pattern],
+    counts: Vec<u64>,
+    /// What is around, the outermost first.
+    path: Vec<&'static str>,
+    /// Constants, which are read rather than called.
+    constants: FxHashSet<&'a FunName>,
+}
+
+impl Counter<'_> {
+    /// Counts an operation; what `parts` visits is inside it.
+    fn inside(&mut self, name: &'static str, parts: impl FnOnce(&mut Self)) {
+        self.path.push(name);
+        for (pattern, count) in self.patterns.iter().zip(&mut self.counts) {
+            *count += u64::from(pattern.fits(&self.path));
+        }
+        parts(self);
+        self.path.pop();
+    }
+
+    fn seen(&mut self, name: &'static str) {
+        self.inside(name, |_| ());
+    }
+}
+
+impl Visit<Soacs> for Counter<'_> {
+    fn exp(&mut self, exp: &Exp<Soacs>) {
+        match exp {
+            Exp::Basic(op) => {
+                self.seen("BasicOp");
+                self.seen(basic(op));
+            }
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => self.inside("If", |counter| {
+                counter.inside("True", |counter| counter.body(then_body));
+                counter.inside("False", |counter| counter.body(else_body));
+            }),
+            Exp::Loop { form, body, .. } => self.inside("Loop", |counter| {
+                counter.seen(match form {
+                    LoopForm::For { .. } => "ForLoop",
+                    LoopForm::While { .. } => "WhileLoop",
+                });
+                counter.body(body);
+            }),
+            Exp::Apply { fun, args: _ } => {
+                if !self.constants.contains(fun) {
+                    self.seen("Apply");
+                }
+            }
+            Exp::Op(op) => self.inside(combinator(op), |counter| op.visit(counter)),
+        }
+    }
+}
+
+/// What combinators are called.
+fn combinator(op: &Soac) -> &'static str {
+    match op {
+        Soac::Screma(_) => "Screma",
+        Soac::Hist { .. } => "Hist",
+        Soac::WithAcc { .. } => "WithAcc",
+        Soac::Stream { .. } => "Stream",
+        Soac::FlatMap { .. } => "FlatMap",
+        Soac::Jvp { .. } => "JVP",
+        Soac::Vjp { .. } => "VJP",
+    }
+}
+
+/// What basic operations are called.
+fn basic(op: &BasicOp) -> &'static str {
+    match op {
+        BasicOp::Atom(_) => "SubExp",
+        BasicOp::Unary(..) => "UnOp",
+        BasicOp::Binary(..) | BasicOp::Fma(..) => "BinOp",
+        BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => "CmpOp",
+        BasicOp::Convert { .. } => "ConvOp",
+        BasicOp::Select { .. } => "If",
+        BasicOp::Math(..) => "Apply",
+        BasicOp::Assert { .. } => "Assert",
+        BasicOp::Index { .. } => "Index",
+        BasicOp::Update { .. } => "Update",
+        BasicOp::FlatIndex { .. } => "FlatIndex",
+        BasicOp::FlatUpdate { .. } => "FlatUpdate",
+        BasicOp::Concat { .. } => "Concat",
+        BasicOp::Iota { .. } => "Iota",
+        BasicOp::Replicate { .. } | BasicOp::Copy(_) => "Replicate",
+        BasicOp::Scratch { .. } => "Scratch",
+        BasicOp::Rearrange { .. } => "Rearrange",
+        BasicOp::Reshape { .. } => "Reshape",
+        BasicOp::Manifest { .. } => "Manifest",
+        BasicOp::ArrayLit { .. } => "ArrayLit",
+        BasicOp::ConstArray { .. } => "ArrayVal",
+        BasicOp::Opaque(_) => "Opaque",
+        BasicOp::UpdateAcc { .. } => "UpdateAcc",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_at_the_end_or_all() {
+        let fits = |pattern: &str, path: &[&str]| Pattern::new(pattern).fits(path);
+        let path = ["If", "True", "Screma", "BinOp"];
+        assert!(fits("BinOp", &path) && fits("Screma/BinOp", &path));
+        assert!(fits("/If/True/Screma/BinOp", &path));
+        assert!(!fits("/BinOp", &path) && !fits("If/BinOp", &path));
+        assert!(!fits("Screma", &path) && !fits("Loop/If/True/Screma/BinOp", &path));
+    }
+}
