@@ -30,6 +30,13 @@ pub enum Kind {
         /// A result of the other.
         consumer: Arc<str>,
     },
+    /// Two combinators that read the same are computed together.
+    Together {
+        /// A result of the one.
+        first: Arc<str>,
+        /// A result of the other.
+        second: Arc<str>,
+    },
     /// A combinator did not go into one that reads its results.
     Apart {
         /// A result of the one.
@@ -68,6 +75,8 @@ pub enum Apart {
     ReadOtherwise,
     /// What the producer reads is written before the consumer runs.
     Overwritten,
+    /// Something else needs the one and is needed by the other.
+    Between,
     /// They run over different widths.
     Widths,
     /// What is read is there only after all iterations.
@@ -174,6 +183,9 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fused { producer, consumer } => write!(f, "{producer} goes into {consumer}"),
+            Self::Together { first, second } => {
+                write!(f, "{first} and {second} are computed together")
+            }
             Self::Apart {
                 producer,
                 consumer,
@@ -198,6 +210,7 @@ impl fmt::Display for Apart {
         f.write_str(match self {
             Self::ReadOtherwise => "not every element is read by its own iteration alone",
             Self::Overwritten => "what it reads is overwritten before",
+            Self::Between => "something else needs the one and is needed by the other",
             Self::Widths => "their widths are different",
             Self::Reduced => "its result is there after all iterations only",
             Self::ScanAndReduction => "scans and reductions would come together",

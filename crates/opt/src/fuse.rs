@@ -1,4 +1,4 @@
-//! Fusion: combinators that feed each other become one.
+//! Fusion: combinators that feed each other, or read the same, become one.
 //!
 //! ```text
 //! let ys = map w (x <- xs) -> f x
@@ -6,51 +6,45 @@
 //!                                                 op 0
 //! ```
 //!
-//! A producer is fused into a consumer of the same body and width that reads
-//! its results elementwise, at the consumer's place. Nothing is computed twice:
-//! the producer is gone, and results of it that others use come out of the
-//! fused combinator. So it must be that
+//! Each body is a dependency graph ([`graph`]); a fusion makes two of its nodes one
+//! where no path leads between them through a third. Nothing is computed twice: the
+//! two are gone, and results of the producer that others use come out of the fused
+//! combinator. The ways, each with its conditions in its own module:
 //!
-//! - nobody has used a result of the producer before, and the consumer uses
-//!   them as inputs only;
-//! - nothing that the producer reads was consumed since, nor is by the consumer;
-//! - the fused combinator has not both scans and reductions (which would fall
-//!   apart again): what follows a scan elementwise goes to its `post` lambda;
-//! - the producer passes no accumulators on.
+//! - a producer into the consumer that reads its results element by element, in the
+//!   map lambda or, after a scan, in the `post` lambda ([`merge`]);
+//! - a producer into a `withacc`, where one combinator in there alone reads it, and
+//!   two `withacc`s or two histograms over the same elements ([`accs`]);
+//! - two combinators that read the same array, side by side ([`beside`]);
+//! - where the last element of a scan is read too, a reduction gives it ([`totals`]).
 //!
-//! A map or scan that only a combinator inside a `withacc` reads moves in there
-//! first.
-//! Where the last element of such a scan is read too, [`totals`] has a reduction
-//! give it.
-//!
-//! Bodies are visited innermost first, statements in order, so that a chain of
-//! any length fuses in one walk; what lies in the lambdas of both fuses in the
-//! next. Maps that could go to a reduction before them, which maps out what they
-//! read, wait until they have gone to no scan after them. [`merge`] makes the
-//! fused combinators.
+//! Bodies are fused innermost first. A fusion brings what lies in two lambdas together,
+//! which the next walk finds, after simplification; walks go on until there is nothing
+//! left to fuse, as each has fewer combinators. Combinators go side by side, and maps
+//! to reductions before them, when nothing else fuses any more: before that they might
+//! still go to a scan after them.
 //!
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
+mod accs;
+mod beside;
+mod graph;
 mod merge;
 mod totals;
 
 use crate::alias::Aliases;
 use crate::passes::Signatures;
 use crate::simplify;
+use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
 use ir::decision::{Apart, Kind};
-use ir::soac::{Screma, Soac};
+use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
-use ir::types::Type;
-use ir::walk::{Operation, Visit, VisitMut, free_names_exp, with_stack};
+use ir::walk::{Operation, Visit, VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv};
 use merge::Way;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
-
-/// How often a function is walked at most: a fusion brings combinators inside
-/// the two lambdas together, which the next walk finds.
-const MAX_ROUNDS: usize = 8;
 
 /// Fuses what can be in a function, and simplifies what that makes.
 pub(crate) fn fuse(
@@ -60,7 +54,7 @@ pub(crate) fn fuse(
 ) -> Result<Function<Soacs>, PassError> {
     let mut beside = false;
     let mut fates = Fates::default();
-    for _ in 0..MAX_ROUNDS {
+    loop {
         if walk(&mut function, signatures, context, beside, &mut fates)
             || totals::totals(&mut function, &mut context.fuel)
         {
@@ -71,12 +65,16 @@ pub(crate) fn fuse(
             beside = true;
         }
     }
-    for ((producer, consumer), (why, prov)) in fates {
-        let kind = match why {
-            None => Kind::Fused { producer, consumer },
-            Some(why) => Kind::Apart {
-                producer,
-                consumer,
+    for ((first, second), (fate, prov)) in fates {
+        let kind = match fate {
+            Fate::Fused => Kind::Fused {
+                producer: first,
+                consumer: second,
+            },
+            Fate::Together => Kind::Together { first, second },
+            Fate::Apart(why) => Kind::Apart {
+                producer: first,
+                consumer: second,
                 why,
             },
         };
@@ -85,8 +83,8 @@ pub(crate) fn fuse(
     Ok(function)
 }
 
-/// One walk; whether something was fused. `beside` says whether reductions take
-/// maps beside them in.
+/// One walk; whether something was fused. `beside` says whether combinators go side by
+/// side.
 fn walk(
     function: &mut Function<Soacs>,
     signatures: &Signatures,
@@ -98,16 +96,13 @@ fn walk(
     let aliases = Aliases::of(function, &types, signatures);
     let uses = Uses::of(function);
     let mut fuser = Fuser {
-        seen: vec![0; uses.0.len()],
         uses: uses.0,
         names: &mut function.names,
         provs: &mut function.provs,
         types,
         aliases,
         signatures,
-        consumed: 0,
-        last_consumed: FxHashMap::default(),
-        made: FxHashSet::default(),
+        open: Vec::new(),
         fuel: &mut context.fuel,
         beside,
         fates,
@@ -137,88 +132,106 @@ impl Visit<Soacs> for Uses {
 struct Fuser<'a> {
     /// How often each name is used in the whole function.
     uses: Vec<u32>,
-    /// How often it was used up to here.
-    seen: Vec<u32>,
     names: &'a mut NameTable,
     provs: &'a mut ProvTable,
     types: TypeEnv,
     aliases: Aliases,
     signatures: &'a Signatures,
-    /// How many classes have been consumed up to here.
-    consumed: usize,
-    /// For each class that was, how many had been after it was the last time.
-    last_consumed: FxHashMap<usize, usize>,
-    /// Arrays that were made anew.
-    made: FxHashSet<Name>,
+    /// What the statements that are being visited need, and what they bind inside,
+    /// outermost first.
+    open: Vec<(Needs, Vec<Name>)>,
     fuel: &'a mut Fuel,
-    /// Whether maps go to reductions over the same arrays.
+    /// Whether combinators go side by side.
     beside: bool,
-    /// For each pair that was looked at, why it stays apart, if it does.
+    /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
     fused: bool,
 }
 
-/// For a producer and a consumer why they stay apart, nothing if they do not; the
-/// last walk's word counts.
-type Fates = IndexMap<(Arc<str>, Arc<str>), (Option<Apart>, Prov), FxBuildHasher>;
-
-/// A statement that may be a producer.
-struct Placed {
-    stm: Option<Stm<Soacs>>,
-    /// How much had been consumed after it.
-    consumed: usize,
+/// What became of two combinators, in the last walk that saw them.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// The one went into the other, which reads it.
+    Fused,
+    /// They went side by side.
+    Together,
+    /// They stay apart.
+    Apart(Apart),
 }
 
+type Fates = IndexMap<(Arc<str>, Arc<str>), (Fate, Prov), FxBuildHasher>;
+
+/// Collects what a statement needs, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
     fn name(&mut self, name: &mut Name) {
-        self.seen[name.index()] += 1;
+        if let Some((needs, _)) = self.open.last_mut() {
+            needs.inside.insert(*name);
+        }
+    }
+
+    fn binder(&mut self, name: &mut Name) {
+        if let Some((_, bound)) = self.open.last_mut() {
+            bound.push(*name);
+        }
     }
 
     fn body(&mut self, body: &mut Body<Soacs>) {
-        self.fuse_body(body);
+        let inner = self.fuse_body(body);
+        if let Some((needs, _)) = self.open.last_mut() {
+            needs.inside.extend(inner.inside);
+            needs.consumed.extend(inner.consumed);
+        }
     }
 }
 
 impl Fuser<'_> {
-    fn fuse_body(&mut self, body: &mut Body<Soacs>) {
+    /// Fuses what is in a body; what that needs of the bodies around it.
+    fn fuse_body(&mut self, body: &mut Body<Soacs>) -> Needs {
         with_stack(|| {
-            let stms = std::mem::take(&mut body.stms);
-            let mut placed: Vec<Placed> = Vec::with_capacity(stms.len());
-            let mut producers: FxHashMap<Name, usize> = FxHashMap::default();
-            for mut stm in stms {
-                self.sink(&mut stm, &mut placed, &producers);
-                self.stm(&mut stm);
-                self.consume(&stm.exp);
-                while let Some((i, way)) = self.producer_for(&stm, &placed, &producers) {
-                    let Some(producer) = placed[i].stm.take() else {
-                        break;
-                    };
-                    stm = self.merge(way, producer, stm);
-                    self.fused = true;
-                }
-                if makes(&stm.exp) {
-                    self.made.extend(stm.pat.iter().map(|param| param.name));
-                }
-                if matches!(stm.exp, Exp::Op(Soac::Screma(_))) {
-                    for param in &stm.pat {
-                        producers.insert(param.name, placed.len());
-                    }
-                }
-                placed.push(Placed {
-                    stm: Some(stm),
-                    consumed: self.consumed,
-                });
+            let mut all = Needs::default();
+            let mut candidates = 0;
+            let mut stms: Vec<(Stm<Soacs>, Needs)> = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                let needs = self.needs(&mut stm);
+                all.inside.extend(&needs.inside);
+                all.inside.extend(inputs(&stm.exp));
+                all.consumed.extend(&needs.consumed);
+                candidates += usize::from(is_candidate(&stm));
+                stms.push((stm, needs));
             }
-            for atom in &mut body.result {
-                VisitMut::<Soacs>::atom(self, atom);
+            all.inside
+                .extend(body.result.iter().filter_map(|r| r.var()));
+            for param in stms.iter().flat_map(|(stm, _)| &stm.pat) {
+                all.inside.remove(&param.name);
             }
-            body.stms = placed.into_iter().filter_map(|placed| placed.stm).collect();
-        });
+            body.stms = if candidates < 2 {
+                stms.into_iter().map(|(stm, _)| stm).collect()
+            } else {
+                self.fuse_graph(stms)
+            };
+            all
+        })
     }
 
-    /// Notes what an expression itself consumes.
-    fn consume(&mut self, exp: &Exp<Soacs>) {
-        let mut names: Vec<Name> = Vec::new();
+    /// What a statement needs; the bodies in it are fused.
+    fn needs(&mut self, stm: &mut Stm<Soacs>) -> Needs {
+        self.open.push((Needs::default(), Vec::new()));
+        // Inputs are no needs of the inside.
+        let held = inputs_mut(&mut stm.exp).map(std::mem::take);
+        self.stm(stm);
+        if let (Some(place), Some(held)) = (inputs_mut(&mut stm.exp), held) {
+            *place = held;
+        }
+        let (mut needs, bound) = self.open.pop().unwrap_or_default();
+        for name in bound {
+            needs.inside.remove(&name);
+        }
+        self.consumed(&stm.exp, &mut needs.consumed);
+        needs
+    }
+
+    /// Adds what an expression itself consumes.
+    fn consumed(&self, exp: &Exp<Soacs>, names: &mut Vec<Name>) {
         match exp {
             // An accumulator's arrays were consumed by its `withacc`: nothing beside
             // it denotes them.
@@ -240,91 +253,102 @@ impl Fuser<'_> {
                     }
                 }
             }
-            Exp::Op(op) => names = op.consumed(),
-        }
-        for name in names {
-            self.consumed += 1;
-            let class = self.aliases.class(name);
-            self.last_consumed.insert(class, self.consumed);
+            Exp::Op(op) => names.extend(op.consumed()),
         }
     }
 
-    /// Whether nothing that the statement reads was consumed since, or is in `more`.
-    fn unharmed(&self, stm: &Stm<Soacs>, since: usize, more: &[Name]) -> bool {
-        if self.consumed <= since && more.is_empty() {
-            return true;
-        }
-        let more: FxHashSet<usize> = more.iter().map(|name| self.aliases.class(*name)).collect();
-        free_names_exp(&stm.exp)
-            .into_iter()
-            .filter(|name| self.types.get(*name).is_some_and(Type::is_array))
-            .map(|name| self.aliases.class(name))
-            .all(|class| {
-                let last = self.last_consumed.get(&class);
-                !more.contains(&class) && last.is_none_or(|last| *last <= since)
-            })
-    }
-
-    /// A statement that can be fused into this one, which was visited already.
-    fn producer_for(
-        &mut self,
-        stm: &Stm<Soacs>,
-        placed: &[Placed],
-        producers: &FxHashMap<Name, usize>,
-    ) -> Option<(usize, Way)> {
-        let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) = &stm.exp
-        else {
-            return None;
+    fn fuse_graph(&mut self, stms: Vec<(Stm<Soacs>, Needs)>) -> Vec<Stm<Soacs>> {
+        let uses = &self.uses;
+        // An array that was made here for one use alone has no other names.
+        let alone = |graph: &Graph, name: Name| {
+            uses[name.index()] == 1
+                && graph
+                    .binder(name)
+                    .and_then(|id| graph.stm(id))
+                    .is_some_and(makes)
         };
-        let mut tried: Vec<usize> = Vec::new();
-        for input in inputs {
-            let Some(&i) = producers.get(input) else {
+        let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
+        for id in graph.nodes() {
+            if graph.is_whole(id) {
+                self.vertical(&mut graph, id);
+            }
+        }
+        if self.beside {
+            self.side_by_side(&mut graph);
+        }
+        graph.into_stms()
+    }
+
+    /// Fuses producers into a consumer as long as there are any.
+    fn vertical(&mut self, graph: &mut Graph, consumer: usize) {
+        while self.sink(graph, consumer) || self.from_producer(graph, consumer) {
+            self.fused = true;
+        }
+    }
+
+    /// Fuses one producer into the consumer that reads it; false if there is none.
+    fn from_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
+        let Some(stm) = graph.stm(consumer) else {
+            return false;
+        };
+        let mut tried: FxHashSet<usize> = FxHashSet::default();
+        let mut found: Option<(usize, Way)> = None;
+        for input in inputs(&stm.exp) {
+            let Some(id) = graph.binder(*input) else {
                 continue;
             };
-            if tried.contains(&i) {
+            let Some(producer) = graph.stm(id) else {
+                continue;
+            };
+            let is_screma = matches!(producer.exp, Exp::Op(Soac::Screma(_)));
+            if !is_screma || id == consumer || !tried.insert(id) {
                 continue;
             }
-            tried.push(i);
-            let Some(producer) = &placed[i].stm else {
-                continue;
-            };
             if !self.beside && merge::is_beside(producer, stm) {
                 continue;
             }
-            let way = self.way(producer, stm, inputs, placed[i].consumed);
+            let way = self.way(graph, id, consumer);
             let pair = (self.hint(producer), self.hint(stm));
-            match way {
-                Ok(way) => {
-                    self.fates.insert(pair, (None, stm.aux.prov));
-                    return Some((i, way));
-                }
-                Err(why) => {
-                    self.fates.insert(pair, (Some(why), stm.aux.prov));
-                }
+            let fate = way.map_or_else(Fate::Apart, |_| Fate::Fused);
+            self.fates.insert(pair, (fate, stm.aux.prov));
+            if let Ok(way) = way {
+                found = Some((id, way));
+                break;
             }
         }
-        None
+        let Some((producer, way)) = found else {
+            return false;
+        };
+        self.unite(graph, producer, consumer, way)
     }
 
-    /// How a producer goes into a consumer, since which so much was consumed.
-    fn way(
-        &mut self,
-        producer: &Stm<Soacs>,
-        consumer: &Stm<Soacs>,
-        inputs: &[Name],
-        since: usize,
-    ) -> Result<Way, Apart> {
-        if !self.reads_elementwise(producer, inputs) {
+    /// How a producer goes into a consumer.
+    fn way(&mut self, graph: &Graph, producer: usize, consumer: usize) -> Result<Way, Apart> {
+        let (Some(first), Some(second)) = (graph.stm(producer), graph.stm(consumer)) else {
+            return Err(Apart::ReadOtherwise);
+        };
+        let inside = &graph.needs(consumer).inside;
+        if first.pat.iter().any(|param| inside.contains(&param.name)) {
             return Err(Apart::ReadOtherwise);
         }
-        let way = merge::possible(producer, consumer, &|name| self.is_kept(name, inputs))?;
-        if !self.unharmed(producer, since, &[]) {
+        let read = inputs(&second.exp);
+        let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
+        self.may_unite(graph, producer, consumer)?;
+        Ok(way)
+    }
+
+    /// Whether two nodes may become one, as far as the others go; takes fuel.
+    fn may_unite(&mut self, graph: &Graph, first: usize, second: usize) -> Result<(), Apart> {
+        if graph.collide(first, second) {
             return Err(Apart::Overwritten);
+        }
+        if !graph.apart_from_others(first, second) {
+            return Err(Apart::Between);
         }
         if !self.fuel.take() {
             return Err(Apart::Fuel);
         }
-        Ok(way)
+        Ok(())
     }
 
     /// What a statement is called in decisions: its first result.
@@ -341,112 +365,55 @@ impl Fuser<'_> {
         inputs.iter().filter(|input| **input == name).count() as u32
     }
 
-    /// Whether all uses so far of the producer's results are these inputs.
-    fn reads_elementwise(&self, producer: &Stm<Soacs>, inputs: &[Name]) -> bool {
-        producer
-            .pat
-            .iter()
-            .all(|param| self.seen[param.name.index()] == Self::among(param.name, inputs))
-    }
-
     /// Whether a producer's result is used beside these inputs.
     fn is_kept(&self, name: Name, inputs: &[Name]) -> bool {
         self.uses[name.index()] > Self::among(name, inputs)
     }
 
-    fn merge(&mut self, way: Way, producer: Stm<Soacs>, mut consumer: Stm<Soacs>) -> Stm<Soacs> {
+    /// Makes two combinators one, in a way that is possible.
+    fn unite(&mut self, graph: &mut Graph, first: usize, second: usize, way: Way) -> bool {
+        let (Some(producer), Some(mut consumer)) =
+            (graph.take(first).pop(), graph.take(second).pop())
+        else {
+            return false;
+        };
         consumer.aux.prov = self.provs.join(producer.aux.prov, consumer.aux.prov);
-        let inputs =
-            if let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) =
-                &consumer.exp
-            {
-                inputs.clone()
-            } else {
-                Vec::new()
-            };
+        let read = inputs(&consumer.exp).to_vec();
         let results: Vec<Name> = producer.pat.iter().map(|param| param.name).collect();
         let uses = &self.uses;
-        let kept = |name: Name| uses[name.index()] > Self::among(name, &inputs);
+        let kept = |name: Name| uses[name.index()] > Self::among(name, &read);
         let fused = merge::merge(way, producer, consumer, &kept, self.names, &mut self.types);
         // The inputs are no uses any more.
         for name in results {
-            let gone = Self::among(name, &inputs);
-            self.uses[name.index()] -= gone;
-            self.seen[name.index()] -= gone;
+            self.uses[name.index()] -= Self::among(name, &read);
         }
         self.uses.resize(self.names.len(), 1);
-        self.seen.resize(self.names.len(), 1);
-        fused
-    }
-
-    /// Moves maps and scans that only combinators inside a `withacc` read into it.
-    fn sink(
-        &mut self,
-        stm: &mut Stm<Soacs>,
-        placed: &mut [Placed],
-        producers: &FxHashMap<Name, usize>,
-    ) {
-        let Exp::Op(Soac::WithAcc { inputs, lambda }) = &mut stm.exp else {
-            return;
-        };
-        // An array that was made here for the `withacc` alone has no other names.
-        let dests: Vec<Name> = inputs
-            .iter()
-            .flat_map(|input| input.arrays.iter().copied())
-            .filter(|dest| self.uses[dest.index()] != 1 || !self.made.contains(dest))
-            .collect();
-        let mut moved: Vec<(usize, usize)> = Vec::new();
-        for (at, inner) in lambda.body.stms.iter().enumerate() {
-            let Exp::Op(Soac::Screma(Screma { inputs, .. })) = &inner.exp else {
-                continue;
-            };
-            for input in inputs {
-                let Some(&i) = producers.get(input) else {
-                    continue;
-                };
-                let Some(producer) = &placed[i].stm else {
-                    continue;
-                };
-                if moved.iter().any(|(other, _)| *other == i) {
-                    continue;
-                }
-                let alone = producer
-                    .pat
-                    .iter()
-                    .all(|param| self.uses[param.name.index()] == Self::among(param.name, inputs));
-                if alone
-                    && merge::maps_or_scans(producer)
-                    && merge::possible(producer, inner, &|_| false).is_ok()
-                    && self.unharmed(producer, placed[i].consumed, &dests)
-                    && self.fuel.take()
-                {
-                    moved.push((i, at));
-                }
-            }
-        }
-        for (i, at) in moved.into_iter().rev() {
-            if let Some(mut producer) = placed[i].stm.take() {
-                Unsee(&mut self.seen).stm(&mut producer);
-                lambda.body.stms.insert(at, producer);
-            }
-        }
+        graph.unite(first, second, vec![fused]);
+        true
     }
 }
 
-/// Whether an expression makes a new array.
-fn makes(exp: &Exp<Soacs>) -> bool {
+/// Whether the statement may fuse with others.
+fn is_candidate(stm: &Stm<Soacs>) -> bool {
     matches!(
-        exp,
-        Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_))
+        stm.exp,
+        Exp::Op(Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. })
     )
 }
 
-/// Takes a statement's uses back: it will be visited again elsewhere.
-struct Unsee<'a>(&'a mut Vec<u32>);
-
-impl VisitMut<Soacs> for Unsee<'_> {
-    fn name(&mut self, name: &mut Name) {
-        let seen = &mut self.0[name.index()];
-        *seen = seen.saturating_sub(1);
+/// The inputs of a combinator, to change them.
+fn inputs_mut(exp: &mut Exp<Soacs>) -> Option<&mut Vec<Name>> {
+    use ir::soac::Screma;
+    match exp {
+        Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) => Some(inputs),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
     }
+}
+
+/// Whether a statement makes a new array.
+fn makes(stm: &Stm<Soacs>) -> bool {
+    matches!(
+        stm.exp,
+        Exp::Basic(BasicOp::Replicate { .. } | BasicOp::Scratch { .. } | BasicOp::Copy(_))
+    )
 }

@@ -21,6 +21,9 @@ use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 
+/// Statements of a lambda that is cheap enough to be computed once more.
+const CHEAP: usize = 24;
+
 /// Whether the statement only maps, or scans by exact operators, which may go
 /// element by element as well as in blocks.
 pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
@@ -42,7 +45,7 @@ pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
         && is_map(consumer)
 }
 
-fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
+pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat
         .iter()
         .any(|param| matches!(param.ty, Type::Acc { .. }))
@@ -67,6 +70,56 @@ fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -
         .any(|param| inputs.contains(&param.name))
 }
 
+/// Whether a lambda computes few scalars from scalars and memory.
+pub(super) fn is_cheap(map: &Lambda<Soacs>) -> bool {
+    let stms = &map.body.stms;
+    stms.len() <= CHEAP
+        && map.params.iter().all(|param| param.ty.is_prim())
+        && stms.iter().all(|stm| {
+            let scalar = stm.pat.iter().all(|param| param.ty.is_prim());
+            scalar && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..)))
+        })
+}
+
+/// How two combinators of which none reads the other go side by side, and whether the
+/// second is the producer of that way.
+pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(Way, bool), Apart> {
+    let (Exp::Op(Soac::Screma(p)), Exp::Op(Soac::Screma(c))) = (&one.exp, &other.exp) else {
+        return Err(Apart::ReadOtherwise);
+    };
+    if p.width != c.width {
+        return Err(Apart::Widths);
+    }
+    // To the elements that come out of a scan, or to its map, which is computed twice.
+    let to_scan = |stm: &Stm<Soacs>, screma: &Screma, scan_first: bool| {
+        if screma.folds.is_map() {
+            let scalars = !passes_accumulators(stm) || reads_scalars(&screma.map);
+            let way = (Way::AfterScan, !scan_first);
+            return if scalars {
+                Ok(way)
+            } else {
+                Err(Apart::ArraysAfterScan)
+            };
+        }
+        if is_cheap(&screma.map) && !passes_accumulators(stm) {
+            Ok((Way::InMap, scan_first))
+        } else {
+            Err(Apart::ScanAndReduction)
+        }
+    };
+    match (p.folds.scans.is_empty(), c.folds.scans.is_empty()) {
+        (true, true) => Ok((Way::InMap, false)),
+        (false, true) => to_scan(other, c, true),
+        (true, false) => to_scan(one, p, false),
+        (false, false) if passes_accumulators(one) || passes_accumulators(other) => {
+            Err(Apart::Accumulators)
+        }
+        (false, false) if p.folds.post.is_none() => Ok((Way::InMap, false)),
+        (false, false) if c.folds.post.is_none() => Ok((Way::InMap, true)),
+        (false, false) => Err(Apart::ScanAndReduction),
+    }
+}
+
 /// Where the consumer's lambda comes to stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
@@ -86,7 +139,7 @@ pub(super) fn possible(
     let Exp::Op(Soac::Screma(Screma {
         width,
         inputs: _,
-        map: _,
+        map,
         folds,
     })) = &producer.exp
     else {
@@ -127,7 +180,7 @@ pub(super) fn possible(
             }
             // Scans compute their maps twice, reductions do not.
             let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
-            let dearer = dearer && folds.scans.is_empty();
+            let dearer = dearer && folds.scans.is_empty() && !is_cheap(map);
             or(folds.post.is_none() && !dearer, Apart::ScanAndReduction)?;
             Ok(Way::InMap)
         }

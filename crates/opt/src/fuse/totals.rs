@@ -17,15 +17,12 @@
 use super::{Fuser, Uses, merge};
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Param, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
 use ir::{Fuel, Name, NameTable, Soacs};
 use prim::BinOp;
 use rustc_hash::FxHashMap;
-
-/// Statements of a lambda that is cheap enough to be computed once more.
-const CHEAP: usize = 24;
 
 /// Makes reductions of the last elements of scans; whether there were any.
 pub(super) fn totals(function: &mut Function<Soacs>, fuel: &mut Fuel) -> bool {
@@ -162,7 +159,7 @@ impl Totals<'_> {
         else {
             return None;
         };
-        if !merge::maps_or_scans(stm) || !is_cheap(map) {
+        if !merge::maps_or_scans(stm) || !merge::is_cheap(map) {
             return None;
         }
         let scanned = folds.n_scanned();
@@ -202,17 +199,6 @@ impl Totals<'_> {
         let aux = stm.aux.clone();
         Some(Stm { pat, aux, exp })
     }
-}
-
-/// Whether a lambda computes few scalars from scalars and memory.
-fn is_cheap(map: &Lambda<Soacs>) -> bool {
-    let stms = &map.body.stms;
-    stms.len() <= CHEAP
-        && map.params.iter().all(|param| param.ty.is_prim())
-        && stms.iter().all(|stm| {
-            let scalar = stm.pat.iter().all(|param| param.ty.is_prim());
-            scalar && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..)))
-        })
 }
 
 /// Takes totals for what is read of scanned arrays.

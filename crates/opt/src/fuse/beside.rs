@@ -1,0 +1,164 @@
+//! Combinators side by side: two that read the same array become one, so that it is
+//! read once.
+//!
+//! ```text
+//! let s  = reduce w (x <- xs) op 0        let (s, ys) = redomap w (x <- xs) -> (x, f x)
+//! let ys = map w (x <- xs) -> f x                       op 0
+//! ```
+//!
+//! They have one width, neither depends on the other, and both read an array that is
+//! somewhere in memory; where that is an `iota`, both have to be cheap, as nothing is
+//! saved but the loop. Maps beside a scan go to its `post` lambda, so that they are
+//! computed once. `withacc`s and histograms: see [`super::accs`].
+
+use super::graph::{Graph, inputs};
+use super::merge::{self, Way};
+use super::{Fate, Fuser, accs};
+use ir::decision::Apart;
+use ir::soac::Soac;
+use ir::syntax::{BasicOp, Exp, Stm};
+use ir::{Name, Soacs};
+use rustc_hash::FxHashMap;
+
+impl Fuser<'_> {
+    /// Fuses combinators of the body that read the same arrays.
+    pub(super) fn side_by_side(&mut self, graph: &mut Graph) {
+        let mut readers: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
+        let mut shared: Vec<Name> = Vec::new();
+        for id in graph.nodes() {
+            let Some(stm) = graph.stm(id).filter(|_| graph.is_whole(id)) else {
+                continue;
+            };
+            for name in read_elementwise(stm) {
+                let list = readers.entry(name).or_default();
+                if !list.contains(&id) {
+                    list.push(id);
+                    if list.len() == 2 {
+                        shared.push(name);
+                    }
+                }
+            }
+        }
+        for name in shared {
+            let mut heads: Vec<usize> = Vec::new();
+            for id in readers.remove(&name).unwrap_or_default() {
+                if !graph.is_whole(id) || heads.contains(&id) {
+                    continue;
+                }
+                let united = (0..heads.len()).find_map(|at| {
+                    let head = heads[at];
+                    let whole = self.pair(graph, head, id, name);
+                    whole.map(|whole| (at, whole))
+                });
+                match united {
+                    Some((at, whole)) => {
+                        self.fused = true;
+                        heads[at] = whole;
+                        self.vertical(graph, whole);
+                        heads.retain(|head| graph.is_whole(*head));
+                    }
+                    None => heads.push(id),
+                }
+            }
+        }
+    }
+
+    /// Makes two nodes that read the array one; nothing if they stay apart.
+    fn pair(&mut self, graph: &mut Graph, a: usize, b: usize, array: Name) -> Option<usize> {
+        let (first, second) = if graph.place(a) < graph.place(b) {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        let (one, other) = (graph.stm(first)?, graph.stm(second)?);
+        // What reads the other's results was looked at before.
+        if graph.depends(second, first) {
+            return None;
+        }
+        let array = graph.binder(array).and_then(|id| graph.stm(id));
+        let pays = !array.is_some_and(is_iota) || is_light(one) && is_light(other);
+        let way = if pays {
+            way_beside(one, other)?
+        } else {
+            return None;
+        };
+        let pair = (self.hint(one), self.hint(other));
+        let prov = other.aux.prov;
+        let done = way.and_then(|way| {
+            self.may_unite(graph, first, second)?;
+            Ok(way)
+        });
+        let fate = done.map_or_else(Fate::Apart, |_| Fate::Together);
+        self.fates.insert(pair, (fate, prov));
+        self.unite_beside(graph, first, second, done.ok()?);
+        Some(second)
+    }
+
+    fn unite_beside(&mut self, graph: &mut Graph, first: usize, second: usize, way: Beside) {
+        let (Some(one), Some(mut other)) = (graph.take(first).pop(), graph.take(second).pop())
+        else {
+            return;
+        };
+        let prov = self.provs.join(one.aux.prov, other.aux.prov);
+        let (names, types) = (&mut *self.names, &mut self.types);
+        let fused = match way {
+            Beside::Combinators { way, turned } => {
+                let (producer, mut consumer) = if turned { (other, one) } else { (one, other) };
+                consumer.aux.prov = prov;
+                merge::merge(way, producer, consumer, &|_| true, names, types)
+            }
+            Beside::Accumulators => {
+                other.aux.prov = prov;
+                accs::unite(one, other)
+            }
+        };
+        self.uses.resize(self.names.len(), 1);
+        graph.unite(first, second, vec![fused]);
+    }
+}
+
+/// How two statements go side by side.
+#[derive(Clone, Copy)]
+enum Beside {
+    /// As combinators; `turned` if the second of them is the producer of this way.
+    Combinators { way: Way, turned: bool },
+    /// As `withacc`s or histograms.
+    Accumulators,
+}
+
+/// How two statements that read the same array go side by side; nothing if they are of
+/// kinds that never do.
+fn way_beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Option<Result<Beside, Apart>> {
+    let combinators = |(way, turned)| Beside::Combinators { way, turned };
+    match (&one.exp, &other.exp) {
+        (Exp::Op(Soac::Screma(_)), Exp::Op(Soac::Screma(_))) => {
+            Some(merge::beside(one, other).map(combinators))
+        }
+        (Exp::Op(Soac::Hist { .. }), Exp::Op(Soac::Hist { .. }))
+        | (Exp::Op(Soac::WithAcc { .. }), Exp::Op(Soac::WithAcc { .. })) => {
+            Some(accs::beside(one, other).map(|()| Beside::Accumulators))
+        }
+        _ => None,
+    }
+}
+
+/// What a statement reads element by element: inputs of the combinator, or of those
+/// that a `withacc` is about.
+fn read_elementwise(stm: &Stm<Soacs>) -> Vec<Name> {
+    let mut read = inputs(&stm.exp).to_vec();
+    if let Exp::Op(Soac::WithAcc { lambda, .. }) = &stm.exp {
+        for inner in &lambda.body.stms {
+            read.extend(inputs(&inner.exp));
+        }
+    }
+    read
+}
+
+fn is_iota(stm: &Stm<Soacs>) -> bool {
+    matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }))
+}
+
+/// Whether what the combinator computes for an element is next to nothing.
+fn is_light(stm: &Stm<Soacs>) -> bool {
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if merge::is_cheap(&screma.map))
+}
