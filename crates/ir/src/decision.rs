@@ -87,6 +87,8 @@ pub enum Apart {
     Accumulators,
     /// A histogram takes maps only, all of whose results it reads.
     Histogram,
+    /// One would lose an attribute that the other does not have.
+    Attributes,
     /// What follows a scan would keep arrays.
     ArraysAfterScan,
     /// There is no fuel left.
@@ -211,6 +213,7 @@ impl fmt::Display for Apart {
             Self::ReadOtherwise => "not every element is read by its own iteration alone",
             Self::Overwritten => "what it reads is overwritten before",
             Self::Between => "something else needs the one and is needed by the other",
+            Self::Attributes => "one would lose an attribute that the other does not have",
             Self::Widths => "their widths are different",
             Self::Reduced => "its result is there after all iterations only",
             Self::ScanAndReduction => "scans and reductions would come together",

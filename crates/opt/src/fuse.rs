@@ -202,7 +202,7 @@ impl Fuser<'_> {
             all.inside
                 .extend(body.result.iter().filter_map(|r| r.var()));
             for param in stms.iter().flat_map(|(stm, _)| &stm.pat) {
-                all.inside.remove(&param.name);
+                all.inside.swap_remove(&param.name);
             }
             body.stms = if candidates < 2 {
                 stms.into_iter().map(|(stm, _)| stm).collect()
@@ -224,7 +224,7 @@ impl Fuser<'_> {
         }
         let (mut needs, bound) = self.open.pop().unwrap_or_default();
         for name in bound {
-            needs.inside.remove(&name);
+            needs.inside.swap_remove(&name);
         }
         self.consumed(&stm.exp, &mut needs.consumed);
         needs
@@ -281,13 +281,13 @@ impl Fuser<'_> {
 
     /// Fuses producers into a consumer as long as there are any.
     fn vertical(&mut self, graph: &mut Graph, consumer: usize) {
-        while self.sink(graph, consumer) || self.from_producer(graph, consumer) {
+        while self.sink(graph, consumer) || self.take_producer(graph, consumer) {
             self.fused = true;
         }
     }
 
     /// Fuses one producer into the consumer that reads it; false if there is none.
-    fn from_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
+    fn take_producer(&mut self, graph: &mut Graph, consumer: usize) -> bool {
         let Some(stm) = graph.stm(consumer) else {
             return false;
         };

@@ -23,7 +23,7 @@ impl Fuser<'_> {
     /// Moves a map or scan that one combinator inside a `withacc` alone reads into it;
     /// false if there is none.
     pub(super) fn sink(&mut self, graph: &mut Graph, id: usize) -> bool {
-        let Some((producer, at)) = self.to_sink(graph, id) else {
+        let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
         };
         let (Some(moved), Some(mut stm)) = (graph.take(producer).pop(), graph.take(id).pop())
@@ -39,7 +39,7 @@ impl Fuser<'_> {
     }
 
     /// A node that can go into this `withacc`, and before which statement.
-    fn to_sink(&mut self, graph: &Graph, id: usize) -> Option<(usize, usize)> {
+    fn for_sinking(&mut self, graph: &Graph, id: usize) -> Option<(usize, usize)> {
         let Exp::Op(Soac::WithAcc { lambda, .. }) = &graph.stm(id)?.exp else {
             return None;
         };
@@ -80,7 +80,7 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
             Exp::Op(Soac::Hist { width, inputs, .. }) => vec![(*width, inputs.clone())],
             Exp::Op(Soac::WithAcc { lambda, .. }) => {
                 let inner = lambda.body.stms.iter();
-                inner.filter_map(|stm| over_accumulators(stm)).collect()
+                inner.filter_map(over_accumulators).collect()
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
                 Vec::new()

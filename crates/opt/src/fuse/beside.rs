@@ -16,7 +16,7 @@ use super::merge::{self, Way};
 use super::{Fate, Fuser, accs};
 use ir::decision::Apart;
 use ir::soac::Soac;
-use ir::syntax::{BasicOp, Exp, Stm};
+use ir::syntax::{Attrs, BasicOp, Exp, Stm};
 use ir::{Name, Soacs};
 use rustc_hash::FxHashMap;
 
@@ -85,6 +85,9 @@ impl Fuser<'_> {
         let pair = (self.hint(one), self.hint(other));
         let prov = other.aux.prov;
         let done = way.and_then(|way| {
+            if !keep_attributes(one, other) {
+                return Err(Apart::Attributes);
+            }
             self.may_unite(graph, first, second)?;
             Ok(way)
         });
@@ -152,6 +155,13 @@ fn read_elementwise(stm: &Stm<Soacs>) -> Vec<Name> {
         }
     }
     read
+}
+
+/// Whether both keep their attributes as one.
+fn keep_attributes(one: &Stm<Soacs>, other: &Stm<Soacs>) -> bool {
+    let (one, other) = (&one.aux.attrs, &other.aux.attrs);
+    let both = Attrs::fused(one, other);
+    one.iter().chain(other.iter()).all(|attr| both.has(attr))
 }
 
 fn is_iota(stm: &Stm<Soacs>) -> bool {

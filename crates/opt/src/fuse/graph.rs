@@ -11,17 +11,21 @@
 //! at what stands between the two nodes.
 
 use crate::alias::Aliases;
+use indexmap::IndexSet;
 use ir::syntax::{Exp, Stm};
 use ir::types::Type;
 use ir::{Name, Soacs, TypeEnv};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+/// In the order in which they came, so that the graph is the same each time.
+type Ordered<T> = IndexSet<T, FxBuildHasher>;
 
 /// What a statement needs of the body around it.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Needs {
     /// Names that it uses, with those that it binds inside; inputs of a combinator
     /// are left out.
-    pub(super) inside: FxHashSet<Name>,
+    pub(super) inside: Ordered<Name>,
     /// Arrays that it consumes.
     pub(super) consumed: Vec<Name>,
 }
@@ -31,8 +35,8 @@ struct Node {
     stms: Vec<Stm<Soacs>>,
     needs: Needs,
     /// Classes of arrays that are read, and consumed.
-    reads: FxHashSet<usize>,
-    consumes: FxHashSet<usize>,
+    reads: Ordered<usize>,
+    consumes: Ordered<usize>,
     /// Nodes that must stay behind, also such as are part of others by now.
     after: Vec<usize>,
     /// Where the node stands in the order.
@@ -65,9 +69,9 @@ impl Graph {
         };
         let mut last: FxHashMap<usize, Access> = FxHashMap::default();
         for (at, (stm, needs)) in stms.into_iter().enumerate() {
-            let mut before: FxHashSet<usize> = FxHashSet::default();
+            let mut before: Ordered<usize> = Ordered::default();
             let is_array = |name: Name| types.get(name).is_some_and(Type::is_array);
-            let mut reads: FxHashSet<usize> = FxHashSet::default();
+            let mut reads: Ordered<usize> = Ordered::default();
             for name in inputs(&stm.exp).iter().chain(&needs.inside) {
                 before.extend(graph.binders.get(name));
                 if is_array(*name) {
@@ -75,7 +79,7 @@ impl Graph {
                 }
             }
             let consumed = needs.consumed.iter().filter(|name| !alone(&graph, **name));
-            let consumes: FxHashSet<usize> = consumed.map(|name| aliases.class(*name)).collect();
+            let consumes: Ordered<usize> = consumed.map(|name| aliases.class(*name)).collect();
             for class in &reads {
                 let access = last.entry(*class).or_default();
                 before.extend(access.consumed);
@@ -158,7 +162,7 @@ impl Graph {
     /// Whether one node consumes what the other reads, or both consume the same.
     pub(super) fn collide(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
-        let hits = |consumes: &FxHashSet<usize>, reads: &FxHashSet<usize>| {
+        let hits = |consumes: &Ordered<usize>, reads: &Ordered<usize>| {
             consumes.iter().any(|class| reads.contains(class))
         };
         hits(&a.consumes, &b.reads) || hits(&b.consumes, &a.reads) || hits(&a.consumes, &b.consumes)

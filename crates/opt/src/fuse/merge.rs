@@ -139,7 +139,7 @@ pub(super) fn possible(
     let Exp::Op(Soac::Screma(Screma {
         width,
         inputs: _,
-        map,
+        map: _,
         folds,
     })) = &producer.exp
     else {
@@ -180,7 +180,7 @@ pub(super) fn possible(
             }
             // Scans compute their maps twice, reductions do not.
             let dearer = !folds.reduces.is_empty() && !own.scans.is_empty();
-            let dearer = dearer && folds.scans.is_empty() && !is_cheap(map);
+            let dearer = dearer && folds.scans.is_empty();
             or(folds.post.is_none() && !dearer, Apart::ScanAndReduction)?;
             Ok(Way::InMap)
         }
