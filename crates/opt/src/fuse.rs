@@ -53,12 +53,17 @@ pub(crate) fn fuse(
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
     let mut beside = false;
+    let mut loose = false;
     let mut fates = Fates::default();
     loop {
         if walk(&mut function, signatures, context, beside, &mut fates)
             || totals::totals(&mut function, &mut context.fuel)
         {
+            simplify::once(&mut function, signatures, &mut context.fuel);
+            loose = true;
+        } else if loose {
             function = simplify::simplify(function, signatures, context)?;
+            loose = false;
         } else if beside {
             break;
         } else {
@@ -175,42 +180,44 @@ impl VisitMut<Soacs> for Fuser<'_> {
         }
     }
 
-    fn body(&mut self, body: &mut Body<Soacs>) {
-        let inner = self.fuse_body(body);
-        if let Some((needs, _)) = self.open.last_mut() {
-            needs.inside.extend(inner.inside);
-            needs.consumed.extend(inner.consumed);
+    fn exp(&mut self, exp: &mut Exp<Soacs>) {
+        self.walk_exp(exp);
+        if let Some((mut needs, bound)) = self.open.pop() {
+            self.consumed(exp, &mut needs.consumed);
+            self.open.push((needs, bound));
         }
+    }
+
+    fn body(&mut self, body: &mut Body<Soacs>) {
+        self.fuse_body(body);
     }
 }
 
 impl Fuser<'_> {
-    /// Fuses what is in a body; what that needs of the bodies around it.
-    fn fuse_body(&mut self, body: &mut Body<Soacs>) -> Needs {
+    /// Fuses what is in a body.
+    fn fuse_body(&mut self, body: &mut Body<Soacs>) {
         with_stack(|| {
-            let mut all = Needs::default();
-            let mut candidates = 0;
+            if body.stms.iter().filter(|stm| is_candidate(stm)).count() < 2 {
+                self.walk_body(body);
+                return;
+            }
             let mut stms: Vec<(Stm<Soacs>, Needs)> = Vec::with_capacity(body.stms.len());
             for mut stm in std::mem::take(&mut body.stms) {
                 let needs = self.needs(&mut stm);
-                all.inside.extend(&needs.inside);
-                all.inside.extend(inputs(&stm.exp));
-                all.consumed.extend(&needs.consumed);
-                candidates += usize::from(is_candidate(&stm));
                 stms.push((stm, needs));
             }
-            all.inside
-                .extend(body.result.iter().filter_map(|r| r.var()));
-            for param in stms.iter().flat_map(|(stm, _)| &stm.pat) {
-                all.inside.swap_remove(&param.name);
+            if let Some((all, bound)) = self.open.last_mut() {
+                for (stm, needs) in &stms {
+                    all.inside
+                        .extend(inputs(&stm.exp).iter().chain(&needs.inside));
+                    all.consumed.extend(&needs.consumed);
+                    bound.extend(stm.pat.iter().map(|param| param.name));
+                }
+                all.inside
+                    .extend(body.result.iter().filter_map(|r| r.var()));
             }
-            body.stms = if candidates < 2 {
-                stms.into_iter().map(|(stm, _)| stm).collect()
-            } else {
-                self.fuse_graph(stms)
-            };
-            all
-        })
+            body.stms = self.fuse_graph(stms);
+        });
     }
 
     /// What a statement needs; the bodies in it are fused.
@@ -226,7 +233,6 @@ impl Fuser<'_> {
         for name in bound {
             needs.inside.swap_remove(&name);
         }
-        self.consumed(&stm.exp, &mut needs.consumed);
         needs
     }
 

@@ -68,6 +68,17 @@ pub(crate) fn simplify<L: OptLevel>(
     Ok(function)
 }
 
+/// One walk, with what it leaves dead removed.
+pub(crate) fn once<L: OptLevel>(
+    function: &mut Function<L>,
+    signatures: &Signatures,
+    fuel: &mut Fuel,
+) {
+    dce::remove(function, fuel);
+    walk(function, signatures, fuel);
+    dce::remove(function, fuel);
+}
+
 /// What a walk leaves to do.
 struct Seen {
     /// Whether something was rewritten.
