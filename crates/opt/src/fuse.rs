@@ -30,7 +30,9 @@ mod accs;
 mod beside;
 mod graph;
 mod merge;
+mod nest;
 mod totals;
+mod views;
 
 use crate::alias::Aliases;
 use crate::passes::Signatures;
@@ -287,7 +289,10 @@ impl Fuser<'_> {
 
     /// Fuses producers into a consumer as long as there are any.
     fn vertical(&mut self, graph: &mut Graph, consumer: usize) {
-        while self.sink(graph, consumer) || self.take_producer(graph, consumer) {
+        while self.sink(graph, consumer)
+            || self.take_producer(graph, consumer)
+            || self.pull(graph, consumer)
+        {
             self.fused = true;
         }
     }

@@ -247,6 +247,44 @@ impl Graph {
         self.nodes[second].needs.inside.extend(read);
     }
 
+    /// The nodes that must stay behind this one, by an edge.
+    pub(super) fn behind_at_once(&self, id: usize) -> Vec<usize> {
+        self.nodes[id]
+            .after
+            .iter()
+            .map(|next| self.find(*next))
+            .collect()
+    }
+
+    /// Puts a statement that the node needs, and no other node so far, in front of it.
+    pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) {
+        let (new, at) = (self.nodes.len(), self.nodes[id].at);
+        let mut before: Ordered<usize> = Ordered::default();
+        ir::walk::used_names(&stm.exp, |name| before.extend(self.binder(name)));
+        for from in before {
+            self.nodes[from].after.push(new);
+        }
+        self.binders
+            .extend(stm.pat.iter().map(|param| (param.name, new)));
+        self.nodes.push(Node {
+            needs: Needs::default(),
+            reads: Ordered::default(),
+            consumes: Ordered::default(),
+            after: vec![id],
+            at,
+            part_of: None,
+            stms: vec![stm],
+        });
+        self.put(at, new);
+    }
+
+    fn put(&mut self, at: usize, id: usize) {
+        self.order.insert(at, id);
+        for (at, id) in self.order.iter().enumerate().skip(at) {
+            self.nodes[*id].at = at;
+        }
+    }
+
     /// Takes a node's statements, which are given back by [`Graph::unite`].
     pub(super) fn take(&mut self, id: usize) -> Vec<Stm<Soacs>> {
         std::mem::take(&mut self.nodes[id].stms)
