@@ -28,9 +28,11 @@
 
 mod accs;
 mod beside;
+mod change;
 mod graph;
 mod merge;
 mod nest;
+mod own;
 mod totals;
 mod views;
 
@@ -289,9 +291,11 @@ impl Fuser<'_> {
 
     /// Fuses producers into a consumer as long as there are any.
     fn vertical(&mut self, graph: &mut Graph, consumer: usize) {
+        self.own_index(graph, consumer);
         while self.sink(graph, consumer)
             || self.take_producer(graph, consumer)
             || self.pull(graph, consumer)
+            || self.push(graph, consumer)
         {
             self.fused = true;
         }

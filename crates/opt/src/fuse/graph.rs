@@ -278,6 +278,41 @@ impl Graph {
         self.put(at, new);
     }
 
+    /// Puts a statement that gives the node's results other names behind it: what had to
+    /// stay behind the node stays behind this.
+    pub(super) fn insert_behind(&mut self, id: usize, stm: Stm<Soacs>) {
+        let (new, at) = (self.nodes.len(), self.nodes[id].at + 1);
+        self.binders
+            .extend(stm.pat.iter().map(|param| (param.name, new)));
+        self.nodes.push(Node {
+            needs: Needs::default(),
+            reads: Ordered::default(),
+            consumes: Ordered::default(),
+            after: self.nodes[id].after.clone(),
+            at,
+            part_of: None,
+            stms: vec![stm],
+        });
+        self.nodes[id].after.push(new);
+        self.put(at, new);
+    }
+
+    /// Changes the node's statement so that it reads the array as an input alone.
+    pub(super) fn change(&mut self, id: usize, array: Name, change: impl FnOnce(&mut Stm<Soacs>)) {
+        let node = &mut self.nodes[id];
+        node.needs.inside.swap_remove(&array);
+        if let Some(stm) = node.stms.last_mut() {
+            change(stm);
+        }
+    }
+
+    /// The node's statement from now on.
+    pub(super) fn replace(&mut self, id: usize, stm: Stm<Soacs>) {
+        self.binders
+            .extend(stm.pat.iter().map(|param| (param.name, id)));
+        self.nodes[id].stms = vec![stm];
+    }
+
     fn put(&mut self, at: usize, id: usize) {
         self.order.insert(at, id);
         for (at, id) in self.order.iter().enumerate().skip(at) {

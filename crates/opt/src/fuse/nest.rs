@@ -1,4 +1,4 @@
-//! Perfect nests of maps, and other index spaces for them.
+//! Nests of maps, and other index spaces for them.
 //!
 //! ```text
 //! map n (xs <- xss) ->                 one level over n, one over m;
@@ -11,13 +11,17 @@
 
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, NameTable, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A nest of maps, each the only statement of the one around it.
+/// How many statements in front of an inner map go into it.
+const FEW: usize = 4;
+
+/// A nest of maps, each the last statement of the one around it; others compute few
+/// scalars, which is done in the innermost then.
 pub(super) struct Nest {
     /// Widths, outermost first.
     pub(super) levels: Vec<Dim>,
@@ -56,6 +60,7 @@ impl Nest {
             ret: Vec::new(),
         };
         let mut screma = screma;
+        let mut first: Vec<Stm<Soacs>> = Vec::new();
         loop {
             let level = nest.levels.len();
             let accs = screma.map.params.iter().map(|param| &param.ty);
@@ -81,12 +86,15 @@ impl Nest {
             let body = &screma.map.body;
             if level + 1 == depth {
                 nest.body = body.clone();
+                nest.body.stms.splice(0..0, first);
                 nest.ret.clone_from(&screma.map.ret);
                 break;
             }
-            let [stm] = body.stms.as_slice() else {
+            let (stm, before) = body.stms.split_last()?;
+            if before.len() > FEW || !before.iter().all(is_scalar) {
                 return None;
-            };
+            }
+            first.extend_from_slice(before);
             let same = |(atom, param): (&Atom, &Param<Soacs>)| *atom == Atom::Var(param.name);
             let all = body.result.len() == stm.pat.len();
             let Exp::Op(Soac::Screma(inner)) = &stm.exp else {
@@ -193,6 +201,13 @@ impl Nest {
         }
         made
     }
+}
+
+/// Whether a statement computes a scalar by next to nothing.
+fn is_scalar(stm: &Stm<Soacs>) -> bool {
+    let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
+    scalars
+        && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
 }
 
 /// A parameter with a new name.

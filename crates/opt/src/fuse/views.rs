@@ -13,163 +13,14 @@
 //! what is not in them is not computed any more).
 
 use super::Fuser;
+use super::change::{Change, alike, view_type, viewed};
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
 use ir::soac::Soac;
-use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Exp, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::{Name, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-
-/// What a view does to the levels of a nest.
-enum Change {
-    /// New level `i` is level `order[i]`.
-    Order(Vec<usize>),
-    /// The outermost level becomes several.
-    Split(Vec<Dim>),
-    /// Other names for the widths of so many levels.
-    Rename(Vec<Dim>),
-    /// Slices of so many levels.
-    Slices(Vec<DimIndex>),
-}
-
-impl Change {
-    /// What a view of an array of this type does.
-    fn of(op: &BasicOp, of: &Type) -> Option<(Name, Self)> {
-        let dims = of.shape();
-        match op {
-            BasicOp::Rearrange { perm, array } => {
-                let moved = (0..perm.len()).rev().find(|i| perm[*i] != *i)?;
-                Some((*array, Self::Order(perm[..=moved].to_vec())))
-            }
-            BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                shape,
-                array,
-            } => {
-                let last = (0..dims.len()).rev().find(|i| shape[*i] != dims[*i])?;
-                Some((*array, Self::Rename(shape[..=last].to_vec())))
-            }
-            BasicOp::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                shape,
-                array,
-            } => {
-                let parts = (shape.len() + 1)
-                    .checked_sub(dims.len())
-                    .filter(|n| *n > 1)?;
-                let rest = shape[parts..] == dims[1..];
-                rest.then(|| (*array, Self::Split(shape[..parts].to_vec())))
-            }
-            BasicOp::Index { array, slice } => {
-                let part = |(index, dim): (&DimIndex, &Dim)| *index != whole(*dim);
-                let all = slice.iter().zip(dims);
-                let last = all.clone().rposition(part)?;
-                let slices = &slice[..=last];
-                let no_rows = |index: &DimIndex| matches!(index, DimIndex::Slice { .. });
-                slices
-                    .iter()
-                    .all(no_rows)
-                    .then(|| (*array, Self::Slices(slices.to_vec())))
-            }
-            _ => None,
-        }
-    }
-
-    /// How deep a nest has to be.
-    fn depth(&self) -> usize {
-        match self {
-            Self::Order(order) => order.len(),
-            Self::Split(_) => 1,
-            Self::Rename(dims) => dims.len(),
-            Self::Slices(slices) => slices.len(),
-        }
-    }
-
-    /// The widths after the change.
-    fn levels(&self, before: &[Dim]) -> Vec<Dim> {
-        match self {
-            Self::Order(order) => order.iter().map(|level| before[*level]).collect(),
-            Self::Split(parts) => parts.clone(),
-            Self::Rename(dims) => dims.clone(),
-            Self::Slices(slices) => {
-                let count = |(index, dim): (&DimIndex, &Dim)| match index {
-                    DimIndex::Slice { count, .. } => *count,
-                    DimIndex::Fix(_) => *dim,
-                };
-                slices.iter().zip(before).map(count).collect()
-            }
-        }
-    }
-
-    /// The levels at which an array is indexed after the change, and the view of it
-    /// that this needs, if it needs one; `dims` are its own.
-    fn read(&self, read: &Read, dims: &[Dim]) -> (Vec<usize>, Option<BasicOp>) {
-        let array = read.array;
-        let rest = || dims[read.levels.len()..].iter().copied();
-        match self {
-            Self::Order(order) => {
-                // Its dimensions, in the order of the new levels.
-                let place = |level: usize| order.iter().position(|old| *old == level);
-                let mut own: Vec<(usize, usize)> = read
-                    .levels
-                    .iter()
-                    .enumerate()
-                    .map(|(dim, level)| (place(*level).unwrap_or(*level), dim))
-                    .collect();
-                own.sort_unstable();
-                let levels = own.iter().map(|(level, _)| *level).collect();
-                let moved = own.iter().map(|(_, dim)| *dim);
-                let perm: smallvec::SmallVec<[usize; 3]> =
-                    moved.chain(own.len()..dims.len()).collect();
-                let view = (!perm.is_sorted()).then_some(BasicOp::Rearrange { perm, array });
-                (levels, view)
-            }
-            Self::Split(parts) => {
-                let more = parts.len() - 1;
-                let (&first, others) = match read.levels.split_first() {
-                    Some((first, others)) => (first, others),
-                    None => (&0, &[] as &[usize]),
-                };
-                if first != 0 {
-                    return (read.levels.iter().map(|level| level + more).collect(), None);
-                }
-                let levels = (0..=more).chain(others.iter().map(|level| level + more));
-                let shape = parts.iter().copied().chain(dims[1..].iter().copied());
-                let view = BasicOp::Reshape {
-                    kind: ReshapeKind::Arbitrary,
-                    shape: shape.collect(),
-                    array,
-                };
-                (levels.collect(), Some(view))
-            }
-            Self::Rename(to) => {
-                let own = read.levels.iter().map(|level| to[*level]);
-                let shape = own.chain(rest()).collect();
-                let view = BasicOp::Reshape {
-                    kind: ReshapeKind::Coerce,
-                    shape,
-                    array,
-                };
-                (read.levels.clone(), Some(view))
-            }
-            Self::Slices(slices) => {
-                let own = read.levels.iter().map(|level| slices[*level].clone());
-                let slice = own.chain(rest().map(whole)).collect();
-                (read.levels.clone(), Some(BasicOp::Index { array, slice }))
-            }
-        }
-    }
-}
-
-/// All of a dimension.
-fn whole(dim: Dim) -> DimIndex {
-    DimIndex::Slice {
-        start: Atom::i64(0),
-        count: dim,
-        stride: Atom::i64(1),
-    }
-}
 
 impl Fuser<'_> {
     /// Takes a producer that the node reads through a view to read views itself; false
@@ -186,6 +37,10 @@ impl Fuser<'_> {
     fn pull_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
         let first = graph.binder(input).filter(|view| *view != id)?;
         let (array, change) = self.change(graph, first)?;
+        // A view of a view: the first of them goes first.
+        if self.change(graph, graph.binder(array)?).is_some() {
+            self.pull_input(graph, first, array)?;
+        }
         let producer = graph.binder(array).filter(|producer| *producer != id)?;
         let stm = graph.stm(producer)?;
         let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
@@ -199,8 +54,7 @@ impl Fuser<'_> {
         for param in &stm.pat {
             let same = |view: &usize| {
                 let op = graph.stm(*view).map(|stm| &stm.exp);
-                matches!(op, Some(Exp::Basic(op)) if of_array(op, param.name) == of_array(wanted, param.name)
-                    && reads(op, param.name))
+                matches!(op, Some(Exp::Basic(op)) if alike(op, wanted) && viewed(op) == Some(param.name))
             };
             let once = self.uses[param.name.index()] == 1;
             views.push(
@@ -243,17 +97,88 @@ impl Fuser<'_> {
         Some(())
     }
 
+    /// Takes a map over a view that makes one dimension of several, which a nest of maps
+    /// gives, to the dimensions of that nest; false if it reads none.
+    pub(super) fn push(&mut self, graph: &mut Graph, id: usize) -> bool {
+        let Some(stm) = graph.stm(id) else {
+            return false;
+        };
+        let read: Vec<Name> = inputs(&stm.exp).to_vec();
+        read.into_iter()
+            .any(|input| self.push_input(graph, id, input).is_some())
+    }
+
+    fn push_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
+        let view = graph.binder(input).filter(|view| *view != id)?;
+        let Exp::Basic(BasicOp::Reshape {
+            kind: ReshapeKind::Arbitrary,
+            shape,
+            array,
+        }) = &graph.stm(view)?.exp
+        else {
+            return None;
+        };
+        let dims = self.types.type_of(*array).shape();
+        let parts = (dims.len() + 1)
+            .checked_sub(shape.len())
+            .filter(|n| *n > 1)?;
+        let once = self.uses[input.index()] == 1 && self.uses[array.index()] == 1;
+        if !once || dims[parts..] != shape[1..] {
+            return None;
+        }
+        let parts = dims[..parts].to_vec();
+        let producer = graph.stm(graph.binder(*array)?)?;
+        if !gives_nest(producer, *array) {
+            return None;
+        }
+        let stm = graph.stm(id)?;
+        let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+            return None;
+        };
+        let nest = Nest::of(screma, 1)?;
+        if !graph.apart_from_others(view, id) || !self.fuel.take() {
+            return None;
+        }
+        let (own, aux) = (stm.pat.clone(), stm.aux.clone());
+        let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(own.len());
+        for param in &own {
+            let hint = self.names.hint(param.name).to_string();
+            pat.push(fresh(&hint, param.ty.clone(), self.names, &mut self.types));
+        }
+        let whole = aux.clone();
+        let (made, before) = self.changed(graph, nest, &Change::Split(parts), pat, aux)?;
+        let renamed: Vec<Stm<Soacs>> = own
+            .into_iter()
+            .zip(&made.pat)
+            .map(|(param, made)| {
+                let op = BasicOp::Reshape {
+                    kind: ReshapeKind::Arbitrary,
+                    shape: param.ty.shape().iter().copied().collect(),
+                    array: made.name,
+                };
+                Stm {
+                    pat: vec![param],
+                    aux: Aux::at(whole.prov),
+                    exp: Exp::Basic(op),
+                }
+            })
+            .collect();
+        graph.replace(id, made);
+        for stm in before {
+            graph.insert_before(id, stm);
+        }
+        for stm in renamed {
+            graph.insert_behind(id, stm);
+        }
+        Some(())
+    }
+
     fn change(&self, graph: &Graph, view: usize) -> Option<(Name, Change)> {
         let Exp::Basic(op) = &graph.stm(view)?.exp else {
             return None;
         };
-        let array = match op {
-            BasicOp::Rearrange { array, .. }
-            | BasicOp::Reshape { array, .. }
-            | BasicOp::Index { array, .. } => *array,
-            _ => return None,
-        };
-        Change::of(op, self.types.type_of(array))
+        let array = viewed(op)?;
+        Some((array, Change::of(op, self.types.type_of(array))?))
     }
 
     /// The nest after a change, and the views that it reads.
@@ -319,14 +244,16 @@ impl Fuser<'_> {
     /// Start and stride, if what is read are numbers.
     fn counted(&self, graph: &Graph, read: &Read) -> Option<(Atom, Atom)> {
         let stm = graph.binder(read.array).and_then(|id| graph.stm(id))?;
-        match &stm.exp {
-            Exp::Basic(BasicOp::Iota {
-                ty: PrimType::I64,
-                start,
-                stride,
-                ..
-            }) => Some((*start, *stride)),
-            _ => None,
+        if let Exp::Basic(BasicOp::Iota {
+            ty: PrimType::I64,
+            start,
+            stride,
+            ..
+        }) = &stm.exp
+        {
+            Some((*start, *stride))
+        } else {
+            None
         }
     }
 
@@ -390,6 +317,22 @@ impl Fuser<'_> {
     }
 }
 
+/// Whether the rows of an array that a statement gives are combinators' results.
+fn gives_nest(stm: &Stm<Soacs>, array: Name) -> bool {
+    let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+        return false;
+    };
+    let at = stm.pat.iter().position(|param| param.name == array);
+    let row = at.filter(|_| screma.folds.is_map());
+    let row = row.and_then(|at| screma.map.body.result[at].var());
+    row.is_some_and(|row| {
+        let inner = screma.map.body.stms.iter();
+        inner
+            .filter(|stm| matches!(stm.exp, Exp::Op(Soac::Screma(_))))
+            .any(|stm| stm.pat.iter().any(|param| param.name == row))
+    })
+}
+
 /// A size as an operand.
 fn dim_atom(dim: Dim) -> Atom {
     match dim {
@@ -397,40 +340,4 @@ fn dim_atom(dim: Dim) -> Atom {
         Dim::Var(name) => Atom::Var(name),
         Dim::Ext(_) => Atom::Const(Scalar::I64(0)),
     }
-}
-
-/// The operation with another array.
-fn of_array(op: &BasicOp, name: Name) -> BasicOp {
-    let mut op = op.clone();
-    if let BasicOp::Rearrange { array, .. }
-    | BasicOp::Reshape { array, .. }
-    | BasicOp::Index { array, .. } = &mut op
-    {
-        *array = name;
-    }
-    op
-}
-
-/// Whether it is a view of the array.
-fn reads(op: &BasicOp, name: Name) -> bool {
-    matches!(op, BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } | BasicOp::Index { array, .. } if *array == name)
-}
-
-/// The type of a view of an array of this type.
-fn view_type(op: &BasicOp, of: &Type) -> Type {
-    let dims = of.shape();
-    let shape: Vec<Dim> = match op {
-        BasicOp::Rearrange { perm, .. } => perm.iter().map(|dim| dims[*dim]).collect(),
-        BasicOp::Reshape { shape, .. } => shape.to_vec(),
-        BasicOp::Index { slice, .. } => {
-            let count = |index: &DimIndex| match index {
-                DimIndex::Slice { count, .. } => Some(*count),
-                DimIndex::Fix(_) => None,
-            };
-            slice.iter().filter_map(count).collect()
-        }
-        _ => dims.to_vec(),
-    };
-    of.elem()
-        .map_or_else(|| of.clone(), |elem| Type::array(elem, shape))
 }
