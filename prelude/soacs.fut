@@ -81,10 +81,9 @@ def scatter_3d 't [k] [n] [o] [l] (dest: *[k][n][o]t) (is: [l](i64, i64, i64)) (
 def spread 't [n] (k: i64) (x: t) (is: [n]i64) (vs: [n]t): *[k]t =
   intrinsics.scatter (intrinsics.replicate k x) is vs
 
--- How many flags are set: as many as there are, less those that are not, so that
--- nobody else wants what is added up here.
+-- How many flags are set.
 local def count [n] (flags: [n]bool): i64 =
-  n - intrinsics.reduce_comm intrinsics.add_i64 0 (intrinsics.map (\b -> intrinsics.bool_to_i64 (!b)) flags)
+  intrinsics.reduce_comm intrinsics.add_i64 0 (intrinsics.map intrinsics.bool_to_i64 flags)
 
 -- The `k` elements whose flag is set, in order. They were counted before, so that
 -- nothing but the scatter needs their places.

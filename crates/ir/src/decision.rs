@@ -30,6 +30,13 @@ pub enum Kind {
         /// A result of the other.
         consumer: Arc<str>,
     },
+    /// A combinator's result is computed again in one that reads it, rather than stored.
+    Again {
+        /// The result.
+        producer: Arc<str>,
+        /// A result of the other.
+        consumer: Arc<str>,
+    },
     /// Two combinators that read the same are computed together.
     Together {
         /// A result of the one.
@@ -185,6 +192,9 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fused { producer, consumer } => write!(f, "{producer} goes into {consumer}"),
+            Self::Again { producer, consumer } => {
+                write!(f, "{producer} is computed again in {consumer}")
+            }
             Self::Together { first, second } => {
                 write!(f, "{first} and {second} are computed together")
             }

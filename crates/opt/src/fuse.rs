@@ -7,15 +7,19 @@
 //! ```
 //!
 //! Each body is a dependency graph ([`graph`]); a fusion makes two of its nodes one
-//! where no path leads between them through a third. Nothing is computed twice: the
-//! two are gone, and results of the producer that others use come out of the fused
-//! combinator. The ways, each with its conditions in its own module:
+//! where no path leads between them through a third. Nothing is computed twice but what
+//! is cheaper so: the two are gone, and results of the producer that others use come out
+//! of the fused combinator. The ways, each with its conditions in its own module:
 //!
 //! - a producer into the consumer that reads its results element by element, in the
 //!   map lambda or, after a scan, in the `post` lambda ([`merge`]);
 //! - a producer into a `withacc`, where one combinator in there alone reads it, and
 //!   two `withacc`s or two histograms over the same elements ([`accs`]);
 //! - two combinators that read the same array, side by side ([`beside`]);
+//! - a producer that is read through a view, or at the own index, after the view went
+//!   to what the producer reads ([`views`]), or the reads became inputs ([`own`]);
+//! - what would be stored for several readers, which cannot become one, is computed
+//!   again in each where that is cheaper ([`again`]);
 //! - where the last element of a scan is read too, a reduction gives it ([`totals`]).
 //!
 //! Bodies are fused innermost first. A fusion brings what lies in two lambdas together,
@@ -27,6 +31,7 @@
 //! Needs: no dead code. Guarantees: each fusion takes one unit of fuel.
 
 mod accs;
+mod again;
 mod beside;
 mod change;
 mod graph;
@@ -56,11 +61,11 @@ pub(crate) fn fuse(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
-    let mut beside = false;
+    let mut phase = Phase::Through;
     let mut loose = false;
     let mut fates = Fates::default();
     loop {
-        if walk(&mut function, signatures, context, beside, &mut fates)
+        if walk(&mut function, signatures, context, phase, &mut fates)
             || totals::totals(&mut function, &mut context.fuel)
         {
             simplify::once(&mut function, signatures, &mut context.fuel);
@@ -68,15 +73,21 @@ pub(crate) fn fuse(
         } else if loose {
             function = simplify::simplify(function, signatures, context)?;
             loose = false;
-        } else if beside {
-            break;
         } else {
-            beside = true;
+            phase = match phase {
+                Phase::Through => Phase::Beside,
+                Phase::Beside => Phase::Again,
+                Phase::Again => break,
+            };
         }
     }
     for ((first, second), (fate, prov)) in fates {
         let kind = match fate {
             Fate::Fused => Kind::Fused {
+                producer: first,
+                consumer: second,
+            },
+            Fate::Again => Kind::Again {
                 producer: first,
                 consumer: second,
             },
@@ -92,13 +103,23 @@ pub(crate) fn fuse(
     Ok(function)
 }
 
-/// One walk; whether something was fused. `beside` says whether combinators go side by
-/// side.
+/// What is done, each beside what was done before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Producers go into consumers.
+    Through,
+    /// Combinators go side by side.
+    Beside,
+    /// What would be stored for several is computed again.
+    Again,
+}
+
+/// One walk; whether something was fused.
 fn walk(
     function: &mut Function<Soacs>,
     signatures: &Signatures,
     context: &mut Context,
-    beside: bool,
+    phase: Phase,
     fates: &mut Fates,
 ) -> bool {
     let types = TypeEnv::of_function(function);
@@ -113,7 +134,7 @@ fn walk(
         signatures,
         open: Vec::new(),
         fuel: &mut context.fuel,
-        beside,
+        phase,
         fates,
         fused: false,
     };
@@ -150,8 +171,7 @@ struct Fuser<'a> {
     /// outermost first.
     open: Vec<(Needs, Vec<Name>)>,
     fuel: &'a mut Fuel,
-    /// Whether combinators go side by side.
-    beside: bool,
+    phase: Phase,
     /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
     fused: bool,
@@ -162,6 +182,8 @@ struct Fuser<'a> {
 enum Fate {
     /// The one went into the other, which reads it.
     Fused,
+    /// The one's result is computed again in the other.
+    Again,
     /// They went side by side.
     Together,
     /// They stay apart.
@@ -283,8 +305,11 @@ impl Fuser<'_> {
                 self.vertical(&mut graph, id);
             }
         }
-        if self.beside {
+        if self.phase != Phase::Through {
             self.side_by_side(&mut graph);
+        }
+        if self.phase == Phase::Again {
+            self.compute_again(&mut graph);
         }
         graph.into_stms()
     }
@@ -319,7 +344,7 @@ impl Fuser<'_> {
             if !is_screma || id == consumer || !tried.insert(id) {
                 continue;
             }
-            if !self.beside && merge::is_beside(producer, stm) {
+            if self.phase == Phase::Through && merge::is_beside(producer, stm) {
                 continue;
             }
             let way = self.way(graph, id, consumer);

@@ -13,3 +13,6 @@ pub const FRAME_BYTES: i64 = 2048;
 pub const WINDOW: f64 = 100.0;
 /// Vector registers that may be kept from one part of an iteration to the next.
 pub const KEPT_REGISTERS: f64 = 12.0;
+/// Operations that computing an element again may take where that saves storing it:
+/// they hide behind the reads (`bench/run.py basis`, `filter_builtin`).
+pub const AGAIN: usize = 8;

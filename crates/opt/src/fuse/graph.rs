@@ -51,6 +51,8 @@ pub(super) struct Graph {
     order: Vec<usize>,
     /// The node that bound a name first.
     binders: FxHashMap<Name, usize>,
+    /// Classes of arrays that some node consumes.
+    consumed: FxHashSet<usize>,
 }
 
 impl Graph {
@@ -66,6 +68,7 @@ impl Graph {
             nodes: Vec::with_capacity(stms.len()),
             order: (0..stms.len()).collect(),
             binders: FxHashMap::default(),
+            consumed: FxHashSet::default(),
         };
         let mut last: FxHashMap<usize, Access> = FxHashMap::default();
         for (at, (stm, needs)) in stms.into_iter().enumerate() {
@@ -80,6 +83,7 @@ impl Graph {
             }
             let consumed = needs.consumed.iter().filter(|name| !alone(&graph, **name));
             let consumes: Ordered<usize> = consumed.map(|name| aliases.class(*name)).collect();
+            graph.consumed.extend(&consumes);
             for class in &reads {
                 let access = last.entry(*class).or_default();
                 before.extend(access.consumed);
@@ -157,6 +161,11 @@ impl Graph {
     /// What the node needs.
     pub(super) fn needs(&self, id: usize) -> &Needs {
         &self.nodes[id].needs
+    }
+
+    /// Whether some node consumes arrays of this class.
+    pub(super) fn is_consumed(&self, class: usize) -> bool {
+        self.consumed.contains(&class)
     }
 
     /// Whether one node consumes what the other reads, or both consume the same.

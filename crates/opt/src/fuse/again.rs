@@ -1,0 +1,208 @@
+//! What is computed again rather than stored: an array that combinators write only for
+//! others to read element by element, where these cannot become one.
+//!
+//! ```text
+//! let (s, ys) = redomap n (x <- xs) -> let y = f x in (y, y)  op
+//! let zs      = scan n (y <- ys) op'
+//!   =>
+//! let s  = redomap n (x <- xs) -> f x  op
+//! let zs = scanomap n (x <- xs) -> f x  op'
+//! ```
+//!
+//! The rule of cost: what computes an element is a few cheap operations
+//! ([`target::memory::AGAIN`]) on elements of arrays that take no more bytes than the
+//! element does. So no more is read than before, and nothing is written. All who read
+//! the array must be combinators of this body, or it is stored anyway.
+
+use super::graph::{Graph, inputs};
+use super::merge::{self, Way};
+use super::{Fate, Fuser};
+use ir::folds::Folds;
+use ir::soac::{Screma, Soac};
+use ir::syntax::{Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::walk::{Substitution, Visit, refresh_lambda};
+use ir::{Name, Soacs};
+use prim::BinOp;
+use rustc_hash::FxHashSet;
+use target::memory::AGAIN;
+
+impl Fuser<'_> {
+    /// Has readers compute what combinators of the body write for them alone.
+    pub(super) fn compute_again(&mut self, graph: &mut Graph) {
+        for id in graph.nodes() {
+            let Some(stm) = graph.stm(id).filter(|_| graph.is_whole(id)) else {
+                continue;
+            };
+            let results: Vec<Name> = stm.pat.iter().map(|param| param.name).collect();
+            for (at, array) in results.into_iter().enumerate() {
+                if let Some((maker, readers)) = self.again(graph, id, at, array) {
+                    self.fused = true;
+                    for reader in readers {
+                        self.give(graph, &maker, reader, array);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A map that gives a result of the node, and all who read that, where it pays.
+    fn again(
+        &mut self,
+        graph: &Graph,
+        id: usize,
+        at: usize,
+        array: Name,
+    ) -> Option<(Stm<Soacs>, Vec<usize>)> {
+        let stm = graph.stm(id)?;
+        let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+            return None;
+        };
+        // What is mapped alone is no result of a scan, nor a map to fuse as a whole.
+        let folds = &screma.folds;
+        let mapped = at >= folds.n_reduced() + folds.n_scanned() && folds.post.is_none();
+        if !mapped || stm.pat[at].ty.row().is_none_or(|row| row.rank() != 0) {
+            return None;
+        }
+        let readers = self.readers(graph, id, array)?;
+        let value = at - folds.n_reduced() + folds.n_folded() - folds.n_scanned();
+        let maker = maker(screma, stm, at, value)?;
+        let bytes = |name: &Name| {
+            self.types
+                .type_of(*name)
+                .elem()
+                .map_or(u64::MAX, prim::PrimType::size)
+        };
+        let Exp::Op(Soac::Screma(made)) = &maker.exp else {
+            return None;
+        };
+        let read: u64 = made.inputs.iter().map(bytes).sum();
+        let pays = read <= bytes(&array) && !made.inputs.is_empty();
+        let kept = made
+            .inputs
+            .iter()
+            .all(|input| !graph.is_consumed(self.aliases.class(*input)));
+        let possible = readers.iter().all(|reader| {
+            let reader = graph.stm(*reader);
+            reader
+                .is_some_and(|reader| merge::possible(&maker, reader, &|_| false) == Ok(Way::InMap))
+        });
+        (pays && kept && possible && self.fuel.take()).then_some((maker, readers))
+    }
+
+    /// The nodes that read the array, if all do element by element and none in this
+    /// node.
+    fn readers(&self, graph: &Graph, id: usize, array: Name) -> Option<Vec<usize>> {
+        let mut readers: Vec<usize> = Vec::new();
+        let mut found = 0;
+        for reader in graph.behind_at_once(id) {
+            let stm = graph.stm(reader)?;
+            let own = Self::among(array, inputs(&stm.exp));
+            let inside = graph.needs(reader).inside.contains(&array);
+            if own > 0 && !inside && !readers.contains(&reader) {
+                found += own;
+                readers.push(reader);
+            }
+        }
+        (found > 0 && found == self.uses[array.index()]).then_some(readers)
+    }
+
+    /// Puts the map into a reader.
+    fn give(&mut self, graph: &mut Graph, maker: &Stm<Soacs>, reader: usize, array: Name) {
+        let Some(consumer) = graph.take(reader).pop() else {
+            return;
+        };
+        let mut maker = maker.clone();
+        if let Exp::Op(Soac::Screma(screma)) = &mut maker.exp {
+            screma.map = refresh_lambda(&screma.map, self.names, &mut Substitution::default());
+            for param in &screma.map.params {
+                self.types.set(param.name, param.ty.clone());
+            }
+        }
+        let pair = (self.hint(&maker), self.hint(&consumer));
+        self.fates.insert(pair, (Fate::Again, consumer.aux.prov));
+        self.uses[array.index()] -= Self::among(array, inputs(&consumer.exp));
+        let gone = |_: Name| false;
+        let fused = merge::merge(
+            Way::InMap,
+            maker,
+            consumer,
+            &gone,
+            self.names,
+            &mut self.types,
+        );
+        self.uses.resize(self.names.len(), 1);
+        graph.replace(reader, fused);
+    }
+}
+
+/// The map that gives a mapped result alone, if it is cheap.
+fn maker(screma: &Screma, stm: &Stm<Soacs>, at: usize, value: usize) -> Option<Stm<Soacs>> {
+    let map = &screma.map;
+    let result = *map.body.result.get(value)?;
+    let mut wanted: FxHashSet<Name> = result.var().into_iter().collect();
+    let mut stms: Vec<Stm<Soacs>> = Vec::new();
+    for stm in map.body.stms.iter().rev() {
+        if stm.pat.iter().any(|param| wanted.contains(&param.name)) {
+            if stms.len() == AGAIN || !is_cheap(stm) {
+                return None;
+            }
+            let mut uses = Uses(&mut wanted);
+            Visit::<Soacs>::stm(&mut uses, stm);
+            stms.push(stm.clone());
+        }
+    }
+    stms.reverse();
+    let used = map.params.iter().zip(&screma.inputs);
+    let (params, inputs): (Vec<Param<Soacs>>, Vec<Name>) = used
+        .filter(|(param, _)| wanted.contains(&param.name))
+        .map(|(param, input)| (param.clone(), *input))
+        .unzip();
+    if params.iter().any(|param| !param.ty.is_prim()) {
+        return None;
+    }
+    let map = Lambda {
+        params,
+        body: Body {
+            stms,
+            result: vec![result],
+        },
+        ret: vec![map.ret[value].clone()],
+    };
+    let exp = Exp::Op(Soac::Screma(Screma {
+        width: screma.width,
+        inputs,
+        map,
+        folds: Folds::default(),
+    }));
+    Some(Stm {
+        pat: vec![stm.pat[at].clone()],
+        aux: Aux {
+            certs: stm.aux.certs.clone(),
+            ..Aux::at(stm.aux.prov)
+        },
+        exp,
+    })
+}
+
+/// Whether a statement computes a scalar from scalars, and fast.
+fn is_cheap(stm: &Stm<Soacs>) -> bool {
+    let scalars = stm.aux.certs.is_empty() && stm.pat.iter().all(|param| param.ty.is_prim());
+    let Exp::Basic(op) = &stm.exp else {
+        return false;
+    };
+    let slow = matches!(
+        op,
+        BasicOp::Math(..) | BasicOp::Index { .. } | BasicOp::Opaque(_)
+    );
+    let slow =
+        slow || matches!(op, BasicOp::Binary(op, ..) if op.is_division() || *op == BinOp::Pow);
+    scalars && !slow
+}
+
+struct Uses<'a>(&'a mut FxHashSet<Name>);
+
+impl Visit<Soacs> for Uses<'_> {
+    fn name(&mut self, name: &Name) {
+        self.0.insert(*name);
+    }
+}
