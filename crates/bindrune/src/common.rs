@@ -19,6 +19,9 @@ pub struct Compiler {
     /// Floating point: `fused` lets `a * b + c` round once, `strict` never.
     #[arg(long, default_value = "fused", value_parser = ["fused", "strict"])]
     pub fp: String,
+    /// Whether combinators that feed each other become one: `off` shows what that gains.
+    #[arg(long, default_value = "on", value_parser = ["on", "off"])]
+    pub fuse: String,
     /// Vector lanes of parallel loops: `auto`, `off`, or a number (a power of
     /// two from 2 to 64) for every loop that can run in lanes.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
@@ -52,6 +55,7 @@ impl Compiler {
         Options {
             cpu: self.cpu.clone(),
             strict_floats: self.fp == "strict",
+            fuse: self.fuse == "on",
             fuel: self.fuel,
             llvm_level: self.llvm_level,
             lanes: self.lanes,

@@ -23,6 +23,8 @@ pub struct Options {
     pub cpu: String,
     /// Whether floats keep every rounding that the source has: no fused multiply-adds.
     pub strict_floats: bool,
+    /// Whether combinators fuse.
+    pub fuse: bool,
     /// How many rewrites the optimiser may make; all if `None`.
     pub fuel: Option<u64>,
     /// How many vector lanes loops get.
@@ -44,6 +46,7 @@ impl Default for Options {
         Self {
             cpu: "native".to_owned(),
             strict_floats: false,
+            fuse: true,
             fuel: None,
             lanes: Lanes::Auto,
             llvm_level: 3,
@@ -202,6 +205,7 @@ impl Session {
         let options = ir::Options {
             source_name: Arc::from(self.source_name.as_str()),
             strict_fp: self.options.strict_floats,
+            fuse: self.options.fuse,
             lanes: self.options.lanes,
             machine: llvm::machine(self.cpu()?)?,
         };

@@ -34,6 +34,8 @@ pub struct Options {
     pub source_name: Arc<str>,
     /// Whether every floating-point operation rounds by itself: no multiply-adds are fused.
     pub strict_fp: bool,
+    /// Whether combinators fuse.
+    pub fuse: bool,
     /// How many vector lanes loops get.
     pub lanes: Lanes,
     /// The machine that code is made for.
@@ -57,6 +59,7 @@ impl Default for Options {
         Self {
             source_name: Arc::from(""),
             strict_fp: false,
+            fuse: true,
             lanes: Lanes::Auto,
             machine: Machine::of(64),
         }

@@ -61,6 +61,9 @@ pub(crate) fn fuse(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
+    if !context.options.fuse {
+        return Ok(function);
+    }
     let mut phase = Phase::Through;
     let mut loose = false;
     let mut fates = Fates::default();
@@ -368,8 +371,13 @@ impl Fuser<'_> {
             return Err(Apart::ReadOtherwise);
         };
         let inside = &graph.needs(consumer).inside;
-        if first.pat.iter().any(|param| inside.contains(&param.name)) {
-            return Err(Apart::ReadOtherwise);
+        if let Some(at) = first.pat.iter().position(|p| inside.contains(&p.name)) {
+            let reduced = merge::reduced(first) > at;
+            return Err(if reduced {
+                Apart::Reduced
+            } else {
+                Apart::ReadOtherwise
+            });
         }
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;

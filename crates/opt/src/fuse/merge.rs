@@ -39,6 +39,15 @@ fn is_map(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.is_map())
 }
 
+/// How many results of a statement are reduced, which come first.
+pub(super) fn reduced(stm: &Stm<Soacs>) -> usize {
+    if let Exp::Op(Soac::Screma(screma)) = &stm.exp {
+        screma.folds.n_reduced()
+    } else {
+        0
+    }
+}
+
 /// Whether a reduction would take in a map that reads what it maps out.
 pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
     matches!(&producer.exp, Exp::Op(Soac::Screma(screma)) if !screma.folds.reduces.is_empty())

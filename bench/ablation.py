@@ -1,0 +1,53 @@
+"""What fusion gains: the programs of Henriksen, Larsen and Oancea ("Design and GPGPU
+Performance of Futhark's Redomap Construct", §5.3) with fusion and without.
+"""
+
+import math
+import statistics
+import sys
+
+from contest import HERE, WORK, Contestant, shell, timed_runs
+from lanes import compiler
+
+PROGRAMS = ["index_of_max_pack", "mssp", "reduce_2x2mm", "redomap_nt", "black_scholes"]
+# What the paper says that fusion gains on its GPU.
+PAPER = {
+    "index_of_max_pack": "about 4", "mssp": "about 4", "reduce_2x2mm": "about 4",
+    "redomap_nt": "smaller", "black_scholes": "smaller",
+}
+
+
+def figure_ablation(options, mini, data_file):
+    """Median run times at 10^7 elements, the two taking turns, and the peak of
+    `redomap_nt` over what it gives."""
+    made = {}
+    for fuse in ["on", "off"]:
+        made[fuse] = WORK / f"ablation-{fuse}"
+        shell([compiler(), "build", mini, "--fuse", fuse, "-o", made[fuse]])
+    rows = {}
+    for name in PROGRAMS:
+        data, samples = data_file(name, options.size), {"on": [], "off": []}
+        for i in range(options.rounds):
+            for fuse in ["on", "off"] if i % 2 else ["off", "on"]:
+                samples[fuse] += timed_runs(Contestant(fuse, [made[fuse], "-e", name]), data, options.runs)
+        on, off = (statistics.median(samples[fuse]) for fuse in ("on", "off"))
+        rows[name] = {"fused": on, "apart": off, "ratio": off / on}
+        print(name, {key: round(value, 2) for key, value in rows[name].items()}, flush=True)
+    # Two arrays of f32 come out of it, nothing but three numbers goes in.
+    results = 2 * 4 * options.size
+    command = [sys.executable, HERE / "peak.py", data_file("redomap_nt", options.size)]
+    peak = int(shell([*command, made["on"], "-e", "redomap_nt", "-n"]))
+    return {"rows": rows, "peak_to_results": peak / results}
+
+
+def report_ablation(results):
+    """Lines of the report on this module's figure."""
+    found = results.get("ablation")
+    if not found:
+        return []
+    lines = ["## Fusion", "", "| µs | fused | apart | ratio | in the paper |", "|---|---:|---:|---:|---|"]
+    for name, row in found["rows"].items():
+        lines.append(f"| {name} | {row['fused']:.0f} | {row['apart']:.0f} | {row['ratio']:.2f} | {PAPER[name]} |")
+    mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in found["rows"].values()))
+    lines.append(f"\nGeometric mean {mean:.2f}; peak of redomap_nt {found['peak_to_results']:.3f} of its results.")
+    return [*lines, ""]
