@@ -73,15 +73,13 @@ pub(crate) fn fuse(
         {
             simplify::once(&mut function, signatures, &mut context.fuel);
             loose = true;
+        } else if phase == Phase::Through {
+            phase = Phase::Beside;
         } else if loose {
             function = simplify::simplify(function, signatures, context)?;
             loose = false;
         } else {
-            phase = match phase {
-                Phase::Through => Phase::Beside,
-                Phase::Beside => Phase::Again,
-                Phase::Again => break,
-            };
+            break;
         }
     }
     for ((first, second), (fate, prov)) in fates {
@@ -111,10 +109,9 @@ pub(crate) fn fuse(
 enum Phase {
     /// Producers go into consumers.
     Through,
-    /// Combinators go side by side.
+    /// Combinators go side by side, and where nothing fuses any more, what would be
+    /// stored for several is computed again.
     Beside,
-    /// What would be stored for several is computed again.
-    Again,
 }
 
 /// One walk; whether something was fused.
@@ -128,6 +125,7 @@ fn walk(
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let uses = Uses::of(function);
+    let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
         uses: uses.0,
         names: &mut function.names,
@@ -136,6 +134,8 @@ fn walk(
         aliases,
         signatures,
         open: Vec::new(),
+        marks,
+        visited: 0,
         fuel: &mut context.fuel,
         phase,
         fates,
@@ -170,14 +170,24 @@ struct Fuser<'a> {
     types: TypeEnv,
     aliases: Aliases,
     signatures: &'a Signatures,
-    /// What the statements that are being visited need, and what they bind inside,
-    /// outermost first.
-    open: Vec<(Needs, Vec<Name>)>,
+    /// The statements that are being visited, outermost first.
+    open: Vec<Open>,
+    /// For each name the statement that was visited when it was used last, and when it
+    /// was bound.
+    marks: Vec<(u32, u32)>,
+    /// How many statements were visited by themselves.
+    visited: u32,
     fuel: &'a mut Fuel,
     phase: Phase,
     /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
     fused: bool,
+}
+
+/// A statement that is being visited.
+struct Open {
+    id: u32,
+    needs: Needs,
 }
 
 /// What became of two combinators, in the last walk that saw them.
@@ -198,22 +208,18 @@ type Fates = IndexMap<(Arc<str>, Arc<str>), (Fate, Prov), FxBuildHasher>;
 /// Collects what a statement needs, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
     fn name(&mut self, name: &mut Name) {
-        if let Some((needs, _)) = self.open.last_mut() {
-            needs.inside.insert(*name);
-        }
+        self.used(*name);
     }
 
     fn binder(&mut self, name: &mut Name) {
-        if let Some((_, bound)) = self.open.last_mut() {
-            bound.push(*name);
-        }
+        self.bound(*name);
     }
 
     fn exp(&mut self, exp: &mut Exp<Soacs>) {
         self.walk_exp(exp);
-        if let Some((mut needs, bound)) = self.open.pop() {
-            self.consumed(exp, &mut needs.consumed);
-            self.open.push((needs, bound));
+        if let Some(mut open) = self.open.pop() {
+            self.consumed(exp, &mut open.needs.consumed);
+            self.open.push(open);
         }
     }
 
@@ -235,15 +241,21 @@ impl Fuser<'_> {
                 let needs = self.needs(&mut stm);
                 stms.push((stm, needs));
             }
-            if let Some((all, bound)) = self.open.last_mut() {
+            if !self.open.is_empty() {
                 for (stm, needs) in &stms {
-                    all.inside
-                        .extend(inputs(&stm.exp).iter().chain(&needs.inside));
-                    all.consumed.extend(&needs.consumed);
-                    bound.extend(stm.pat.iter().map(|param| param.name));
+                    for name in inputs(&stm.exp).iter().chain(&needs.inside) {
+                        self.used(*name);
+                    }
+                    for param in &stm.pat {
+                        self.bound(param.name);
+                    }
+                    if let Some(open) = self.open.last_mut() {
+                        open.needs.consumed.extend(&needs.consumed);
+                    }
                 }
-                all.inside
-                    .extend(body.result.iter().filter_map(|r| r.var()));
+                for name in body.result.iter().filter_map(|r| r.var()) {
+                    self.used(name);
+                }
             }
             body.stms = self.fuse_graph(stms);
         });
@@ -251,18 +263,42 @@ impl Fuser<'_> {
 
     /// What a statement needs; the bodies in it are fused.
     fn needs(&mut self, stm: &mut Stm<Soacs>) -> Needs {
-        self.open.push((Needs::default(), Vec::new()));
+        self.visited += 1;
+        let id = self.visited;
+        self.open.push(Open {
+            id,
+            needs: Needs::default(),
+        });
         // Inputs are no needs of the inside.
         let held = inputs_mut(&mut stm.exp).map(std::mem::take);
         self.stm(stm);
         if let (Some(place), Some(held)) = (inputs_mut(&mut stm.exp), held) {
             *place = held;
         }
-        let (mut needs, bound) = self.open.pop().unwrap_or_default();
-        for name in bound {
-            needs.inside.swap_remove(&name);
-        }
+        let open = self.open.pop();
+        let mut needs = open.map(|open| open.needs).unwrap_or_default();
+        let marks = &self.marks;
+        needs.inside.retain(|name| marks[name.index()].1 != id);
         needs
+    }
+
+    /// Notes that the statement at hand uses a name.
+    fn used(&mut self, name: Name) {
+        let Some(open) = self.open.last_mut() else {
+            return;
+        };
+        let used = &mut self.marks[name.index()].0;
+        if *used != open.id {
+            *used = open.id;
+            open.needs.inside.push(name);
+        }
+    }
+
+    /// Notes that the statement at hand binds a name.
+    fn bound(&mut self, name: Name) {
+        if let Some(open) = self.open.last() {
+            self.marks[name.index()].1 = open.id;
+        }
     }
 
     /// Adds what an expression itself consumes.
@@ -308,11 +344,11 @@ impl Fuser<'_> {
                 self.vertical(&mut graph, id);
             }
         }
-        if self.phase != Phase::Through {
+        if self.phase == Phase::Beside {
             self.side_by_side(&mut graph);
-        }
-        if self.phase == Phase::Again {
-            self.compute_again(&mut graph);
+            if !self.fused {
+                self.compute_again(&mut graph);
+            }
         }
         graph.into_stms()
     }

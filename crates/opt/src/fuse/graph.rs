@@ -11,21 +11,17 @@
 //! at what stands between the two nodes.
 
 use crate::alias::Aliases;
-use indexmap::IndexSet;
 use ir::syntax::{Exp, Stm};
 use ir::types::Type;
 use ir::{Name, Soacs, TypeEnv};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-
-/// In the order in which they came, so that the graph is the same each time.
-type Ordered<T> = IndexSet<T, FxBuildHasher>;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a statement needs of the body around it.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Needs {
     /// Names that it uses, with those that it binds inside; inputs of a combinator
     /// are left out.
-    pub(super) inside: Ordered<Name>,
+    pub(super) inside: Vec<Name>,
     /// Arrays that it consumes.
     pub(super) consumed: Vec<Name>,
 }
@@ -35,8 +31,8 @@ struct Node {
     stms: Vec<Stm<Soacs>>,
     needs: Needs,
     /// Classes of arrays that are read, and consumed.
-    reads: Ordered<usize>,
-    consumes: Ordered<usize>,
+    reads: Vec<usize>,
+    consumes: Vec<usize>,
     /// Nodes that must stay behind, also such as are part of others by now.
     after: Vec<usize>,
     /// Where the node stands in the order.
@@ -72,32 +68,32 @@ impl Graph {
         };
         let mut last: FxHashMap<usize, Access> = FxHashMap::default();
         for (at, (stm, needs)) in stms.into_iter().enumerate() {
-            let mut before: Ordered<usize> = Ordered::default();
-            let is_array = |name: Name| types.get(name).is_some_and(Type::is_array);
-            let mut reads: Ordered<usize> = Ordered::default();
-            for name in inputs(&stm.exp).iter().chain(&needs.inside) {
-                before.extend(graph.binders.get(name));
-                if is_array(*name) {
-                    reads.insert(aliases.class(*name));
+            let is_array = |name: &&Name| types.get(**name).is_some_and(Type::is_array);
+            let used = || inputs(&stm.exp).iter().chain(&needs.inside);
+            let class = |name: &Name| aliases.class(*name);
+            let reads = distinct(used().filter(is_array).map(class).collect());
+            let consumed = needs.consumed.iter().filter(|name| !alone(&graph, **name));
+            let consumes = distinct(consumed.map(class).collect());
+            graph.consumed.extend(&consumes);
+            for name in used() {
+                if let Some(from) = graph.binders.get(name).copied() {
+                    graph.add_edge(from, at);
                 }
             }
-            let consumed = needs.consumed.iter().filter(|name| !alone(&graph, **name));
-            let consumes: Ordered<usize> = consumed.map(|name| aliases.class(*name)).collect();
-            graph.consumed.extend(&consumes);
             for class in &reads {
                 let access = last.entry(*class).or_default();
-                before.extend(access.consumed);
+                access
+                    .consumed
+                    .into_iter()
+                    .for_each(|from| graph.add_edge(from, at));
                 access.read.push(at);
             }
             for class in &consumes {
                 let access = last.entry(*class).or_default();
-                before.extend(access.read.drain(..));
-                before.extend(access.consumed.replace(at));
-            }
-            for from in before {
-                if from != at {
-                    graph.nodes[from].after.push(at);
-                }
+                let before = access.read.drain(..).filter(|from| *from != at);
+                before.for_each(|from| graph.add_edge(from, at));
+                let before = access.consumed.replace(at);
+                before.into_iter().for_each(|from| graph.add_edge(from, at));
             }
             graph
                 .binders
@@ -113,6 +109,14 @@ impl Graph {
             });
         }
         graph
+    }
+
+    /// An edge to a node that is added later than all that have edges so far.
+    fn add_edge(&mut self, from: usize, to: usize) {
+        let after = &mut self.nodes[from].after;
+        if after.last() != Some(&to) {
+            after.push(to);
+        }
     }
 
     /// The statements, in order.
@@ -171,7 +175,7 @@ impl Graph {
     /// Whether one node consumes what the other reads, or both consume the same.
     pub(super) fn collide(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
-        let hits = |consumes: &Ordered<usize>, reads: &Ordered<usize>| {
+        let hits = |consumes: &[usize], reads: &[usize]| {
             consumes.iter().any(|class| reads.contains(class))
         };
         hits(&a.consumes, &b.reads) || hits(&b.consumes, &a.reads) || hits(&a.consumes, &b.consumes)
@@ -268,17 +272,17 @@ impl Graph {
     /// Puts a statement that the node needs, and no other node so far, in front of it.
     pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) {
         let (new, at) = (self.nodes.len(), self.nodes[id].at);
-        let mut before: Ordered<usize> = Ordered::default();
-        ir::walk::used_names(&stm.exp, |name| before.extend(self.binder(name)));
-        for from in before {
-            self.nodes[from].after.push(new);
-        }
+        ir::walk::used_names(&stm.exp, |name| {
+            if let Some(from) = self.binder(name) {
+                self.add_edge(from, new);
+            }
+        });
         self.binders
             .extend(stm.pat.iter().map(|param| (param.name, new)));
         self.nodes.push(Node {
             needs: Needs::default(),
-            reads: Ordered::default(),
-            consumes: Ordered::default(),
+            reads: Vec::new(),
+            consumes: Vec::new(),
             after: vec![id],
             at,
             part_of: None,
@@ -295,8 +299,8 @@ impl Graph {
             .extend(stm.pat.iter().map(|param| (param.name, new)));
         self.nodes.push(Node {
             needs: Needs::default(),
-            reads: Ordered::default(),
-            consumes: Ordered::default(),
+            reads: Vec::new(),
+            consumes: Vec::new(),
             after: self.nodes[id].after.clone(),
             at,
             part_of: None,
@@ -309,7 +313,7 @@ impl Graph {
     /// Changes the node's statement so that it reads the array as an input alone.
     pub(super) fn change(&mut self, id: usize, array: Name, change: impl FnOnce(&mut Stm<Soacs>)) {
         let node = &mut self.nodes[id];
-        node.needs.inside.swap_remove(&array);
+        node.needs.inside.retain(|name| *name != array);
         if let Some(stm) = node.stms.last_mut() {
             change(stm);
         }
@@ -333,6 +337,12 @@ impl Graph {
     pub(super) fn take(&mut self, id: usize) -> Vec<Stm<Soacs>> {
         std::mem::take(&mut self.nodes[id].stms)
     }
+}
+
+fn distinct(mut classes: Vec<usize>) -> Vec<usize> {
+    classes.sort_unstable();
+    classes.dedup();
+    classes
 }
 
 /// The last accesses to a class of arrays.
