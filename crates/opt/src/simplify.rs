@@ -24,6 +24,8 @@ mod array;
 mod control;
 mod cse;
 mod emit;
+mod guard;
+mod invariant;
 pub(crate) mod range;
 mod rewrite;
 mod scalar;
@@ -39,6 +41,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
+use guard::Guard;
 use range::Ranges;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -97,6 +100,8 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         scopes: vec![Scope::new(ScopeKind::Root)],
         cse: FxHashMap::default(),
         ranges: Ranges::default(),
+        both: FxHashMap::default(),
+        waiting: FxHashMap::default(),
         fuel,
         prov: Prov::NONE,
         changed: false,
@@ -104,6 +109,10 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     };
     for param in &function.params {
         s.enter_param(&param.param);
+        // Its elements are in memory.
+        if let [Dim::Var(size)] = *param.param.ty.shape() {
+            s.ranges_at(0, |ranges| ranges.counts(size, prim::PrimType::I64));
+        }
     }
     let body = std::mem::replace(
         &mut function.body,
@@ -157,6 +166,10 @@ struct Scope<L: Level> {
     facts: Vec<(u32, bool)>,
     /// Names that became known as sizes here, and what was known before.
     sizes: Vec<(Name, u32)>,
+    /// When the body runs.
+    guard: Guard,
+    /// Names under which disjunctions wait since here.
+    waiting: Vec<Name>,
 }
 
 impl<L: Level> Scope<L> {
@@ -167,6 +180,8 @@ impl<L: Level> Scope<L> {
             cse: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),
+            guard: Guard::Unknown,
+            waiting: Vec::new(),
         }
     }
 }
@@ -191,6 +206,10 @@ pub struct Simplifier<'a, L: Level> {
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
     ranges: Ranges,
+    /// Truth values that are false where the first does not hold, and the second where it does.
+    both: FxHashMap<Name, (Atom, Atom)>,
+    /// Disjunctions that hold, by the names that decide their sides.
+    waiting: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
     fuel: &'a mut Fuel,
     /// Provenance of the statement at hand.
     prov: Prov,
@@ -338,6 +357,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         for (name, before) in scope.sizes.into_iter().rev() {
             self.known_size[name.index()] = before;
+        }
+        for name in scope.waiting {
+            if let Some(waiting) = self.waiting.get_mut(&name) {
+                waiting.pop();
+            }
         }
         self.ranges.forget(&scope.facts, depth);
         scope.out

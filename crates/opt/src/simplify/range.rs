@@ -71,6 +71,11 @@ pub(crate) struct Ranges {
     below: FxHashMap<u32, Vec<Fact>>,
     /// Names that are one of two terms (selections, minima and maxima).
     joins: FxHashMap<u32, (Term, Term)>,
+    /// Names that are the sum of two terms, the difference of two terms, or a term
+    /// that is not negative divided by at least 2.
+    sums: FxHashMap<u32, (Term, Term)>,
+    differences: FxHashMap<u32, (Term, Term)>,
+    parts: FxHashMap<u32, Term>,
     /// Widths of integers that are not 64 bits wide.
     bits: FxHashMap<u32, u32>,
     /// The scope that facts are learnt for.
@@ -155,6 +160,35 @@ impl Ranges {
             };
             self.add(index, bound, &none);
         }
+    }
+
+    /// A loop's counter, which begins with 0: no loop runs for that long.
+    pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
+        if ty == PrimType::I64 {
+            let most = Atom::i64(super::invariant::START);
+            self.fact(Atom::Var(counter), most, 0, &Certs::new());
+        }
+    }
+
+    /// `a <= b + k`.
+    pub(crate) fn fact(&mut self, a: Atom, b: Atom, k: i128, certs: &Certs) {
+        if let (Some(a), Some(b)) = (term(a), term(b)) {
+            let b = Term {
+                node: b.node,
+                offset: b.offset + k,
+            };
+            self.add(a, b, certs);
+        }
+    }
+
+    /// What the proof of `a <= b + k` rests on.
+    pub(crate) fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
+        let (a, b) = (term(a)?, term(b)?);
+        let b = Term {
+            node: b.node,
+            offset: b.offset + k,
+        };
+        self.prove(a, b)
     }
 
     /// The counter or parameter has this type.
