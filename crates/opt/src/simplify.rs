@@ -109,10 +109,6 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     };
     for param in &function.params {
         s.enter_param(&param.param);
-        // Its elements are in memory.
-        if let [Dim::Var(size)] = *param.param.ty.shape() {
-            s.ranges_at(0, |ranges| ranges.counts(size, prim::PrimType::I64));
-        }
     }
     let body = std::mem::replace(
         &mut function.body,
@@ -306,17 +302,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(crate) fn enter_param(&mut self, param: &Param<L>) {
         self.bind(param, self.current());
         let depth = self.current() as u32;
+        self.there_is(&param.ty, &Certs::new());
         for dim in param.ty.shape() {
             if let Dim::Var(name) = *dim {
                 let known = &mut self.known_size[name.index()];
                 if *known > depth {
                     self.scopes[depth as usize].sizes.push((name, *known));
                     *known = depth;
-                    self.ranges_at(depth as usize, |ranges| {
-                        ranges.at_least(name, 0, &Certs::new());
-                    });
                 }
             }
+        }
+    }
+
+    /// From here on there is a value of this type, given certificates.
+    pub(crate) fn there_is(&mut self, ty: &Type, certs: &Certs) {
+        if ty.is_array() {
+            let depth = self.current();
+            self.ranges_at(depth, |ranges| ranges.shape(ty.shape(), certs));
         }
     }
 

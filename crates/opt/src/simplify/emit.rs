@@ -189,6 +189,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             // Facts may rest on what is known here only, so they end here.
             let here = self.current();
             self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
+        } else if !matches!(
+            op,
+            BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. }
+        ) {
+            // Views leave what may not run, so that there may be none of that shape.
+            self.there_is(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm {
             pat: vec![param],
@@ -228,6 +234,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => {}
+        }
+        for param in &pat {
+            self.there_is(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }

@@ -7,6 +7,7 @@
 //! Proofs are searches of bounded length.
 
 mod define;
+mod product;
 
 use super::Certs;
 use super::add_certs;
@@ -62,6 +63,18 @@ struct Fact {
     depth: u32,
 }
 
+/// An entry of a table beside the facts.
+#[derive(Clone, Copy)]
+enum Note {
+    Sum(u32),
+    Difference(u32),
+    Part(u32),
+    Fit((u32, u32)),
+    Whole((u32, u32)),
+    Quotient(u32),
+    Room(u32),
+}
+
 /// The facts known now.
 #[derive(Default)]
 pub(crate) struct Ranges {
@@ -76,6 +89,9 @@ pub(crate) struct Ranges {
     sums: FxHashMap<u32, (Term, Term)>,
     differences: FxHashMap<u32, (Term, Term)>,
     parts: FxHashMap<u32, Term>,
+    products: product::Products,
+    /// What was noted in those tables, and for which scope.
+    noted: Vec<(u32, Note)>,
     /// Widths of integers that are not 64 bits wide.
     bits: FxHashMap<u32, u32>,
     /// The scope that facts are learnt for.
@@ -108,9 +124,28 @@ impl Ranges {
         }
     }
 
+    fn note(&mut self, note: Note) {
+        self.noted.push((self.depth, note));
+    }
+
+    fn forget_notes(&mut self, depth: u32) {
+        while let Some((_, note)) = self.noted.pop_if(|(at, _)| *at >= depth) {
+            match note {
+                Note::Sum(s) => drop(self.sums.remove(&s)),
+                Note::Difference(s) => drop(self.differences.remove(&s)),
+                Note::Part(s) => drop(self.parts.remove(&s)),
+                Note::Fit(pair) => drop(self.products.fits.remove(&pair)),
+                Note::Whole(pair) => drop(self.products.wholes.remove(&pair)),
+                Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
+                Note::Room(s) => drop(self.products.rooms.remove(&s)),
+            }
+        }
+    }
+
     /// Forgets what was learnt for a scope that ends: each entry of `touched`
     /// is one fact of that depth, mostly near the end of its list.
     pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
+        self.forget_notes(depth);
         for (node, upwards) in touched {
             let table = if *upwards {
                 &mut self.above
@@ -164,10 +199,18 @@ impl Ranges {
 
     /// A loop's counter, which begins with 0: no loop runs for that long.
     pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
-        if ty == PrimType::I64 {
+        let start = i128::from(super::invariant::START);
+        if ty == PrimType::I64 && !self.says(&self.above, counter, start) {
             let most = Atom::i64(super::invariant::START);
             self.fact(Atom::Var(counter), most, 0, &Certs::new());
         }
+    }
+
+    /// Whether a table says plainly how a name compares to a constant.
+    fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
+        let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
+        let mut seen = facts.iter().take(OLDEST).chain(facts.iter().rev().take(NEWEST));
+        seen.any(|fact| fact.other == ZERO && fact.k <= k && fact.certs.is_empty())
     }
 
     /// `a <= b + k`.

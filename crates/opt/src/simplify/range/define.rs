@@ -1,7 +1,7 @@
 //! Facts from definitions: what an operation on integers says of its result,
 //! where its arithmetic is known not to wrap.
 
-use super::{Certs, NEWEST, Ranges, Term, ZERO, add_certs, constant, node, term};
+use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node, term};
 use ir::Name;
 use ir::syntax::BasicOp;
 use prim::{BinOp, ConvOp, PrimType, UnOp};
@@ -178,9 +178,11 @@ impl Ranges {
                     self.add(y, s, &certs);
                     if certs.is_empty() {
                         self.sums.insert(s.node, (x, y));
+                        self.note(Note::Sum(s.node));
                     }
                 }
                 self.between(s, x, y, certs);
+                self.define_in_row(s, x, y, certs);
             }
             BinOp::Sub => {
                 if y.node == ZERO {
@@ -190,6 +192,7 @@ impl Ranges {
                     self.add(s, x, &base);
                     if base.is_empty() {
                         self.differences.insert(s.node, (x, y));
+                        self.note(Note::Difference(s.node));
                     }
                     // `y >= 1` makes it strictly less.
                     if let Some(r) = self.prove(constant(1), y) {
@@ -209,6 +212,7 @@ impl Ranges {
                             break;
                         }
                     }
+                    self.define_rest(s, x, y, &base);
                 }
             }
             BinOp::SMin => {
@@ -254,6 +258,7 @@ impl Ranges {
                         self.part(s, x, y.offset == 2, &certs);
                     } else {
                         self.add(s, x, &certs);
+                        self.define_quotient(s, x, y, &certs);
                     }
                 }
             }
@@ -267,6 +272,8 @@ impl Ranges {
                     self.add(s, constant(mx.0 * my.0), &certs);
                 } else if y.node == ZERO && y.offset >= 1 {
                     self.define_multiple(s, x, y.offset, certs);
+                } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
+                    self.define_product(s, x, y, &with(certs, &[&p, &q]));
                 }
             }
             BinOp::And => {
@@ -323,6 +330,7 @@ impl Ranges {
         }
         if certs.is_empty() && x.offset == 0 {
             self.parts.insert(s.node, x);
+            self.note(Note::Part(s.node));
             // The middle of two terms.
             if half && let Some((a, b)) = self.sums.get(&x.node).copied() {
                 for (a, b) in [(a, b), (b, a)] {
