@@ -8,6 +8,8 @@
 
 mod define;
 mod product;
+#[cfg(test)]
+mod tests;
 
 use super::Certs;
 use super::add_certs;
