@@ -13,7 +13,7 @@
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
-use ir::syntax::{Atom, Aux, BasicOp, Param};
+use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::{Dim, Type};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use smallvec::SmallVec;
@@ -32,6 +32,8 @@ pub(crate) enum Guard {
 
 /// How many disjuncts a check may get.
 const MANY: usize = 4;
+/// Through how many operations the condition of a check is looked at.
+const LEVELS: u32 = 4;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// The innermost scope's body runs where all these sizes are positive; what was
@@ -129,13 +131,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Where a check can go if it gets disjuncts, further out than without; the
     /// guards of the scopes that it leaves, outermost first.
-    fn way_out(&self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
-        let mut least = 0;
-        cse::each_name::<L>(param, op, |name| least = least.max(self.depth_of(name)));
+    fn way_out(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
+        let BasicOp::Assert { cond, msg } = op else {
+            return None;
+        };
+        let mut least = self.reach(*cond, LEVELS);
+        for part in msg {
+            if let MsgPart::Value(_, value) = part {
+                least = least.max(self.known_at(*value));
+            }
+        }
         for cert in &aux.certs {
             least = least.max(self.depth_of(*cert));
         }
-        let known = |atom: Atom| atom.var().map_or(0, |name| self.depth_of(name));
+        let known = |atom: Atom| self.known_at(atom);
         let (mut guards, mut needed, mut best) = (Vec::new(), 0, None);
         for depth in (least + 1..=self.current()).rev() {
             let scope = &self.scopes[depth];
@@ -176,11 +185,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
-        let (depth, guards) = self.way_out(param, aux, op)?;
+        let (depth, guards) = self.way_out(aux, op)?;
         if depth >= plain || !self.rewrite() {
             return None;
         }
-        let mut all = *cond;
+        let mut all = self.lift(*cond, aux, depth);
         for guard in guards.iter().rev() {
             match guard {
                 Guard::Unknown => return None,
@@ -213,6 +222,58 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // What this learns here is the condition: the guards do not hold here.
         self.emit_at(depth, param.clone(), aux.clone(), op);
         Some(depth)
+    }
+
+    fn known_at(&self, atom: Atom) -> usize {
+        atom.var().map_or(0, |name| self.depth_of(name))
+    }
+
+    /// What a truth value is computed from, if that needs no check.
+    fn parts_of(&self, cond: Atom) -> Option<(BasicOp, [Option<Atom>; 2])> {
+        let def = self.def_of(cond)?;
+        if !def.certs.is_empty() {
+            return None;
+        }
+        match def.op {
+            BasicOp::Compare(_, _, x, y) => Some((def.op.clone(), [Some(x), Some(y)])),
+            BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) => {
+                Some((def.op.clone(), [Some(x), Some(y)]))
+            }
+            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) => Some((def.op.clone(), [Some(x), None])),
+            _ => None,
+        }
+    }
+
+    /// The outermost scope in which a truth value can be computed.
+    fn reach(&self, cond: Atom, fuel: u32) -> usize {
+        let known = self.known_at(cond);
+        match self.parts_of(cond) {
+            Some((_, parts)) if fuel > 0 && known > 0 => {
+                let parts = parts.into_iter().flatten();
+                let most = parts.map(|part| self.reach(part, fuel - 1)).max();
+                most.map_or(known, |most| most.min(known))
+            }
+            _ => known,
+        }
+    }
+
+    /// A truth value, in an outer scope that it reaches.
+    fn lift(&mut self, cond: Atom, aux: &Aux, depth: usize) -> Atom {
+        if self.known_at(cond) <= depth {
+            return cond;
+        }
+        let Some((mut op, _)) = self.parts_of(cond) else {
+            return cond;
+        };
+        match &mut op {
+            BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
+                *x = self.lift(*x, aux, depth);
+                *y = self.lift(*y, aux, depth);
+            }
+            BasicOp::Unary(_, _, x) => *x = self.lift(*x, aux, depth),
+            _ => {}
+        }
+        self.outside("ok", aux, op, depth)
     }
 
     fn or(&mut self, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {

@@ -401,11 +401,17 @@ impl Ranges {
             }
             if let Some((x, y)) = self.joins.get(&from) {
                 let mut side = |t: &Term| {
-                    if upwards {
+                    let before = tried.goals.len();
+                    let proof = if upwards {
                         self.search(t.node, b, k - t.offset, tried, chain - 1)
                     } else {
                         self.search(a, t.node, k + t.offset, tried, chain - 1)
+                    };
+                    // What helped one side may help the other.
+                    if proof.is_some() {
+                        tried.goals.truncate(before);
                     }
+                    proof
                 };
                 if let (Some(mut p), Some(q)) = (side(x), side(y)) {
                     add_certs(&mut p, &q);
