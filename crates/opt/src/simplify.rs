@@ -14,8 +14,12 @@
 //! A check that holds because others did is replaced by them.
 //!
 //! **Hoisting.** What cannot fail leaves loops and lambdas; a check leaves
-//! only what certainly runs; loads and divisions that rest on checks or facts
-//! stay. Nothing leaves a conditional's branch.
+//! what certainly runs, and what may not run with a guard (`guard`); loads and
+//! divisions that rest on checks or facts stay. Nothing else leaves a
+//! conditional's branch.
+//!
+//! **Loops.** What holds of a loop's parameters in every iteration is found before
+//! its body is walked (`invariant`).
 //!
 //! Needs: a verified program. Guarantees: a verified program. See
 //! `dce` for what follows each walk.
@@ -37,11 +41,11 @@ use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
 use crate::unroll::unroll;
+use guard::Guard;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
-use guard::Guard;
 use range::Ranges;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -169,7 +169,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.emit_at(self.current(), param, aux, op)
     }
 
-    pub(super) fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
+    pub(super) fn emit_at(
+        &mut self,
+        depth: usize,
+        param: Param<L>,
+        aux: Aux,
+        op: BasicOp,
+    ) -> usize {
         self.bind(&param, depth);
         let name = param.name;
         self.own[name.index()] = cse::makes_array(&op)

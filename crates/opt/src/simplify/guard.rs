@@ -288,7 +288,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let known = hash.and_then(|hash| {
             let candidates = self.cse.get(&hash)?;
             candidates.iter().copied().find(|name| {
-                let same = |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
+                let same =
+                    |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
                 self.depth_of(*name) <= depth && self.def(*name).is_some_and(same)
             })
         });

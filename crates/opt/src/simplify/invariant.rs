@@ -30,7 +30,7 @@ pub(crate) const START: i64 = 1 << 61;
 const STAY: i64 = 1 << 62;
 /// How often candidates are dropped before all are.
 const ROUNDS: usize = 4;
-/// How many integer parameters are compared with each other.
+/// How many integer parameters are compared with more than 0.
 const FEW: usize = 4;
 /// How many integer parameters a loop may have to be looked at.
 const MANY: usize = 12;
@@ -173,7 +173,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Side::Outer(atom) => atom,
         };
         let (a, b) = (at(relation.a), at(relation.b));
-        self.ranges_at(depth, |ranges| ranges.fact(a, b, relation.k, &relation.certs));
+        self.ranges_at(depth, |ranges| {
+            ranges.fact(a, b, relation.k, &relation.certs)
+        });
     }
 
     fn learn_head(
@@ -227,7 +229,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         for (i, ty) in ints {
             let (param, init) = (Side::Param(*i), params[*i].init);
-            if try_it(int(0), param, 0, false) {
+            let natural = try_it(int(0), param, 0, false);
+            if ints.len() > FEW {
+                continue;
+            }
+            if natural {
                 try_it(int(1), param, 0, false);
             }
             if init.var().is_some() {
@@ -243,7 +249,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 try_it(param, Side::Counter(*var), i128::from(k), false);
             }
         }
-        if ints.len() <= FEW {
+        if ints.len() < FEW {
             for (i, _) in ints {
                 for (j, _) in ints.iter().filter(|(j, _)| i != j) {
                     try_it(Side::Param(*i), Side::Param(*j), 0, false);
@@ -302,7 +308,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             Side::Outer(atom) => atom,
         };
         said.retain_mut(|relation| {
-            match self.ranges.at_most(at(relation.a), at(relation.b), relation.k) {
+            match self
+                .ranges
+                .at_most(at(relation.a), at(relation.b), relation.k)
+            {
                 Some(certs) => {
                     relation.certs = certs;
                     true

@@ -4,7 +4,8 @@
 //! `a` and `b` and a constant `k`, given certificates. Facts come from loop
 //! counters, index spaces, sizes, conditions, checks and definitions; a
 //! definition by wrapping arithmetic gives a fact only where it is known not to wrap.
-//! Proofs are searches of bounded length.
+//! Proofs are searches of bounded length. Beside the graph stand sums, differences,
+//! parts and products (`product`), which are more than two names.
 
 mod define;
 mod product;
@@ -211,7 +212,10 @@ impl Ranges {
     /// Whether a table says plainly how a name compares to a constant.
     fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
         let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
-        let mut seen = facts.iter().take(OLDEST).chain(facts.iter().rev().take(NEWEST));
+        let mut seen = facts
+            .iter()
+            .take(OLDEST)
+            .chain(facts.iter().rev().take(NEWEST));
         seen.any(|fact| fact.other == ZERO && fact.k <= k && fact.certs.is_empty())
     }
 

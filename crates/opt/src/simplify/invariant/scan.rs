@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// How many levels of conditions are looked through.
 const FUEL: u32 = 8;
 /// How many values a value of a branch is compared to.
-const VALUES: usize = 12;
+const VALUES: usize = 8;
 
 /// What a truth value of the body is.
 enum Truth {
@@ -67,7 +67,10 @@ impl Scan {
 
     fn part<L: OptLevel>(&mut self, body: &Body<L>) {
         for stm in body.stms.iter().rev() {
-            let wanted = stm.pat.iter().any(|param| self.needed.contains(&param.name));
+            let wanted = stm
+                .pat
+                .iter()
+                .any(|param| self.needed.contains(&param.name));
             self.bound.extend(stm.pat.iter().map(|param| param.name));
             match &stm.exp {
                 Exp::Basic(op) if wanted => {
@@ -156,7 +159,9 @@ impl Scan {
         for stm in &body.stms {
             match &stm.exp {
                 Exp::Basic(op) => {
-                    let Some(param) = stm.pat.first() else { continue };
+                    let Some(param) = stm.pat.first() else {
+                        continue;
+                    };
                     let Type::Prim(ty) = param.ty else { continue };
                     if !ty.is_int() || !self.needed.contains(&param.name) {
                         continue;
@@ -178,8 +183,16 @@ impl Scan {
                     if !stm.pat.iter().any(|p| self.needed.contains(&p.name)) {
                         continue;
                     }
-                    let yes = self.branch(s, *cond, true, then_body, values);
-                    let no = self.branch(s, *cond, false, else_body, values);
+                    let wanted: Vec<bool> = stm
+                        .pat
+                        .iter()
+                        .map(|p| {
+                            let int = matches!(p.ty, Type::Prim(ty) if ty.is_int());
+                            int && self.needed.contains(&p.name)
+                        })
+                        .collect();
+                    let yes = self.branch(s, (*cond, true), then_body, values, &wanted);
+                    let no = self.branch(s, (*cond, false), else_body, values, &wanted);
                     for (param, (yes, no)) in stm.pat.iter().zip(yes.into_iter().zip(no)) {
                         let Type::Prim(ty) = param.ty else { continue };
                         if !ty.is_int() {
@@ -214,17 +227,20 @@ impl Scan {
     fn branch<L: OptLevel>(
         &self,
         s: &mut Simplifier<'_, L>,
-        cond: Atom,
-        truth: bool,
+        (cond, truth): (Atom, bool),
         body: &Body<L>,
         values: &Values,
+        wanted: &[bool],
     ) -> Vec<(Vec<bool>, Vec<bool>)> {
         s.enter(ScopeKind::Branch);
         let inner = s.current();
         self.assume(s, cond, truth, &Certs::new(), inner, FUEL);
         self.run(s, body, values, inner);
         let free = |certs: Option<Certs>| certs.is_some_and(|certs| certs.is_empty());
-        let compared = body.result.iter().map(|result| {
+        let compared = body.result.iter().zip(wanted).map(|(result, wanted)| {
+            if !wanted {
+                return (Vec::new(), Vec::new());
+            }
             let mut result = *result;
             s.rewrite_plain(&mut result);
             let above = values.above.iter();
