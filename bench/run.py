@@ -6,7 +6,8 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, cycles, generated, builds, levels, before, ablation (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, cycles, generated, builds, levels, before, checks, ablation (README.md says
+what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -28,6 +29,7 @@ from pathlib import Path
 
 from ablation import figure_ablation, report_ablation
 from before import figure_before, listed, report_before
+from checks import figure_checks, report_checks
 from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
@@ -248,7 +250,7 @@ FIGURES = {
     "lanes": figure_lanes, "functions": figure_functions, "growth": figure_growth,
     "check": figure_check, "build": figure_build, "startup": figure_startup, "memory": figure_memory,
     "cycles": figure_machine, "generated": figure_generated, "builds": figure_builds,
-    "levels": figure_of_levels, "before": figure_of_change,
+    "levels": figure_of_levels, "before": figure_of_change, "checks": figure_checks,
     "ablation": figure_of_fusion,
 }
 
@@ -326,6 +328,7 @@ def report(results):
     lines += report_levels(results)
     lines += report_before(results)
     lines += report_ablation(results)
+    lines += report_checks(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),

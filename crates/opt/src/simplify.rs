@@ -14,8 +14,12 @@
 //! A check that holds because others did is replaced by them.
 //!
 //! **Hoisting.** What cannot fail leaves loops and lambdas; a check leaves
-//! only what certainly runs; loads and divisions that rest on checks or facts
-//! stay. Nothing leaves a conditional's branch.
+//! what certainly runs, and what may not run with a guard (`guard`); loads and
+//! divisions that rest on checks or facts stay. Nothing else leaves a
+//! conditional's branch.
+//!
+//! **Loops.** What holds of a loop's parameters in every iteration is found before
+//! its body is walked (`invariant`).
 //!
 //! Needs: a verified program. Guarantees: a verified program. See
 //! `dce` for what follows each walk.
@@ -24,6 +28,8 @@ mod array;
 mod control;
 mod cse;
 mod emit;
+mod guard;
+mod invariant;
 pub(crate) mod range;
 mod rewrite;
 mod scalar;
@@ -35,6 +41,7 @@ use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
 use crate::unroll::unroll;
+use guard::Guard;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
@@ -108,6 +115,8 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         scopes: vec![Scope::new(ScopeKind::Root)],
         cse: FxHashMap::default(),
         ranges: Ranges::default(),
+        both: FxHashMap::default(),
+        waiting: FxHashMap::default(),
         fuel,
         prov: Prov::NONE,
         changed: false,
@@ -168,6 +177,10 @@ struct Scope<L: Level> {
     facts: Vec<(u32, bool)>,
     /// Names that became known as sizes here, and what was known before.
     sizes: Vec<(Name, u32)>,
+    /// When the body runs.
+    guard: Guard,
+    /// Names under which disjunctions wait since here.
+    waiting: Vec<Name>,
 }
 
 impl<L: Level> Scope<L> {
@@ -178,6 +191,8 @@ impl<L: Level> Scope<L> {
             cse: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),
+            guard: Guard::Unknown,
+            waiting: Vec::new(),
         }
     }
 }
@@ -202,6 +217,10 @@ pub struct Simplifier<'a, L: Level> {
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
     ranges: Ranges,
+    /// Truth values that are false where the first does not hold, and the second where it does.
+    both: FxHashMap<Name, (Atom, Atom)>,
+    /// Disjunctions that hold, by the names that decide their sides.
+    waiting: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
     fuel: &'a mut Fuel,
     /// Provenance of the statement at hand.
     prov: Prov,
@@ -298,17 +317,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
     pub(crate) fn enter_param(&mut self, param: &Param<L>) {
         self.bind(param, self.current());
         let depth = self.current() as u32;
+        self.there_is(&param.ty, &Certs::new());
         for dim in param.ty.shape() {
             if let Dim::Var(name) = *dim {
                 let known = &mut self.known_size[name.index()];
                 if *known > depth {
                     self.scopes[depth as usize].sizes.push((name, *known));
                     *known = depth;
-                    self.ranges_at(depth as usize, |ranges| {
-                        ranges.at_least(name, 0, &Certs::new());
-                    });
                 }
             }
+        }
+    }
+
+    /// From here on there is a value of this type, given certificates.
+    pub(crate) fn there_is(&mut self, ty: &Type, certs: &Certs) {
+        if ty.is_array() {
+            let depth = self.current();
+            self.ranges_at(depth, |ranges| ranges.shape(ty.shape(), certs));
         }
     }
 
@@ -349,6 +374,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         for (name, before) in scope.sizes.into_iter().rev() {
             self.known_size[name.index()] = before;
+        }
+        for name in scope.waiting {
+            if let Some(waiting) = self.waiting.get_mut(&name) {
+                waiting.pop();
+            }
         }
         self.ranges.forget(&scope.facts, depth);
         scope.out

@@ -1,6 +1,7 @@
 //! Conditionals and loops: on constants, with equal branches, as selections;
 //! loops without iterations, with one, with parameters that never change.
 
+use super::guard::Guard;
 use super::{Certs, ScopeKind, Simplifier, add_certs};
 use crate::dce::retain;
 use crate::level::OptLevel;
@@ -10,6 +11,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use smallvec::smallvec;
 
 /// How many scalar operations both branches of a conditional may have together
 /// to be computed without it.
@@ -90,6 +92,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             };
             self.subs[name.index()].replace(known)
         });
+        self.runs_where(Guard::Holds(cond, truth));
         let mut natural = Vec::new();
         let body = self.body_inside_and(body, |s, result| {
             natural.extend(result.iter().map(|atom| s.is_natural(*atom)));
@@ -189,6 +192,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             return;
         }
+        for (param, (yes, no)) in pat
+            .iter()
+            .zip(then_body.result.iter().zip(&else_body.result))
+        {
+            if *no == Atom::Const(Scalar::Bool(false)) {
+                self.both.insert(param.name, (cond, *yes));
+            }
+        }
         let exp = Exp::If {
             cond,
             then_body,
@@ -257,6 +268,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             LoopForm::While { .. } => false,
         };
+        let invariants = self.invariants(&params, &form, &body);
         self.enter(ScopeKind::Inner { runs });
         let depth = self.current();
         if let LoopForm::For { var, ty, bound } = form {
@@ -269,12 +281,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.ranges_at(depth, |ranges| {
                 ranges.typed(var, ty);
                 ranges.index(var, bound);
+                ranges.counts(var, ty);
                 if ty == PrimType::I64
                     && let Atom::Var(bound) = bound
                 {
                     ranges.nonempty(Dim::Var(bound));
                 }
             });
+            self.runs_where(Guard::Positive(smallvec![(ty, bound)]));
         }
         for param in &mut params {
             self.rewrite_param(&mut param.param);
@@ -283,8 +297,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let LoopForm::While { cond } = form {
             self.assume(Atom::Var(cond), true, &Certs::new(), depth);
         }
+        self.learn_invariants(&params, &invariants, depth);
         let body = self.body_inside(body);
+        let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
         self.push(pat, aux, Exp::Loop { params, form, body });
+        self.learn_results(&results, &invariants);
     }
 
     /// The checks that what the body reads from outside has passed: a result

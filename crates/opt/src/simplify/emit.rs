@@ -160,13 +160,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits an operation and records what it binds; the scope that it went to.
     fn emit_plain(&mut self, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         let depth = self.place(&param, &aux, &op);
+        if let Some(depth) = self.emit_guarded(&param, &aux, &op, depth) {
+            return depth;
+        }
         if depth < self.current() && self.rewrite() {
             return self.emit_at(depth, param, aux, op);
         }
         self.emit_at(self.current(), param, aux, op)
     }
 
-    fn emit_at(&mut self, depth: usize, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
+    pub(super) fn emit_at(
+        &mut self,
+        depth: usize,
+        param: Param<L>,
+        aux: Aux,
+        op: BasicOp,
+    ) -> usize {
         self.bind(&param, depth);
         let name = param.name;
         self.own[name.index()] = cse::makes_array(&op)
@@ -186,6 +195,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             // Facts may rest on what is known here only, so they end here.
             let here = self.current();
             self.ranges_at(here, |ranges| ranges.define(name, ty, &op, &aux.certs));
+        } else if !matches!(
+            op,
+            BasicOp::Index { .. } | BasicOp::FlatIndex { .. } | BasicOp::Rearrange { .. }
+        ) {
+            // Views leave what may not run, so that there may be none of that shape.
+            self.there_is(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm {
             pat: vec![param],
@@ -225,6 +240,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
             Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => {}
+        }
+        for param in &pat {
+            self.there_is(&param.ty, &aux.certs);
         }
         self.scopes[depth].out.push(Stm { pat, aux, exp });
     }
@@ -312,6 +330,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     fn assume_within(&mut self, cond: Atom, truth: bool, certs: &Certs, depth: usize, fuel: u32) {
         let Some(def) = self.def_of(cond).cloned() else {
+            if truth
+                && fuel > 0
+                && let Some((x, y)) = cond.var().and_then(|name| self.both.get(&name).copied())
+            {
+                self.assume_within(x, true, certs, depth, fuel - 1);
+                self.assume_within(y, true, certs, depth, fuel - 1);
+            }
             return;
         };
         if let BasicOp::Compare(op, ty, x, y) = def.op
@@ -324,6 +349,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             self.assume_within(x, truth, certs, depth, fuel - 1);
             self.assume_within(y, truth, certs, depth, fuel - 1);
+        } else if let BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y) = def.op
+            && fuel > 0
+            && truth
+        {
+            self.wait(x, y, certs, depth);
+            self.either(x, y, certs, depth);
         } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = def.op
             && fuel > 0
         {

@@ -4,9 +4,13 @@
 //! `a` and `b` and a constant `k`, given certificates. Facts come from loop
 //! counters, index spaces, sizes, conditions, checks and definitions; a
 //! definition by wrapping arithmetic gives a fact only where it is known not to wrap.
-//! Proofs are searches of bounded length.
+//! Proofs are searches of bounded length. Beside the graph stand sums, differences,
+//! parts and products (`product`), which are more than two names.
 
 mod define;
+mod product;
+#[cfg(test)]
+mod tests;
 
 use super::Certs;
 use super::add_certs;
@@ -62,6 +66,18 @@ struct Fact {
     depth: u32,
 }
 
+/// An entry of a table beside the facts.
+#[derive(Clone, Copy)]
+enum Note {
+    Sum(u32),
+    Difference(u32),
+    Part(u32),
+    Fit((u32, u32)),
+    Whole((u32, u32)),
+    Quotient(u32),
+    Room(u32),
+}
+
 /// The facts known now.
 #[derive(Default)]
 pub(crate) struct Ranges {
@@ -71,6 +87,14 @@ pub(crate) struct Ranges {
     below: FxHashMap<u32, Vec<Fact>>,
     /// Names that are one of two terms (selections, minima and maxima).
     joins: FxHashMap<u32, (Term, Term)>,
+    /// Names that are the sum of two terms, the difference of two terms, or a term
+    /// that is not negative divided by at least 2.
+    sums: FxHashMap<u32, (Term, Term)>,
+    differences: FxHashMap<u32, (Term, Term)>,
+    parts: FxHashMap<u32, Term>,
+    products: product::Products,
+    /// What was noted in those tables, and for which scope.
+    noted: Vec<(u32, Note)>,
     /// Widths of integers that are not 64 bits wide.
     bits: FxHashMap<u32, u32>,
     /// The scope that facts are learnt for.
@@ -103,9 +127,28 @@ impl Ranges {
         }
     }
 
+    fn note(&mut self, note: Note) {
+        self.noted.push((self.depth, note));
+    }
+
+    fn forget_notes(&mut self, depth: u32) {
+        while let Some((_, note)) = self.noted.pop_if(|(at, _)| *at >= depth) {
+            match note {
+                Note::Sum(s) => drop(self.sums.remove(&s)),
+                Note::Difference(s) => drop(self.differences.remove(&s)),
+                Note::Part(s) => drop(self.parts.remove(&s)),
+                Note::Fit(pair) => drop(self.products.fits.remove(&pair)),
+                Note::Whole(pair) => drop(self.products.wholes.remove(&pair)),
+                Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
+                Note::Room(s) => drop(self.products.rooms.remove(&s)),
+            }
+        }
+    }
+
     /// Forgets what was learnt for a scope that ends: each entry of `touched`
     /// is one fact of that depth, mostly near the end of its list.
     pub(crate) fn forget(&mut self, touched: &[(u32, bool)], depth: u32) {
+        self.forget_notes(depth);
         for (node, upwards) in touched {
             let table = if *upwards {
                 &mut self.above
@@ -155,6 +198,46 @@ impl Ranges {
             };
             self.add(index, bound, &none);
         }
+    }
+
+    /// A loop's counter, which begins with 0: no loop runs for that long.
+    pub(crate) fn counts(&mut self, counter: Name, ty: PrimType) {
+        let start = i128::from(super::invariant::START);
+        if ty == PrimType::I64 && !self.says(&self.above, counter, start) {
+            let most = Atom::i64(super::invariant::START);
+            self.fact(Atom::Var(counter), most, 0, &Certs::new());
+        }
+    }
+
+    /// Whether a table says plainly how a name compares to a constant.
+    fn says(&self, table: &FxHashMap<u32, Vec<Fact>>, name: Name, k: i128) -> bool {
+        let facts = table.get(&node(name)).map_or(&[] as &[Fact], Vec::as_slice);
+        let mut seen = facts
+            .iter()
+            .take(OLDEST)
+            .chain(facts.iter().rev().take(NEWEST));
+        seen.any(|fact| fact.other == ZERO && fact.k <= k && fact.certs.is_empty())
+    }
+
+    /// `a <= b + k`.
+    pub(crate) fn fact(&mut self, a: Atom, b: Atom, k: i128, certs: &Certs) {
+        if let (Some(a), Some(b)) = (term(a), term(b)) {
+            let b = Term {
+                node: b.node,
+                offset: b.offset + k,
+            };
+            self.add(a, b, certs);
+        }
+    }
+
+    /// What the proof of `a <= b + k` rests on.
+    pub(crate) fn at_most(&self, a: Atom, b: Atom, k: i128) -> Option<Certs> {
+        let (a, b) = (term(a)?, term(b)?);
+        let b = Term {
+            node: b.node,
+            offset: b.offset + k,
+        };
+        self.prove(a, b)
     }
 
     /// The counter or parameter has this type.
@@ -322,11 +405,17 @@ impl Ranges {
             }
             if let Some((x, y)) = self.joins.get(&from) {
                 let mut side = |t: &Term| {
-                    if upwards {
+                    let before = tried.goals.len();
+                    let proof = if upwards {
                         self.search(t.node, b, k - t.offset, tried, chain - 1)
                     } else {
                         self.search(a, t.node, k + t.offset, tried, chain - 1)
+                    };
+                    // What helped one side may help the other.
+                    if proof.is_some() {
+                        tried.goals.truncate(before);
                     }
+                    proof
                 };
                 if let (Some(mut p), Some(q)) = (side(x), side(y)) {
                     add_certs(&mut p, &q);

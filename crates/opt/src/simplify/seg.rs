@@ -157,4 +157,6 @@ fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
             });
         }
     }
+    let sizes: Vec<Dim> = space.dims.iter().map(|(_, size)| *size).collect();
+    s.runs_where_positive(&sizes);
 }

@@ -185,6 +185,7 @@ fn bucket(
     s.lambda(map, runs, |s, params| {
         let depth = s.current();
         s.ranges_at(depth, |ranges| ranges.nonempty(width));
+        s.runs_where_positive(&[width]);
         for (param, input) in params.iter().zip(inputs.iter()) {
             let Some(def) = s.def(*input).cloned() else {
                 continue;

@@ -1,7 +1,7 @@
 //! Facts from definitions: what an operation on integers says of its result,
 //! where its arithmetic is known not to wrap.
 
-use super::{Certs, NEWEST, Ranges, Term, ZERO, add_certs, constant, node, term};
+use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node, term};
 use ir::Name;
 use ir::syntax::BasicOp;
 use prim::{BinOp, ConvOp, PrimType, UnOp};
@@ -169,7 +169,20 @@ impl Ranges {
                     self.add(x, s, &certs);
                     self.add(y, s, &certs);
                     self.add(s, constant(mx.0 + my.0), &certs);
+                } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y))
+                    && let half = constant(self.max(s.node) >> 1)
+                    && let (Some(mx), Some(my)) = (self.prove(x, half), self.prove(y, half))
+                {
+                    let certs = with(certs, &[&p, &q, &mx, &my]);
+                    self.add(x, s, &certs);
+                    self.add(y, s, &certs);
+                    if certs.is_empty() {
+                        self.sums.insert(s.node, (x, y));
+                        self.note(Note::Sum(s.node));
+                    }
                 }
+                self.between(s, x, y, certs);
+                self.define_in_row(s, x, y, certs);
             }
             BinOp::Sub => {
                 if y.node == ZERO {
@@ -177,6 +190,10 @@ impl Ranges {
                 } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
                     let base = with(certs, &[&p, &q]);
                     self.add(s, x, &base);
+                    if base.is_empty() {
+                        self.differences.insert(s.node, (x, y));
+                        self.note(Note::Difference(s.node));
+                    }
                     // `y >= 1` makes it strictly less.
                     if let Some(r) = self.prove(constant(1), y) {
                         let less = Term {
@@ -195,6 +212,7 @@ impl Ranges {
                             break;
                         }
                     }
+                    self.define_rest(s, x, y, &base);
                 }
             }
             BinOp::SMin => {
@@ -235,7 +253,13 @@ impl Ranges {
                 if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
                     let certs = with(certs, &[&p, &q]);
                     self.add(zero, s, &certs);
-                    self.add(s, x, &certs);
+                    if y.node == ZERO && y.offset >= 2 {
+                        self.add(s, constant(self.max(s.node) / y.offset), &certs);
+                        self.part(s, x, y.offset == 2, &certs);
+                    } else {
+                        self.add(s, x, &certs);
+                        self.define_quotient(s, x, y, &certs);
+                    }
                 }
             }
             BinOp::Mul => {
@@ -246,6 +270,10 @@ impl Ranges {
                     let certs = with(certs, &[&p, &q, &mx.1, &my.1]);
                     self.add(zero, s, &certs);
                     self.add(s, constant(mx.0 * my.0), &certs);
+                } else if y.node == ZERO && y.offset >= 1 {
+                    self.define_multiple(s, x, y.offset, certs);
+                } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
+                    self.define_product(s, x, y, &with(certs, &[&p, &q]));
                 }
             }
             BinOp::And => {
@@ -264,7 +292,11 @@ impl Ranges {
                 if let Some(p) = self.prove(zero, x) {
                     let certs = with(certs, &[&p]);
                     self.add(zero, s, &certs);
-                    self.add(s, x, &certs);
+                    if y.node == ZERO && (1..31).contains(&y.offset) {
+                        self.part(s, x, y.offset == 1, &certs);
+                    } else {
+                        self.add(s, x, &certs);
+                    }
                 }
             }
             BinOp::UMin
@@ -280,6 +312,83 @@ impl Ranges {
             | BinOp::FMod
             | BinOp::FMin
             | BinOp::FMax => {}
+        }
+    }
+
+    /// `s` is `x`, which is not negative, divided by at least 2, or by just that.
+    fn part(&mut self, s: Term, x: Term, half: bool, certs: &Certs) {
+        let positive = self.prove(constant(1), x);
+        if let Some(mut proof) = positive {
+            add_certs(&mut proof, certs);
+            let less = Term {
+                node: x.node,
+                offset: x.offset - 1,
+            };
+            self.add(s, less, &proof);
+        } else {
+            self.add(s, x, certs);
+        }
+        if certs.is_empty() && x.offset == 0 {
+            self.parts.insert(s.node, x);
+            self.note(Note::Part(s.node));
+            // The middle of two terms.
+            if half && let Some((a, b)) = self.sums.get(&x.node).copied() {
+                for (a, b) in [(a, b), (b, a)] {
+                    self.middle(s, a, b);
+                }
+            }
+        }
+    }
+
+    /// `s` is halfway between two terms, rounded down.
+    fn middle(&mut self, s: Term, a: Term, b: Term) {
+        if let Some(proof) = self.prove(a, b) {
+            self.add(a, s, &proof);
+            self.add(s, b, &proof);
+            let less = Term {
+                node: b.node,
+                offset: b.offset - 1,
+            };
+            if let Some(proof) = self.prove(a, less) {
+                self.add(s, less, &proof);
+            }
+        }
+    }
+
+    /// `s = x + y`, where one is a part of the other's distance to a third term.
+    fn between(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        for (x, y) in [(x, y), (y, x)] {
+            if let Some(whole) = self.parts.get(&y.node).copied()
+                && let Some((end, start)) = self.differences.get(&whole.node).copied()
+                && (start.node, start.offset) == (x.node, x.offset)
+            {
+                // `x <= s <= end`: nothing wraps.
+                self.add(x, s, certs);
+                self.add(s, end, certs);
+                let one = self.prove(constant(1), whole);
+                if let Some(mut proof) = one {
+                    add_certs(&mut proof, certs);
+                    let less = Term {
+                        node: end.node,
+                        offset: end.offset - 1,
+                    };
+                    self.add(s, less, &proof);
+                }
+            }
+        }
+    }
+
+    /// `s = x * c` for a positive `c`, where that does not wrap.
+    fn define_multiple(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
+        let most = constant(self.max(s.node) / c);
+        if let (Some(mut p), Some(q)) = (self.prove(constant(0), x), self.prove(x, most)) {
+            add_certs(&mut p, &q);
+            add_certs(&mut p, certs);
+            self.add(x, s, &p);
+            if let Some(mut one) = self.prove(constant(1), x) {
+                add_certs(&mut one, &p);
+                self.add(constant(c), s, &one);
+            }
         }
     }
 

@@ -1,0 +1,308 @@
+//! Checks leave loops, lambdas and branches that may not run: what is checked in
+//! front of them is `it does not run, or the condition holds`.
+//!
+//! Each scope says when its body runs: where sizes are positive, where a truth
+//! value holds, or nobody knows. A check whose operands are known further out goes
+//! there, with a disjunct for each scope that it leaves. Inside, where the body
+//! runs, the condition is known to hold; a later walk learns that again: a
+//! disjunction that is checked waits under the names of its guards until a scope
+//! says that they are false.
+//!
+//! Guarantees: a program fails exactly where it did.
+
+use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
+use ir::types::{Dim, Type};
+use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use smallvec::SmallVec;
+
+/// When the body of a scope runs at least once.
+#[derive(Clone, Default)]
+pub(crate) enum Guard {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// Where all these are positive.
+    Positive(SmallVec<[(PrimType, Atom); 2]>),
+    /// Where the operand has this truth value.
+    Holds(Atom, bool),
+}
+
+/// How many disjuncts a check may get.
+const MANY: usize = 4;
+/// Through how many operations the condition of a check is looked at.
+const LEVELS: u32 = 4;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// The innermost scope's body runs where all these sizes are positive; what was
+    /// checked for that case holds in it.
+    pub(crate) fn runs_where_positive(&mut self, sizes: &[Dim]) {
+        let atoms: Option<SmallVec<[(PrimType, Atom); 2]>> = sizes
+            .iter()
+            .map(|dim| Some((PrimType::I64, dim.atom()?)))
+            .collect();
+        if let Some(atoms) = atoms {
+            self.runs_where(Guard::Positive(atoms));
+        }
+    }
+
+    /// As [`Simplifier::runs_where_positive`], for any guard.
+    pub(crate) fn runs_where(&mut self, guard: Guard) {
+        let depth = self.current();
+        let names: SmallVec<[Name; 2]> = match &guard {
+            Guard::Unknown => SmallVec::new(),
+            Guard::Positive(sizes) => sizes.iter().filter_map(|(_, size)| size.var()).collect(),
+            Guard::Holds(cond, _) => cond.var().into_iter().collect(),
+        };
+        self.scopes[depth].guard = guard;
+        for name in names {
+            let waiting = self.waiting.get(&name).cloned().unwrap_or_default();
+            for (x, y, certs) in waiting {
+                self.either(x, y, &certs, depth);
+            }
+        }
+    }
+
+    /// One of two truth values holds: where one is known not to, the other does.
+    pub(super) fn either(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+        for (x, y) in [(x, y), (y, x)] {
+            if let Some(proof) = self.refuted(x) {
+                let mut certs = certs.clone();
+                add_certs(&mut certs, &proof);
+                self.assume(y, true, &certs, depth);
+                return;
+            }
+        }
+    }
+
+    /// A disjunction was checked: it is of use where one side is known not to hold.
+    pub(super) fn wait(&mut self, x: Atom, y: Atom, certs: &Certs, depth: usize) {
+        for side in [x, y] {
+            let Some(name) = self.guarding(side) else {
+                continue;
+            };
+            let waiting = self.waiting.entry(name).or_default();
+            if waiting.len() < MANY * MANY {
+                waiting.push((x, y, certs.clone()));
+                self.scopes[depth].waiting.push(name);
+            }
+        }
+    }
+
+    /// The name that decides a guard.
+    fn guarding(&self, side: Atom) -> Option<Name> {
+        match self.def_of(side).map(|def| &def.op) {
+            Some(BasicOp::Compare(_, _, Atom::Var(size), Atom::Const(_))) => Some(*size),
+            Some(BasicOp::Compare(_, _, Atom::Const(_), Atom::Var(size))) => Some(*size),
+            Some(BasicOp::Unary(UnOp::Not, _, x)) => x.var(),
+            _ => side.var(),
+        }
+    }
+
+    /// That a truth value is known not to hold, and what that rests on.
+    fn refuted(&self, x: Atom) -> Option<Certs> {
+        if let Atom::Const(value) = x {
+            return (value == Scalar::Bool(false)).then(Certs::new);
+        }
+        let known = |x: Atom| {
+            let sub = self.subs.get(x.var()?.index())?.as_ref()?;
+            let value = sub.atom.constant()?.as_bool()?;
+            Some((value, sub.certs.clone()))
+        };
+        if let Some((false, certs)) = known(x) {
+            return Some(certs);
+        }
+        let op = &self.def_of(x)?.op;
+        if let BasicOp::Unary(UnOp::Not, _, inner) = op
+            && let Some((true, certs)) = known(*inner)
+        {
+            return Some(certs);
+        }
+        if let BasicOp::Compare(op, ty, a, b) = op
+            && ty.is_int()
+            && let Some((false, certs)) = self.ranges.compare(*op, *a, *b)
+        {
+            return Some(certs);
+        }
+        None
+    }
+
+    /// Where a check can go if it gets disjuncts, further out than without; the
+    /// guards of the scopes that it leaves, outermost first.
+    fn way_out(&self, aux: &Aux, op: &BasicOp) -> Option<(usize, Vec<Guard>)> {
+        let BasicOp::Assert { cond, msg } = op else {
+            return None;
+        };
+        let mut least = self.reach(*cond, LEVELS);
+        for part in msg {
+            if let MsgPart::Value(_, value) = part {
+                least = least.max(self.known_at(*value));
+            }
+        }
+        for cert in &aux.certs {
+            least = least.max(self.depth_of(*cert));
+        }
+        let known = |atom: Atom| self.known_at(atom);
+        let (mut guards, mut needed, mut best) = (Vec::new(), 0, None);
+        for depth in (least + 1..=self.current()).rev() {
+            let scope = &self.scopes[depth];
+            if scope.kind != (ScopeKind::Inner { runs: true }) {
+                match &scope.guard {
+                    Guard::Unknown => break,
+                    Guard::Positive(sizes) => {
+                        for (_, size) in sizes {
+                            needed = needed.max(known(*size));
+                        }
+                    }
+                    Guard::Holds(cond, _) => needed = needed.max(known(*cond)),
+                }
+                guards.push(scope.guard.clone());
+                if guards.len() > MANY {
+                    break;
+                }
+            }
+            if needed < depth && scope.kind != ScopeKind::Branch {
+                best = Some((depth - 1, guards.len()));
+            }
+        }
+        let (depth, crossed) = best?;
+        guards.truncate(crossed);
+        guards.reverse();
+        (!guards.is_empty()).then_some((depth, guards))
+    }
+
+    /// Emits a check in front of what may not run, if that is further out than it
+    /// gets without a guard; the scope that it went to.
+    pub(super) fn emit_guarded(
+        &mut self,
+        param: &Param<L>,
+        aux: &Aux,
+        op: &BasicOp,
+        plain: usize,
+    ) -> Option<usize> {
+        let BasicOp::Assert { cond, msg } = op else {
+            return None;
+        };
+        let (depth, guards) = self.way_out(aux, op)?;
+        if depth >= plain || !self.rewrite() {
+            return None;
+        }
+        let mut all = self.lift(*cond, aux, depth);
+        for guard in guards.iter().rev() {
+            match guard {
+                Guard::Unknown => return None,
+                Guard::Positive(sizes) => {
+                    for (ty, size) in sizes.iter().rev() {
+                        if matches!(size, Atom::Const(n) if n.as_i64() > Some(0)) {
+                            continue;
+                        }
+                        let zero = Atom::Const(Scalar::int(*ty, 0));
+                        let empty = BasicOp::Compare(CmpOp::SLe, *ty, *size, zero);
+                        let empty = self.outside("empty", aux, empty, depth);
+                        all = self.or(empty, all, aux, depth);
+                    }
+                }
+                Guard::Holds(cond, truth) => {
+                    let other = if *truth {
+                        let not = BasicOp::Unary(UnOp::Not, PrimType::Bool, *cond);
+                        self.outside("other", aux, not, depth)
+                    } else {
+                        *cond
+                    };
+                    all = self.or(other, all, aux, depth);
+                }
+            }
+        }
+        let op = BasicOp::Assert {
+            cond: all,
+            msg: msg.clone(),
+        };
+        // What this learns here is the condition: the guards do not hold here.
+        self.emit_at(depth, param.clone(), aux.clone(), op);
+        Some(depth)
+    }
+
+    fn known_at(&self, atom: Atom) -> usize {
+        atom.var().map_or(0, |name| self.depth_of(name))
+    }
+
+    /// What a truth value is computed from, if that needs no check.
+    fn parts_of(&self, cond: Atom) -> Option<(BasicOp, [Option<Atom>; 2])> {
+        let def = self.def_of(cond)?;
+        if !def.certs.is_empty() {
+            return None;
+        }
+        match def.op {
+            BasicOp::Compare(_, _, x, y) => Some((def.op.clone(), [Some(x), Some(y)])),
+            BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) => {
+                Some((def.op.clone(), [Some(x), Some(y)]))
+            }
+            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) => Some((def.op.clone(), [Some(x), None])),
+            _ => None,
+        }
+    }
+
+    /// The outermost scope in which a truth value can be computed.
+    fn reach(&self, cond: Atom, fuel: u32) -> usize {
+        let known = self.known_at(cond);
+        match self.parts_of(cond) {
+            Some((_, parts)) if fuel > 0 && known > 0 => {
+                let parts = parts.into_iter().flatten();
+                let most = parts.map(|part| self.reach(part, fuel - 1)).max();
+                most.map_or(known, |most| most.min(known))
+            }
+            _ => known,
+        }
+    }
+
+    /// A truth value, in an outer scope that it reaches.
+    fn lift(&mut self, cond: Atom, aux: &Aux, depth: usize) -> Atom {
+        if self.known_at(cond) <= depth {
+            return cond;
+        }
+        let Some((mut op, _)) = self.parts_of(cond) else {
+            return cond;
+        };
+        match &mut op {
+            BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
+                *x = self.lift(*x, aux, depth);
+                *y = self.lift(*y, aux, depth);
+            }
+            BasicOp::Unary(_, _, x) => *x = self.lift(*x, aux, depth),
+            _ => {}
+        }
+        self.outside("ok", aux, op, depth)
+    }
+
+    fn or(&mut self, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {
+        let op = BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y);
+        self.outside("or", aux, op, depth)
+    }
+
+    /// The name of an operation on truth values or sizes in an outer scope: what is
+    /// known here says nothing about it.
+    fn outside(&mut self, hint: &str, aux: &Aux, op: BasicOp, depth: usize) -> Atom {
+        let hash = cse::hash(&op);
+        let known = hash.and_then(|hash| {
+            let candidates = self.cse.get(&hash)?;
+            candidates.iter().copied().find(|name| {
+                let same =
+                    |def: &std::rc::Rc<Def>| def.certs.is_empty() && cse::equal(&def.op, &op);
+                self.depth_of(*name) <= depth && self.def(*name).is_some_and(same)
+            })
+        });
+        if let Some(name) = known {
+            return Atom::Var(name);
+        }
+        let param = self.fresh(hint, Type::BOOL);
+        let name = param.name;
+        self.emit_at(depth, param, Aux::at(aux.prov), op);
+        if let Some(hash) = hash {
+            self.cse.entry(hash).or_default().push(name);
+            self.scopes[depth].cse.push((hash, name));
+        }
+        Atom::Var(name)
+    }
+}

@@ -1,0 +1,165 @@
+//! Facts about products: rows in a whole.
+//!
+//! `y * x` with `y < q` leaves room for `x` more below `q * x`, if that is a product
+//! that does not wrap or `q` is a quotient by `x`. So `i * m + j < n * m` for `i < n`
+//! and `j < m`, and a slice of `m` from `i * m` on lies in an array of `n * m`.
+//!
+//! Products of the sizes of an array do not wrap: it has that many elements.
+
+use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
+use crate::simplify::invariant::START;
+use ir::types::Dim;
+use prim::PrimType;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What is known of products.
+#[derive(Default)]
+pub(super) struct Products {
+    /// Pairs of sizes whose product does not wrap.
+    pub(super) fits: FxHashSet<(u32, u32)>,
+    /// Names of products that do not wrap.
+    pub(super) wholes: FxHashMap<(u32, u32), u32>,
+    /// Names of quotients: the dividend, and the divisor, which is positive.
+    pub(super) quotients: FxHashMap<u32, (u32, u32)>,
+    /// `s + x <= a` for names `s`, given certificates.
+    pub(super) rooms: FxHashMap<u32, (Term, Term, Certs)>,
+}
+
+fn pair(x: u32, y: u32) -> (u32, u32) {
+    (x.min(y), x.max(y))
+}
+
+impl Ranges {
+    /// There is an array of this shape.
+    pub(crate) fn shape(&mut self, shape: &[Dim], certs: &Certs) {
+        for dim in shape {
+            if let Dim::Var(name) = *dim
+                && !self.says(&self.below, name, 0)
+            {
+                self.at_least(name, 0, certs);
+            }
+        }
+        if !certs.is_empty() {
+            return;
+        }
+        match *shape {
+            [Dim::Var(size)] => self.counts(size, PrimType::I64),
+            [Dim::Var(x), Dim::Var(y)] => {
+                let pair = pair(node(x), node(y));
+                if self.products.fits.insert(pair) {
+                    self.note(Note::Fit(pair));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `s = x * y`, neither of them negative.
+    pub(super) fn define_product(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if x.node == ZERO || y.node == ZERO {
+            return;
+        }
+        if self.products.fits.contains(&pair(x.node, y.node)) {
+            let pair = pair(x.node, y.node);
+            self.products.wholes.insert(pair, s.node);
+            self.note(Note::Whole(pair));
+            self.add(constant(0), s, certs);
+            self.add(s, constant(i128::from(START)), certs);
+            for (x, y) in [(x, y), (y, x)] {
+                if let Some(mut proof) = self.prove(constant(1), y) {
+                    add_certs(&mut proof, certs);
+                    self.add(x, s, &proof);
+                }
+            }
+            return;
+        }
+        for (x, y) in [(x, y), (y, x)] {
+            let facts = self.above.get(&y.node).map_or(&[] as &[_], Vec::as_slice);
+            let room = facts.iter().rev().take(NEWEST).find_map(|fact| {
+                if fact.k > -1 || fact.other == ZERO {
+                    return None;
+                }
+                let whole = self.products.wholes.get(&pair(x.node, fact.other)).copied();
+                let whole = whole.or_else(|| {
+                    let (dividend, divisor) = self.products.quotients.get(&fact.other)?;
+                    (*divisor == x.node).then_some(*dividend)
+                })?;
+                Some((whole, fact.certs.clone()))
+            });
+            let Some((whole, mut all)) = room else {
+                continue;
+            };
+            add_certs(&mut all, certs);
+            let whole = Term {
+                node: whole,
+                offset: 0,
+            };
+            self.add(constant(0), s, &all);
+            if let Some(mut proof) = self.prove(constant(1), x) {
+                add_certs(&mut proof, &all);
+                let less = Term {
+                    node: whole.node,
+                    offset: -1,
+                };
+                self.add(s, less, &proof);
+            } else {
+                self.add(s, whole, &all);
+            }
+            self.products.rooms.insert(s.node, (x, whole, all));
+            self.note(Note::Room(s.node));
+            return;
+        }
+    }
+
+    /// `s = x + y`, where one is a row's start and the other less than its length.
+    pub(super) fn define_in_row(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        for (row, at) in [(x, y), (y, x)] {
+            let Some((length, whole, more)) = self.products.rooms.get(&row.node).cloned() else {
+                continue;
+            };
+            let less = Term {
+                node: length.node,
+                offset: length.offset - 1,
+            };
+            let Some(mut proof) = self.prove(constant(0), at) else {
+                continue;
+            };
+            let (within, room) = match self.prove(at, less) {
+                Some(within) => (within, 1),
+                None => match self.prove(at, length) {
+                    Some(within) => (within, 0),
+                    None => continue,
+                },
+            };
+            add_certs(&mut proof, &within);
+            add_certs(&mut proof, &more);
+            add_certs(&mut proof, certs);
+            self.add(row, s, &proof);
+            let below = Term {
+                node: whole.node,
+                offset: whole.offset - room,
+            };
+            self.add(s, below, &proof);
+            return;
+        }
+    }
+
+    /// `s = x - y`, where the latter is a row's start in the former.
+    pub(super) fn define_rest(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if let Some((length, whole, mut proof)) = self.products.rooms.get(&y.node).cloned()
+            && let Some(more) = self.prove(whole, x)
+        {
+            add_certs(&mut proof, &more);
+            add_certs(&mut proof, certs);
+            self.add(length, s, &proof);
+        }
+    }
+
+    /// `s = x / y`, the dividend not negative and the divisor positive, without checks.
+    pub(super) fn define_quotient(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if certs.is_empty() && x.offset == 0 && x.node != ZERO && y.node != ZERO {
+            self.products.quotients.insert(s.node, (x.node, y.node));
+            self.note(Note::Quotient(s.node));
+        }
+    }
+}
