@@ -20,11 +20,16 @@
 //! Needs: a verified program. Guarantees: a verified program. See
 //! `dce` for what follows each walk.
 
+mod accs;
 mod array;
+mod closed;
+mod concat;
 mod control;
 mod cse;
 mod emit;
+mod pieces;
 pub(crate) mod range;
+mod repeat;
 mod rewrite;
 mod scalar;
 pub(crate) mod seg;
@@ -97,6 +102,7 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         scopes: vec![Scope::new(ScopeKind::Root)],
         cse: FxHashMap::default(),
         ranges: Ranges::default(),
+        neutrals: FxHashMap::default(),
         fuel,
         prov: Prov::NONE,
         changed: false,
@@ -191,6 +197,8 @@ pub struct Simplifier<'a, L: Level> {
     scopes: Vec<Scope<L>>,
     cse: FxHashMap<u64, SmallVec<[Name; 1]>>,
     ranges: Ranges,
+    /// The neutral elements of accumulators with an operator, by their tokens.
+    neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
     /// Provenance of the statement at hand.
     prov: Prov,
