@@ -24,13 +24,18 @@
 //! Needs: a verified program. Guarantees: a verified program. See
 //! `dce` for what follows each walk.
 
+mod accs;
 mod array;
+mod closed;
+mod concat;
 mod control;
 mod cse;
 mod emit;
 mod guard;
 mod invariant;
+mod pieces;
 pub(crate) mod range;
+mod repeat;
 mod rewrite;
 mod scalar;
 pub(crate) mod seg;
@@ -117,6 +122,7 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         ranges: Ranges::default(),
         both: FxHashMap::default(),
         waiting: FxHashMap::default(),
+        neutrals: FxHashMap::default(),
         fuel,
         prov: Prov::NONE,
         changed: false,
@@ -221,6 +227,8 @@ pub struct Simplifier<'a, L: Level> {
     both: FxHashMap<Name, (Atom, Atom)>,
     /// Disjunctions that hold, by the names that decide their sides.
     waiting: FxHashMap<Name, Vec<(Atom, Atom, Certs)>>,
+    /// The neutral elements of accumulators with an operator, by their tokens.
+    neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
     /// Provenance of the statement at hand.
     prov: Prov,

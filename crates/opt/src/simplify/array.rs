@@ -1,6 +1,7 @@
 //! Rules for array operations: what an index of an iota, a replicate, a slice
 //! or a change of shape reads directly; views of views; copies that nobody needs.
 
+use super::concat::Concat;
 use super::{Certs, Folded, Simplifier};
 use crate::level::OptLevel;
 use ir::Name;
@@ -79,14 +80,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.aliases.union(fresh, *array);
                 Some(Folded::Atom(Atom::Var(*array), Certs::new()))
             }
-            BasicOp::Concat {
-                dim: _,
+            BasicOp::Concat { dim, arrays, width } => self.fold_concat(&Concat {
+                dim: *dim,
                 arrays,
-                width: _,
-            } => match arrays.as_slice() {
-                [only] => Some(Folded::Op(BasicOp::Copy(*only), Certs::new())),
-                _ => None,
-            },
+                width: *width,
+            }),
+            BasicOp::ArrayLit { row, elems } => self.fold_literal(row, elems),
+            BasicOp::Update {
+                array,
+                slice,
+                value,
+            } => self.fold_update(*array, slice, *value),
+            BasicOp::UpdateAcc {
+                acc,
+                index: _,
+                values,
+            } => self.neutral_update(*acc, values),
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -97,16 +106,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Fma(..)
             | BasicOp::Math(..)
             | BasicOp::Assert { .. }
-            | BasicOp::Update { .. }
             | BasicOp::FlatIndex { .. }
             | BasicOp::FlatUpdate { .. }
             | BasicOp::Iota { .. }
             | BasicOp::Scratch { .. }
             | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
             | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => None,
+            | BasicOp::Opaque(_) => None,
         }
     }
 
@@ -114,6 +120,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let old = self.type_of(array);
         if old.shape() == shape.as_slice() {
             return Some(Folded::Atom(Atom::Var(array), Certs::new()));
+        }
+        let moved = match kind {
+            ReshapeKind::Coerce => self
+                .coerced_concat(shape, array)
+                .or_else(|| self.coerced_fill(shape, array)),
+            ReshapeKind::Arbitrary => self.reshaped_replicate(shape, array),
+        };
+        if moved.is_some() {
+            return moved;
         }
         let def = self.def(array)?;
         let BasicOp::Reshape {
@@ -148,6 +163,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let def = self.def(array)?.clone();
         let all_fixed = fixed(slice);
+        if all_fixed.is_none()
+            && let Some(fill) = self.slice_of_fill(array, slice)
+        {
+            return Some(fill);
+        }
         let certs = def.certs.clone();
         let index = |array: Name, slice: Vec<DimIndex>| BasicOp::Index { array, slice };
         match &def.op {
@@ -166,15 +186,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return Some(Folded::Atom(*value, certs));
                 }
                 let inner = slice[shape.len()..].to_vec();
-                // The row becomes a view of what is repeated: not where it is
-                // consumed, nor where it is a result, which shares with nothing.
-                let (row, source) = (param.name, value.var()?);
-                let aliases = &mut self.aliases;
-                if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
-                    return None;
-                }
-                aliases.union(row, source);
-                Some(Folded::Op(index(source, inner), certs))
+                self.view_of(param.name, value.var()?, inner, certs)
             }
             BasicOp::Copy(source)
             | BasicOp::Manifest {
@@ -249,12 +261,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 if row.is_prim() {
                     return Some(Folded::Atom(elem, certs));
                 }
-                let row = elem.var()?;
-                all_fixed?;
-                if self.aliases.consumed(row) {
+                let source = elem.var()?;
+                if all_fixed.is_none() {
+                    return self.view_of(param.name, source, slice[1..].to_vec(), certs);
+                }
+                if self.aliases.consumed(source) {
                     return None;
                 }
-                Some(Folded::Op(index(row, slice[1..].to_vec()), certs))
+                Some(Folded::Op(index(source, slice[1..].to_vec()), certs))
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let mut flat = 0i64;
@@ -298,6 +312,24 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Opaque(_)
             | BasicOp::UpdateAcc { .. } => None,
         }
+    }
+
+    /// The row of a fresh array becomes a view of what the row was made from: not
+    /// where it is consumed, nor where it is a result, which shares with nothing.
+    fn view_of(
+        &mut self,
+        row: Name,
+        source: Name,
+        slice: Vec<DimIndex>,
+        certs: Certs,
+    ) -> Option<Folded> {
+        let aliases = &mut self.aliases;
+        if aliases.consumed(row) || aliases.consumed(source) || aliases.is_result(row) {
+            return None;
+        }
+        aliases.union(row, source);
+        let array = source;
+        Some(Folded::Op(BasicOp::Index { array, slice }, certs))
     }
 
     /// `start + at * stride` in the element type.

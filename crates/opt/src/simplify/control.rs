@@ -11,6 +11,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, free_names};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 /// How many scalar operations both branches of a conditional may have together
@@ -19,7 +20,7 @@ const SELECT_COST: usize = 12;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// The names of the pattern stand for these operands from now on.
-    fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
+    pub(super) fn bind_all(&mut self, pat: Vec<Param<L>>, aux: &Aux, values: &[Atom]) {
         for (mut param, value) in pat.into_iter().zip(values) {
             self.rewrite_param(&mut param);
             let mut aux = aux.clone();
@@ -30,7 +31,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The statements of a body, here; its results.
-    fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
+    pub(super) fn splice(&mut self, body: Body<L>, aux: &Aux) -> Vec<Atom> {
         let Body { stms, result } = body;
         let mut heirs = Heirs::of(aux);
         for mut stm in stms {
@@ -125,6 +126,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         mut else_body: Body<L>,
     ) {
         let mut keep = vec![true; pat.len()];
+        let (mut firsts, mut twins) = (FxHashMap::default(), Vec::new());
         let used_in_types = mentioned(&pat);
         for i in 0..pat.len() {
             let (yes, no) = (then_body.result[i], else_body.result[i]);
@@ -157,14 +159,43 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 keep[i] = false;
                 self.rewrite_param(&mut param);
                 self.basic(param, aux.clone(), op);
+                continue;
+            }
+            // Two results that are the same in both branches are one.
+            let twin = firsts.entry((yes, no)).or_insert(param.name);
+            if *twin != param.name
+                && param.ty.is_prim()
+                && (!sized || aux.certs.is_empty())
+                && self.rewrite()
+            {
+                keep[i] = false;
+                if sized {
+                    self.bind_atom(param, aux.clone(), Atom::Var(*twin));
+                } else {
+                    twins.push((param, *twin));
+                }
             }
         }
         retain(&mut pat, &keep);
         retain(&mut then_body.result, &keep);
         retain(&mut else_body.result, &keep);
-        if pat.is_empty() {
-            return;
+        if !pat.is_empty() {
+            self.emit_conditional(pat, aux.clone(), cond, then_body, else_body);
         }
+        for (param, twin) in twins {
+            self.bind_all(vec![param], &aux, &[Atom::Var(twin)]);
+        }
+    }
+
+    /// What is left of a conditional: selections where that costs little.
+    fn emit_conditional(
+        &mut self,
+        pat: Vec<Param<L>>,
+        aux: Aux,
+        cond: Atom,
+        then_body: Body<L>,
+        else_body: Body<L>,
+    ) {
         let cheap = |body: &Body<L>| body.stms.iter().all(speculable);
         let scalars = pat.iter().all(|param| param.ty.is_prim());
         let size = then_body.stms.len() + else_body.stms.len();
@@ -257,6 +288,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
+        self.params_in_step(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {
             LoopForm::For { ty, bound, .. } => {
                 let one = Atom::Const(Scalar::int(ty, 1));
@@ -298,8 +330,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.assume(Atom::Var(cond), true, &Certs::new(), depth);
         }
         self.learn_invariants(&params, &invariants, depth);
-        let body = self.body_inside(body);
+        let mut body = self.body_inside(body);
         let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
+        self.kept_by_choice(&params, &mut body.result);
+        self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
         self.push(pat, aux, Exp::Loop { params, form, body });
         self.learn_results(&results, &invariants);
     }
@@ -381,14 +415,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// The names that the types of the pattern mention.
-fn mentioned<L: OptLevel>(pat: &[Param<L>]) -> Vec<Name> {
-    struct Names(Vec<Name>);
+pub(super) fn mentioned<L: OptLevel>(pat: &[Param<L>]) -> FxHashSet<Name> {
+    struct Names(FxHashSet<Name>);
     impl<L: OptLevel> Visit<L> for Names {
         fn name(&mut self, name: &Name) {
-            self.0.push(*name);
+            self.0.insert(*name);
         }
     }
-    let mut names = Names(Vec::new());
+    let mut names = Names(FxHashSet::default());
     for param in pat {
         Visit::<L>::ty(&mut names, &param.ty);
     }

@@ -46,6 +46,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
         }
+        if self.element_of_piece(&param, &aux, &op) {
+            return;
+        }
         if let BasicOp::Atom(atom) = op {
             if self.fuel.take() {
                 self.changed |= aux.certs.is_empty();

@@ -56,7 +56,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     pub(crate) fn with_acc(
         &mut self,
-        pat: Vec<Param<L>>,
+        mut pat: Vec<Param<L>>,
         mut aux: Aux,
         mut inputs: Vec<AccInput<L>>,
         mut lambda: Lambda<L>,
@@ -73,7 +73,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 self.operator(op, false);
             }
         }
+        self.learn_neutrals(&inputs, &lambda.params);
         self.replace_lambda(&mut lambda, true);
+        self.untouched(&mut pat, &aux, &mut inputs, &mut lambda);
+        if inputs.is_empty() {
+            let result = self.splice(lambda.body, &aux);
+            self.bind_all(pat, &aux, &result);
+            return;
+        }
         self.push(pat, aux, Exp::Op(make(inputs, lambda)));
     }
 

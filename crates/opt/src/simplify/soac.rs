@@ -4,9 +4,11 @@
 //! - A parameter over a replicate is the value repeated; two parameters over
 //!   one array are one.
 //! - A mapped result that is the same in every iteration is a replicate; one
-//!   that is an input is a copy of it; two equal ones are one (and a copy).
+//!   that is an input is a copy of it; two equal ones are one (and a copy); an
+//!   accumulator that goes through as it is needs no map.
+//! - What concatenations have to do with maps stands in `pieces`.
 
-use super::Simplifier;
+use super::{Certs, Simplifier};
 use crate::dce::retain;
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
@@ -27,17 +29,35 @@ pub(crate) fn simplify(
     match op {
         Soac::Screma(Screma {
             mut width,
-            mut inputs,
+            inputs,
             map,
-            mut folds,
+            folds,
         }) => {
             s.rewrite_dim(&mut width);
+            let screma = Screma {
+                width,
+                inputs,
+                map,
+                folds,
+            };
+            if let Some(maps) = s.in_pieces(&pat, &aux, &screma) {
+                for (pat, aux, op) in maps {
+                    simplify(s, pat, aux, op);
+                }
+                return;
+            }
+            let Screma {
+                width,
+                mut inputs,
+                map,
+                mut folds,
+            } = screma;
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
             s.folds(&mut folds);
             let mut pat = pat;
             let mut after = Vec::new();
             if folds.post.is_none() {
-                after = mapped_out(s, width, &inputs, &mut map, &folds, &mut pat);
+                after = mapped_out(s, width, &mut inputs, &mut map, &folds, &mut pat);
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
@@ -50,8 +70,10 @@ pub(crate) fn simplify(
             if !dead {
                 s.push(pat, aux.clone(), Exp::Op(op));
             }
-            for (param, op) in after {
-                s.basic(param, aux.clone(), op);
+            for (param, op, certs) in after {
+                let mut aux = aux.clone();
+                super::add_certs(&mut aux.certs, &certs);
+                s.basic(param, aux, op);
             }
         }
         Soac::Hist {
@@ -273,27 +295,38 @@ fn drop_scanned(
 fn mapped_out(
     s: &mut Simplifier<'_, Soacs>,
     width: Dim,
-    inputs: &[Name],
+    inputs: &mut Vec<Name>,
     map: &mut Lambda<Soacs>,
     folds: &Folds<Soacs>,
     pat: &mut Vec<Param<Soacs>>,
-) -> Vec<(Param<Soacs>, BasicOp)> {
+) -> Vec<(Param<Soacs>, BasicOp, Certs)> {
     let first = folds.n_folded();
-    let rows: FxHashMap<Name, Name> = map
-        .params
-        .iter()
-        .zip(inputs)
-        .filter(|(param, _)| !matches!(param.ty, Type::Acc { .. }))
-        .map(|(param, input)| (param.name, *input))
-        .collect();
+    let (mut rows, mut accs) = (FxHashMap::default(), FxHashMap::default());
+    for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
+        match param.ty {
+            Type::Acc { .. } => _ = accs.insert(param.name, i),
+            _ => _ = rows.insert(param.name, *input),
+        }
+    }
+    let mut keep_inputs = vec![true; inputs.len()];
     let mut known: FxHashMap<Atom, Name> = FxHashMap::default();
     let mut keep = vec![true; map.ret.len()];
     let mut after = Vec::new();
     for i in first..map.ret.len() {
         if map.ret[i].elem().is_none() {
+            // An accumulator that goes through as it is; nothing else reads it.
+            if let Some(at) = map.body.result[i].var().and_then(|name| accs.get(&name))
+                && s.rewrite()
+            {
+                keep[i] = false;
+                keep_inputs[*at] = false;
+                let acc = Atom::Var(inputs[*at]);
+                after.push((pat[i].clone(), BasicOp::Atom(acc), Certs::new()));
+            }
             continue;
         }
         let result = map.body.result[i];
+        let mut certs = Certs::new();
         let op = if s.in_scope(result) {
             Some(BasicOp::Replicate {
                 shape: smallvec![width],
@@ -301,6 +334,9 @@ fn mapped_out(
             })
         } else if let Some(input) = result.var().and_then(|name| rows.get(&name)) {
             Some(BasicOp::Copy(*input))
+        } else if let Some((op, more)) = s.rows_concatenated(result, &rows) {
+            certs = more;
+            Some(op)
         } else {
             let same = known.get(&result).copied();
             same.map(BasicOp::Copy)
@@ -309,7 +345,7 @@ fn mapped_out(
             Some(op) if s.rewrite() => {
                 keep[i] = false;
                 s.use_more(&op);
-                after.push((pat[i].clone(), op));
+                after.push((pat[i].clone(), op, certs));
             }
             _ => {
                 known.insert(result, pat[i].name);
@@ -319,6 +355,8 @@ fn mapped_out(
     if after.is_empty() {
         return after;
     }
+    retain(inputs, &keep_inputs);
+    retain(&mut map.params, &keep_inputs);
     retain(&mut map.ret, &keep);
     retain(&mut map.body.result, &keep);
     // Reduced results come first in the pattern and scanned ones in the values:

@@ -1,0 +1,75 @@
+//! Laws of accumulators: updates that change nothing, and accumulators that
+//! nobody updates.
+
+use super::{Certs, Folded, Simplifier};
+use crate::dce::retain;
+use crate::level::OptLevel;
+use ir::Name;
+use ir::soac::AccInput;
+use ir::syntax::{Atom, Aux, Lambda, Param};
+use ir::types::Type;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Learns the neutral elements of the accumulators that the tokens stand for.
+    pub(super) fn learn_neutrals(&mut self, inputs: &[AccInput<L>], tokens: &[Param<L>]) {
+        for (input, token) in inputs.iter().zip(tokens) {
+            if let Some(operator) = &input.op {
+                self.neutrals.insert(token.name, operator.neutral.clone());
+            }
+        }
+    }
+
+    /// To combine the neutral element into an accumulator changes nothing.
+    pub(super) fn neutral_update(&self, acc: Name, values: &[Atom]) -> Option<Folded> {
+        let Type::Acc { token, .. } = self.type_of(acc) else {
+            return None;
+        };
+        let neutral = self.neutrals.get(&token)?;
+        (neutral.as_slice() == values).then(|| Folded::Atom(Atom::Var(acc), Certs::new()))
+    }
+
+    /// Arrays whose accumulators come back as they went in stay as they are.
+    pub(super) fn untouched(
+        &mut self,
+        pat: &mut Vec<Param<L>>,
+        aux: &Aux,
+        inputs: &mut Vec<AccInput<L>>,
+        lambda: &mut Lambda<L>,
+    ) {
+        let n = inputs.len();
+        let touched: Vec<bool> = (0..n)
+            .map(|i| {
+                let own = lambda.params.get(n + i).map(|param| Atom::Var(param.name));
+                own.as_ref() != lambda.body.result.get(i)
+            })
+            .collect();
+        if !touched.contains(&false) || !self.rewrite() {
+            return;
+        }
+        let mut keep_pat = vec![true; pat.len()];
+        let mut at = 0;
+        for (input, touched) in inputs.iter().zip(&touched) {
+            for array in &input.arrays {
+                if !touched {
+                    keep_pat[at] = false;
+                    let mut param = pat[at].clone();
+                    self.rewrite_param(&mut param);
+                    self.bind_atom(param, aux.clone(), Atom::Var(*array));
+                }
+                at += 1;
+            }
+        }
+        retain(pat, &keep_pat);
+        retain(inputs, &touched);
+        let rest = lambda.params.len() - 2 * n;
+        let others = vec![true; rest];
+        retain(
+            &mut lambda.params,
+            &[&touched[..], &touched, &others].concat(),
+        );
+        let others = vec![true; lambda.ret.len() - n];
+        let keep = [&touched[..], &others].concat();
+        retain(&mut lambda.ret, &keep);
+        retain(&mut lambda.body.result, &keep);
+    }
+}

@@ -1,0 +1,229 @@
+//! Loops whose parameters are known without them.
+//!
+//! - A parameter that a choice keeps (its next value is itself or what it started
+//!   from) keeps its value.
+//! - Two parameters that start and go on in the same way are one.
+//! - What a counted loop adds up, or computes in the same way in each iteration, has
+//!   a closed form. The parameter stays as long as the body reads it.
+//!
+//! Sums of floats have none: they round in each iteration.
+
+use super::Simplifier;
+use super::control::mentioned;
+use crate::dce::retain;
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param};
+use ir::types::Type;
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+
+/// What a loop makes of a parameter, whose value it does not need for that.
+enum Closed {
+    /// The value that each iteration gives it.
+    Always(Atom),
+    /// Each iteration adds this (or subtracts it).
+    Adds(BinOp, PrimType, Atom),
+    /// Each iteration combines it with this; once does as much as often.
+    Once(BinOp, PrimType, Atom),
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// `loop x = a for .. do (if c then a else x)`: the next value is `x`.
+    pub(super) fn kept_by_choice(&mut self, params: &[LoopParam<L>], next: &mut [Atom]) {
+        for (LoopParam { param, init, .. }, next) in params.iter().zip(next) {
+            let own = Atom::Var(param.name);
+            let Some(def) = self.def_of(*next) else {
+                continue;
+            };
+            let BasicOp::Select {
+                if_true, if_false, ..
+            } = def.op
+            else {
+                continue;
+            };
+            let keeps = |atom: Atom| atom == own || atom == *init;
+            if def.certs.is_empty() && keeps(if_true) && keeps(if_false) && self.rewrite() {
+                *next = own;
+            }
+        }
+    }
+
+    /// Of parameters that start and go on in the same way the first does for all.
+    pub(super) fn params_in_step(
+        &mut self,
+        pat: &mut Vec<Param<L>>,
+        aux: &Aux,
+        params: &mut Vec<LoopParam<L>>,
+        form: &LoopForm,
+        body: &mut Body<L>,
+    ) {
+        let condition = match form {
+            LoopForm::While { cond } => Some(*cond),
+            LoopForm::For { .. } => None,
+        };
+        let scalar =
+            |param: &LoopParam<L>| param.param.ty.is_prim() && Some(param.param.name) != condition;
+        let mut starts: FxHashMap<Atom, u32> = FxHashMap::default();
+        for param in params.iter().filter(|param| scalar(param)) {
+            *starts.entry(param.init).or_default() += 1;
+        }
+        if starts.values().all(|count| *count < 2) || !aux.certs.is_empty() {
+            return;
+        }
+        // How the body makes the next values, its own parameter left out.
+        let mut steps: FxHashMap<Name, (BinOp, PrimType, Atom, Atom)> = FxHashMap::default();
+        for stm in &body.stms {
+            if let (Exp::Basic(BasicOp::Binary(op, ty, x, y)), [bound]) = (&stm.exp, &stm.pat[..])
+                && stm.aux.certs.is_empty()
+            {
+                steps.insert(bound.name, (*op, *ty, *x, *y));
+            }
+        }
+        let mut firsts: FxHashMap<(Atom, Step), usize> = FxHashMap::default();
+        let mut keep = vec![true; params.len()];
+        for (i, param) in params.iter().enumerate().filter(|(_, param)| scalar(param)) {
+            let (own, next) = (Atom::Var(param.param.name), body.result[i]);
+            let step = match next.var().and_then(|name| steps.get(&name)) {
+                Some((op, ty, x, y)) if *x == own && *y != own => {
+                    Step::Binary(*op, *ty, None, Some(*y))
+                }
+                Some((op, ty, x, y)) if *y == own && *x != own => {
+                    Step::Binary(*op, *ty, Some(*x), None)
+                }
+                _ => Step::Value(next),
+            };
+            let first = *firsts.entry((param.init, step)).or_insert(i);
+            if first == i || params[first].param.ty != param.param.ty || !self.rewrite() {
+                continue;
+            }
+            keep[i] = false;
+            for (bound, same) in [(&param.param, &params[first].param), (&pat[i], &pat[first])] {
+                self.bind_atom(bound.clone(), aux.clone(), Atom::Var(same.name));
+            }
+        }
+        retain(pat, &keep);
+        retain(params, &keep);
+        retain(&mut body.result, &keep);
+    }
+
+    /// Results of a counted loop that have a closed form get it. The body is
+    /// simplified; its scope has ended.
+    pub(super) fn closed_forms(
+        &mut self,
+        pat: &mut [Param<L>],
+        aux: &Aux,
+        params: &[LoopParam<L>],
+        form: &LoopForm,
+        runs: bool,
+        next: &[Atom],
+    ) {
+        let LoopForm::For { var: _, ty, bound } = form else {
+            return;
+        };
+        let sizes = mentioned(pat);
+        for i in 0..pat.len() {
+            let (bound_to, param) = (pat[i].clone(), &params[i]);
+            let Type::Prim(own) = bound_to.ty else {
+                continue;
+            };
+            if !self.is_used(bound_to.name) || sizes.contains(&bound_to.name) {
+                continue;
+            }
+            let Some(closed) = self.closed(param.param.name, next[i]) else {
+                continue;
+            };
+            if !self.rewrite() {
+                return;
+            }
+            let op = self.value_after(closed, param.init, own, (*ty, *bound), runs, aux);
+            pat[i] = self.fresh("after", bound_to.ty.clone());
+            self.use_more(&op);
+            self.basic(bound_to, aux.clone(), op);
+        }
+    }
+
+    /// How the next value of a parameter comes about.
+    fn closed(&self, own: Name, next: Atom) -> Option<Closed> {
+        if self.in_scope(next) {
+            return Some(Closed::Always(next));
+        }
+        let def = self.def_of(next)?;
+        let BasicOp::Binary(op, ty, x, y) = def.op else {
+            return None;
+        };
+        let (by, left) = match (x == Atom::Var(own), y == Atom::Var(own)) {
+            (true, false) => (y, true),
+            (false, true) => (x, false),
+            _ => return None,
+        };
+        if !def.certs.is_empty() || !self.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
+            return None;
+        }
+        match op {
+            BinOp::Add => Some(Closed::Adds(op, ty, by)),
+            BinOp::Sub if left => Some(Closed::Adds(op, ty, by)),
+            BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax => {
+                Some(Closed::Once(op, ty, by))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value after a counted loop.
+    fn value_after(
+        &mut self,
+        closed: Closed,
+        init: Atom,
+        own: PrimType,
+        (counter, bound): (PrimType, Atom),
+        runs: bool,
+        aux: &Aux,
+    ) -> BasicOp {
+        let zero = Atom::Const(Scalar::int(counter, 0));
+        let value = match closed {
+            Closed::Adds(op, ty, by) => {
+                let trips = if runs {
+                    bound
+                } else {
+                    let most = BasicOp::Binary(BinOp::SMax, counter, bound, zero);
+                    self.make("trips", aux, most)
+                };
+                let trips = if counter == ty {
+                    trips
+                } else {
+                    let convert = BasicOp::Convert {
+                        op: ConvOp::SExt,
+                        from: counter,
+                        to: ty,
+                        arg: trips,
+                    };
+                    self.make("trips", aux, convert)
+                };
+                let all = self.make("all", aux, BasicOp::Binary(BinOp::Mul, ty, trips, by));
+                return BasicOp::Binary(op, ty, init, all);
+            }
+            Closed::Always(value) => value,
+            Closed::Once(op, ty, by) => self.make("once", aux, BasicOp::Binary(op, ty, init, by)),
+        };
+        if runs {
+            return BasicOp::Atom(value);
+        }
+        let cond = BasicOp::Compare(CmpOp::SLt, counter, zero, bound);
+        BasicOp::Select {
+            ty: own,
+            cond: self.make("runs", aux, cond),
+            if_true: value,
+            if_false: init,
+        }
+    }
+}
+
+/// How a parameter goes on, without its own name.
+#[derive(PartialEq, Eq, Hash)]
+enum Step {
+    /// As this.
+    Value(Atom),
+    /// As this operation of what is missing and this.
+    Binary(BinOp, PrimType, Option<Atom>, Option<Atom>),
+}

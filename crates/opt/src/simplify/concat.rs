@@ -1,0 +1,319 @@
+//! Laws of concatenations: a table of rules, each with its law, and how an
+//! element of a concatenation is read from the piece that has it.
+//!
+//! Pieces that are consumed somewhere stay where they are read: a rule would have
+//! them read later. A concatenation that others read too is made anyway, so it
+//! is not taken apart.
+
+use super::{Certs, Folded, Simplifier, add_certs};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
+use ir::types::{Dim, Shape, Type};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// Literals do not become longer than this by a rule.
+const LONG: usize = 64;
+
+/// From more pieces than this no single element is chosen.
+const PIECES: usize = 8;
+
+/// A concatenation.
+pub(super) struct Concat<'a> {
+    pub(super) dim: usize,
+    pub(super) arrays: &'a [Name],
+    pub(super) width: Dim,
+}
+
+impl Concat<'_> {
+    fn of(&self, arrays: Vec<Name>) -> BasicOp {
+        BasicOp::Concat {
+            dim: self.dim,
+            arrays,
+            width: self.width,
+        }
+    }
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// What the first rule that applies makes of a concatenation.
+    pub(super) fn fold_concat(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        let rules: [fn(&mut Self, &Concat<'_>) -> Option<Folded>; 5] = [
+            Self::concat_single,
+            Self::concat_empty,
+            Self::concat_nested,
+            Self::concat_replicates,
+            Self::concat_literals,
+        ];
+        rules.iter().find_map(|rule| rule(self, concat))
+    }
+
+    /// `concat (xs) = copy xs`
+    fn concat_single(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        match concat.arrays {
+            [only] if self.size_in(*only, concat.dim) == Some(concat.width) => {
+                Some(Folded::Op(BasicOp::Copy(*only), Certs::new()))
+            }
+            _ => None,
+        }
+    }
+
+    /// `concat (xs, [], ys) = concat (xs, ys)`
+    fn concat_empty(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        let is_empty = |array: &Name| self.size_in(*array, concat.dim) == Some(Dim::Const(0));
+        let mut arrays: Vec<Name> = concat.arrays.to_vec();
+        arrays.retain(|array| !is_empty(array));
+        if arrays.is_empty() {
+            arrays.extend(concat.arrays.first());
+        }
+        (arrays.len() < concat.arrays.len()).then(|| Folded::Op(concat.of(arrays), Certs::new()))
+    }
+
+    /// `concat (xs, concat (ys, zs)) = concat (xs, ys, zs)`
+    fn concat_nested(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        let (mut arrays, mut certs) = (Vec::new(), Certs::new());
+        for array in concat.arrays {
+            match self.def(*array).map(|def| (&def.op, &def.certs)) {
+                Some((
+                    BasicOp::Concat {
+                        dim,
+                        arrays: inner,
+                        width: _,
+                    },
+                    more,
+                )) if *dim == concat.dim && self.read_once(*array) && self.may_read(inner) => {
+                    arrays.extend_from_slice(inner);
+                    add_certs(&mut certs, more);
+                }
+                _ => arrays.push(*array),
+            }
+        }
+        (arrays.len() > concat.arrays.len()).then(|| Folded::Op(concat.of(arrays), certs))
+    }
+
+    /// `concat (replicate n x, replicate m x) = replicate (n + m) x`
+    fn concat_replicates(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        let (mut value, mut certs) = (None, Certs::new());
+        for array in concat.arrays {
+            let def = self.def(*array)?;
+            let BasicOp::Replicate { shape, value: own } = &def.op else {
+                return None;
+            };
+            let mut shape = shape.clone();
+            *shape.get_mut(concat.dim)? = concat.width;
+            let same = (*own, shape);
+            if value.get_or_insert_with(|| same.clone()) != &same {
+                return None;
+            }
+            add_certs(&mut certs, &def.certs);
+        }
+        let (value, shape) = value?;
+        let may = value.var().is_none_or(|name| self.may_read(&[name]));
+        may.then(|| Folded::Op(BasicOp::Replicate { shape, value }, certs))
+    }
+
+    /// `concat ([a], [b, c], xs) = concat ([a, b, c], xs)`
+    fn concat_literals(&mut self, concat: &Concat<'_>) -> Option<Folded> {
+        if concat.dim != 0 {
+            return None;
+        }
+        let mut certs = Certs::new();
+        // Runs of literals, and what is none.
+        let mut runs: Vec<Result<Vec<Atom>, Name>> = Vec::new();
+        let mut row = None;
+        for array in concat.arrays {
+            let Some((own, elems)) = self.elements(*array) else {
+                runs.push(Err(*array));
+                continue;
+            };
+            row.get_or_insert(own);
+            if let Some(def) = self.def(*array) {
+                add_certs(&mut certs, &def.certs);
+            }
+            match runs.last_mut() {
+                Some(Ok(run)) if run.len() + elems.len() <= LONG => run.extend(elems),
+                _ => runs.push(Ok(elems)),
+            }
+        }
+        if runs.len() == concat.arrays.len() {
+            return None;
+        }
+        let row = row?;
+        let literal = |elems| BasicOp::ArrayLit {
+            row: row.clone(),
+            elems,
+        };
+        if let [Ok(run)] = runs.as_slice() {
+            let sized = i64::try_from(run.len()).is_ok_and(|n| Dim::Const(n) == concat.width);
+            let elems = runs.pop()?.ok()?;
+            return sized.then(|| Folded::Op(literal(elems), certs));
+        }
+        let mut aux = Aux::at(self.prov);
+        aux.certs.clone_from(&certs);
+        let mut arrays = Vec::with_capacity(runs.len());
+        for run in runs {
+            arrays.push(match run {
+                Err(array) => array,
+                Ok(elems) => self.make("lit", &aux, literal(elems)).var()?,
+            });
+        }
+        Some(Folded::Op(concat.of(arrays), certs))
+    }
+
+    /// The elements of a short array, if they are known one by one, and their type.
+    fn elements(&self, array: Name) -> Option<(Type, Vec<Atom>)> {
+        match &self.def(array)?.op {
+            BasicOp::ArrayLit { row, elems } if row.is_prim() => Some((row.clone(), elems.clone())),
+            BasicOp::Replicate { shape, value } => {
+                let [Dim::Const(n)] = shape.as_slice() else {
+                    return None;
+                };
+                let n = usize::try_from(*n).ok().filter(|n| *n <= LONG)?;
+                let ty = self.type_of_atom(*value);
+                ty.is_prim().then(|| (ty, vec![*value; n]))
+            }
+            _ => None,
+        }
+    }
+
+    /// `coerce [n] (concat (xs, ys))` is the concatenation of that width.
+    pub(super) fn coerced_concat(&self, shape: &Shape, array: Name) -> Option<Folded> {
+        let def = self.def(array)?;
+        let BasicOp::Concat {
+            dim,
+            arrays,
+            width: _,
+        } = &def.op
+        else {
+            return None;
+        };
+        let old = self.type_of(array);
+        let differs = |i: usize| old.shape().get(i) != shape.get(i);
+        if (0..shape.len()).any(|i| i != *dim && differs(i))
+            || !self.last_use(array)
+            || !self.may_read(arrays)
+        {
+            return None;
+        }
+        let op = BasicOp::Concat {
+            dim: *dim,
+            arrays: arrays.clone(),
+            width: *shape.get(*dim)?,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    /// An element of a concatenation that nobody else reads is an element of one of
+    /// its pieces: emits the choice; whether it did.
+    ///
+    /// `(concat (xs, ys))[i] = if i < n then xs[i] else ys[i - n]`
+    pub(super) fn element_of_piece(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> bool {
+        let BasicOp::Index { array, slice } = op else {
+            return false;
+        };
+        let Some(def) = self.def(*array).cloned() else {
+            return false;
+        };
+        let BasicOp::Concat {
+            dim,
+            arrays,
+            width: _,
+        } = &def.op
+        else {
+            return false;
+        };
+        let Some(DimIndex::Fix(at)) = slice.get(*dim).copied() else {
+            return false;
+        };
+        if !param.ty.is_prim()
+            || arrays.len() > PIECES
+            || !arrays
+                .iter()
+                .all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
+            || !self.last_use(*array)
+            || !self.may_read(arrays)
+            || !self.rewrite()
+        {
+            return false;
+        }
+        let mut all = aux.clone();
+        add_certs(&mut all.certs, &def.certs);
+        self.choose(param.clone(), all, *dim, arrays, slice, at);
+        true
+    }
+
+    /// The element of the piece in which `at` lies, `at` counted from the first piece on.
+    fn choose(
+        &mut self,
+        param: Param<L>,
+        aux: Aux,
+        dim: usize,
+        arrays: &[Name],
+        slice: &[DimIndex],
+        at: Atom,
+    ) {
+        let plain = Aux::at(aux.prov);
+        // What is asked of each piece, and where it is asked.
+        let mut places = Vec::with_capacity(arrays.len());
+        let mut place = at;
+        for array in arrays {
+            let Some(size) = self.size_in(*array, dim).and_then(Dim::atom) else {
+                return;
+            };
+            let here = BasicOp::Compare(CmpOp::SLt, PrimType::I64, place, size);
+            let cond = self.make("here", &plain, here);
+            places.push((*array, place, cond));
+            let rest = BasicOp::Binary(BinOp::Sub, PrimType::I64, place, size);
+            place = self.make("rest", &plain, rest);
+        }
+        let read = |array: Name, place: Atom| {
+            let mut slice = slice.to_vec();
+            slice[dim] = DimIndex::Fix(place);
+            BasicOp::Index { array, slice }
+        };
+        let Some((last, at_last, _)) = places.pop() else {
+            return;
+        };
+        let mut rest = Exp::Basic(read(last, at_last));
+        for (array, place, cond) in places.into_iter().rev() {
+            let then_body = self.only(&param, &aux, Exp::Basic(read(array, place)));
+            let else_body = self.only(&param, &aux, rest);
+            rest = Exp::If {
+                cond,
+                then_body,
+                else_body,
+            };
+        }
+        match rest {
+            Exp::Basic(op) => self.basic(param, aux, op),
+            rest => self.push(vec![param], aux, rest),
+        }
+    }
+
+    /// A body that is one expression.
+    fn only(&mut self, like: &Param<L>, aux: &Aux, exp: Exp<L>) -> Body<L> {
+        let param = self.fresh("x", like.ty.clone());
+        let result = vec![Atom::Var(param.name)];
+        let stms = vec![Stm {
+            pat: vec![param],
+            aux: aux.clone(),
+            exp,
+        }];
+        Body { stms, result }
+    }
+
+    /// The size of an array in a dimension.
+    pub(super) fn size_in(&self, array: Name, dim: usize) -> Option<Dim> {
+        self.type_of(array).shape().get(dim).copied()
+    }
+
+    /// Whether these arrays may be read later than they are.
+    pub(super) fn may_read(&self, arrays: &[Name]) -> bool {
+        arrays.iter().all(|array| !self.aliases.consumed(*array))
+    }
+
+    /// Whether one operation alone mentions the name.
+    pub(super) fn read_once(&self, name: Name) -> bool {
+        self.uses.get(name.index()) == Some(&1)
+    }
+}

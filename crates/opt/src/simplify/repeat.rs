@@ -1,0 +1,259 @@
+//! Laws of replicates, literals and updates: each rule one law.
+//!
+//! What is read later than before must not be consumed; a fresh array that others
+//! read too is made anyway, so that another in its place would be work.
+
+use super::{Certs, Folded, Simplifier, add_certs};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, DimIndex, ReshapeKind};
+use ir::types::{Dim, Shape, Type};
+use prim::{BinOp, PrimType};
+use smallvec::smallvec;
+
+/// No literal becomes longer than this by a rule.
+const LONG: usize = 256;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// What the rules make of a literal.
+    pub(super) fn fold_literal(&mut self, row: &Type, elems: &[Atom]) -> Option<Folded> {
+        Self::literal_of_equals(row, elems).or_else(|| self.literal_of_literals(row, elems))
+    }
+
+    /// `[x, x, x] = replicate 3 x`
+    fn literal_of_equals(row: &Type, elems: &[Atom]) -> Option<Folded> {
+        let [first, _, ..] = elems else { return None };
+        if !row.is_prim() || !elems.iter().all(|elem| elem == first) {
+            return None;
+        }
+        let shape = smallvec![Dim::Const(i64::try_from(elems.len()).ok()?)];
+        let value = *first;
+        Some(Folded::Op(
+            BasicOp::Replicate { shape, value },
+            Certs::new(),
+        ))
+    }
+
+    /// `[[a, b], [c, d]] = reshape [2][2] [a, b, c, d]`
+    fn literal_of_literals(&mut self, row: &Type, elems: &[Atom]) -> Option<Folded> {
+        let Type::Array { elem, shape } = row else {
+            return None;
+        };
+        let [Dim::Const(_)] = shape.as_slice() else {
+            return None;
+        };
+        let (mut all, mut certs) = (Vec::new(), Certs::new());
+        for name in elems.iter().map(|elem| elem.var()) {
+            let name = name.filter(|name| self.read_once(*name))?;
+            let def = self.def(name)?;
+            let BasicOp::ArrayLit { row: _, elems } = &def.op else {
+                return None;
+            };
+            all.extend_from_slice(elems);
+            add_certs(&mut certs, &def.certs);
+            if all.len() > LONG {
+                return None;
+            }
+        }
+        let whole = std::iter::once(Dim::Const(i64::try_from(elems.len()).ok()?));
+        let shape = whole.chain(shape.iter().copied()).collect();
+        let mut aux = Aux::at(self.prov);
+        aux.certs.clone_from(&certs);
+        let flat = BasicOp::ArrayLit {
+            row: Type::Prim(*elem),
+            elems: all,
+        };
+        let op = BasicOp::Reshape {
+            kind: ReshapeKind::Arbitrary,
+            shape,
+            array: self.make("lit", &aux, flat).var()?,
+        };
+        Some(Folded::Op(op, certs))
+    }
+
+    /// `coerce [n] (iota m) = iota n`, and of replicates likewise.
+    pub(super) fn coerced_fill(&self, shape: &Shape, array: Name) -> Option<Folded> {
+        let def = self.def(array)?;
+        if !self.last_use(array) {
+            return None;
+        }
+        let op = match &def.op {
+            BasicOp::Iota {
+                ty,
+                count: _,
+                start,
+                stride,
+            } => BasicOp::Iota {
+                ty: *ty,
+                count: *shape.first()?,
+                start: *start,
+                stride: *stride,
+            },
+            BasicOp::Replicate {
+                shape: outer,
+                value,
+            } => self.repeated_in(shape, outer.len(), *value)?,
+            _ => return None,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    /// `reshape [a][b] (replicate n x) = replicate [a][b] x`
+    pub(super) fn reshaped_replicate(&self, shape: &Shape, array: Name) -> Option<Folded> {
+        let def = self.def(array)?;
+        let BasicOp::Replicate { shape: _, value } = &def.op else {
+            return None;
+        };
+        let inner = self.type_of_atom(*value).rank();
+        let outer = shape.len().checked_sub(inner).filter(|outer| *outer > 0)?;
+        if !self.last_use(array) {
+            return None;
+        }
+        let op = self.repeated_in(shape, outer, *value)?;
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    /// A value repeated to an array of this shape, over the outer dimensions.
+    fn repeated_in(&self, shape: &Shape, outer: usize, value: Atom) -> Option<BasicOp> {
+        let (outer, inner) = shape.split_at_checked(outer)?;
+        let may = value.var().is_none_or(|name| self.may_read(&[name]));
+        if self.type_of_atom(value).shape() != inner || !may {
+            return None;
+        }
+        let shape = Shape::from_slice(outer);
+        Some(BasicOp::Replicate { shape, value })
+    }
+
+    /// `(replicate n x)[a :+ c] = replicate c x`, and of iotas likewise.
+    pub(super) fn slice_of_fill(&mut self, array: Name, slice: &[DimIndex]) -> Option<Folded> {
+        let def = self.def(array)?.clone();
+        if !self.last_use(array) {
+            return None;
+        }
+        match (&def.op, slice) {
+            (BasicOp::Replicate { shape, value }, _) if shape.len() == slice.len() => {
+                let shape: Shape = slice
+                    .iter()
+                    .filter_map(|index| match index {
+                        DimIndex::Fix(_) => None,
+                        DimIndex::Slice { count, .. } => Some(*count),
+                    })
+                    .collect();
+                let scalar = self.type_of_atom(*value).is_prim();
+                let op = BasicOp::Replicate {
+                    shape,
+                    value: *value,
+                };
+                scalar.then(|| Folded::Op(op, def.certs.clone()))
+            }
+            (
+                BasicOp::Iota {
+                    ty: PrimType::I64,
+                    count: _,
+                    start,
+                    stride,
+                },
+                [
+                    DimIndex::Slice {
+                        start: first,
+                        count,
+                        stride: step,
+                    },
+                ],
+            ) => {
+                let (aux, ty) = (Aux::at(self.prov), PrimType::I64);
+                let way = BasicOp::Binary(BinOp::Mul, ty, *first, *stride);
+                let way = self.make("way", &aux, way);
+                let start = BasicOp::Binary(BinOp::Add, ty, *start, way);
+                let start = self.make("start", &aux, start);
+                let stride = BasicOp::Binary(BinOp::Mul, ty, *stride, *step);
+                let stride = self.make("stride", &aux, stride);
+                let op = BasicOp::Iota {
+                    ty,
+                    count: *count,
+                    start,
+                    stride,
+                };
+                Some(Folded::Op(op, def.certs.clone()))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the rules make of an update.
+    pub(super) fn fold_update(
+        &mut self,
+        array: Name,
+        slice: &[DimIndex],
+        value: Atom,
+    ) -> Option<Folded> {
+        Self::update_of_nothing(array, slice)
+            .or_else(|| self.update_with_itself(array, slice, value))
+            .or_else(|| self.update_of_one(array, slice, value))
+    }
+
+    /// `xs with [a :+ 0] = ys` is `xs`.
+    fn update_of_nothing(array: Name, slice: &[DimIndex]) -> Option<Folded> {
+        let is_empty = |index: &DimIndex| {
+            matches!(
+                index,
+                DimIndex::Slice {
+                    count: Dim::Const(0),
+                    ..
+                }
+            )
+        };
+        slice
+            .iter()
+            .any(is_empty)
+            .then(|| Folded::Atom(Atom::Var(array), Certs::new()))
+    }
+
+    /// `xs with [i] = xs[i]` is `xs`.
+    fn update_with_itself(&self, array: Name, slice: &[DimIndex], value: Atom) -> Option<Folded> {
+        let def = self.def_of(value)?;
+        let BasicOp::Index {
+            array: read,
+            slice: place,
+        } = &def.op
+        else {
+            return None;
+        };
+        (*read == array && place.as_slice() == slice)
+            .then(|| Folded::Atom(Atom::Var(array), def.certs.clone()))
+    }
+
+    /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
+    fn update_of_one(&self, array: Name, slice: &[DimIndex], value: Atom) -> Option<Folded> {
+        let def = self.def_of(value)?;
+        let (shape, inner) = match &def.op {
+            BasicOp::Replicate { shape, value } => (shape.clone(), *value),
+            BasicOp::ArrayLit { row: _, elems } => match elems.as_slice() {
+                [only] => (smallvec![Dim::Const(1)], *only),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let may = inner.var().is_none_or(|name| self.may_read(&[name]));
+        if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
+            return None;
+        }
+        let mut rest = shape.len();
+        let slice = slice
+            .iter()
+            .map(|index| match index {
+                DimIndex::Slice { start, .. } if rest > 0 => {
+                    rest -= 1;
+                    DimIndex::Fix(*start)
+                }
+                other => *other,
+            })
+            .collect();
+        let op = BasicOp::Update {
+            array,
+            slice,
+            value: inner,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+}
