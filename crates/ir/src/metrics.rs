@@ -5,12 +5,14 @@
 //! `WithAcc`, `Loop`, `If`, `Apply`) with what is inside them, and the basic
 //! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A copy
 //! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
-//! the mathematical library as an `Apply`. Types, sizes and results are no operations.
+//! the mathematical library as an `Apply`. Numbers that combinators count by (`iota`,
+//! read as inputs only) are no array and count as nothing. Types, sizes and results are
+//! no operations.
 
-use crate::soac::Soac;
-use crate::syntax::{BasicOp, Exp, FunKind, LoopForm};
+use crate::soac::{Screma, Soac};
+use crate::syntax::{BasicOp, Exp, FunKind, LoopForm, Param, Stm};
 use crate::walk::{Operation, Visit};
-use crate::{FunName, Program, Soacs};
+use crate::{FunName, Name, Program, Soacs};
 use rustc_hash::FxHashSet;
 
 /// Operations that are looked for: a name, perhaps with names of what it stands in
@@ -55,12 +57,34 @@ pub fn count(program: &Program<Soacs>, patterns: &[Pattern]) -> Vec<u64> {
         patterns,
         counts: vec![0; patterns.len()],
         path: Vec::new(),
+        uses: Vec::new(),
         constants: constants.map(|function| &function.name).collect(),
     };
     for function in &program.functions {
+        let mut uses = Uses(vec![0; function.names.len()]);
+        uses.body(&function.body);
+        counter.uses = uses.0;
         counter.body(&function.body);
     }
     counter.counts
+}
+
+/// How often names are used, but for inputs of combinators.
+struct Uses(Vec<u32>);
+
+impl Visit<Soacs> for Uses {
+    fn name(&mut self, name: &Name) {
+        self.0[name.index()] += 1;
+    }
+
+    fn exp(&mut self, exp: &Exp<Soacs>) {
+        self.walk_exp(exp);
+        if let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) = exp {
+            for input in inputs {
+                self.0[input.index()] -= 1;
+            }
+        }
+    }
 }
 
 struct Counter<'a> {
@@ -68,6 +92,8 @@ struct Counter<'a> {
     counts: Vec<u64>,
     /// What is around, the outermost first.
     path: Vec<&'static str>,
+    /// How often the function's names are used otherwise than as inputs.
+    uses: Vec<u32>,
     /// Constants, which are read rather than called.
     constants: FxHashSet<&'a FunName>,
 }
@@ -89,6 +115,14 @@ impl Counter<'_> {
 }
 
 impl Visit<Soacs> for Counter<'_> {
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        let unused = |param: &Param<Soacs>| self.uses[param.name.index()] == 0;
+        let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
+        if !(counts && stm.pat.iter().all(unused)) {
+            self.exp(&stm.exp);
+        }
+    }
+
     fn exp(&mut self, exp: &Exp<Soacs>) {
         match exp {
             Exp::Basic(op) => {

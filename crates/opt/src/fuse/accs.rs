@@ -12,26 +12,47 @@
 //! those fuse in the next walk, too.
 
 use super::graph::{Graph, inputs};
-use super::{Fuser, merge};
+use super::nest::fresh;
+use super::{Fuser, Phase, inputs_mut, merge};
 use ir::decision::Apart;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Attrs, Body, Exp, Lambda, Stm};
+use ir::syntax::{Atom, Attrs, Body, Exp, Lambda, Param, Stm};
 use ir::types::Dim;
+use ir::walk::Visit;
 use ir::{Name, Soacs};
 
 impl Fuser<'_> {
-    /// Moves a map or scan that one combinator inside a `withacc` alone reads into it;
-    /// false if there is none.
+    /// Moves a map or scan that one combinator inside a `withacc` alone reads into it,
+    /// or a map that others read, too, whose results come out of it; false if there is
+    /// none.
     pub(super) fn sink(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
         };
-        let (Some(moved), Some(mut stm)) = (graph.take(producer).pop(), graph.take(id).pop())
+        let (Some(mut moved), Some(mut stm)) = (graph.take(producer).pop(), graph.take(id).pop())
         else {
             return false;
         };
         let read = inputs(&moved.exp).to_vec();
         if let Exp::Op(Soac::WithAcc { lambda, .. }) = &mut stm.exp {
+            let inner = inputs(&lambda.body.stms[at].exp).to_vec();
+            for param in &mut moved.pat {
+                if !self.is_kept(param.name, &inner) {
+                    continue;
+                }
+                // Inside it has another name.
+                let hint = self.names.hint(param.name).to_string();
+                let own = fresh(&hint, param.ty.clone(), self.names, &mut self.types);
+                if let Some(inputs) = inputs_mut(&mut lambda.body.stms[at].exp) {
+                    let same = inputs.iter_mut().filter(|input| **input == param.name);
+                    same.for_each(|input| *input = own.name);
+                }
+                self.uses[param.name.index()] -= Self::among(param.name, &inner);
+                self.uses.resize(self.names.len(), 1);
+                lambda.body.result.push(Atom::Var(own.name));
+                lambda.ret.push(param.ty.clone());
+                stm.pat.push(std::mem::replace(param, own));
+            }
             lambda.body.stms.insert(at, moved);
         }
         graph.sink(producer, id, vec![stm], &read);
@@ -55,14 +76,19 @@ impl Fuser<'_> {
                 let Some(producer) = graph.stm(from) else {
                     continue;
                 };
-                let alone = producer
-                    .pat
-                    .iter()
-                    .all(|param| !self.is_kept(param.name, read));
-                if alone
-                    && from != id
+                let alone = || {
+                    let mut kept = producer.pat.iter();
+                    kept.all(|param| !self.is_kept(param.name, read))
+                };
+                let beside = || {
+                    self.phase == Phase::Beside
+                        && merge::is_map(producer)
+                        && reads_only(lambda, at, &producer.pat)
+                };
+                if from != id
                     && merge::maps_or_scans(producer)
                     && merge::possible(producer, inner, &|_| false).is_ok()
+                    && (alone() || beside())
                     && self.may_unite(graph, from, id).is_ok()
                 {
                     return Some((from, at));
@@ -70,6 +96,28 @@ impl Fuser<'_> {
             }
         }
         None
+    }
+}
+
+/// Whether these are read in the lambda as inputs of this statement only.
+fn reads_only(lambda: &Lambda<Soacs>, at: usize, pat: &[Param<Soacs>]) -> bool {
+    let mut count = Count { pat, found: 0 };
+    count.body(&lambda.body);
+    let read = inputs(&lambda.body.stms[at].exp);
+    let own = read
+        .iter()
+        .filter(|input| pat.iter().any(|param| param.name == **input));
+    count.found == own.count()
+}
+
+struct Count<'a> {
+    pat: &'a [Param<Soacs>],
+    found: usize,
+}
+
+impl Visit<Soacs> for Count<'_> {
+    fn name(&mut self, name: &Name) {
+        self.found += usize::from(self.pat.iter().any(|param| param.name == *name));
     }
 }
 

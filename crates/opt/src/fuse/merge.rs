@@ -35,7 +35,7 @@ pub(super) fn maps_or_scans(stm: &Stm<Soacs>) -> bool {
 }
 
 /// Whether the statement only maps.
-fn is_map(stm: &Stm<Soacs>) -> bool {
+pub(super) fn is_map(stm: &Stm<Soacs>) -> bool {
     matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.is_map())
 }
 
