@@ -234,13 +234,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !def.certs.is_empty() {
             return None;
         }
-        match def.op {
-            BasicOp::Compare(_, _, x, y) => Some((def.op.clone(), [Some(x), Some(y)])),
-            BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) => {
-                Some((def.op.clone(), [Some(x), Some(y)]))
-            }
-            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) => Some((def.op.clone(), [Some(x), None])),
-            _ => None,
+        let op = def.op.clone();
+        if let BasicOp::Compare(_, _, x, y)
+        | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = op
+        {
+            Some((op, [Some(x), Some(y)]))
+        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = op {
+            Some((op, [Some(x), None]))
+        } else {
+            None
         }
     }
 
@@ -265,13 +267,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let Some((mut op, _)) = self.parts_of(cond) else {
             return cond;
         };
-        match &mut op {
-            BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) => {
-                *x = self.lift(*x, aux, depth);
-                *y = self.lift(*y, aux, depth);
-            }
-            BasicOp::Unary(_, _, x) => *x = self.lift(*x, aux, depth),
-            _ => {}
+        if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
+            *x = self.lift(*x, aux, depth);
+            *y = self.lift(*y, aux, depth);
+        } else if let BasicOp::Unary(_, _, x) = &mut op {
+            *x = self.lift(*x, aux, depth);
         }
         self.outside("ok", aux, op, depth)
     }

@@ -84,7 +84,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             .enumerate()
             .filter_map(|(i, param)| match param.param.ty {
                 Type::Prim(ty) if ty.is_int() => Some((i, ty)),
-                _ => None,
+                Type::Prim(_)
+                | Type::Array { .. }
+                | Type::Acc { .. }
+                | Type::Cert
+                | Type::Mem(_) => None,
             })
             .collect();
         if ints.is_empty() || ints.len() > MANY || self.fuel.is_gone() {
@@ -174,7 +178,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         };
         let (a, b) = (at(relation.a), at(relation.b));
         self.ranges_at(depth, |ranges| {
-            ranges.fact(a, b, relation.k, &relation.certs)
+            ranges.fact(a, b, relation.k, &relation.certs);
         });
     }
 
