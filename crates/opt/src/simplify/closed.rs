@@ -160,13 +160,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !def.certs.is_empty() || !self.in_scope(by) || !(ty.is_int() || ty == PrimType::Bool) {
             return None;
         }
-        match op {
-            BinOp::Add => Some(Closed::Adds(op, ty, by)),
-            BinOp::Sub if left => Some(Closed::Adds(op, ty, by)),
-            BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax => {
-                Some(Closed::Once(op, ty, by))
-            }
-            _ => None,
+        let once = matches!(
+            op,
+            BinOp::And | BinOp::Or | BinOp::SMin | BinOp::SMax | BinOp::UMin | BinOp::UMax
+        );
+        if op == BinOp::Add || (op == BinOp::Sub && left) {
+            Some(Closed::Adds(op, ty, by))
+        } else {
+            once.then_some(Closed::Once(op, ty, by))
         }
     }
 

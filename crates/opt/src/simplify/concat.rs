@@ -162,18 +162,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The elements of a short array, if they are known one by one, and their type.
     fn elements(&self, array: Name) -> Option<(Type, Vec<Atom>)> {
-        match &self.def(array)?.op {
-            BasicOp::ArrayLit { row, elems } if row.is_prim() => Some((row.clone(), elems.clone())),
-            BasicOp::Replicate { shape, value } => {
-                let [Dim::Const(n)] = shape.as_slice() else {
-                    return None;
-                };
-                let n = usize::try_from(*n).ok().filter(|n| *n <= LONG)?;
-                let ty = self.type_of_atom(*value);
-                ty.is_prim().then(|| (ty, vec![*value; n]))
-            }
-            _ => None,
+        let def = self.def(array)?;
+        if let BasicOp::ArrayLit { row, elems } = &def.op {
+            return row.is_prim().then(|| (row.clone(), elems.clone()));
         }
+        let BasicOp::Replicate { shape, value } = &def.op else {
+            return None;
+        };
+        let [Dim::Const(n)] = shape.as_slice() else {
+            return None;
+        };
+        let n = usize::try_from(*n).ok().filter(|n| *n <= LONG)?;
+        let ty = self.type_of_atom(*value);
+        ty.is_prim().then(|| (ty, vec![*value; n]))
     }
 
     /// `coerce [n] (concat (xs, ys))` is the concatenation of that width.
@@ -284,9 +285,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 else_body,
             };
         }
-        match rest {
-            Exp::Basic(op) => self.basic(param, aux, op),
-            rest => self.push(vec![param], aux, rest),
+        if let Exp::Basic(op) = rest {
+            self.basic(param, aux, op);
+        } else {
+            self.push(vec![param], aux, rest);
         }
     }
 

@@ -77,23 +77,27 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.last_use(array) {
             return None;
         }
-        let op = match &def.op {
+        let op = if let BasicOp::Replicate {
+            shape: outer,
+            value,
+        } = &def.op
+        {
+            self.repeated_in(shape, outer.len(), *value)?
+        } else if let BasicOp::Iota {
+            ty,
+            count: _,
+            start,
+            stride,
+        } = &def.op
+        {
             BasicOp::Iota {
-                ty,
-                count: _,
-                start,
-                stride,
-            } => BasicOp::Iota {
                 ty: *ty,
                 count: *shape.first()?,
                 start: *start,
                 stride: *stride,
-            },
-            BasicOp::Replicate {
-                shape: outer,
-                value,
-            } => self.repeated_in(shape, outer.len(), *value)?,
-            _ => return None,
+            }
+        } else {
+            return None;
         };
         Some(Folded::Op(op, def.certs.clone()))
     }
@@ -226,13 +230,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
     fn update_of_one(&self, array: Name, slice: &[DimIndex], value: Atom) -> Option<Folded> {
         let def = self.def_of(value)?;
-        let (shape, inner) = match &def.op {
-            BasicOp::Replicate { shape, value } => (shape.clone(), *value),
-            BasicOp::ArrayLit { row: _, elems } => match elems.as_slice() {
-                [only] => (smallvec![Dim::Const(1)], *only),
-                _ => return None,
-            },
-            _ => return None,
+        let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
+            (shape.clone(), *value)
+        } else if let BasicOp::ArrayLit { row: _, elems } = &def.op
+            && let [only] = elems.as_slice()
+        {
+            (smallvec![Dim::Const(1)], *only)
+        } else {
+            return None;
         };
         let may = inner.var().is_none_or(|name| self.may_read(&[name]));
         if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
@@ -246,7 +251,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     rest -= 1;
                     DimIndex::Fix(*start)
                 }
-                other => *other,
+                DimIndex::Slice { .. } | DimIndex::Fix(_) => *index,
             })
             .collect();
         let op = BasicOp::Update {

@@ -303,9 +303,10 @@ fn mapped_out(
     let first = folds.n_folded();
     let (mut rows, mut accs) = (FxHashMap::default(), FxHashMap::default());
     for (i, (param, input)) in map.params.iter().zip(inputs.iter()).enumerate() {
-        match param.ty {
-            Type::Acc { .. } => _ = accs.insert(param.name, i),
-            _ => _ = rows.insert(param.name, *input),
+        if matches!(param.ty, Type::Acc { .. }) {
+            accs.insert(param.name, i);
+        } else {
+            rows.insert(param.name, *input);
         }
     }
     let mut keep_inputs = vec![true; inputs.len()];
