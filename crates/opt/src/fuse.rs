@@ -127,6 +127,7 @@ fn walk(
     let uses = Uses::of(function);
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
+        rounding: accs::rounding(function),
         uses: uses.0,
         names: &mut function.names,
         provs: &mut function.provs,
@@ -172,6 +173,8 @@ struct Fuser<'a> {
     signatures: &'a Signatures,
     /// The statements that are being visited, outermost first.
     open: Vec<Open>,
+    /// The tokens of accumulators whose values meet by an operator that rounds.
+    rounding: FxHashSet<Name>,
     /// For each name the statement that was visited when it was used last, and when it
     /// was bound.
     marks: Vec<(u32, u32)>,
@@ -339,16 +342,16 @@ impl Fuser<'_> {
                     .is_some_and(makes)
         };
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
+        if self.phase == Phase::Beside {
+            self.side_by_side(&mut graph);
+        }
         for id in graph.nodes() {
             if graph.is_whole(id) {
                 self.vertical(&mut graph, id);
             }
         }
-        if self.phase == Phase::Beside {
-            self.side_by_side(&mut graph);
-            if !self.fused {
-                self.compute_again(&mut graph);
-            }
+        if self.phase == Phase::Beside && !self.fused {
+            self.compute_again(&mut graph);
         }
         graph.into_stms()
     }
@@ -417,6 +420,7 @@ impl Fuser<'_> {
         }
         let read = inputs(&second.exp);
         let way = merge::possible(first, second, &|name| self.is_kept(name, read))?;
+        self.may_reorder(first, second)?;
         self.may_unite(graph, producer, consumer)?;
         Ok(way)
     }

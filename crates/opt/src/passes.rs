@@ -23,9 +23,9 @@ pub struct Pass<L: Level> {
 /// The passes over second-order combinators, before flattening.
 pub const SOACS: &[Pass<Soacs>] = &[
     Pass {
-        name: "simplify",
+        name: "prepare",
         description: "simplify functions before they are copied",
-        run: simplify_program,
+        run: |program, context| per_function(program, context, simplify::before_inlining),
     },
     Pass {
         name: "inline",

@@ -62,15 +62,43 @@ const MAX_ROUNDS: usize = 6;
 /// Certificates.
 pub(crate) type Certs = SmallVec<[Name; 2]>;
 
-/// Simplifies a function.
-pub(crate) fn simplify<L: OptLevel>(
-    mut function: Function<L>,
+/// Whether a function's parameters stay parameters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Params {
+    /// Calls may be replaced by the body, and the parameters by what never exists as
+    /// a whole.
+    Replaced,
+    /// Array parameters lie in memory.
+    Stored,
+}
+
+/// Simplifies a function whose calls may still be replaced by its body.
+pub(crate) fn before_inlining<L: OptLevel>(
+    function: Function<L>,
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
+    rounds(function, signatures, context, Params::Replaced)
+}
+
+/// Simplifies a function.
+pub(crate) fn simplify<L: OptLevel>(
+    function: Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+) -> Result<Function<L>, PassError> {
+    rounds(function, signatures, context, Params::Stored)
+}
+
+fn rounds<L: OptLevel>(
+    mut function: Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+    params: Params,
+) -> Result<Function<L>, PassError> {
     dce::remove(&mut function, &mut context.fuel);
     for _ in 0..MAX_ROUNDS {
-        let seen = walk(&mut function, signatures, &mut context.fuel);
+        let seen = walk(&mut function, signatures, &mut context.fuel, params);
         dce::remove(&mut function, &mut context.fuel);
         let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
         if !seen.changed && !unrolled {
@@ -80,14 +108,14 @@ pub(crate) fn simplify<L: OptLevel>(
     Ok(function)
 }
 
-/// One walk, with what it leaves dead removed.
+/// One walk, with what it leaves dead removed, after inlining.
 pub(crate) fn once<L: OptLevel>(
     function: &mut Function<L>,
     signatures: &Signatures,
     fuel: &mut Fuel,
 ) {
     dce::remove(function, fuel);
-    walk(function, signatures, fuel);
+    walk(function, signatures, fuel, Params::Stored);
     dce::remove(function, fuel);
 }
 
@@ -100,7 +128,12 @@ struct Seen {
 }
 
 /// One walk.
-fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: &mut Fuel) -> Seen {
+fn walk<L: OptLevel>(
+    function: &mut Function<L>,
+    signatures: &Signatures,
+    fuel: &mut Fuel,
+    params: Params,
+) -> Seen {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
@@ -130,6 +163,9 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     };
     for param in &function.params {
         s.enter_param(&param.param);
+        if params == Params::Stored {
+            s.ranges_at(0, |ranges| ranges.stored(param.param.ty.shape()));
+        }
     }
     let body = std::mem::replace(
         &mut function.body,

@@ -119,7 +119,7 @@ impl Seen {
 impl Observer for Seen {
     fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
         // The levels as they are when they are left, and what is fused.
-        if ["fuse", "simplify-3", "lanes"].contains(&pass.name.as_str()) {
+        if ["fuse", "simplify-2", "lanes"].contains(&pass.name.as_str()) {
             self.add(ir);
         }
     }

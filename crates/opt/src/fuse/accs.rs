@@ -10,21 +10,53 @@
 //! The producer fuses with the combinator in there in the next walk. Two `withacc`s go
 //! side by side where combinators directly in both read the same array over one width;
 //! those fuse in the next walk, too.
+//!
+//! Two combinators that update the same accumulator one after the other are producer
+//! and consumer. As one they update it in another order, which is the same where values
+//! are written or meet by an exact operator.
 
 use super::graph::{Graph, inputs};
 use super::nest::fresh;
 use super::{Fuser, Phase, inputs_mut, merge};
 use ir::decision::Apart;
+use ir::exact::is_exact;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Attrs, Body, Exp, Lambda, Param, Stm};
-use ir::types::Dim;
+use ir::syntax::{Atom, Attrs, Body, Exp, Function, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, Soacs};
+use rustc_hash::FxHashSet;
 
 impl Fuser<'_> {
-    /// Moves a map or scan that one combinator inside a `withacc` alone reads into it,
-    /// or a map that others read, too, whose results come out of it; false if there is
-    /// none.
+    /// Whether a producer's updates may go between the consumer's.
+    pub(super) fn may_reorder(
+        &self,
+        producer: &Stm<Soacs>,
+        consumer: &Stm<Soacs>,
+    ) -> Result<(), Apart> {
+        if !merge::passes_accumulators(producer) {
+            return Ok(());
+        }
+        let read = inputs(&consumer.exp);
+        let rounds = producer.pat.iter().any(|param| match &param.ty {
+            Type::Acc { token, .. } => read.contains(&param.name) && self.rounding.contains(token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => false,
+        });
+        // Only what they update in common is no reason.
+        let meet = read.iter().any(|input| {
+            let array = matches!(self.types.type_of(*input), Type::Array { .. });
+            let made = producer.pat.iter().any(|param| param.name == *input);
+            array && (made || inputs(&producer.exp).contains(input))
+        });
+        if rounds || !meet {
+            return Err(Apart::Accumulators);
+        }
+        Ok(())
+    }
+
+    /// Moves a map or scan that combinators inside a `withacc` alone read into it (a scan
+    /// that only one reads), or a map that others read, too, whose results come out of
+    /// it; false if there is none.
     pub(super) fn sink(&mut self, graph: &mut Graph, id: usize) -> bool {
         let Some((producer, at)) = self.for_sinking(graph, id) else {
             return false;
@@ -35,9 +67,10 @@ impl Fuser<'_> {
         };
         let read = inputs(&moved.exp).to_vec();
         if let Exp::Op(Soac::WithAcc { lambda, .. }) = &mut stm.exp {
+            let here = self.all_in(lambda, &moved.pat);
             let inner = inputs(&lambda.body.stms[at].exp).to_vec();
             for param in &mut moved.pat {
-                if !self.is_kept(param.name, &inner) {
+                if here || !self.is_kept(param.name, &inner) {
                     continue;
                 }
                 // Inside it has another name.
@@ -57,6 +90,15 @@ impl Fuser<'_> {
         }
         graph.sink(producer, id, vec![stm], &read);
         true
+    }
+
+    /// Whether these are used as inputs of combinators directly in the lambda only.
+    fn all_in(&self, lambda: &Lambda<Soacs>, pat: &[Param<Soacs>]) -> bool {
+        pat.iter().all(|param| {
+            let stms = lambda.body.stms.iter();
+            let read = stms.map(|stm| Self::among(param.name, inputs(&stm.exp)));
+            self.uses[param.name.index()] == read.sum::<u32>()
+        })
     }
 
     /// A node that can go into this `withacc`, and before which statement.
@@ -80,6 +122,7 @@ impl Fuser<'_> {
                     let mut kept = producer.pat.iter();
                     kept.all(|param| !self.is_kept(param.name, read))
                 };
+                let here = || merge::is_map(producer) && self.all_in(lambda, &producer.pat);
                 let beside = || {
                     self.phase == Phase::Beside
                         && merge::is_map(producer)
@@ -87,8 +130,9 @@ impl Fuser<'_> {
                 };
                 if from != id
                     && merge::maps_or_scans(producer)
+                    && !merge::passes_accumulators(producer)
                     && merge::possible(producer, inner, &|_| false).is_ok()
-                    && (alone() || beside())
+                    && (alone() || here() || beside())
                     && self.may_unite(graph, from, id).is_ok()
                 {
                     return Some((from, at));
@@ -97,6 +141,30 @@ impl Fuser<'_> {
         }
         None
     }
+}
+
+/// The tokens of accumulators whose values meet by an operator that rounds.
+pub(super) fn rounding(function: &Function<Soacs>) -> FxHashSet<Name> {
+    struct Tokens(FxHashSet<Name>);
+    impl Visit<Soacs> for Tokens {
+        fn exp(&mut self, exp: &Exp<Soacs>) {
+            if let Exp::Op(Soac::WithAcc { inputs, lambda }) = exp {
+                let accs = lambda.params.iter().filter_map(|param| match &param.ty {
+                    Type::Acc { token, .. } => Some(*token),
+                    Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+                });
+                for (input, token) in inputs.iter().zip(accs) {
+                    if input.op.as_ref().is_some_and(|op| !is_exact(&op.op)) {
+                        self.0.insert(token);
+                    }
+                }
+            }
+            self.walk_exp(exp);
+        }
+    }
+    let mut tokens = Tokens(FxHashSet::default());
+    tokens.body(&function.body);
+    tokens.0
 }
 
 /// Whether these are read in the lambda as inputs of this statement only.

@@ -54,6 +54,11 @@ pub(super) fn is_beside(producer: &Stm<Soacs>, consumer: &Stm<Soacs>) -> bool {
         && is_map(consumer)
 }
 
+/// Whether the statement is a combinator that scans nothing.
+fn no_scans(stm: &Stm<Soacs>) -> bool {
+    matches!(&stm.exp, Exp::Op(Soac::Screma(screma)) if screma.folds.scans.is_empty())
+}
+
 pub(super) fn passes_accumulators(stm: &Stm<Soacs>) -> bool {
     stm.pat
         .iter()
@@ -154,10 +159,10 @@ pub(super) fn possible(
     else {
         return Err(Apart::ReadOtherwise);
     };
-    if passes_accumulators(producer) {
-        return Err(Apart::Accumulators);
-    }
     let or = |holds: bool, why: Apart| if holds { Ok(()) } else { Err(why) };
+    // A scan computes its map twice, which must not update anything.
+    let once = is_map(producer) && no_scans(consumer);
+    or(once || !passes_accumulators(producer), Apart::Accumulators)?;
     match &consumer.exp {
         Exp::Op(Soac::Hist {
             width: other,

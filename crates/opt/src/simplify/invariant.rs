@@ -8,7 +8,9 @@
 //! what it compares holds, too, where it does at first.
 //!
 //! Parameters of 64 bits that start below 2^61 and grow by at most [`SLOW`] each time
-//! stay below 2^62: no program runs for that many iterations.
+//! stay below 2^62: no loop runs for that many iterations. That is so while it runs;
+//! a counted loop's results may be computed without it (`closed`), so what is said of
+//! those rests on no such thing.
 //!
 //! Only scalar statements and conditionals are looked at, only those that matter,
 //! and each of them by the innermost loop around it. So the cost is linear.
@@ -61,10 +63,21 @@ struct Relation {
 /// What holds whenever a loop's body starts.
 #[derive(Default)]
 pub(super) struct Invariants {
-    /// What the last values have, too.
+    /// What the parameters have in common.
     relations: Vec<Relation>,
     /// What follows from the condition.
     conditions: Vec<Relation>,
+    /// What the results have in common.
+    last: Vec<Relation>,
+}
+
+/// Whether facts may rest on loops that run, which take their time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// They may: they are used where the loop runs.
+    Running,
+    /// They hold for any number of iterations.
+    Any,
 }
 
 fn int(value: i64) -> Side {
@@ -106,16 +119,42 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let scan = Scan::of(body, &roots);
         let conditions =
             condition.map_or_else(Vec::new, |i| self.conditions(params, i, body, &scan));
-        let mut relations = self.candidates(params, form, &ints);
+        let parts = (params, form, body);
+        let found = self.candidates(params, form, &ints, Rest::Running);
+        let relations = self.lasting(found, parts, &conditions, &scan, Rest::Running);
+        let last = match form {
+            _ if relations.is_empty() => Vec::new(),
+            LoopForm::While { .. } => relations.clone(),
+            LoopForm::For { .. } => {
+                let found = self.candidates(params, form, &ints, Rest::Any);
+                self.lasting(found, parts, &conditions, &scan, Rest::Any)
+            }
+        };
+        Invariants {
+            relations,
+            conditions,
+            last,
+        }
+    }
+
+    /// Those of some relations, true at first, that prove themselves.
+    fn lasting(
+        &mut self,
+        mut relations: Vec<Relation>,
+        (params, form, body): (&[LoopParam<L>], &LoopForm, &Body<L>),
+        conditions: &[Relation],
+        scan: &Scan,
+        rest: Rest,
+    ) -> Vec<Relation> {
         for _ in 0..ROUNDS {
             self.enter(ScopeKind::Branch);
             let depth = self.current();
-            self.learn_head(params, form, &relations, &conditions, depth);
+            self.learn_head(params, form, &relations, conditions, rest);
             let values = scan.values(params, &relations);
             scan.run(self, body, &values, depth);
             let follow: Vec<Option<Certs>> = relations
                 .iter()
-                .map(|relation| self.follows(relation, params, body, &scan))
+                .map(|relation| self.follows(relation, params, body, scan))
                 .collect();
             self.leave();
             let before = relations.len();
@@ -128,16 +167,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 })
                 .collect();
             if relations.len() == before {
-                return Invariants {
-                    relations,
-                    conditions,
-                };
+                return relations;
             }
         }
-        Invariants {
-            relations: Vec::new(),
-            conditions,
-        }
+        Vec::new()
     }
 
     /// Learns what holds when the body starts, in the scope with this index.
@@ -162,7 +195,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         let name = |i: usize| Atom::Var(results[i]);
-        for relation in &found.relations {
+        for relation in &found.last {
             let counts = |side: Side| matches!(side, Side::Counter(_));
             if !counts(relation.a) && !counts(relation.b) {
                 self.learn(relation, &name, depth);
@@ -188,13 +221,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
         form: &LoopForm,
         relations: &[Relation],
         conditions: &[Relation],
-        depth: usize,
+        rest: Rest,
     ) {
+        let depth = self.current();
         if let LoopForm::For { var, ty, bound } = *form {
             self.ranges_at(depth, |ranges| {
                 ranges.typed(var, ty);
                 ranges.index(var, bound);
-                ranges.counts(var, ty);
+                if rest == Rest::Running {
+                    ranges.counts(var, ty);
+                }
             });
         }
         let name = |i: usize| Atom::Var(params[i].param.name);
@@ -209,6 +245,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         params: &[LoopParam<L>],
         form: &LoopForm,
         ints: &[(usize, PrimType)],
+        rest: Rest,
     ) -> Vec<Relation> {
         let mut found = Vec::new();
         let mut try_it = |a: Side, b: Side, k: i128, slow: bool| {
@@ -244,7 +281,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 try_it(Side::Outer(init), param, 0, false);
             }
             try_it(param, Side::Outer(init), 0, false);
-            if *ty == PrimType::I64 {
+            if *ty == PrimType::I64 && rest == Rest::Running {
                 try_it(param, int(STAY), 0, true);
             }
             if let LoopForm::For { var, .. } = form

@@ -4,7 +4,8 @@
 //! that does not wrap or `q` is a quotient by `x`. So `i * m + j < n * m` for `i < n`
 //! and `j < m`, and a slice of `m` from `i * m` on lies in an array of `n * m`.
 //!
-//! Products of the sizes of an array do not wrap: it has that many elements.
+//! Products of the sizes of an array that lies in memory do not wrap: it has that many
+//! elements.
 
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
 use crate::simplify::invariant::START;
@@ -30,7 +31,7 @@ fn pair(x: u32, y: u32) -> (u32, u32) {
 }
 
 impl Ranges {
-    /// There is an array of this shape.
+    /// There is an array of this shape, perhaps not in memory.
     pub(crate) fn shape(&mut self, shape: &[Dim], certs: &Certs) {
         for dim in shape {
             if let Dim::Var(name) = *dim
@@ -39,9 +40,10 @@ impl Ranges {
                 self.at_least(name, 0, certs);
             }
         }
-        if !certs.is_empty() {
-            return;
-        }
+    }
+
+    /// An array of this shape lies in memory.
+    pub(crate) fn stored(&mut self, shape: &[Dim]) {
         match *shape {
             [Dim::Var(size)] => self.counts(size, PrimType::I64),
             [Dim::Var(x), Dim::Var(y)] => {

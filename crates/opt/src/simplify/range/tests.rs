@@ -119,7 +119,9 @@ proptest! {
                     let elements = values[n].checked_mul(values[m]);
                     let small = elements.is_some_and(|elements| elements < 1 << 60);
                     if small && values[n] >= 0 && values[m] >= 0 {
-                        ranges.shape(&[Dim::Var(name(n)), Dim::Var(name(m))], &none);
+                        let shape = [Dim::Var(name(n)), Dim::Var(name(m))];
+                        ranges.shape(&shape, &none);
+                        ranges.stored(&shape);
                     }
                 }
             }
@@ -148,6 +150,7 @@ fn notes_end_with_their_scope() {
         ..Ranges::default()
     };
     ranges.shape(&[Dim::Var(n), Dim::Var(m)], &Certs::new());
+    ranges.stored(&[Dim::Var(n), Dim::Var(m)]);
     ranges.define(size, PrimType::I64, &product, &Certs::new());
     let natural = |ranges: &Ranges| ranges.at_most(Atom::i64(0), Atom::Var(size), 0);
     assert!(natural(&ranges).is_some());
