@@ -7,6 +7,10 @@ use ir::syntax::{Aux, Param};
 
 /// A level that the optimiser works on.
 pub trait OptLevel: Level {
+    /// Whether nothing fuses any more, so that nothing is lost where a loop no longer
+    /// says what was checked in it.
+    const FLAT: bool;
+
     /// Tells the dependency graph what the results of the operation need, and
     /// goes on into its bodies. Every element of the pattern needs `stm` already.
     fn dependencies(op: &Self::Op, pat: &[Param<Self>], stm: u32, graph: &mut Graph);

@@ -31,6 +31,7 @@ mod concat;
 mod control;
 mod cse;
 mod emit;
+mod ends;
 mod guard;
 mod invariant;
 mod pieces;
@@ -221,6 +222,10 @@ struct Scope<L: Level> {
     sizes: Vec<(Name, u32)>,
     /// When the body runs.
     guard: Guard,
+    /// The indices that count from 0 in the body, and how far.
+    counters: SmallVec<[(Name, Atom); 1]>,
+    /// Whether it is the body of a segop.
+    parallel: bool,
     /// Names under which disjunctions wait since here.
     waiting: Vec<Name>,
 }
@@ -234,6 +239,8 @@ impl<L: Level> Scope<L> {
             facts: Vec::new(),
             sizes: Vec::new(),
             guard: Guard::Unknown,
+            counters: SmallVec::new(),
+            parallel: false,
             waiting: Vec::new(),
         }
     }

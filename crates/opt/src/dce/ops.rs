@@ -325,6 +325,8 @@ fn sweep_with_acc<L: OptLevel>(
 }
 
 impl OptLevel for Soacs {
+    const FLAT: bool = false;
+
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
             Soac::Screma(Screma {
@@ -525,6 +527,8 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
 }
 
 impl OptLevel for Segs {
+    const FLAT: bool = true;
+
     fn dependencies(op: &SegOp<Self>, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         seg_dependencies(op, pat, stm, graph);
     }

@@ -310,6 +310,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 ann: L::Ann::default(),
             };
             self.enter_param(&param);
+            if ty == PrimType::I64 {
+                self.scopes[depth].counters.push((var, bound));
+            }
             self.ranges_at(depth, |ranges| {
                 ranges.typed(var, ty);
                 ranges.index(var, bound);

@@ -90,6 +90,26 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.subs[name.index()] = Some(Sub { atom, certs });
     }
 
+    /// A name that is bound already is the operand, which is known further out.
+    pub(super) fn same_as(&mut self, name: Name, atom: Atom) {
+        let certs = self.def(name).map(|def| def.certs.clone());
+        if let Some(at) = self.def(name).map(|def| def.at)
+            && let depth = self.depth_of(name)
+            && let Some(stm) = self.scopes[depth].out.get_mut(at)
+            && matches!(stm.pat.as_slice(), [param] if param.name == name)
+        {
+            stm.exp = Exp::Basic(BasicOp::Atom(atom));
+        }
+        if let Atom::Var(other) = atom {
+            let more = self.uses.get(name.index()).copied().unwrap_or(1);
+            self.used_again(other, more);
+        }
+        self.subs[name.index()] = Some(Sub {
+            atom,
+            certs: certs.unwrap_or_default(),
+        });
+    }
+
     /// Emits an operation that no rule applies to, unless an equal one is known.
     fn emit(&mut self, param: Param<L>, aux: Aux, op: BasicOp) {
         if let BasicOp::Assert { cond, msg: _ } = &op
@@ -164,6 +184,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn emit_plain(&mut self, param: Param<L>, aux: Aux, op: BasicOp) -> usize {
         let depth = self.place(&param, &aux, &op);
         if let Some(depth) = self.emit_guarded(&param, &aux, &op, depth) {
+            return depth;
+        }
+        if L::FLAT
+            && let Some(depth) = self.emit_ends(&param, &aux, &op)
+        {
             return depth;
         }
         if depth < self.current() && self.rewrite() {

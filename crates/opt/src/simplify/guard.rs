@@ -32,8 +32,8 @@ pub(crate) enum Guard {
 
 /// How many disjuncts a check may get.
 const MANY: usize = 4;
-/// Through how many operations the condition of a check is looked at.
-const LEVELS: u32 = 4;
+/// Through how many operations the condition of a check, and what it shows, is looked at.
+const LEVELS: u32 = 6;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// The innermost scope's body runs where all these sizes are positive; what was
@@ -138,16 +138,29 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut least = self.reach(*cond, LEVELS);
         for part in msg {
             if let MsgPart::Value(_, value) = part {
-                least = least.max(self.known_at(*value));
+                least = least.max(self.reach(*value, LEVELS));
             }
         }
         for cert in &aux.certs {
             least = least.max(self.depth_of(*cert));
         }
+        let (depth, guards) = self.crossing(least, &|_| 0)?;
+        (!guards.is_empty()).then_some((depth, guards))
+    }
+
+    /// Where a check can go that needs what is known from this depth on, and, to leave
+    /// the scope at a depth, what `more` gives; the guards of the scopes that it leaves,
+    /// outermost first.
+    pub(super) fn crossing(
+        &self,
+        least: usize,
+        more: &dyn Fn(usize) -> usize,
+    ) -> Option<(usize, Vec<Guard>)> {
         let known = |atom: Atom| self.known_at(atom);
         let (mut guards, mut needed, mut best) = (Vec::new(), 0, None);
         for depth in (least + 1..=self.current()).rev() {
             let scope = &self.scopes[depth];
+            needed = needed.max(more(depth));
             if scope.kind != (ScopeKind::Inner { runs: true }) {
                 match &scope.guard {
                     Guard::Unknown => break,
@@ -170,7 +183,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let (depth, crossed) = best?;
         guards.truncate(crossed);
         guards.reverse();
-        (!guards.is_empty()).then_some((depth, guards))
+        Some((depth, guards))
     }
 
     /// Emits a check in front of what may not run, if that is further out than it
@@ -189,10 +202,32 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
-        let mut all = self.lift(*cond, aux, depth);
+        let all = self.lift(*cond, aux, depth);
+        let all = self.unless_guarded(all, &guards, aux, depth);
+        let mut msg = msg.clone();
+        for part in &mut msg {
+            if let MsgPart::Value(_, value) = part {
+                *value = self.lift(*value, aux, depth);
+            }
+        }
+        let op = BasicOp::Assert { cond: all, msg };
+        // What this learns here is the condition: the guards do not hold here.
+        self.emit_at(depth, param.clone(), aux.clone(), op);
+        Some(depth)
+    }
+
+    /// A truth value that needs to hold where all guards do, in an outer scope.
+    pub(super) fn unless_guarded(
+        &mut self,
+        mut all: Atom,
+        guards: &[Guard],
+        aux: &Aux,
+        depth: usize,
+    ) -> Atom {
         for guard in guards.iter().rev() {
             match guard {
-                Guard::Unknown => return None,
+                // Nothing leaves such a scope.
+                Guard::Unknown => {}
                 Guard::Positive(sizes) => {
                     for (ty, size) in sizes.iter().rev() {
                         if matches!(size, Atom::Const(n) if n.as_i64() > Some(0)) {
@@ -200,14 +235,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         }
                         let zero = Atom::Const(Scalar::int(*ty, 0));
                         let empty = BasicOp::Compare(CmpOp::SLe, *ty, *size, zero);
-                        let empty = self.outside("empty", aux, empty, depth);
+                        let empty = self.outside("empty", Type::BOOL, aux, empty, depth);
                         all = self.or(empty, all, aux, depth);
                     }
                 }
                 Guard::Holds(cond, truth) => {
                     let other = if *truth {
                         let not = BasicOp::Unary(UnOp::Not, PrimType::Bool, *cond);
-                        self.outside("other", aux, not, depth)
+                        self.outside("other", Type::BOOL, aux, not, depth)
                     } else {
                         *cond
                     };
@@ -215,75 +250,99 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
         }
-        let op = BasicOp::Assert {
-            cond: all,
-            msg: msg.clone(),
-        };
-        // What this learns here is the condition: the guards do not hold here.
-        self.emit_at(depth, param.clone(), aux.clone(), op);
-        Some(depth)
+        all
     }
 
     fn known_at(&self, atom: Atom) -> usize {
         atom.var().map_or(0, |name| self.depth_of(name))
     }
 
-    /// What a truth value is computed from, if that needs no check.
-    fn parts_of(&self, cond: Atom) -> Option<(BasicOp, [Option<Atom>; 2])> {
-        let def = self.def_of(cond)?;
-        if !def.certs.is_empty() {
-            return None;
-        }
+    /// What a truth value or an integer is computed from, and the depth of the checks
+    /// before that.
+    fn parts_of(&self, value: Atom) -> Option<(BasicOp, [Option<Atom>; 2], usize)> {
+        let def = self.def_of(value)?;
+        let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
         let op = def.op.clone();
-        if let BasicOp::Compare(_, _, x, y)
-        | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = op
-        {
-            Some((op, [Some(x), Some(y)]))
-        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = op {
-            Some((op, [Some(x), None]))
-        } else {
-            None
-        }
+        let parts = match &op {
+            BasicOp::Compare(_, _, x, y)
+            | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) => [Some(*x), Some(*y)],
+            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) => [Some(*x), None],
+            BasicOp::Binary(_, ty, x, y) if ty.is_int() => [Some(*x), Some(*y)],
+            _ => return None,
+        };
+        Some((op, parts, checks.unwrap_or(0)))
     }
 
-    /// The outermost scope in which a truth value can be computed.
-    fn reach(&self, cond: Atom, fuel: u32) -> usize {
-        let known = self.known_at(cond);
-        match self.parts_of(cond) {
-            Some((_, parts)) if fuel > 0 && known > 0 => {
+    /// The outermost scope in which a value can be computed.
+    fn reach(&self, value: Atom, fuel: u32) -> usize {
+        let known = self.known_at(value);
+        match self.parts_of(value) {
+            Some((_, parts, checks)) if fuel > 0 && known > 0 => {
                 let parts = parts.into_iter().flatten();
                 let most = parts.map(|part| self.reach(part, fuel - 1)).max();
-                most.map_or(known, |most| most.min(known))
+                most.map_or(known, |most| most.max(checks).min(known))
             }
             _ => known,
         }
     }
 
-    /// A truth value, in an outer scope that it reaches.
-    fn lift(&mut self, cond: Atom, aux: &Aux, depth: usize) -> Atom {
-        if self.known_at(cond) <= depth {
-            return cond;
+    /// A value, in an outer scope that it reaches. What divides is replaced where it is 0,
+    /// for which it was not divided by; from here on the value is that of the outer scope.
+    fn lift(&mut self, value: Atom, aux: &Aux, depth: usize) -> Atom {
+        if self.known_at(value) <= depth {
+            return value;
         }
-        let Some((mut op, _)) = self.parts_of(cond) else {
-            return cond;
+        let (Some((mut op, _, _)), Some(name)) = (self.parts_of(value), value.var()) else {
+            return value;
         };
+        let ty = self.type_of(name);
         if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
             *x = self.lift(*x, aux, depth);
             *y = self.lift(*y, aux, depth);
         } else if let BasicOp::Unary(_, _, x) = &mut op {
             *x = self.lift(*x, aux, depth);
         }
-        self.outside("ok", aux, op, depth)
+        if let BasicOp::Binary(division, own, _, y) = &mut op
+            && !cse::never_fails(*division, *y)
+        {
+            *y = self.divisor(*own, *y, aux, depth);
+        }
+        let lifted = self.outside("ok", ty.clone(), aux, op, depth);
+        if ty != Type::BOOL {
+            self.same_as(name, lifted);
+        }
+        lifted
+    }
+
+    /// The divisor, or 1 for 0.
+    fn divisor(&mut self, ty: PrimType, y: Atom, aux: &Aux, depth: usize) -> Atom {
+        let zero = Atom::Const(Scalar::int(ty, 0));
+        let none = BasicOp::Compare(CmpOp::Eq, ty, y, zero);
+        let cond = self.outside("none", Type::BOOL, aux, none, depth);
+        let choice = BasicOp::Select {
+            ty,
+            cond,
+            if_true: Atom::Const(Scalar::int(ty, 1)),
+            if_false: y,
+        };
+        self.outside("divisor", Type::Prim(ty), aux, choice, depth)
     }
 
     fn or(&mut self, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {
         let op = BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y);
-        self.outside("or", aux, op, depth)
+        self.outside("or", Type::BOOL, aux, op, depth)
     }
 
     /// The name of an operation on truth values or sizes in an outer scope: what is
     /// known here says nothing about it.
-    fn outside(&mut self, hint: &str, aux: &Aux, op: BasicOp, depth: usize) -> Atom {
+    pub(super) fn outside(
+        &mut self,
+        hint: &str,
+        ty: Type,
+        aux: &Aux,
+        op: BasicOp,
+        depth: usize,
+    ) -> Atom {
         let hash = cse::hash(&op);
         let known = hash.and_then(|hash| {
             let candidates = self.cse.get(&hash)?;
@@ -296,7 +355,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if let Some(name) = known {
             return Atom::Var(name);
         }
-        let param = self.fresh(hint, Type::BOOL);
+        let param = self.fresh(hint, ty);
         let name = param.name;
         self.emit_at(depth, param, Aux::at(aux.prov), op);
         if let Some(hash) = hash {

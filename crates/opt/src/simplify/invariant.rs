@@ -284,6 +284,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             if *ty == PrimType::I64 && rest == Rest::Running {
                 try_it(param, int(STAY), 0, true);
             }
+            if *ty == PrimType::I64 {
+                try_it(param, int(START), 0, false);
+            }
             if let LoopForm::For { var, .. } = form
                 && let Some(k) = init.constant().and_then(Scalar::as_i64)
             {

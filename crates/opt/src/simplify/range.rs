@@ -72,6 +72,7 @@ enum Note {
     Sum(u32),
     Difference(u32),
     Part(u32),
+    Wrapping(u32),
     Fit((u32, u32)),
     Whole((u32, u32)),
     Quotient(u32),
@@ -92,6 +93,9 @@ pub(crate) struct Ranges {
     sums: FxHashMap<u32, (Term, Term)>,
     differences: FxHashMap<u32, (Term, Term)>,
     parts: FxHashMap<u32, Term>,
+    /// Names that are wrapping sums of two terms, of which it is not known that they do
+    /// not wrap.
+    wrapping: FxHashMap<u32, (Term, Term, Certs)>,
     products: product::Products,
     /// What was noted in those tables, and for which scope.
     noted: Vec<(u32, Note)>,
@@ -137,6 +141,7 @@ impl Ranges {
                 Note::Sum(s) => drop(self.sums.remove(&s)),
                 Note::Difference(s) => drop(self.differences.remove(&s)),
                 Note::Part(s) => drop(self.parts.remove(&s)),
+                Note::Wrapping(s) => drop(self.wrapping.remove(&s)),
                 Note::Fit(pair) => drop(self.products.fits.remove(&pair)),
                 Note::Whole(pair) => drop(self.products.wholes.remove(&pair)),
                 Note::Quotient(s) => drop(self.products.quotients.remove(&s)),
@@ -268,14 +273,18 @@ impl Ranges {
         let (Some(a), Some(b)) = (term(x), term(y)) else {
             return;
         };
+        self.says_that(op, truth, (a, b), certs);
+        for s in [a, b] {
+            self.unwrap_sum(s);
+        }
+    }
+
+    fn says_that(&mut self, op: CmpOp, truth: bool, (a, b): (Term, Term), certs: &Certs) {
         let less = |t: Term| Term {
             node: t.node,
             offset: t.offset - 1,
         };
-        let zero = Term {
-            node: ZERO,
-            offset: 0,
-        };
+        let zero = constant(0);
         match (op, truth) {
             (CmpOp::SLt, true) => self.add(a, less(b), certs),
             (CmpOp::SLt, false) => self.add(b, a, certs),

@@ -150,6 +150,7 @@ fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let runs = space.dims.iter().all(|(_, size)| s.positive(*size));
     s.enter(ScopeKind::Inner { runs });
     let depth = s.current();
+    s.scopes[depth].parallel = true;
     for (index, size) in &space.dims {
         let param = Param {
             name: *index,
@@ -158,6 +159,7 @@ fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
         };
         s.enter_param(&param);
         if let Some(bound) = size.atom() {
+            s.scopes[depth].counters.push((*index, bound));
             s.ranges_at(depth, |ranges| {
                 ranges.index(*index, bound);
                 ranges.nonempty(*size);

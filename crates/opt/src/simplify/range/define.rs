@@ -180,6 +180,8 @@ impl Ranges {
                         self.sums.insert(s.node, (x, y));
                         self.note(Note::Sum(s.node));
                     }
+                } else {
+                    self.may_wrap(s, x, y, certs);
                 }
                 self.between(s, x, y, certs);
                 self.define_in_row(s, x, y, certs);
@@ -270,6 +272,10 @@ impl Ranges {
                     let certs = with(certs, &[&p, &q, &mx.1, &my.1]);
                     self.add(zero, s, &certs);
                     self.add(s, constant(mx.0 * my.0), &certs);
+                    self.no_less_than_factors(s, x, y, &certs);
+                    if y.node == ZERO && y.offset > 1 {
+                        self.multiple_below(s, x, y.offset, &certs);
+                    }
                 } else if y.node == ZERO && y.offset >= 1 {
                     self.define_multiple(s, x, y.offset, certs);
                 } else if let (Some(p), Some(q)) = (self.prove(zero, x), self.prove(zero, y)) {
@@ -312,6 +318,17 @@ impl Ranges {
             | BinOp::FMod
             | BinOp::FMin
             | BinOp::FMax => {}
+        }
+    }
+
+    /// `s = x * y`, which does not wrap: it is no less than a factor where the other is
+    /// positive.
+    pub(super) fn no_less_than_factors(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        for (x, y) in [(x, y), (y, x)] {
+            if let Some(mut proof) = self.prove(constant(1), y) {
+                add_certs(&mut proof, certs);
+                self.add(x, s, &proof);
+            }
         }
     }
 
@@ -389,6 +406,18 @@ impl Ranges {
                 add_certs(&mut one, &p);
                 self.add(constant(c), s, &one);
             }
+            self.multiple_below(s, x, c, &p);
+        }
+    }
+
+    /// `s = x * c`, which does not wrap: it is at most `c` times the least of some powers
+    /// of two that `x` is proved to be at most.
+    fn multiple_below(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
+        let powers = (24..62).step_by(4).map(|bits| 1i128 << bits);
+        let mut proved = powers.map(|most| (most, self.prove(x, constant(most))));
+        if let Some((most, Some(mut proof))) = proved.find(|(_, proof)| proof.is_some()) {
+            add_certs(&mut proof, certs);
+            self.add(s, constant(most * c), &proof);
         }
     }
 
@@ -406,11 +435,49 @@ impl Ranges {
                 offset: x.offset + c,
             };
             self.equal(s, sum, &proof);
+        } else if c > 0 {
+            self.may_wrap(s, x, constant(c), certs);
+        }
+    }
+
+    /// Keeps a sum that may wrap, until more is known of it.
+    fn may_wrap(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
+        if !self.wrapping.contains_key(&s.node) {
+            self.wrapping.insert(s.node, (x, y, certs.clone()));
+            self.note(Note::Wrapping(s.node));
+        }
+    }
+
+    /// A sum of two that are not negative wraps where it is negative: if it is known not
+    /// to be, it does not.
+    pub(super) fn unwrap_sum(&mut self, s: Term) {
+        let Some((x, y, certs)) = self.wrapping.get(&s.node).cloned() else {
+            return;
+        };
+        let zero = constant(0);
+        let whole = Term { offset: 0, ..s };
+        let (Some(p), Some(q), Some(mut proof)) =
+            (self.prove(zero, x), self.prove(zero, y), self.prove(zero, whole))
+        else {
+            return;
+        };
+        for more in [&p, &q, &certs] {
+            add_certs(&mut proof, more);
+        }
+        if y.node == ZERO {
+            let sum = Term {
+                node: x.node,
+                offset: x.offset + y.offset,
+            };
+            self.equal(whole, sum, &proof);
+        } else {
+            self.add(x, whole, &proof);
+            self.add(y, whole, &proof);
         }
     }
 
     /// A constant that the term is at most, from its own facts.
-    fn constant_above(&self, x: Term) -> Option<(i128, Certs)> {
+    pub(super) fn constant_above(&self, x: Term) -> Option<(i128, Certs)> {
         if x.node == ZERO {
             return Some((x.offset, Certs::new()));
         }

@@ -9,6 +9,7 @@
 
 use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node};
 use crate::simplify::invariant::START;
+use ir::syntax::Atom;
 use ir::types::Dim;
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,6 +57,68 @@ impl Ranges {
         }
     }
 
+    /// Whether a product of two sizes does not wrap.
+    pub(crate) fn fits(&self, x: Atom, y: Atom) -> bool {
+        let (Atom::Var(x), Atom::Var(y)) = (x, y) else {
+            return false;
+        };
+        let (x, y) = (node(x), node(y));
+        let part = |q: u32, by: u32| {
+            let known = self.products.quotients.get(&q);
+            known.is_some_and(|(_, divisor)| *divisor == by)
+        };
+        self.products.fits.contains(&pair(x, y))
+            || self.products.wholes.contains_key(&pair(x, y))
+            || part(x, y)
+            || part(y, x)
+    }
+
+    /// `s = x * y`, where `y` is at most a constant more than a quotient by `x`: that is
+    /// at most the dividend and so often `x`.
+    fn define_rounded(&mut self, s: Term, x: Term, y: Term, certs: &Certs) -> bool {
+        let facts = self.above.get(&y.node).map_or(&[] as &[_], Vec::as_slice);
+        let found = facts.iter().rev().take(NEWEST).find_map(|fact| {
+            let (dividend, divisor) = self.products.quotients.get(&fact.other)?;
+            let more = fact.k + y.offset;
+            (*divisor == x.node && x.offset == 0 && more >= 0)
+                .then(|| (*dividend, more, fact.certs.clone()))
+        });
+        let Some((dividend, more, mut all)) = found else {
+            return false;
+        };
+        let dividend = Term {
+            node: dividend,
+            offset: 0,
+        };
+        let (Some(first), Some(rest)) = (self.some_above(dividend), self.some_above(x)) else {
+            return false;
+        };
+        let most = first.0 + more.saturating_mul(rest.0);
+        if most > self.max(s.node) {
+            return false;
+        }
+        for proof in [certs, &first.1, &rest.1] {
+            add_certs(&mut all, proof);
+        }
+        self.add(constant(0), s, &all);
+        self.add(s, constant(most), &all);
+        self.no_less_than_factors(s, x, y, &all);
+        if all.is_empty() {
+            let pair = pair(x.node, y.node);
+            self.products.wholes.insert(pair, s.node);
+            self.note(Note::Whole(pair));
+        }
+        true
+    }
+
+    /// A constant that the term is at most, by a proof.
+    fn some_above(&self, x: Term) -> Option<(i128, Certs)> {
+        self.constant_above(x).or_else(|| {
+            let most = i128::from(START);
+            Some((most, self.prove(x, constant(most))?))
+        })
+    }
+
     /// `s = x * y`, neither of them negative.
     pub(super) fn define_product(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
         if x.node == ZERO || y.node == ZERO {
@@ -67,15 +130,13 @@ impl Ranges {
             self.note(Note::Whole(pair));
             self.add(constant(0), s, certs);
             self.add(s, constant(i128::from(START)), certs);
-            for (x, y) in [(x, y), (y, x)] {
-                if let Some(mut proof) = self.prove(constant(1), y) {
-                    add_certs(&mut proof, certs);
-                    self.add(x, s, &proof);
-                }
-            }
+            self.no_less_than_factors(s, x, y, certs);
             return;
         }
         for (x, y) in [(x, y), (y, x)] {
+            if self.define_rounded(s, x, y, certs) {
+                return;
+            }
             let facts = self.above.get(&y.node).map_or(&[] as &[_], Vec::as_slice);
             let room = facts.iter().rev().take(NEWEST).find_map(|fact| {
                 if fact.k > -1 || fact.other == ZERO {

@@ -1,0 +1,430 @@
+//! Checks of affine indices leave loops and segops: both ends do for all between them.
+//!
+//! ```text
+//! segmap (i < w)                          if 0 < w: assert (b < n), assert (b + a*(w-1) < n)
+//!   assert (b + a*i < n)             =>   segmap (i < w)
+//! ```
+//!
+//! Comparisons are those of unsigned numbers, so that a negative index fails, too; `a`,
+//! `b`, `w` and `n` do not change in there, and `n` is not negative. Index arithmetic
+//! wraps. If the index starts in bounds and the exact one ends in them, so are all
+//! between; and if not, then an iteration fails: the first whose exact index is past the
+//! bounds is so by less than `|a|`, which is too little to wrap back into them. So where
+//! `a*(w-1)` may not wrap that is what is checked, and else that `w-1` steps of `a` have
+//! room, which takes a division, or nothing is. Of several indices all corners are
+//! checked.
+//!
+//! Of several failing iterations any may be told: the message shows the values of one at
+//! an end.
+//!
+//! Only after flattening: what a check says is known inside no more.
+
+use super::guard::Guard;
+use super::{Certs, Simplifier};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::poly::Poly;
+use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
+use ir::types::Type;
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use smallvec::SmallVec;
+
+/// Through how many operations an index is looked at.
+const LEVELS: u32 = 8;
+/// How many terms an index may have.
+const TERMS: usize = 6;
+/// How many loops' indices may be in one index.
+const MANY: usize = 2;
+
+/// What is checked: an index against a bound, one less than it must be or the same.
+struct Goal {
+    op: CmpOp,
+    index: Poly,
+    bound: Atom,
+}
+
+/// An index that a check leaves: how much it counts for, and how far it goes.
+struct Left {
+    counter: Name,
+    by: Poly,
+    width: Atom,
+}
+
+/// How a check is made in front.
+enum Form {
+    /// Of all corners.
+    Corners,
+    /// Of the first, and of the room behind it, by a division.
+    Room,
+}
+
+/// A check on its way out.
+struct Way {
+    goal: Goal,
+    depth: usize,
+    guards: Vec<Guard>,
+    left: SmallVec<[Left; MANY]>,
+    form: Form,
+    /// The values of the message that change.
+    shown: Vec<Option<Poly>>,
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// Emits a check of an index in front of the loops whose indices it is affine in;
+    /// the scope that it went to.
+    pub(super) fn emit_ends(
+        &mut self,
+        param: &Param<L>,
+        aux: &Aux,
+        op: &BasicOp,
+    ) -> Option<usize> {
+        let BasicOp::Assert { cond, msg } = op else {
+            return None;
+        };
+        let way = self.way_of_ends(*cond, aux, msg)?;
+        if !self.rewrite() {
+            return None;
+        }
+        let (holds, shown) = self.check_ends(&way, aux);
+        let mut shown = shown.into_iter();
+        let msg = msg.iter().zip(&way.shown).map(|(part, poly)| match part {
+            MsgPart::Value(ty, _) if poly.is_some() => {
+                MsgPart::Value(*ty, shown.next().unwrap_or(Atom::i64(0)))
+            }
+            part => part.clone(),
+        });
+        let msg = msg.collect();
+        let cond_outside = self.unless_guarded(holds, &way.guards, aux, way.depth);
+        let op = BasicOp::Assert {
+            cond: cond_outside,
+            msg,
+        };
+        self.emit_at(way.depth, param.clone(), aux.clone(), op);
+        let certs = Certs::from_slice(&[param.name]);
+        self.assume(*cond, true, &certs, self.current());
+        Some(way.depth)
+    }
+
+    fn way_of_ends(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<Way> {
+        let goal = self.goal(cond)?;
+        let mut shown = Vec::with_capacity(msg.len());
+        for part in msg {
+            shown.push(match part {
+                MsgPart::Value(_, Atom::Var(name)) if self.changes(*name) => {
+                    let wide = self.type_of(*name) == Type::I64;
+                    Some(wide.then(|| self.affine(Atom::Var(*name), LEVELS))?)
+                }
+                MsgPart::Value(..) | MsgPart::Text(_) => None,
+            });
+        }
+        // What all of it needs but the loops' indices themselves.
+        let mut least = aux.certs.iter().map(|cert| self.depth_of(*cert)).max().unwrap_or(0);
+        least = least.max(goal.bound.var().map_or(0, |name| self.depth_of(name)));
+        let polys = || std::iter::once(&goal.index).chain(shown.iter().flatten());
+        let mut widths = Vec::new();
+        for name in polys().flat_map(Poly::names) {
+            match self.counter(name) {
+                Some(width) => widths.push((name, width)),
+                None => least = least.max(self.depth_of(name)),
+            }
+        }
+        for part in msg {
+            if let MsgPart::Value(_, Atom::Var(name)) = part
+                && !self.changes(*name)
+            {
+                least = least.max(self.depth_of(*name));
+            }
+        }
+        let (depth, guards) = self.crossing(least, &|at| {
+            let here = widths.iter().filter(|(name, _)| self.depth_of(*name) == at);
+            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?))).max().unwrap_or(0)
+        })?;
+        let left = self.left(&goal.index, depth)?;
+        for poly in shown.iter().flatten() {
+            self.left(poly, depth)?;
+        }
+        let form = self.form(&left, depth)?;
+        (!left.is_empty()).then_some(Way {
+            goal,
+            depth,
+            guards,
+            left,
+            form,
+            shown,
+        })
+    }
+
+    /// What a condition checks, if it is an index against a bound that is not negative.
+    fn goal(&self, cond: Atom) -> Option<Goal> {
+        let def = self.def_of(cond)?;
+        let BasicOp::Compare(op, PrimType::I64, x, y) = def.op else {
+            return None;
+        };
+        let natural = |x: Atom| {
+            let proof = self.ranges.at_most(Atom::i64(0), x, 0);
+            proof.is_some_and(|certs| certs.is_empty())
+        };
+        let op = match op {
+            CmpOp::ULt | CmpOp::ULe => op,
+            CmpOp::SLt if natural(x) => CmpOp::ULt,
+            CmpOp::SLe if natural(x) => CmpOp::ULe,
+            _ => return None,
+        };
+        let index = self.affine(x, LEVELS);
+        // `x < n - s` is `x + s < n` if none of them is negative.
+        if let Some(rest) = self.def_of(y)
+            && let BasicOp::Binary(BinOp::Sub, PrimType::I64, n, s) = rest.op
+            && self.affine(s, LEVELS).names().any(|name| self.counter(name).is_some())
+        {
+            return (natural(x) && natural(n) && natural(s)).then(|| Goal {
+                op,
+                index: index.add(&self.affine(s, LEVELS)),
+                bound: n,
+            });
+        }
+        natural(y).then_some(Goal { op, index, bound: y })
+    }
+
+    /// Whether a name is, or is computed from, the index of a loop around.
+    fn changes(&self, name: Name) -> bool {
+        let poly = self.affine(Atom::Var(name), LEVELS);
+        poly.names().any(|name| self.counter(name).is_some())
+    }
+
+    /// How many values the index of a loop has; nothing for other names.
+    fn counter(&self, name: Name) -> Option<Atom> {
+        let scope = self.scopes.get(self.depth_of(name))?;
+        let known = scope.counters.iter().find(|(counter, _)| *counter == name);
+        known.map(|(_, width)| *width)
+    }
+
+    /// A value as a polynomial in what is known further out, and indices of loops.
+    fn affine(&self, x: Atom, levels: u32) -> Poly {
+        let Atom::Var(name) = x else {
+            return Poly::atom(x);
+        };
+        let own = || Poly::var(name);
+        if levels == 0 || self.depth_of(name) == 0 || self.counter(name).is_some() {
+            return own();
+        }
+        let Some(def) = self.def(name) else {
+            return own();
+        };
+        let BasicOp::Binary(op, PrimType::I64, x, y) = def.op else {
+            return own();
+        };
+        let (x, y) = (self.affine(x, levels - 1), self.affine(y, levels - 1));
+        let poly = match op {
+            BinOp::Add => x.add(&y),
+            BinOp::Sub => x.add(&y.mul(&Poly::constant(-1))),
+            BinOp::Mul => x.mul(&y),
+            _ => return own(),
+        };
+        let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
+        let depth = self.depth_of(name);
+        let better = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
+        if better && poly.terms().len() <= TERMS {
+            poly
+        } else {
+            own()
+        }
+    }
+
+    /// The indices in a polynomial that are not known at a depth; nothing if one has no
+    /// single coefficient, or it is no simple one.
+    fn left(&self, poly: &Poly, depth: usize) -> Option<SmallVec<[Left; MANY]>> {
+        let mut left: SmallVec<[Left; MANY]> = SmallVec::new();
+        for (monomial, coefficient) in poly.terms() {
+            let mut inside = monomial.iter().filter(|name| self.depth_of(**name) > depth);
+            let Some(counter) = inside.next().copied() else {
+                continue;
+            };
+            if inside.next().is_some() {
+                return None;
+            }
+            let width = self.counter(counter)?;
+            let rest = monomial.iter().copied().filter(|name| *name != counter);
+            let by = Poly::from_terms([(rest.collect(), *coefficient)]);
+            match left.iter_mut().find(|known| known.counter == counter) {
+                Some(known) => known.by = known.by.add(&by),
+                None => left.push(Left {
+                    counter,
+                    by,
+                    width,
+                }),
+            }
+        }
+        (left.len() <= MANY).then_some(left)
+    }
+
+    /// How the ends are checked.
+    fn form(&self, left: &[Left], depth: usize) -> Option<Form> {
+        let fits = |left: &Left| {
+            if let Some(by) = left.by.as_constant() {
+                let most = i64::MAX / by.checked_abs()?.max(1);
+                let proof = self.ranges.at_most(left.width, Atom::i64(most), 0);
+                return Some(proof.is_some_and(|certs| certs.is_empty()));
+            }
+            let by = single(&left.by)?;
+            let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+            Some(natural.is_empty() && self.ranges.fits(Atom::Var(by), left.width))
+        };
+        if left.iter().all(|left| fits(left) == Some(true)) {
+            return Some(Form::Corners);
+        }
+        // A division is dear where it is made often.
+        let often = self.scopes[1..=depth].iter().any(|scope| scope.parallel);
+        let [one] = left else {
+            return None;
+        };
+        let up = match one.by.as_constant() {
+            Some(by) => by > 0,
+            None => {
+                let by = single(&one.by)?;
+                let natural = self.ranges.at_most(Atom::i64(0), Atom::Var(by), 0)?;
+                natural.is_empty()
+            }
+        };
+        (up && !often).then_some(Form::Room)
+    }
+
+    /// The check in front, and what its message shows.
+    fn check_ends(&mut self, way: &Way, aux: &Aux) -> (Atom, Vec<Atom>) {
+        let depth = way.depth;
+        let last = |s: &mut Self, width: Atom| {
+            s.number(BinOp::Add, width, Atom::i64(-1), aux, depth)
+        };
+        // The first corner has all indices 0.
+        let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
+        let mut oks: Vec<Atom> = Vec::new();
+        match way.form {
+            Form::Corners => {
+                for left in &way.left {
+                    let end = last(self, left.width);
+                    for corner in corners.clone() {
+                        corners.push([corner, vec![(left.counter, end)]].concat());
+                    }
+                }
+                for corner in &corners {
+                    let at = self.at_corner(&way.goal.index, corner, aux, depth);
+                    let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, way.goal.bound);
+                    oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
+                }
+            }
+            Form::Room => {
+                let one = &way.left[0];
+                let first = self.at_corner(&way.goal.index, &[], aux, depth);
+                let ok = BasicOp::Compare(way.goal.op, PrimType::I64, first, way.goal.bound);
+                oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
+                let mut room = self.number(BinOp::Sub, way.goal.bound, first, aux, depth);
+                if way.goal.op == CmpOp::ULt {
+                    room = self.number(BinOp::Add, room, Atom::i64(-1), aux, depth);
+                }
+                let by = self.at_corner(&one.by, &[], aux, depth);
+                let positive = self.number(BinOp::SMax, by, Atom::i64(1), aux, depth);
+                let steps = self.number(BinOp::SQuot, room, positive, aux, depth);
+                let end = last(self, one.width);
+                let enough = BasicOp::Compare(CmpOp::SLe, PrimType::I64, end, steps);
+                let mut enough = self.outside("enough", Type::BOOL, aux, enough, depth);
+                if one.by.as_constant().is_none() {
+                    let zero = BasicOp::Compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
+                    let zero = self.outside("stays", Type::BOOL, aux, zero, depth);
+                    let or = BasicOp::Binary(BinOp::Or, PrimType::Bool, zero, enough);
+                    enough = self.outside("or", Type::BOOL, aux, or, depth);
+                }
+                oks.push(enough);
+                // The first that fails.
+                let fails = self.number(BinOp::Add, steps, Atom::i64(1), aux, depth);
+                corners.push(vec![(one.counter, fails)]);
+            }
+        }
+        let mut shown = Vec::new();
+        for poly in way.shown.iter().flatten() {
+            let mut value: Option<Atom> = None;
+            for (corner, ok) in corners.iter().zip(&oks).rev() {
+                let at = self.at_corner(poly, corner, aux, depth);
+                value = Some(match value {
+                    None => at,
+                    Some(later) => {
+                        let choice = BasicOp::Select {
+                            ty: PrimType::I64,
+                            cond: *ok,
+                            if_true: later,
+                            if_false: at,
+                        };
+                        self.outside("shown", Type::I64, aux, choice, depth)
+                    }
+                });
+            }
+            shown.extend(value);
+        }
+        let mut all = Atom::Const(Scalar::Bool(true));
+        for ok in oks {
+            all = if all == Atom::Const(Scalar::Bool(true)) {
+                ok
+            } else {
+                let and = BasicOp::Binary(BinOp::And, PrimType::Bool, all, ok);
+                self.outside("both", Type::BOOL, aux, and, depth)
+            };
+        }
+        (all, shown)
+    }
+
+    /// A polynomial where some indices have these values and the others left are 0.
+    fn at_corner(
+        &mut self,
+        poly: &Poly,
+        corner: &[(Name, Atom)],
+        aux: &Aux,
+        depth: usize,
+    ) -> Atom {
+        let at = poly.substitute(|name| {
+            if self.depth_of(name) <= depth {
+                return Poly::var(name);
+            }
+            let value = corner.iter().find(|(counter, _)| *counter == name);
+            value.map_or_else(Poly::default, |(_, value)| Poly::atom(*value))
+        });
+        let mut sum: Option<Atom> = None;
+        for (monomial, coefficient) in at.terms() {
+            let mut product: Option<Atom> = None;
+            for name in monomial {
+                let factor = Atom::Var(*name);
+                product = Some(match product {
+                    None => factor,
+                    Some(product) => self.number(BinOp::Mul, product, factor, aux, depth),
+                });
+            }
+            let term = match product {
+                None => Atom::i64(*coefficient),
+                Some(product) if *coefficient == 1 => product,
+                Some(product) => {
+                    self.number(BinOp::Mul, product, Atom::i64(*coefficient), aux, depth)
+                }
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.number(BinOp::Add, sum, term, aux, depth),
+            });
+        }
+        sum.unwrap_or(Atom::i64(0))
+    }
+
+    fn number(&mut self, op: BinOp, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {
+        if let (Atom::Const(x), Atom::Const(y)) = (x, y)
+            && let Some(value) = prim::eval::binary(op, x, y)
+        {
+            return Atom::Const(value);
+        }
+        let op = BasicOp::Binary(op, PrimType::I64, x, y);
+        self.outside("end", Type::I64, aux, op, depth)
+    }
+}
+
+/// The name that a polynomial is.
+fn single(poly: &Poly) -> Option<Name> {
+    match poly.terms() {
+        [(monomial, 1)] if monomial.len() == 1 => monomial.first().copied(),
+        _ => None,
+    }
+}
