@@ -90,15 +90,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.subs[name.index()] = Some(Sub { atom, certs });
     }
 
-    /// A name that is bound already is the operand, which is known further out.
-    pub(super) fn same_as(&mut self, name: Name, atom: Atom) {
-        let certs = self.def(name).map(|def| def.certs.clone());
+    /// A name that is bound already is the operand, which is known further out, given
+    /// certificates.
+    pub(super) fn same_as(&mut self, name: Name, atom: Atom, certs: &Certs) {
         if let Some(at) = self.def(name).map(|def| def.at)
             && let depth = self.depth_of(name)
             && let Some(stm) = self.scopes[depth].out.get_mut(at)
             && matches!(stm.pat.as_slice(), [param] if param.name == name)
         {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
+            add_certs(&mut stm.aux.certs, certs);
         }
         if let Atom::Var(other) = atom {
             let more = self.uses.get(name.index()).copied().unwrap_or(1);
@@ -106,7 +107,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         self.subs[name.index()] = Some(Sub {
             atom,
-            certs: certs.unwrap_or_default(),
+            certs: certs.clone(),
         });
     }
 

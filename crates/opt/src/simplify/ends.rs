@@ -20,7 +20,7 @@
 //! Only after flattening: what a check says is known inside no more.
 
 use super::guard::Guard;
-use super::{Certs, Simplifier};
+use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
 use ir::poly::Poly;
@@ -67,17 +67,14 @@ struct Way {
     form: Form,
     /// The values of the message that change.
     shown: Vec<Option<Poly>>,
+    /// The checks before what all of it is computed from.
+    certs: Certs,
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// Emits a check of an index in front of the loops whose indices it is affine in;
     /// the scope that it went to.
-    pub(super) fn emit_ends(
-        &mut self,
-        param: &Param<L>,
-        aux: &Aux,
-        op: &BasicOp,
-    ) -> Option<usize> {
+    pub(super) fn emit_ends(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> Option<usize> {
         let BasicOp::Assert { cond, msg } = op else {
             return None;
         };
@@ -85,7 +82,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
-        let (holds, shown) = self.check_ends(&way, aux);
+        let mut aux = aux.clone();
+        add_certs(&mut aux.certs, &way.certs);
+        let (holds, shown) = self.check_ends(&way, &aux);
         let mut shown = shown.into_iter();
         let msg = msg.iter().zip(&way.shown).map(|(part, poly)| match part {
             MsgPart::Value(ty, _) if poly.is_some() => {
@@ -94,31 +93,33 @@ impl<L: OptLevel> Simplifier<'_, L> {
             part => part.clone(),
         });
         let msg = msg.collect();
-        let cond_outside = self.unless_guarded(holds, &way.guards, aux, way.depth);
+        let cond_outside = self.unless_guarded(holds, &way.guards, &aux, way.depth);
         let op = BasicOp::Assert {
             cond: cond_outside,
             msg,
         };
-        self.emit_at(way.depth, param.clone(), aux.clone(), op);
+        self.emit_at(way.depth, param.clone(), aux, op);
         let certs = Certs::from_slice(&[param.name]);
         self.assume(*cond, true, &certs, self.current());
         Some(way.depth)
     }
 
     fn way_of_ends(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<Way> {
-        let goal = self.goal(cond)?;
+        let mut certs = aux.certs.clone();
+        let goal = self.goal(cond, &mut certs)?;
         let mut shown = Vec::with_capacity(msg.len());
         for part in msg {
             shown.push(match part {
                 MsgPart::Value(_, Atom::Var(name)) if self.changes(*name) => {
                     let wide = self.type_of(*name) == Type::I64;
-                    Some(wide.then(|| self.affine(Atom::Var(*name), LEVELS))?)
+                    Some(wide.then(|| self.affine(Atom::Var(*name), LEVELS, &mut certs))?)
                 }
                 MsgPart::Value(..) | MsgPart::Text(_) => None,
             });
         }
         // What all of it needs but the loops' indices themselves.
-        let mut least = aux.certs.iter().map(|cert| self.depth_of(*cert)).max().unwrap_or(0);
+        let checks = certs.iter().map(|cert| self.depth_of(*cert));
+        let mut least = checks.max().unwrap_or(0);
         least = least.max(goal.bound.var().map_or(0, |name| self.depth_of(name)));
         let polys = || std::iter::once(&goal.index).chain(shown.iter().flatten());
         let mut widths = Vec::new();
@@ -137,7 +138,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let (depth, guards) = self.crossing(least, &|at| {
             let here = widths.iter().filter(|(name, _)| self.depth_of(*name) == at);
-            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?))).max().unwrap_or(0)
+            here.filter_map(|(_, width)| Some(self.depth_of(width.var()?)))
+                .max()
+                .unwrap_or(0)
         })?;
         let left = self.left(&goal.index, depth)?;
         for poly in shown.iter().flatten() {
@@ -151,12 +154,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             left,
             form,
             shown,
+            certs,
         })
     }
 
     /// What a condition checks, if it is an index against a bound that is not negative.
-    fn goal(&self, cond: Atom) -> Option<Goal> {
+    fn goal(&self, cond: Atom, certs: &mut Certs) -> Option<Goal> {
         let def = self.def_of(cond)?;
+        add_certs(certs, &def.certs);
         let BasicOp::Compare(op, PrimType::I64, x, y) = def.op else {
             return None;
         };
@@ -170,24 +175,29 @@ impl<L: OptLevel> Simplifier<'_, L> {
             CmpOp::SLe if natural(x) => CmpOp::ULe,
             _ => return None,
         };
-        let index = self.affine(x, LEVELS);
+        let index = self.affine(x, LEVELS, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
         if let Some(rest) = self.def_of(y)
             && let BasicOp::Binary(BinOp::Sub, PrimType::I64, n, s) = rest.op
-            && self.affine(s, LEVELS).names().any(|name| self.counter(name).is_some())
+            && s.var().is_some_and(|s| self.changes(s))
         {
+            add_certs(certs, &rest.certs);
             return (natural(x) && natural(n) && natural(s)).then(|| Goal {
                 op,
-                index: index.add(&self.affine(s, LEVELS)),
+                index: index.add(&self.affine(s, LEVELS, certs)),
                 bound: n,
             });
         }
-        natural(y).then_some(Goal { op, index, bound: y })
+        natural(y).then_some(Goal {
+            op,
+            index,
+            bound: y,
+        })
     }
 
     /// Whether a name is, or is computed from, the index of a loop around.
     fn changes(&self, name: Name) -> bool {
-        let poly = self.affine(Atom::Var(name), LEVELS);
+        let poly = self.affine(Atom::Var(name), LEVELS, &mut Certs::new());
         poly.names().any(|name| self.counter(name).is_some())
     }
 
@@ -198,8 +208,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         known.map(|(_, width)| *width)
     }
 
-    /// A value as a polynomial in what is known further out, and indices of loops.
-    fn affine(&self, x: Atom, levels: u32) -> Poly {
+    /// A value as a polynomial in what is known further out, and indices of loops; the
+    /// checks before what it is computed from are added.
+    fn affine(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
         let Atom::Var(name) = x else {
             return Poly::atom(x);
         };
@@ -213,7 +224,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let BasicOp::Binary(op, PrimType::I64, x, y) = def.op else {
             return own();
         };
-        let (x, y) = (self.affine(x, levels - 1), self.affine(y, levels - 1));
+        let mut all = def.certs.clone();
+        let x = self.affine(x, levels - 1, &mut all);
+        let y = self.affine(y, levels - 1, &mut all);
         let poly = match op {
             BinOp::Add => x.add(&y),
             BinOp::Sub => x.add(&y.mul(&Poly::constant(-1))),
@@ -224,6 +237,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let depth = self.depth_of(name);
         let better = poly.names().any(further) || poly.names().all(|n| self.depth_of(n) < depth);
         if better && poly.terms().len() <= TERMS {
+            add_certs(certs, &all);
             poly
         } else {
             own()
@@ -247,11 +261,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             let by = Poly::from_terms([(rest.collect(), *coefficient)]);
             match left.iter_mut().find(|known| known.counter == counter) {
                 Some(known) => known.by = known.by.add(&by),
-                None => left.push(Left {
-                    counter,
-                    by,
-                    width,
-                }),
+                None => left.push(Left { counter, by, width }),
             }
         }
         (left.len() <= MANY).then_some(left)
@@ -291,9 +301,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The check in front, and what its message shows.
     fn check_ends(&mut self, way: &Way, aux: &Aux) -> (Atom, Vec<Atom>) {
         let depth = way.depth;
-        let last = |s: &mut Self, width: Atom| {
-            s.number(BinOp::Add, width, Atom::i64(-1), aux, depth)
-        };
+        let last =
+            |s: &mut Self, width: Atom| s.number(BinOp::Add, width, Atom::i64(-1), aux, depth);
         // The first corner has all indices 0.
         let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
         let mut oks: Vec<Atom> = Vec::new();
@@ -371,13 +380,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// A polynomial where some indices have these values and the others left are 0.
-    fn at_corner(
-        &mut self,
-        poly: &Poly,
-        corner: &[(Name, Atom)],
-        aux: &Aux,
-        depth: usize,
-    ) -> Atom {
+    fn at_corner(&mut self, poly: &Poly, corner: &[(Name, Atom)], aux: &Aux, depth: usize) -> Atom {
         let at = poly.substitute(|name| {
             if self.depth_of(name) <= depth {
                 return Poly::var(name);

@@ -202,17 +202,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
-        let all = self.lift(*cond, aux, depth);
-        let all = self.unless_guarded(all, &guards, aux, depth);
+        let mut aux = aux.clone();
+        let all = self.lift(*cond, &mut aux, depth);
+        let all = self.unless_guarded(all, &guards, &aux, depth);
         let mut msg = msg.clone();
         for part in &mut msg {
             if let MsgPart::Value(_, value) = part {
-                *value = self.lift(*value, aux, depth);
+                *value = self.lift(*value, &mut aux, depth);
             }
         }
         let op = BasicOp::Assert { cond: all, msg };
         // What this learns here is the condition: the guards do not hold here.
-        self.emit_at(depth, param.clone(), aux.clone(), op);
+        self.emit_at(depth, param.clone(), aux, op);
         Some(depth)
     }
 
@@ -286,9 +287,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A value, in an outer scope that it reaches. What divides is replaced where it is 0,
-    /// for which it was not divided by; from here on the value is that of the outer scope.
-    fn lift(&mut self, value: Atom, aux: &Aux, depth: usize) -> Atom {
+    /// A value, in an outer scope that it reaches. Where a divisor is 0, which a check
+    /// before the division rules out, 1 divides. From here on the value is that of the
+    /// outer scope. The checks before its parts are added to those of `aux`.
+    fn lift(&mut self, value: Atom, aux: &mut Aux, depth: usize) -> Atom {
         if self.known_at(value) <= depth {
             return value;
         }
@@ -296,6 +298,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return value;
         };
         let ty = self.type_of(name);
+        let mut own = Aux::at(aux.prov);
+        own.certs = self
+            .def(name)
+            .map(|def| def.certs.clone())
+            .unwrap_or_default();
+        let outer = std::mem::replace(aux, own);
         if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
             *x = self.lift(*x, aux, depth);
             *y = self.lift(*y, aux, depth);
@@ -308,9 +316,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
             *y = self.divisor(*own, *y, aux, depth);
         }
         let lifted = self.outside("ok", ty.clone(), aux, op, depth);
+        let own = std::mem::replace(aux, outer);
         if ty != Type::BOOL {
-            self.same_as(name, lifted);
+            self.same_as(name, lifted, &own.certs);
         }
+        add_certs(&mut aux.certs, &own.certs);
         lifted
     }
 

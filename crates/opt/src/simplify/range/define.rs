@@ -456,9 +456,11 @@ impl Ranges {
         };
         let zero = constant(0);
         let whole = Term { offset: 0, ..s };
-        let (Some(p), Some(q), Some(mut proof)) =
-            (self.prove(zero, x), self.prove(zero, y), self.prove(zero, whole))
-        else {
+        let (Some(p), Some(q), Some(mut proof)) = (
+            self.prove(zero, x),
+            self.prove(zero, y),
+            self.prove(zero, whole),
+        ) else {
             return;
         };
         for more in [&p, &q, &certs] {
