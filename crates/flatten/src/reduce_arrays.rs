@@ -10,6 +10,7 @@
 
 use crate::convert::Ctx;
 use ir::folds::Folds;
+use ir::interchange::{element_operator, operator_map};
 use ir::name::Name;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
@@ -69,37 +70,6 @@ fn mapped_inputs(s: &Screma) -> Option<Vec<Name>> {
         .collect()
 }
 
-/// The inner width and lambda, with the position of the operator's parameter
-/// for each lambda parameter, of an operator that is exactly one map over its
-/// parameters.
-pub(crate) fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
-    let [stm] = operator.op.body.stms.as_slice() else {
-        return None;
-    };
-    let Exp::Op(Soac::Screma(Screma {
-        width,
-        inputs,
-        map: _,
-        folds,
-    })) = &stm.exp
-    else {
-        return None;
-    };
-    let returned = stm.pat.len() == operator.op.body.result.len()
-        && stm
-            .pat
-            .iter()
-            .zip(&operator.op.body.result)
-            .all(|(p, &r)| Atom::Var(p.name) == r);
-    if !folds.is_map() || !returned {
-        return None;
-    }
-    let position = |input: &Name| operator.op.params.iter().position(|p| p.name == *input);
-    let inputs: Option<Vec<usize>> = inputs.iter().map(position).collect();
-    let neutral_arrays = operator.neutral.iter().all(|ne| ne.var().is_some());
-    neutral_arrays.then_some((*width, inputs?))
-}
-
 fn one(
     ctx: &mut Ctx<'_>,
     outer: Dim,
@@ -108,40 +78,11 @@ fn one(
     before: &mut Vec<Stm<Soacs>>,
 ) -> Result<Screma, PassError> {
     let bug = || PassError::bug("an operator changed its form");
-    let (inner, positions) = operator_map(&reduce).ok_or_else(bug)?;
-    let Operator { op, neutral, comm } = reduce;
-    let stm = op.body.stms.into_iter().next().ok_or_else(bug)?;
-    let Exp::Op(Soac::Screma(Screma { map, .. })) = stm.exp else {
-        return Err(bug());
-    };
-    let rows = map.ret.clone();
-
-    // The scalar operator takes one parameter for each of the 2k operator
-    // parameters; the map's lambda may use some twice and some not at all.
-    let operator_params: Vec<Param<Soacs>> = rows
-        .iter()
-        .chain(&rows)
-        .map(|ty| ctx.fresh_soac("x", ty.clone()))
-        .collect();
-    let mut stms: Vec<Stm<Soacs>> = map
-        .params
-        .into_iter()
-        .zip(&positions)
-        .map(|(param, &at)| Stm {
-            pat: vec![param],
-            aux: Aux::at(Prov::NONE),
-            exp: Exp::Basic(BasicOp::Atom(operator_params[at].name.into())),
-        })
-        .collect();
-    stms.extend(map.body.stms);
-    let scalar_op = Lambda {
-        params: operator_params,
-        body: Body {
-            stms,
-            result: map.body.result,
-        },
-        ret: rows.clone(),
-    };
+    let (inner, _) = operator_map(&reduce).ok_or_else(bug)?;
+    let scalar_op = element_operator(&reduce, &mut |hint, ty| ctx.fresh_soac(hint, ty));
+    let scalar_op = scalar_op.ok_or_else(bug)?;
+    let Operator { op: _, neutral, comm } = reduce;
+    let rows = scalar_op.ret.clone();
 
     let mut inputs = Vec::new();
     let mut params = Vec::new();

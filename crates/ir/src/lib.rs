@@ -29,6 +29,7 @@ pub mod exact;
 pub mod facts;
 pub mod folds;
 pub mod fuel;
+pub mod interchange;
 pub mod mem;
 pub mod metrics;
 pub mod name;

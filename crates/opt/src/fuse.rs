@@ -20,6 +20,7 @@
 //!   to what the producer reads ([`views`]), or the reads became inputs ([`own`]);
 //! - what would be stored for several readers, which cannot become one, is computed
 //!   again in each where that is cheaper ([`again`]);
+//! - a reduction of arrays, which becomes a map of reductions ([`interchange`]);
 //! - where the last element of a scan is read too, a reduction gives it ([`totals`]).
 //!
 //! Bodies are fused innermost first. A fusion brings what lies in two lambdas together,
@@ -35,6 +36,7 @@ mod again;
 mod beside;
 mod change;
 mod graph;
+mod interchange;
 mod merge;
 mod nest;
 mod own;
@@ -363,6 +365,7 @@ impl Fuser<'_> {
             || self.take_producer(graph, consumer)
             || self.pull(graph, consumer)
             || self.push(graph, consumer)
+            || self.interchange(graph, consumer)
         {
             self.fused = true;
         }

@@ -16,3 +16,6 @@ pub const KEPT_REGISTERS: f64 = 12.0;
 /// Operations that computing an element again may take where that saves storing it:
 /// they hide behind the reads (`bench/run.py basis`, `filter_builtin`).
 pub const AGAIN: usize = 8;
+/// Streams that a processor reads side by side as fast as one after the other
+/// (`bindrune bench bench/programs/columns.fut`, with `--fuse off` beside it).
+pub const STREAMS: i64 = 16;

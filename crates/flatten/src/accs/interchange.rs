@@ -1,7 +1,7 @@
 //! Operators of accumulators that are maps: accumulator and map change places.
 
 use super::Build;
-use crate::reduce_arrays::operator_map;
+use ir::interchange::operator_map;
 use ir::soac::{AccInput, Operator, Screma, Soac};
 use ir::syntax::{BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};

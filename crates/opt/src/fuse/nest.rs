@@ -118,6 +118,41 @@ impl Nest {
         Some(nest)
     }
 
+    /// A map that gives rows of arrays as they are, as a nest of two; nothing if it is none.
+    pub(super) fn of_rows(
+        screma: &Screma,
+        width: Dim,
+        names: &mut NameTable,
+        types: &mut TypeEnv,
+    ) -> Option<Self> {
+        if !screma.map.body.stms.is_empty() || !screma.folds.is_map() {
+            return None;
+        }
+        let (mut reads, mut ret) = (Vec::new(), Vec::new());
+        for (atom, row) in screma.map.body.result.iter().zip(&screma.map.ret) {
+            let name = atom.var()?;
+            let at = screma.map.params.iter().position(|p| p.name == name)?;
+            let ty = row.row().filter(|_| row.shape().first() == Some(&width))?;
+            ret.push(ty.clone());
+            reads.push(Read {
+                param: fresh("x", ty, names, types),
+                array: screma.inputs[at],
+                levels: vec![0, 1],
+            });
+        }
+        let result = reads.iter().map(|read| Atom::Var(read.param.name)).collect();
+        Some(Self {
+            levels: vec![screma.width, width],
+            inner: Vec::new(),
+            body: Body {
+                stms: Vec::new(),
+                result,
+            },
+            reads,
+            ret,
+        })
+    }
+
     /// The maps, over these levels now: results get the names of `pat`, whose types are
     /// set. Nothing if a level reads no array.
     pub(super) fn build(

@@ -182,7 +182,7 @@ impl Fuser<'_> {
     }
 
     /// The nest after a change, and the views that it reads.
-    fn changed(
+    pub(super) fn changed(
         &mut self,
         graph: &Graph,
         mut nest: Nest,

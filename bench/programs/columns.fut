@@ -1,0 +1,15 @@
+-- Few rows, long ones: their columns are reduced, and what that gives is mapped. As one
+-- (`--fuse on`) each row is a stream that is read once, and nothing is stored between.
+-- ==
+-- entry: four
+-- random input { [4][2000000]i32 [2000000]i32 }
+-- entry: sixteen
+-- random input { [16][500000]i32 [500000]i32 }
+
+def weighted [n] [m] (xss: [n][m]i32) (ys: [m]i32) : [m]i32 =
+  let squares = map (map (\x -> x * x)) xss
+  let sums = reduce (map2 (+)) (replicate m 0) squares
+  in map2 (\s y -> s + 3 * y) sums ys
+
+entry four [m] (xss: [4][m]i32) ys = weighted xss ys
+entry sixteen [m] (xss: [16][m]i32) ys = weighted xss ys

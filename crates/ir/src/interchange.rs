@@ -1,0 +1,79 @@
+//! What rule G4 of incremental flattening (Henriksen et al., PPoPP 2019, §3) needs to
+//! know of an operator: that it is a map, and what that does to elements.
+
+use crate::soac::{Operator, Screma, Soac};
+use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use crate::types::{Dim, Type};
+use crate::{Name, Prov, Soacs};
+
+/// The inner width and lambda, with the position of the operator's parameter
+/// for each lambda parameter, of an operator that is exactly one map over its
+/// parameters.
+pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
+    let [stm] = operator.op.body.stms.as_slice() else {
+        return None;
+    };
+    let Exp::Op(Soac::Screma(Screma {
+        width,
+        inputs,
+        map: _,
+        folds,
+    })) = &stm.exp
+    else {
+        return None;
+    };
+    let returned = stm.pat.len() == operator.op.body.result.len()
+        && stm
+            .pat
+            .iter()
+            .zip(&operator.op.body.result)
+            .all(|(p, &r)| Atom::Var(p.name) == r);
+    if !folds.is_map() || !returned {
+        return None;
+    }
+    let position = |input: &Name| operator.op.params.iter().position(|p| p.name == *input);
+    let inputs: Option<Vec<usize>> = inputs.iter().map(position).collect();
+    let neutral_arrays = operator.neutral.iter().all(|ne| ne.var().is_some());
+    neutral_arrays.then_some((*width, inputs?))
+}
+
+/// The operator on elements, of one on arrays that is a map ([`operator_map`]); it takes
+/// one parameter for each of the operator's, of which the map may use some twice and some
+/// not at all.
+pub fn element_operator(
+    operator: &Operator<Soacs>,
+    fresh: &mut dyn FnMut(&str, Type) -> Param<Soacs>,
+) -> Option<Lambda<Soacs>> {
+    let (_, positions) = operator_map(operator)?;
+    let [stm] = operator.op.body.stms.as_slice() else {
+        return None;
+    };
+    let Exp::Op(Soac::Screma(Screma { map, .. })) = &stm.exp else {
+        return None;
+    };
+    let rows = &map.ret;
+    let params: Vec<Param<Soacs>> = rows
+        .iter()
+        .chain(rows)
+        .map(|ty| fresh("x", ty.clone()))
+        .collect();
+    let mut stms: Vec<Stm<Soacs>> = map
+        .params
+        .iter()
+        .zip(&positions)
+        .map(|(param, &at)| Stm {
+            pat: vec![param.clone()],
+            aux: Aux::at(Prov::NONE),
+            exp: Exp::Basic(BasicOp::Atom(params[at].name.into())),
+        })
+        .collect();
+    stms.extend(map.body.stms.iter().cloned());
+    Some(Lambda {
+        params,
+        body: Body {
+            stms,
+            result: map.body.result.clone(),
+        },
+        ret: rows.clone(),
+    })
+}

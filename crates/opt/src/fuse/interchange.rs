@@ -1,0 +1,123 @@
+//! Reductions of arrays that a map reads element by element: rule G4 of incremental
+//! flattening (Henriksen et al., PPoPP 2019, §3), where it lets the two fuse.
+//!
+//! ```text
+//! let zs = reduce n (map m op) nes            let cs = transpose xss
+//!            (map n (xs <- xss) -> map m f xs)    let zs = map m (c <- cs, ne <- nes) ->
+//! let ys = map m (z <- zs) -> g z        =>                reduce n op ne (map n f c)
+//! ```
+//!
+//! The rows may be read as they are, or be a nest of maps ([`super::nest`]). There must be
+//! a known number of them, so few that they are read as streams side by side
+//! ([`target::memory::STREAMS`]): what is parallel then are the columns.
+
+use super::Fuser;
+use super::change::Change;
+use super::graph::{Graph, inputs};
+use super::nest::{Nest, fresh};
+use ir::folds::Folds;
+use ir::interchange::{element_operator, operator_map};
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Atom, Exp, Param, Stm};
+use ir::types::Dim;
+use ir::{Name, Soacs};
+
+impl Fuser<'_> {
+    /// Makes a map of reductions of a reduction of arrays that the node reads; false if
+    /// there is none.
+    pub(super) fn interchange(&mut self, graph: &mut Graph, id: usize) -> bool {
+        let Some(stm) = graph.stm(id) else {
+            return false;
+        };
+        let read: Vec<Name> = inputs(&stm.exp).to_vec();
+        read.into_iter()
+            .any(|input| self.interchange_input(graph, id, input).is_some())
+    }
+
+    fn interchange_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
+        let reader = graph.stm(id)?;
+        let width = match &reader.exp {
+            Exp::Op(Soac::Screma(screma)) => screma.width,
+            _ => return None,
+        };
+        let producer = graph.binder(input).filter(|producer| *producer != id)?;
+        let stm = graph.stm(producer)?;
+        let Exp::Op(Soac::Screma(screma)) = &stm.exp else {
+            return None;
+        };
+        let inside = &graph.needs(id).inside;
+        let elementwise = !stm.pat.iter().any(|param| inside.contains(&param.name));
+        let folds = &screma.folds;
+        let reduces_only = folds.scans.is_empty()
+            && folds.post.is_none()
+            && screma.map.ret.len() == folds.n_reduced();
+        let maps = |reduce: &Operator<Soacs>| operator_map(reduce).is_some_and(|(m, _)| m == width);
+        let few = matches!(screma.width, Dim::Const(n) if n <= target::memory::STREAMS);
+        if !few || !elementwise || !reduces_only || !folds.reduces.iter().all(maps) {
+            return None;
+        }
+        let map = Screma {
+            folds: Folds::default(),
+            ..screma.clone()
+        };
+        let nest = Nest::of(&map, 2)
+            .or_else(|| Nest::of_rows(&map, width, self.names, &mut self.types))
+            .filter(|nest| nest.levels.get(1) == Some(&width))?;
+        let fuses = !graph.collide(producer, id) && graph.apart_from_others(producer, id);
+        if !fuses || !self.fuel.take() {
+            return None;
+        }
+        let (pat, aux, reduces) = (stm.pat.clone(), stm.aux.clone(), folds.reduces.clone());
+        let mut throwaway: Vec<Param<Soacs>> = Vec::with_capacity(pat.len());
+        for param in &pat {
+            let hint = self.names.hint(param.name).to_string();
+            let ty = param.ty.clone();
+            throwaway.push(fresh(&hint, ty, self.names, &mut self.types));
+        }
+        let swap = Change::Order(vec![1, 0]);
+        let (mut made, before) = self.changed(graph, nest, &swap, throwaway, aux)?;
+        self.reduce_inside(&mut made, reduces)?;
+        made.pat = pat;
+        self.uses.resize(self.names.len(), 1);
+        graph.replace(producer, made);
+        for stm in before {
+            graph.insert_before(producer, stm);
+        }
+        Some(())
+    }
+
+    /// The innermost of two maps reduces what it maps by these operators on rows.
+    fn reduce_inside(&mut self, made: &mut Stm<Soacs>, reduces: Vec<Operator<Soacs>>) -> Option<()> {
+        let Exp::Op(Soac::Screma(outer)) = &mut made.exp else {
+            return None;
+        };
+        let inner = outer.map.body.stms.last_mut()?;
+        let Exp::Op(Soac::Screma(screma)) = &mut inner.exp else {
+            return None;
+        };
+        let mut scalars: Vec<Operator<Soacs>> = Vec::with_capacity(reduces.len());
+        for reduce in reduces {
+            let (names, types) = (&mut *self.names, &mut self.types);
+            let op = element_operator(&reduce, &mut |hint, ty| fresh(hint, ty, names, types))?;
+            let mut neutral: Vec<Atom> = Vec::with_capacity(reduce.neutral.len());
+            for (rows, ty) in reduce.neutral.iter().zip(&op.ret) {
+                let element = fresh("ne", ty.clone(), self.names, &mut self.types);
+                neutral.push(Atom::Var(element.name));
+                outer.map.params.push(element);
+                outer.inputs.push(rows.var()?);
+            }
+            scalars.push(Operator {
+                op,
+                neutral,
+                comm: reduce.comm,
+            });
+        }
+        screma.folds = Folds::reduce(scalars);
+        for (param, ty) in inner.pat.iter_mut().zip(&screma.map.ret) {
+            param.ty = ty.clone();
+            self.types.set(param.name, ty.clone());
+        }
+        outer.map.ret.clone_from(&screma.map.ret);
+        Some(())
+    }
+}
