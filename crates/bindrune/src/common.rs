@@ -61,6 +61,7 @@ impl Compiler {
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,
+            account: false,
             copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {
                 copied,
                 heavy: copied.min(defaults.copies.heavy),

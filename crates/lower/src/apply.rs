@@ -7,6 +7,7 @@ use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Def, Exp, Pat, RetType};
+use ir::decision::Kind;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -98,6 +99,7 @@ impl Lower<'_> {
                 Err(_) => {}
             }
         }
+        self.decide(def, Kind::InPlace);
         let env = Env::inside(env);
         for (var, ty) in &inst.types {
             env.bind_type(*var, ty.clone());

@@ -46,11 +46,11 @@ use crate::passes::Signatures;
 use crate::simplify;
 use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
-use ir::decision::{Apart, Kind};
+use ir::decision::{Apart, Kind, Party};
 use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
-use ir::walk::{Operation, Visit, VisitMut, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv};
+use ir::walk::{Operation as _, Visit, VisitMut, with_stack};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ pub(crate) fn fuse(
         if walk(&mut function, signatures, context, phase, &mut fates)
             || totals::totals(&mut function, &mut context.fuel)
         {
-            simplify::once(&mut function, signatures, &mut context.fuel);
+            simplify::once(&mut function, signatures, context);
             loose = true;
         } else if phase == Phase::Through {
             phase = Phase::Beside;
@@ -82,7 +82,14 @@ pub(crate) fn fuse(
             break;
         }
     }
-    for ((first, second), (fate, prov)) in fates {
+    for (first, second, fate) in fates.into_values() {
+        let party = |(name, what, prov): Side| Party {
+            name,
+            what,
+            places: function.provs.stack(prov),
+        };
+        let (first, second) = (party(first), party(second));
+        let places = first.places.clone();
         let kind = match fate {
             Fate::Fused => Kind::Fused {
                 producer: first,
@@ -99,7 +106,7 @@ pub(crate) fn fuse(
                 why,
             },
         };
-        context.decide(&function.name.0, function.provs.stack(prov), kind);
+        context.decide(&function.name.0, places, kind);
     }
     Ok(function)
 }
@@ -203,7 +210,10 @@ enum Fate {
     Apart(Apart),
 }
 
-type Fates = IndexMap<(Arc<str>, Arc<str>), (Fate, Prov), FxBuildHasher>;
+/// One of two combinators: its first result, what it is, where it comes from.
+type Side = (Arc<str>, decision::Operation, Prov);
+
+type Fates = IndexMap<(Arc<str>, Arc<str>), (Side, Side, Fate), FxBuildHasher>;
 
 /// Collects what a statement needs, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
@@ -387,9 +397,9 @@ impl Fuser<'_> {
                 continue;
             }
             let way = self.way(graph, id, consumer);
-            let pair = (self.hint(producer), self.hint(stm));
+            let pair = (self.side(producer), self.side(stm));
             let fate = way.map_or_else(Fate::Apart, |_| Fate::Fused);
-            self.fates.insert(pair, (fate, stm.aux.prov));
+            self.note_fate(pair, fate);
             if let Ok(way) = way {
                 found = Some((id, way));
                 break;
@@ -435,13 +445,26 @@ impl Fuser<'_> {
         Ok(())
     }
 
-    /// What a statement is called in decisions: its first result.
-    fn hint(&self, stm: &Stm<Soacs>) -> Arc<str> {
+    /// What a statement is in decisions; its name is its first result's.
+    fn side(&self, stm: &Stm<Soacs>) -> Side {
         let first = stm.pat.first().map(|param| param.name);
-        first.map_or_else(
+        let name = first.map_or_else(
             || Arc::from("?"),
             |name| Arc::from(format!("{}_{}", self.names.hint(name), name.index())),
-        )
+        );
+        let what = match &stm.exp {
+            Exp::Op(soac) => decision::Operation::of(soac),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => {
+                decision::Operation::Other
+            }
+        };
+        (name, what, stm.aux.prov)
+    }
+
+    /// Notes what became of two combinators.
+    fn note_fate(&mut self, (first, second): (Side, Side), fate: Fate) {
+        let pair = (first.0.clone(), second.0.clone());
+        self.fates.insert(pair, (first, second, fate));
     }
 
     /// How often an array is among the inputs.

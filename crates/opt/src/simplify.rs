@@ -47,7 +47,8 @@ use crate::level::OptLevel;
 use crate::passes::Signatures;
 use crate::unroll::unroll;
 use guard::Guard;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
+use ir::decision::{Check, Kind};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
@@ -70,7 +71,7 @@ pub(crate) fn simplify<L: OptLevel>(
 ) -> Result<Function<L>, PassError> {
     dce::remove(&mut function, &mut context.fuel);
     for _ in 0..MAX_ROUNDS {
-        let seen = walk(&mut function, signatures, &mut context.fuel);
+        let seen = walk(&mut function, signatures, context);
         dce::remove(&mut function, &mut context.fuel);
         let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
         if !seen.changed && !unrolled {
@@ -84,11 +85,11 @@ pub(crate) fn simplify<L: OptLevel>(
 pub(crate) fn once<L: OptLevel>(
     function: &mut Function<L>,
     signatures: &Signatures,
-    fuel: &mut Fuel,
+    context: &mut Context,
 ) {
-    dce::remove(function, fuel);
-    walk(function, signatures, fuel);
-    dce::remove(function, fuel);
+    dce::remove(function, &mut context.fuel);
+    walk(function, signatures, context);
+    dce::remove(function, &mut context.fuel);
 }
 
 /// What a walk leaves to do.
@@ -100,7 +101,11 @@ struct Seen {
 }
 
 /// One walk.
-fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: &mut Fuel) -> Seen {
+fn walk<L: OptLevel>(
+    function: &mut Function<L>,
+    signatures: &Signatures,
+    context: &mut Context,
+) -> Seen {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
@@ -123,7 +128,8 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
         both: FxHashMap::default(),
         waiting: FxHashMap::default(),
         neutrals: FxHashMap::default(),
-        fuel,
+        fuel: &mut context.fuel,
+        decided: context.options.account.then(Vec::new),
         prov: Prov::NONE,
         changed: false,
         to_unroll: false,
@@ -143,11 +149,17 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     }
     let result = s.results(body.result);
     let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
-    function.body = Body { stms, result };
-    Seen {
+    let seen = Seen {
         changed: s.changed,
         to_unroll: s.to_unroll,
+    };
+    let decided = s.decided.unwrap_or_default();
+    function.body = Body { stms, result };
+    for (prov, kind) in decided {
+        let places = function.provs.stack(prov);
+        context.decide(&function.name.0, places, kind);
     }
+    seen
 }
 
 /// What may stand for a name, and the checks that this rests on.
@@ -230,6 +242,8 @@ pub struct Simplifier<'a, L: Level> {
     /// The neutral elements of accumulators with an operator, by their tokens.
     neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
+    /// What was decided about checks, where that is wanted.
+    decided: Option<Vec<(Prov, Kind)>>,
     /// Provenance of the statement at hand.
     prov: Prov,
     changed: bool,
@@ -250,6 +264,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let may = self.fuel.take();
         self.changed |= may;
         may
+    }
+
+    /// Notes what became of a check, where somebody wants to know.
+    fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> Kind) {
+        if let (Some(decided), BasicOp::Assert { cond: _, msg }) = (&mut self.decided, op) {
+            decided.push((aux.prov, kind(Check::of(msg))));
+        }
     }
 
     /// What binds a name.

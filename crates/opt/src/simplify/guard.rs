@@ -13,6 +13,7 @@
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
+use ir::decision::Kind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::{Dim, Type};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -215,6 +216,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
             }
         }
+        self.decide(aux, op, Kind::CheckMoved);
         let op = BasicOp::Assert {
             cond: all,
             msg: msg.clone(),
