@@ -1,0 +1,4 @@
+//! stub
+use super::account::Account;
+/// The page.
+pub fn page(_: &Account) -> String { String::new() }
