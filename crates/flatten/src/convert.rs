@@ -135,6 +135,7 @@ impl<'a> Ctx<'a> {
             let kind = Kind::Runs {
                 what,
                 how: how(self),
+                parts: self.provs.stacks(aux.prov),
             };
             self.decided
                 .iter_mut()

@@ -13,7 +13,7 @@ mod words;
 
 use crate::folds::Folds;
 use crate::name::SrcLoc;
-use crate::seg::Decomp;
+use crate::seg::{Decomp, SegKind, SegOp};
 use crate::soac::Soac;
 use crate::syntax::{Level, MsgPart};
 use std::sync::Arc;
@@ -107,7 +107,13 @@ pub enum Kind {
         what: Operation,
         /// How it runs.
         how: Runs,
+        /// Where each of those comes from that became one.
+        parts: Vec<Vec<SrcLoc>>,
     },
+    /// What is computed has left the loop around it.
+    Hoisted,
+    /// A combinator whose results nothing needs is gone.
+    Unneeded(Operation),
     /// A check is gone.
     CheckGone {
         /// What it is about.
@@ -173,6 +179,17 @@ impl Operation {
             Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
                 Self::Other
             }
+        }
+    }
+
+    /// What a segmented operation is.
+    pub fn of_segop<L: Level>(op: &SegOp<L>) -> Self {
+        match op {
+            SegOp::Seg(seg) => match &seg.kind {
+                SegKind::Folds(folds) => Self::of_folds(folds),
+                SegKind::Hist(_) => Self::Histogram,
+            },
+            SegOp::WithAcc { .. } => Self::Updates,
         }
     }
 
@@ -307,8 +324,8 @@ pub enum Copied {
     Exchanged,
     /// Its new shape cannot be seen in the order that it lies in.
     Reshaped,
-    /// Nobody knows.
-    Unknown,
+    /// Nothing was found that keeps it.
+    Asked,
 }
 
 /// Why two combinators stay apart.

@@ -45,6 +45,7 @@ use crate::alias::Aliases;
 use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
+use crate::survey::Combinators;
 use crate::unroll::unroll;
 use guard::Guard;
 use ir::decision::{Check, Kind};
@@ -69,10 +70,10 @@ pub(crate) fn simplify<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<L>, PassError> {
-    dce::remove(&mut function, &mut context.fuel);
+    remove(&mut function, context);
     for _ in 0..MAX_ROUNDS {
         let seen = walk(&mut function, signatures, context);
-        dce::remove(&mut function, &mut context.fuel);
+        remove(&mut function, context);
         let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
         if !seen.changed && !unrolled {
             break;
@@ -87,9 +88,19 @@ pub(crate) fn once<L: OptLevel>(
     signatures: &Signatures,
     context: &mut Context,
 ) {
-    dce::remove(function, &mut context.fuel);
+    remove(function, context);
     walk(function, signatures, context);
+    remove(function, context);
+}
+
+/// Removes what nothing needs, and notes which combinators that were, where somebody
+/// wants to know.
+fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
+    let before = context.options.account.then(|| Combinators::of(function));
     dce::remove(function, &mut context.fuel);
+    if let Some(before) = before {
+        before.removed(function, context);
+    }
 }
 
 /// What a walk leaves to do.
@@ -270,6 +281,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> Kind) {
         if let (Some(decided), BasicOp::Assert { cond: _, msg }) = (&mut self.decided, op) {
             decided.push((aux.prov, kind(Check::of(msg))));
+        }
+    }
+
+    /// Notes that an operation other than a check has left a loop.
+    fn decide_hoisted(&mut self, aux: &Aux, op: &BasicOp) {
+        if let Some(decided) = &mut self.decided
+            && !matches!(op, BasicOp::Assert { .. })
+        {
+            decided.push((aux.prov, Kind::Hoisted));
         }
     }
 

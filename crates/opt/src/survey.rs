@@ -5,11 +5,14 @@
 //! A copy is blamed on what keeps it: a parameter that the caller keeps, a later use of
 //! what is copied, or that it comes from around the loop that the copy is in.
 //!
+//! And which combinators removal of dead code has removed, by a look before and after.
+//!
 //! Needs: a verified program at level `segs`, as the optimiser leaves it.
 
 use crate::alias::Aliases;
+use crate::level::OptLevel;
 use crate::passes::Signatures;
-use ir::decision::{Around, Check, Copied, Kind};
+use ir::decision::{Around, Check, Copied, Kind, Operation};
 use ir::seg::SegOp;
 use ir::syntax::{BasicOp, Exp, Function, Stm};
 use ir::walk::Visit;
@@ -121,13 +124,46 @@ fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec
                     array: hint(*name),
                     places: place(*prov),
                 },
-                Some(_) | None => Copied::Unknown,
+                Some(_) | None => Copied::Asked,
             }
         };
         let array = hint(array);
         found.push((prov, Kind::Copied { array, why }));
     }
     found
+}
+
+/// The combinators of a function: what each binds, where it comes from, what it is.
+pub(crate) struct Combinators(Vec<(Vec<Name>, Prov, Operation)>);
+
+impl Combinators {
+    /// Those that are there now.
+    pub(crate) fn of<L: OptLevel>(function: &Function<L>) -> Self {
+        let mut all = Self(Vec::new());
+        Visit::<L>::body(&mut all, &function.body);
+        all
+    }
+
+    /// Records which of them are gone from the function.
+    pub(crate) fn removed<L: OptLevel>(self, function: &Function<L>, context: &mut Context) {
+        let after: FxHashSet<Name> = Self::of(function).0.into_iter().flat_map(|c| c.0).collect();
+        for (names, prov, what) in self.0 {
+            if !names.iter().any(|name| after.contains(name)) {
+                let places = function.provs.stack(prov);
+                context.decide(&function.name.0, places, Kind::Unneeded(what));
+            }
+        }
+    }
+}
+
+impl<L: OptLevel> Visit<L> for Combinators {
+    fn stm(&mut self, stm: &Stm<L>) {
+        if let Exp::Op(op) = &stm.exp {
+            let names = stm.pat.iter().map(|param| param.name).collect();
+            self.0.push((names, stm.aux.prov, L::operation(op)));
+        }
+        self.walk_stm(stm);
+    }
 }
 
 /// What an operation stands in.

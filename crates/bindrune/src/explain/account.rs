@@ -138,7 +138,7 @@ impl Ledger {
             if wanted.function.is_some_and(|wanted| wanted != name) {
                 continue;
             }
-            entries.sort_by_key(|entry| (entry.place, entry.group));
+            entries.sort_by(|a, b| (a.of(), a.group).cmp(&(b.of(), b.group)));
             let own = Line {
                 number,
                 text: source.line(file, number).to_owned(),
@@ -202,7 +202,7 @@ impl Summary {
         vec![
             format!("fusion: {fused} of {pairs} pairs of combinators became one"),
             format!(
-                "loops: {tasks} run as tasks, {sequential} sequentially inside; {lanes} have vector lanes"
+                "loops: {tasks} run as tasks, {sequential} sequentially; {lanes} have vector lanes"
             ),
             format!(
                 "checks: {in_parallel} stay in parallel loops, {in_loops} in other loops; {removed} removed"

@@ -2,7 +2,7 @@
 
 use super::names::{At, User};
 use driver::Decision;
-use driver::decision::{Around, Kind, NoLanes, Party, Runs, Sequential};
+use driver::decision::{Around, Copied, Kind, NoLanes, Party, Runs, Sequential};
 use ir::SrcLoc;
 
 /// What a decision is about.
@@ -10,6 +10,8 @@ use ir::SrcLoc;
 pub enum Group {
     /// Which functions there are and where calls go.
     Functions,
+    /// What is done elsewhere or not at all.
+    Work,
     /// What became one.
     Fusion,
     /// What runs as tasks.
@@ -24,8 +26,9 @@ pub enum Group {
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Functions,
+        Self::Work,
         Self::Fusion,
         Self::Parallel,
         Self::Lanes,
@@ -37,6 +40,7 @@ impl Group {
     pub fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
+            Self::Work => "work",
             Self::Fusion => "fusion",
             Self::Parallel => "parallel",
             Self::Lanes => "lanes",
@@ -105,9 +109,7 @@ pub struct Entry {
 impl Entry {
     /// The whole line.
     pub fn text(&self) -> String {
-        let Self {
-            subject, words, ..
-        } = self;
+        let Self { subject, words, .. } = self;
         let inside = match &self.within {
             Some(function) => format!(" (inside `{function}`)"),
             None => String::new(),
@@ -115,12 +117,37 @@ impl Entry {
         let text = match self.group {
             Group::Functions | Group::Copies => format!("{words}{inside}"),
             Group::Fusion | Group::Lanes => format!("`{subject}`{inside} {words}"),
-            Group::Parallel | Group::Checks => format!("`{subject}`{inside}: {words}"),
+            Group::Work if self.name == "hoisted" => format!("`{subject}`{inside} {words}"),
+            Group::Work | Group::Parallel | Group::Checks => {
+                format!("`{subject}`{inside}: {words}")
+            }
         };
+        format!("{text}{}", self.often())
+    }
+
+    /// What the operation is told from others by.
+    pub fn of(&self) -> (SrcLoc, Option<&str>) {
+        (self.place, self.within.as_deref())
+    }
+
+    /// The operation, as text.
+    pub fn title(&self) -> String {
+        match &self.within {
+            Some(function) => format!("`{}`, inside `{function}`", self.subject),
+            None => format!("`{}`", self.subject),
+        }
+    }
+
+    /// The line below one that names the operation.
+    pub fn short(&self) -> String {
+        format!("{}{}", self.words, self.often())
+    }
+
+    fn often(&self) -> String {
         if self.group == Group::Functions && self.times > 1 {
-            format!("{text} ({} times)", self.times)
+            format!(" ({} times)", self.times)
         } else {
-            text
+            String::new()
         }
     }
 }
@@ -131,6 +158,9 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
     let place = user.source.own(&places)?;
     let within = user.source.within(&places);
     let (group, mark) = judge(&decision.kind)?;
+    if !all && decision.kind == Kind::Hoisted && places.first() != Some(&place) {
+        return None;
+    }
     let at = At {
         user,
         function: &decision.function,
@@ -164,7 +194,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
             ..
         } => user.source.own(around).into_iter().collect(),
         Kind::Copied {
-            why: driver::decision::Copied::UsedLater { places, .. },
+            why: Copied::UsedLater { places, .. },
             ..
         } => user.source.own(places).into_iter().collect(),
         _ => Vec::new(),
@@ -204,8 +234,24 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
         Kind::NoLanes { why, .. } => (
             Group::Lanes,
             match why {
-                NoLanes::Plain | NoLanes::Around(_) | NoLanes::Already => Mark::Plain,
-                _ => Mark::Left,
+                NoLanes::Plain
+                | NoLanes::NotWorth(_)
+                | NoLanes::Around(_)
+                | NoLanes::Already
+                | NoLanes::Tasks
+                | NoLanes::Fuel => Mark::Plain,
+                NoLanes::Nested
+                | NoLanes::Counter
+                | NoLanes::Shared(_)
+                | NoLanes::Carried(_)
+                | NoLanes::Private { .. }
+                | NoLanes::PrivateUse(_)
+                | NoLanes::CounterOutside
+                | NoLanes::Call
+                | NoLanes::Allocates
+                | NoLanes::Globals
+                | NoLanes::Buffers
+                | NoLanes::Entangled => Mark::Left,
             },
         ),
         Kind::Runs { how, .. } => (
@@ -216,6 +262,8 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
                 Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
             },
         ),
+        Kind::Hoisted => (Group::Work, Mark::Good),
+        Kind::Unneeded(_) => (Group::Work, Mark::Plain),
         Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),
         Kind::CheckLeft { inside, .. } => (Group::Checks, around(inside)),
         Kind::Copied { .. } => (Group::Copies, Mark::Left),

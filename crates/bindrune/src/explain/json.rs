@@ -98,7 +98,9 @@ fn data(kind: &Kind) -> Value {
         Kind::Fused { .. }
         | Kind::Again { .. }
         | Kind::Together { .. }
-        | Kind::Counted { .. } => Value::Object(Map::new()),
+        | Kind::Counted { .. }
+        | Kind::Hoisted => Value::Object(Map::new()),
+        Kind::Unneeded(what) => json!({ "what": what.to_string() }),
         Kind::Apart { why: reason, .. } => why(word(reason)),
         Kind::Inlined(function) | Kind::InPlace(function) | Kind::SharedInstance(function) => {
             json!({ "function": super::names::plain(function) })
@@ -121,7 +123,7 @@ fn data(kind: &Kind) -> Value {
             "cycles_without": gain.scalar,
         }),
         Kind::NoLanes { why: reason, .. } => why(word(reason)),
-        Kind::Runs { what, how } => match how {
+        Kind::Runs { what, how, .. } => match how {
             Runs::Tasks { decomp, versions } => json!({
                 "what": what.to_string(),
                 "least_points": decomp.grain,
@@ -166,7 +168,7 @@ fn data(kind: &Kind) -> Value {
                 | Copied::Part
                 | Copied::Exchanged
                 | Copied::Reshaped
-                | Copied::Unknown => None,
+                | Copied::Asked => None,
             },
         }),
     }
@@ -175,7 +177,10 @@ fn data(kind: &Kind) -> Value {
 /// A variant's name, in words with hyphens.
 fn word(variant: &impl std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
-    let name: &str = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    let name: &str = text
+        .split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or("");
     let mut out = String::new();
     for c in name.chars() {
         if c.is_uppercase() && !out.is_empty() {

@@ -6,11 +6,11 @@ use check::tast::Program;
 use driver::Decision;
 use driver::decision::{Kind, Names, Party};
 use ir::SrcLoc;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use syntax::span::SourceMap;
 
 /// So many characters of an operation are shown where another is told of.
-const SHOWN: usize = 36;
+const SHOWN: usize = 44;
 
 /// The files of a program and the definitions in them.
 pub struct Source<'a> {
@@ -52,7 +52,10 @@ impl<'a> Source<'a> {
 
     /// Whether the user has defined this.
     pub fn has_function(&self, name: &str) -> bool {
-        let own = self.defs.iter().filter(|((file, _), _)| !self.is_library(*file));
+        let own = self
+            .defs
+            .iter()
+            .filter(|((file, _), _)| !self.is_library(*file));
         own.into_iter().any(|(_, def)| *def == name)
     }
 
@@ -114,7 +117,8 @@ impl<'a> Source<'a> {
         let inner = places.iter().take_while(|loc| self.is_library(loc.file));
         let mut names = inner.filter_map(|loc| {
             let (name, _) = self.function_at(loc.file, loc.line);
-            name.starts_with(|c: char| c.is_alphabetic()).then_some(name)
+            name.starts_with(|c: char| c.is_alphabetic())
+                .then_some(name)
         });
         // Innermost first; one name is the operation itself.
         names.next()?;
@@ -124,15 +128,21 @@ impl<'a> Source<'a> {
     /// The text at a place, in one line, cut if it is long.
     pub fn snippet(&self, loc: SrcLoc) -> String {
         let line = self.line(loc.file, loc.line);
-        let from = line.chars().skip((loc.col as usize).saturating_sub(1));
+        let start = (loc.col as usize).saturating_sub(1);
         let text: String = if loc.end_line == loc.line {
             let length = loc.end_col.saturating_sub(loc.col) as usize;
-            from.take(length).collect()
+            line.chars().skip(start).take(length).collect()
         } else {
-            from.chain(" ...".chars()).collect()
+            line.chars().skip(start).chain(" ...".chars()).collect()
         };
         let words: Vec<&str> = text.split_whitespace().collect();
-        let text = words.join(" ");
+        let mut text = words.join(" ");
+        // A place may begin behind the parenthesis around an operand.
+        let count = |what: char| text.chars().filter(|c| *c == what).count();
+        let before = line.chars().take(start).collect::<String>();
+        if count(')') == count('(') + 1 && before.ends_with('(') {
+            text.insert(0, '(');
+        }
         if text.chars().count() <= SHOWN {
             return text;
         }
@@ -215,6 +225,14 @@ impl Names for At<'_> {
             || "a function that calls this".to_owned(),
             |loc| format!("line {}", loc.line),
         )
+    }
+
+    fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
+        let own = parts.iter().filter_map(|part| self.user.source.own(part));
+        let lines: BTreeSet<(u32, u32)> = own.map(|loc| (loc.file, loc.line)).collect();
+        let mut lines: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
+        let last = lines.pop()?;
+        (!lines.is_empty()).then(|| format!("lines {} and {last}", lines.join(", ")))
     }
 
     fn variable(&self, name: &str) -> String {

@@ -19,12 +19,27 @@ pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
         }
     }
     if !all {
+        functions(&mut merged);
         fusion(&mut merged);
         checks(&mut merged);
         lanes(&mut merged);
         loops(&mut merged);
     }
     merged
+}
+
+/// Where a call is replaced by the body in the end, nothing is said of the function
+/// that the body was in meanwhile.
+fn functions(entries: &mut Vec<Entry>) {
+    let own = entries.iter();
+    let gone: BTreeSet<SrcLoc> = own
+        .filter(|entry| matches!(entry.kind, Kind::Inlined(_)))
+        .map(|entry| entry.place)
+        .collect();
+    entries.retain(|entry| {
+        let meanwhile = matches!(entry.kind, Kind::Instance { .. } | Kind::SharedInstance(_));
+        !(meanwhile && gone.contains(&entry.place))
+    });
 }
 
 /// A pair that became one did not stay apart; of several reasons the last counts.

@@ -33,14 +33,25 @@ pub fn text(account: &Account, colour: bool) -> String {
                 paint("94;1", &format!("{:5} |", line.number)),
                 line.text
             ));
+            let mut subject = None;
+            let several = line
+                .entries
+                .iter()
+                .any(|entry| entry.of() != line.entries[0].of());
             for entry in &line.entries {
+                if several && subject != Some(entry.of()) {
+                    subject = Some(entry.of());
+                    put(format!("      {}", entry.title()));
+                }
                 let sign = entry.mark.sign().to_string();
                 let sign = match entry.mark {
                     Mark::Good => paint("32", &sign),
                     Mark::Left => paint("33;1", &sign),
                     Mark::Plain => sign,
                 };
-                put(format!("      {sign} {}: {}", entry.group.name(), entry.text()));
+                let indent = if several { 8 } else { 6 };
+                let group = entry.group.name();
+                put(format!("{:indent$}{sign} {group}: {}", "", entry.short()));
             }
         }
         put(String::new());

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What operations, places and variables are called.
@@ -15,6 +16,11 @@ pub trait Names {
     fn party(&self, party: &Party) -> String;
     /// A place, after a word like "in": `line 3`.
     fn place(&self, places: &[SrcLoc]) -> String;
+    /// Several places: `lines 3, 4 and 8`; nothing if they are in one line.
+    fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
+        let lines: BTreeSet<String> = parts.iter().map(|part| self.place(part)).collect();
+        (lines.len() > 1).then(|| lines.into_iter().collect::<Vec<_>>().join(", "))
+    }
     /// A variable.
     fn variable(&self, name: &str) -> String;
     /// The loop that counts with this variable.
@@ -76,6 +82,10 @@ impl Kind {
                 "runs in {lanes} lanes: about {} cycles, not {}",
                 gain.vector, gain.scalar
             ),
+            Self::NoLanes {
+                why: NoLanes::Plain,
+                ..
+            } => "is left to LLVM, which makes vectors of it".to_owned(),
             Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
             Self::Counted { .. } => "is a loop".to_owned(),
             Self::InPlace(function) => {
@@ -97,7 +107,13 @@ impl Kind {
                 "the call of {} goes to a function that other calls go to",
                 names.function(of)
             ),
-            Self::Runs { what, how } => format!("{what} {}", how.text(names)),
+            Self::Runs { what, how, parts } => {
+                let lines = names.lines(parts);
+                let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
+                format!("{what}{of} {}", how.text(names))
+            }
+            Self::Hoisted => "is computed before the loop around it".to_owned(),
+            Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
             Self::CheckGone { check, why } => format!("{check} removed: {why}"),
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
             Self::CheckLeft { check, inside } => match inside {
@@ -137,6 +153,8 @@ impl Kind {
                 Runs::Shared { .. } => "shared-by-lanes",
                 Runs::Loop(_) => "sequential",
             },
+            Self::Hoisted => "hoisted",
+            Self::Unneeded(_) => "removed",
             Self::CheckGone { .. } => "check-removed",
             Self::CheckMoved(_) => "check-moved",
             Self::CheckLeft { inside, .. } => match inside {
@@ -206,9 +224,13 @@ impl Copied {
                 names.variable(param)
             ),
             Self::UsedLater { array, places } => format!(
-                "{} is used later, in {}",
+                "{} is used later, {}",
                 names.variable(array),
-                names.place(places)
+                if places.is_empty() {
+                    "as a result".to_owned()
+                } else {
+                    format!("in {}", names.place(places))
+                }
             ),
             Self::Around(array) => format!(
                 "{} comes from outside of the loop around it",
@@ -224,7 +246,10 @@ impl Copied {
                 "an iteration's results would overwrite what the others are made from".to_owned()
             }
             Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
-            Self::Unknown => "what is made of it has to be an array of its own".to_owned(),
+            Self::Asked => {
+                "nothing was found that needs it; leave it out if the program asks for it"
+                    .to_owned()
+            }
         }
     }
 }
@@ -306,6 +331,8 @@ impl fmt::Display for Kind {
             | Self::Instance { .. }
             | Self::SharedInstance(_)
             | Self::Runs { .. }
+            | Self::Hoisted
+            | Self::Unneeded(_)
             | Self::CheckGone { .. }
             | Self::CheckMoved(_)
             | Self::CheckLeft { .. }
