@@ -48,6 +48,8 @@ pub(crate) struct Ctx<'a> {
     decided: Option<Vec<(Prov, Kind)>>,
     /// Where the outermost combinator comes from that is being flattened.
     outermost: Prov,
+    /// Whether an attribute asks for sequential code here.
+    asked: bool,
 }
 
 /// Whether attributes leave it open that the lanes of one worker share a
@@ -126,6 +128,7 @@ impl<'a> Ctx<'a> {
             fuel,
             decided: account.then(Vec::new),
             outermost: Prov::NONE,
+            asked: false,
         }
     }
 
@@ -146,15 +149,13 @@ impl<'a> Ctx<'a> {
     /// Notes that a combinator becomes a sequential loop.
     pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, place: Place) {
         self.decide(aux, what, |ctx| {
-            Runs::Loop(
-                if aux.attrs.has(&Attr::Sequential) || aux.attrs.has(&Attr::SequentialOuter) {
-                    Sequential::Asked
-                } else if place == Place::Inside {
-                    Sequential::Inside(ctx.around())
-                } else {
-                    Sequential::ArrayOperator
-                },
-            )
+            Runs::Loop(if ctx.asked || aux.attrs.has(&Attr::SequentialOuter) {
+                Sequential::Asked
+            } else if place == Place::Inside {
+                Sequential::Inside(ctx.around())
+            } else {
+                Sequential::ArrayOperator
+            })
         });
     }
 
@@ -428,6 +429,8 @@ impl<'a> Ctx<'a> {
             here: around.inside && !ordered && !has(Attr::SequentialOuter),
             inside: around.inside && !ordered && !plain,
         };
+        let asked = self.asked;
+        self.asked |= ordered;
         let place = place_of(&aux, place);
         if place == Place::Outside && !has(Attr::SequentialOuter) {
             self.outermost = aux.prov;
@@ -436,6 +439,7 @@ impl<'a> Ctx<'a> {
             sequential::soac(self, pat, aux, soac, place, out)?;
         }
         self.lanes = around;
+        self.asked = asked;
         Ok(())
     }
 

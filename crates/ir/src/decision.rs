@@ -241,7 +241,7 @@ pub enum Sequential {
 pub enum Check {
     /// An index or a slice is in bounds.
     Index,
-    /// Sizes agree.
+    /// Sizes agree, and are not negative.
     Sizes,
     /// A range is one.
     Range,
@@ -268,6 +268,7 @@ impl Check {
             ("negative exponent", Self::Exponent),
             ("Assertion is false", Self::Assertion),
             ("Cannot unflatten", Self::Sizes),
+            ("Negative size", Self::Sizes),
         ];
         let found = kinds.iter().find(|(start, _)| text.starts_with(start));
         match found {

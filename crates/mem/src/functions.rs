@@ -130,7 +130,13 @@ fn allocate_function(
     body.result = result;
     let decided = ctx.decided();
     let names = ctx.names;
-    for (array, prov, why) in decided {
+    for (array, mut prov, why) in decided {
+        // A result is no statement; what binds it is.
+        if prov == Prov::NONE {
+            let mut stms = body.stms.iter();
+            let binder = stms.find(|stm| stm.pat.iter().any(|param| param.name == array));
+            prov = binder.map_or(prov, |stm| stm.aux.prov);
+        }
         let array = names.hint(array).clone();
         context.decide(&name.0, provs.stack(prov), Kind::Copied { array, why });
     }

@@ -38,6 +38,7 @@ mod graph;
 mod merge;
 mod nest;
 mod own;
+mod stored;
 mod totals;
 mod views;
 
@@ -54,6 +55,7 @@ use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, Type
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
+use stored::Stored;
 
 /// Fuses what can be in a function, and simplifies what that makes.
 pub(crate) fn fuse(
@@ -67,9 +69,16 @@ pub(crate) fn fuse(
     let mut phase = Phase::Through;
     let mut loose = false;
     let mut fates = Fates::default();
+    let mut stored = context.options.account.then(Stored::default);
     loop {
-        if walk(&mut function, signatures, context, phase, &mut fates)
-            || totals::totals(&mut function, &mut context.fuel)
+        if walk(
+            &mut function,
+            signatures,
+            context,
+            phase,
+            &mut fates,
+            &mut stored,
+        ) || totals::totals(&mut function, &mut context.fuel)
         {
             simplify::once(&mut function, signatures, context);
             loose = true;
@@ -82,7 +91,8 @@ pub(crate) fn fuse(
             break;
         }
     }
-    for (first, second, fate) in fates.into_values() {
+    let stored = stored.map(Stored::fates).unwrap_or_default();
+    for (first, second, fate) in fates.into_values().chain(stored) {
         let party = |(name, what, prov): Side| Party {
             name,
             what,
@@ -128,6 +138,7 @@ fn walk(
     context: &mut Context,
     phase: Phase,
     fates: &mut Fates,
+    stored: &mut Option<Stored>,
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
@@ -145,11 +156,16 @@ fn walk(
         visited: 0,
         fuel: &mut context.fuel,
         phase,
+        stored,
         fates,
         fused: false,
     };
     fuser.fuse_body(&mut function.body);
-    fuser.fused
+    let fused = fuser.fused;
+    if let Some(stored) = stored {
+        stored.begun = true;
+    }
+    fused
 }
 
 /// How often each name is used.
@@ -186,6 +202,8 @@ struct Fuser<'a> {
     visited: u32,
     fuel: &'a mut Fuel,
     phase: Phase,
+    /// What reads elements of its choice, where somebody wants to know.
+    stored: &'a mut Option<Stored>,
     /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
     fused: bool,
@@ -349,6 +367,9 @@ impl Fuser<'_> {
                     .is_some_and(makes)
         };
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
+        if self.phase == Phase::Through {
+            self.note_read(&graph);
+        }
         for id in graph.nodes() {
             if graph.is_whole(id) {
                 self.vertical(&mut graph, id);
@@ -358,6 +379,9 @@ impl Fuser<'_> {
             self.side_by_side(&mut graph);
             if !self.fused {
                 self.compute_again(&mut graph);
+            }
+            if !self.fused {
+                self.note_stored(&graph);
             }
         }
         graph.into_stms()

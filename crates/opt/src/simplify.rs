@@ -284,10 +284,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Notes that an operation other than a check has left a loop.
-    fn decide_hoisted(&mut self, aux: &Aux, op: &BasicOp) {
+    /// Notes that an operation other than a check and its condition has left a loop.
+    fn decide_hoisted(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) {
         if let Some(decided) = &mut self.decided
             && !matches!(op, BasicOp::Assert { .. })
+            && param.ty != Type::BOOL
         {
             decided.push((aux.prov, Kind::Hoisted));
         }

@@ -115,8 +115,8 @@ impl Entry {
             None => String::new(),
         };
         let text = match self.group {
-            Group::Functions | Group::Copies => format!("{words}{inside}"),
-            Group::Fusion | Group::Lanes => format!("`{subject}`{inside} {words}"),
+            Group::Functions => format!("{words}{inside}"),
+            Group::Fusion | Group::Lanes | Group::Copies => format!("`{subject}`{inside} {words}"),
             Group::Work if self.name == "hoisted" => format!("`{subject}`{inside} {words}"),
             Group::Work | Group::Parallel | Group::Checks => {
                 format!("`{subject}`{inside}: {words}")

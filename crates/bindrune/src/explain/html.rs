@@ -117,7 +117,7 @@ fn fate(line: &Line) -> String {
             .collect();
         let (mark, group) = (entry.mark.name(), entry.group.name());
         let sign = entry.mark.sign();
-        let text = escape(&entry.text());
+        let text = told(&entry.text());
         let written = write!(
             out,
             "<li class=\"{mark}\" data-group=\"{group}\" data-kind=\"{}\"><b>{sign} {group}</b> {text}{links}</li>",
@@ -126,6 +126,25 @@ fn fate(line: &Line) -> String {
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
     out.push_str("</ul>");
+    out
+}
+
+/// What is told, with the program's own words between back quotes as code.
+fn told(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let mut out = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        let part = escape(part);
+        if at % 2 == 0 {
+            out.push_str(&part);
+        } else {
+            let code = ["<code>", &part, "</code>"];
+            out.extend(code);
+        }
+    }
     out
 }
 

@@ -127,9 +127,7 @@ impl Kind {
                     names.place(places)
                 ),
             },
-            Self::Copied { array, why } => {
-                format!("{} is copied: {}", names.variable(array), why.text(names))
-            }
+            Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
         }
     }
 
@@ -247,8 +245,7 @@ impl Copied {
             }
             Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
             Self::Asked => {
-                "nothing was found that needs it; leave it out if the program asks for it"
-                    .to_owned()
+                "nothing was found that needs it; a `copy` in the source can go".to_owned()
             }
         }
     }
@@ -335,8 +332,8 @@ impl fmt::Display for Kind {
             | Self::Unneeded(_)
             | Self::CheckGone { .. }
             | Self::CheckMoved(_)
-            | Self::CheckLeft { .. }
-            | Self::Copied { .. } => {}
+            | Self::CheckLeft { .. } => {}
+            Self::Copied { array, .. } => write!(f, "{array} ")?,
         }
         f.write_str(&self.told(&Internal))
     }

@@ -177,7 +177,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         if depth < self.current() && self.rewrite() {
             self.decide(&aux, &op, Kind::CheckMoved);
-            self.decide_hoisted(&aux, &op);
+            self.decide_hoisted(&param, &aux, &op);
             return self.emit_at(depth, param, aux, op);
         }
         self.emit_at(self.current(), param, aux, op)
