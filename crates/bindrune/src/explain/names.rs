@@ -6,7 +6,7 @@ use check::tast::Program;
 use driver::Decision;
 use driver::decision::{Kind, Names, Party};
 use ir::SrcLoc;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use syntax::span::SourceMap;
 
 /// So many characters of an operation are shown where another is told of.
@@ -156,7 +156,7 @@ pub struct User<'a> {
     /// The user's files.
     pub source: &'a Source<'a>,
     /// Where loops come from, by function and counter.
-    counters: HashMap<(&'a str, &'a str), &'a [SrcLoc]>,
+    counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
 }
 
 impl<'a> User<'a> {

@@ -42,7 +42,9 @@ fn functions(entries: &mut Vec<Entry>) {
     });
 }
 
-/// A pair that became one did not stay apart; of several reasons the last counts.
+/// A pair that became one did not stay apart; of several reasons the last counts. What
+/// stays apart from one that went into another stays apart from the other: that is not
+/// told again.
 fn fusion(entries: &mut Vec<Entry>) {
     let pair = |entry: &Entry| (entry.place, entry.others.first().copied());
     let is_apart = |entry: &Entry| matches!(entry.kind, Kind::Apart { .. });
@@ -55,6 +57,18 @@ fn fusion(entries: &mut Vec<Entry>) {
         }
     }
     kept.reverse();
+    let joined: BTreeSet<_> = (kept.iter())
+        .filter(|entry| entry.group == Group::Fusion && !is_apart(entry))
+        .map(pair)
+        .collect();
+    let apart: Vec<_> = kept.iter().filter(|e| is_apart(e)).map(pair).collect();
+    let again = |entry: &Entry| {
+        let (maker, reader) = pair(entry);
+        let others = apart.iter().filter(|(other, _)| *other == maker);
+        let mut readers = others.filter_map(|(_, other)| *other);
+        readers.any(|other| Some(other) != reader && joined.contains(&(other, reader)))
+    };
+    kept.retain(|entry| !(is_apart(entry) && again(entry)));
     *entries = kept;
 }
 

@@ -297,9 +297,12 @@ impl fmt::Display for Decision {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fused { producer, .. }
-            | Self::Again { producer, .. }
-            | Self::Apart { producer, .. } => write!(f, "{} ", producer.name)?,
+            Self::Fused { producer, .. } | Self::Apart { producer, .. } => {
+                write!(f, "{} ", producer.name)?;
+            }
+            Self::Again { producer, consumer } => {
+                return write!(f, "{} is computed again in {}", producer.name, consumer.name);
+            }
             Self::Together { first, second } => {
                 return write!(
                     f,
