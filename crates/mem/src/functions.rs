@@ -4,8 +4,8 @@ use crate::alloc::{Ctx, row_major_in};
 use crate::roots::Roots;
 use ir::decision::{Copied, Kind};
 use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::FunName;
-use ir::syntax::{Atom, FunParam, FunResult, Function, Program};
+use ir::name::{FunName, Name};
+use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Space, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
@@ -131,11 +131,8 @@ fn allocate_function(
     let decided = ctx.decided();
     let names = ctx.names;
     for (array, mut prov, why) in decided {
-        // A result is no statement; what binds it is.
         if prov == Prov::NONE {
-            let mut stms = body.stms.iter();
-            let binder = stms.find(|stm| stm.pat.iter().any(|param| param.name == array));
-            prov = binder.map_or(prov, |stm| stm.aux.prov);
+            prov = maker(&body, array);
         }
         let array = names.hint(array).clone();
         context.decide(&name.0, provs.stack(prov), Kind::Copied { array, why });
@@ -151,6 +148,26 @@ fn allocate_function(
         names,
         provs,
     })
+}
+
+/// Where what a body gives comes from: the statement that makes it, rather than one that
+/// gives it another name.
+fn maker(body: &Body<Mems>, mut array: Name) -> Prov {
+    let mut prov = Prov::NONE;
+    for stm in body.stms.iter().rev() {
+        if stm.pat.iter().any(|param| param.name == array) {
+            prov = stm.aux.prov;
+            match stm.exp {
+                Exp::Basic(BasicOp::Atom(Atom::Var(other))) => array = other,
+                Exp::Basic(_)
+                | Exp::If { .. }
+                | Exp::Loop { .. }
+                | Exp::Apply { .. }
+                | Exp::Op(_) => return prov,
+            }
+        }
+    }
+    prov
 }
 
 /// The type with each [`Dim::Ext`] at its result's new position.

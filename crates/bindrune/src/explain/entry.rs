@@ -199,6 +199,7 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
         } => user.source.own(places).into_iter().collect(),
         _ => Vec::new(),
     };
+    let kind = user.named(&decision.kind);
     Some(Entry {
         place,
         group,
@@ -206,10 +207,10 @@ pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
         name: decision.kind.name(),
         subject: user.source.snippet(place),
         within: within.map(str::to_owned),
-        words: decision.kind.told(&at),
+        words: kind.told(&at),
         others,
         times: 1,
-        kind: decision.kind.clone(),
+        kind,
     })
 }
 

@@ -103,10 +103,10 @@ fn data(kind: &Kind) -> Value {
         Kind::Unneeded(what) => json!({ "what": what.to_string() }),
         Kind::Apart { why: reason, .. } => why(word(reason)),
         Kind::Inlined(function) | Kind::InPlace(function) | Kind::SharedInstance(function) => {
-            json!({ "function": super::names::plain(function) })
+            json!({ "function": &**function })
         }
         Kind::Called(function, reason) => {
-            json!({ "function": super::names::plain(function), "why": word(reason) })
+            json!({ "function": &**function, "why": word(reason) })
         }
         Kind::Instance {
             of,

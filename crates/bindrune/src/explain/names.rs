@@ -7,6 +7,7 @@ use driver::Decision;
 use driver::decision::{Kind, Names, Party};
 use ir::SrcLoc;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use syntax::span::SourceMap;
 
 /// So many characters of an operation are shown where another is told of.
@@ -157,6 +158,8 @@ pub struct User<'a> {
     pub source: &'a Source<'a>,
     /// Where loops come from, by function and counter.
     counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
+    /// What the source calls the program's functions.
+    functions: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> User<'a> {
@@ -169,9 +172,35 @@ impl<'a> User<'a> {
             let key = (&*decision.function, &**counter);
             Some((key, decision.places.as_slice()))
         });
+        let functions = decisions.iter().filter_map(|decision| {
+            let Kind::Instance { of, instance, .. } = &decision.kind else {
+                return None;
+            };
+            Some((&**instance, &**of))
+        });
         Self {
             source,
             counters: counters.collect(),
+            functions: functions.collect(),
+        }
+    }
+
+    /// What the source calls a function.
+    pub fn function<'n>(&self, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        let name = name.strip_suffix(".seq").unwrap_or(name);
+        self.functions.get(name).copied().unwrap_or(name)
+    }
+
+    /// A decision in which functions are called what the source calls them.
+    pub fn named(&self, kind: &Kind) -> Kind {
+        let name = |core: &str| Arc::from(self.function(core));
+        match kind {
+            Kind::Inlined(callee) => Kind::Inlined(name(callee)),
+            Kind::Called(callee, why) => Kind::Called(name(callee), *why),
+            other => other.clone(),
         }
     }
 
@@ -184,7 +213,7 @@ impl<'a> User<'a> {
                 self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
             }
             _ if decision.places.is_empty() => {
-                let name = plain(&decision.function);
+                let name = self.function(&decision.function);
                 self.source.definition(name).into_iter().collect()
             }
             _ => decision.places.clone(),
@@ -250,14 +279,12 @@ impl Names for At<'_> {
     }
 
     fn function(&self, name: &str) -> String {
-        format!("`{}`", plain(name))
+        format!("`{name}`")
     }
 }
 
-/// A name without the number that the compiler gave it, and a function without the
-/// mark of its sequential version.
-pub fn plain(name: &str) -> &str {
-    let name = name.strip_suffix(".seq").unwrap_or(name);
+/// A variable without the number that the compiler gave it.
+fn plain(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((start, number))
             if !start.is_empty()

@@ -1,7 +1,7 @@
 //! The account on a terminal: each line that something is told of, and what below it.
 
 use super::account::Account;
-use super::entry::Mark;
+use super::entry::{Entry, Mark};
 use std::fmt::Write;
 
 /// The account as text, with colours if `colour`.
@@ -34,10 +34,9 @@ pub fn text(account: &Account, colour: bool) -> String {
                 line.text
             ));
             let mut subject = None;
-            let several = line
-                .entries
-                .iter()
-                .any(|entry| entry.of() != line.entries[0].of());
+            let first = line.entries.first().map(Entry::of);
+            let several = (line.entries.iter())
+                .any(|entry| entry.within.is_some() || Some(entry.of()) != first);
             for entry in &line.entries {
                 if several && subject != Some(entry.of()) {
                     subject = Some(entry.of());

@@ -301,7 +301,11 @@ impl fmt::Display for Kind {
                 write!(f, "{} ", producer.name)?;
             }
             Self::Again { producer, consumer } => {
-                return write!(f, "{} is computed again in {}", producer.name, consumer.name);
+                return write!(
+                    f,
+                    "{} is computed again in {}",
+                    producer.name, consumer.name
+                );
             }
             Self::Together { first, second } => {
                 return write!(
