@@ -103,18 +103,15 @@ fn table(account: &Account, file: &File) -> String {
 fn fate(line: &Line) -> String {
     let mut out = String::from("<ul>");
     for entry in &line.entries {
-        let links: String = entry
-            .others
-            .iter()
-            .filter(|other| other.line != line.number || other.file != entry.place.file)
+        let elsewhere = (entry.others.iter())
+            .filter(|other| (other.file, other.line) != (entry.place.file, line.number));
+        let links: Vec<String> = elsewhere
             .map(|other| {
-                let id = format!("f{}l{}", other.file, other.line);
-                format!(
-                    " <a href=\"#{id}\" title=\"line {}\">&#8599;</a>",
-                    other.line
-                )
+                let (file, line) = (other.file, other.line);
+                format!(" <a href=\"#f{file}l{line}\" title=\"line {line}\">&#8599;</a>")
             })
             .collect();
+        let links = links.concat();
         let (mark, group) = (entry.mark.name(), entry.group.name());
         let sign = entry.mark.sign();
         let text = told(&entry.text());

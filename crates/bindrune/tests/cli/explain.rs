@@ -383,14 +383,31 @@ checks: 1 stay in parallel loops, 0 in other loops; 0 removed
 copies: 0
 "
     );
-    let text: String = (done.text().lines())
+    let lines: Vec<&str> = (done.text().lines())
         .filter(|line| !line.contains(" lanes: "))
-        .map(|line| format!("{line}\n"))
         .collect();
+    let text = lines.join("\n") + "\n";
     assert_eq!(text, expected);
     // Both functions, where none is asked for.
     let both = explain(&folder, PROGRAM, &[]).quiet();
     assert!(both.text().contains("mean (") && both.text().contains("main ("));
+}
+
+#[test]
+fn on_a_terminal_marks_have_colours() {
+    let folder = Folder::new();
+    let file = folder.file("program.fut", PROGRAM);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bindrune"));
+    command.args(CPU).args(["-e", "main", &file]);
+    let mut session = rexpect::session::spawn_command(command, Some(60_000)).expect("it starts");
+    for painted in [
+        "\u{1b}[1mmain (",
+        "\u{1b}[33;1m!\u{1b}[0m checks",
+        "\u{1b}[32m+\u{1b}[0m fusion",
+    ] {
+        session.exp_string(painted).expect("it has colours");
+    }
+    session.exp_eof().expect("that is the end");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn dom(folder: &Folder, page: &str, fragment: &str, profile: &str) -> String {
             "--disable-sync",
             &profile,
             "--dump-dom",
-            &format!("file://{}{fragment}", page),
+            &format!("file://{page}{fragment}"),
         ])
         .env("HOME", folder.path(""))
         .stdout(Stdio::piped());
