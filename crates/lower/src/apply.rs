@@ -99,7 +99,10 @@ impl Lower<'_> {
                 Err(_) => {}
             }
         }
-        self.decide(def, Kind::InPlace);
+        // A library function is a part of the caller's expression.
+        if !def.is_prelude {
+            self.decide(def, Kind::InPlace);
+        }
         let env = Env::inside(env);
         for (var, ty) in &inst.types {
             env.bind_type(*var, ty.clone());

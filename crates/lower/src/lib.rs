@@ -222,10 +222,9 @@ impl VisitMut<Soacs> for NotNegative {
 }
 
 impl Lower<'_> {
-    /// Notes what becomes of a call of a function that users know, where somebody
-    /// wants to know.
+    /// Notes what becomes of a call of a function, where somebody wants to know.
     fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> Kind) {
-        if self.decided.is_none() || def.is_prelude {
+        if self.decided.is_none() {
             return;
         }
         let function: Arc<str> = Arc::from(self.program.name(def.var));

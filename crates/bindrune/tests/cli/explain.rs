@@ -157,6 +157,28 @@ entry main (xs: []i32) (ys: []f64): ([]i32, f64, i32) =
 }
 
 #[test]
+fn functions_that_take_functions_are_shared_where_copies_come_to_too_much() {
+    tells(
+        "def thrice 'a (f: a -> a) (x: a): a = f (f (f x))
+entry main (x: i32): i32 =
+  thrice (+ 1) x
+  + thrice (* x) x
+  + thrice (* x) (x - 1)
+",
+        &["--copies", "0", "--all"],
+        &[
+            ("instance", "  + thrice (* x) x", &["for these types and functions"]),
+            (
+                "in-place",
+                "  thrice (+ 1) x",
+                &["`thrice` is evaluated in place"],
+            ),
+            ("inlined", "  + thrice (* x) x", &["the call of `thrice`"]),
+        ],
+    );
+}
+
+#[test]
 fn how_combinators_run() {
     tells(
         "entry rows (n: i64) (m: i64) (xss: [n][m]f32): [n]f32 =
