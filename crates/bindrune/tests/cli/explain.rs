@@ -167,7 +167,11 @@ entry main (x: i32): i32 =
 ",
         &["--copies", "0", "--all"],
         &[
-            ("instance", "  + thrice (* x) x", &["for these types and functions"]),
+            (
+                "instance",
+                "  + thrice (* x) x",
+                &["for these types and functions"],
+            ),
             (
                 "in-place",
                 "  thrice (+ 1) x",
@@ -297,6 +301,10 @@ entry chosen (b: bool) (n: i64) (xss: [n][n]i32): [n][n]i32 =
   if b then transpose xss else map (map (+ 1)) xss
 entry rows (n: i64) (m: i64) (xs: [m]i32): [n][m]i32 =
   map (\\i -> if i > 3 then xs else replicate m (i32.i64 i)) (iota n)
+entry swapped (m: i64) (k: i64): [m][4]i32 =
+  map (\\j -> let (a, b) = loop (a, b) = (replicate 4 1, replicate 4 (i32.i64 j)) for _i < k do (b, map2 (+) a b)
+             in map2 (+) a b)
+      (iota m)
 #[noinline]
 def use [n] (xss: [n][n]i32): i32 = xss[0, 1] + i32.sum xss[1]
 entry given (n: i64) (xss: [n][n]i32): i32 =
@@ -340,6 +348,7 @@ entry given (n: i64) (xss: [n][n]i32): i32 =
                 "map (\\i -> if i > 3",
                 &["a part of a larger result"],
             ),
+            ("copied", "for _i < k do", &["would overwrite what the others are made from"]),
             (
                 "copied",
                 "use (transpose xss)",
