@@ -11,8 +11,10 @@ export LLVM_SYS_191_PREFIX
 # linker with the C and C++ libraries' development files.
 PACKAGES := llvm-19-dev libpolly-19-dev zlib1g-dev libzstd-dev gcc g++
 RUST_PARTS := rustfmt clippy
+# What only tests need: a browser for the page that `bindrune explain --html` makes.
+TEST_PACKAGES := chromium
 
-.PHONY: help setup build test demo bench determinism clean
+.PHONY: help setup setup-test build test demo bench determinism clean
 
 help:
 	@echo "make demo         set up, build, compile and run three examples"
@@ -20,11 +22,14 @@ help:
 	@echo "make build        set up, make build/bindrune with LLVM inside"
 	@echo "make bench        build, run the benchmarks"
 	@echo "make determinism  build, compile every program twice, compare the bytes"
-	@echo "make setup        install the packages that are missing"
+	@echo "make setup        install the packages that are missing (setup-test: those of tests, too)"
 	@echo "make clean        remove all that was built"
 
 setup:
 	@xtask/setup.sh "$(LLVM_SYS_191_PREFIX)" "$(PACKAGES)" "$(RUST_PARTS)"
+
+setup-test:
+	@xtask/setup.sh "$(LLVM_SYS_191_PREFIX)" "$(PACKAGES) $(TEST_PACKAGES)" "$(RUST_PARTS)"
 
 build: setup
 	$(CARGO) build --release --locked --package bindrune --features static-llvm
@@ -32,7 +37,7 @@ build: setup
 	cp $(TARGET)/release/bindrune build/bindrune
 
 # Lints are checked in the profile of the tests, so that build scripts run once.
-test: setup
+test: setup-test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --locked --workspace --all-targets -- -D warnings
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

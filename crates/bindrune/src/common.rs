@@ -61,6 +61,7 @@ impl Compiler {
             lanes: self.lanes,
             verify: self.verify || defaults.verify,
             executable,
+            account: false,
             copies: self.copies.map_or(defaults.copies, |copied| CopyLimits {
                 copied,
                 heavy: copied.min(defaults.copies.heavy),
@@ -102,7 +103,8 @@ pub fn check(file: &Path) -> (Session, Result<Program, Failure>) {
     check_with(file, Options::default())
 }
 
-fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Failure>) {
+/// A session with these options for a program, and its typed tree.
+pub fn check_with(file: &Path, options: Options) -> (Session, Result<Program, Failure>) {
     let name = file.to_string_lossy();
     let mut session = Session::new(name.as_ref(), options);
     if file.extension().is_none_or(|ext| ext != "fut") {

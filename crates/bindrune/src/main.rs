@@ -7,6 +7,7 @@ mod check_command;
 mod common;
 mod data;
 mod dev;
+mod explain;
 mod interpret;
 mod link;
 mod memory;
@@ -50,6 +51,9 @@ enum Command {
     Data(data::Args),
     /// Evaluate expressions and declarations as they are entered.
     Repl(repl::Args),
+    /// Say what became of a program: what fused, what runs in parallel, which checks and
+    /// copies are left, and why.
+    Explain(explain::Args),
     /// Look into the compiler: print any stage, go on from IR text.
     Dev(dev::Args),
 }
@@ -86,6 +90,7 @@ fn compile(command: Command) -> ExitCode {
         Command::Benchcmp(args) => bench::compare(args),
         Command::Data(args) => data::run(args),
         Command::Repl(args) => repl::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Dev(args) => dev::run(args),
     }
 }

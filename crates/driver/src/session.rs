@@ -37,6 +37,8 @@ pub struct Options {
     pub executable: bool,
     /// How much may be copied where functions are specialised.
     pub copies: lower::Limits,
+    /// Whether all that is decided is recorded, for an account of it.
+    pub account: bool,
     /// How many threads compile at most; what comes out does not depend on it.
     pub threads: usize,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             verify: cfg!(debug_assertions),
             executable: false,
             copies: lower::Limits::default(),
+            account: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -146,7 +149,21 @@ impl Session {
 
     /// The core IR of a checked program.
     pub fn lower(&self, program: &check::tast::Program) -> Result<Ir, Failure> {
-        let program = lower::lower(program, &self.sources, self.options.copies).map_err(Failure)?;
+        let program = lower::lower(program, &self.sources, self.options.copies);
+        self.lowered(program.map_err(Failure)?)
+    }
+
+    /// The core IR of a checked program, and what was decided about its functions.
+    pub fn lower_with_account(
+        &self,
+        program: &check::tast::Program,
+    ) -> Result<(Ir, Vec<Decision>), Failure> {
+        let lowered = lower::with_account(program, &self.sources, self.options.copies);
+        let (program, decisions) = lowered.map_err(Failure)?;
+        Ok((self.lowered(program)?, decisions))
+    }
+
+    fn lowered(&self, program: ir::Program<Soacs>) -> Result<Ir, Failure> {
         let ir = Ir::Soacs(program);
         self.verify("lower", &ir)?;
         Ok(ir)
@@ -206,6 +223,7 @@ impl Session {
             source_name: Arc::from(self.source_name.as_str()),
             strict_fp: self.options.strict_floats,
             fuse: self.options.fuse,
+            account: self.options.account,
             lanes: self.options.lanes,
             machine: llvm::machine(self.cpu()?)?,
         };
@@ -234,6 +252,9 @@ impl Session {
                 && list.get(at + 1).is_some_and(PassInfo::is_mem)
             {
                 self.warnings.extend(warnings::of(program, &self.sources));
+                if self.options.account {
+                    opt::survey(program, &mut context);
+                }
             }
         }
         Ok(ir)

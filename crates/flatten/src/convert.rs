@@ -4,7 +4,8 @@
 use crate::functions::{Parallel, Place, place_of};
 use crate::{parallel, sequential};
 use ir::attrs::Versions;
-use ir::name::{Name, NameTable, ProvTable, SrcLoc};
+use ir::decision::{Kind, Operation, Runs, Sequential};
+use ir::name::{Name, NameTable, Prov, ProvTable, SrcLoc};
 use ir::soac::Soac;
 use ir::syntax::{
     Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
@@ -43,6 +44,12 @@ pub(crate) struct Ctx<'a> {
     pub(crate) lanes: Lanes,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
+    /// What was decided, where that is wanted.
+    decided: Option<Vec<(Prov, Kind)>>,
+    /// Where the outermost combinator comes from that is being flattened.
+    outermost: Prov,
+    /// Whether an attribute asks for sequential code here.
+    asked: bool,
 }
 
 /// Whether attributes leave it open that the lanes of one worker share a
@@ -97,6 +104,7 @@ impl<'a> Ctx<'a> {
         parallel: &'a Parallel,
         place: Place,
         fuel: &'a mut Fuel,
+        account: bool,
     ) -> Self {
         let types = vec![None; names.len()];
         Self {
@@ -118,7 +126,47 @@ impl<'a> Ctx<'a> {
                 inside: true,
             },
             fuel,
+            decided: account.then(Vec::new),
+            outermost: Prov::NONE,
+            asked: false,
         }
+    }
+
+    /// Notes how a combinator runs, where somebody wants to know.
+    pub(crate) fn decide(&mut self, aux: &Aux, what: Operation, how: impl FnOnce(&Self) -> Runs) {
+        if self.decided.is_some() {
+            let kind = Kind::Runs {
+                what,
+                how: how(self),
+                parts: self.provs.stacks(aux.prov),
+            };
+            self.decided
+                .iter_mut()
+                .for_each(|all| all.push((aux.prov, kind.clone())));
+        }
+    }
+
+    /// Notes that a combinator becomes a sequential loop.
+    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, place: Place) {
+        self.decide(aux, what, |ctx| {
+            Runs::Loop(if ctx.asked || aux.attrs.has(&Attr::SequentialOuter) {
+                Sequential::Asked
+            } else if place == Place::Inside {
+                Sequential::Inside(ctx.around())
+            } else {
+                Sequential::ArrayOperator
+            })
+        });
+    }
+
+    /// Where the outermost combinator comes from that is being flattened.
+    pub(crate) fn around(&self) -> Vec<SrcLoc> {
+        self.provs.stack(self.outermost)
+    }
+
+    /// What was decided.
+    pub(crate) fn decided(&mut self) -> Vec<(Prov, Kind)> {
+        self.decided.take().unwrap_or_default()
     }
 
     /// The table of names.
@@ -381,13 +429,17 @@ impl<'a> Ctx<'a> {
             here: around.inside && !ordered && !has(Attr::SequentialOuter),
             inside: around.inside && !ordered && !plain,
         };
+        let asked = self.asked;
+        self.asked |= ordered;
         let place = place_of(&aux, place);
         if place == Place::Outside && !has(Attr::SequentialOuter) {
+            self.outermost = aux.prov;
             parallel::soac(self, pat, aux, soac, out)?;
         } else {
             sequential::soac(self, pat, aux, soac, place, out)?;
         }
         self.lanes = around;
+        self.asked = asked;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use crate::convert::Ctx;
 use ir::name::FunName;
 use ir::soac::Soac;
 use ir::syntax::{Attr, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Program};
-use ir::{Context, Fuel, PassError, Segs, Soacs};
+use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether code runs inside a segop.
@@ -109,7 +109,7 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
         }
     }
     let functions = context.each(copies, |(function, place), own| {
-        flatten_function(function, place, &parallel, &mut own.fuel)
+        flatten_function(function, place, &parallel, own)
     })?;
     Ok(Program {
         files: program.files,
@@ -130,7 +130,7 @@ fn flatten_function(
     function: Function<Soacs>,
     place: Place,
     parallel: &Parallel,
-    fuel: &mut Fuel,
+    context: &mut Context,
 ) -> Result<Function<Segs>, PassError> {
     let Function {
         name,
@@ -143,7 +143,8 @@ fn flatten_function(
         names,
         provs,
     } = function;
-    let mut ctx = Ctx::new(names, &provs, parallel, place, fuel);
+    let account = context.options.account;
+    let mut ctx = Ctx::new(names, &provs, parallel, place, &mut context.fuel, account);
     ctx.adopt(tunables);
     let params = params
         .into_iter()
@@ -167,7 +168,11 @@ fn flatten_function(
         parallel.callee(&name, place)
     };
     let tunables = std::mem::take(&mut ctx.tunables);
+    let decided = ctx.decided();
     let names = ctx.into_names();
+    for (prov, kind) in decided {
+        context.decide(&name.0, provs.stack(prov), kind);
+    }
     Ok(Function {
         name,
         kind,

@@ -25,6 +25,7 @@ use crate::decomp;
 use crate::functions::Place;
 use crate::parallel;
 use crate::sequential::screma_loop;
+use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::soac::Screma;
@@ -57,10 +58,14 @@ pub(crate) fn screma(
     let least = least(decomp);
     let size = match s.width {
         Dim::Const(n) if n < least => return screma_loop(ctx, pat, &aux, s, place, out),
-        Dim::Const(_) => return seg(ctx, pat, aux, s, decomp, out),
+        Dim::Const(_) => {
+            decide(ctx, &aux, &s, false);
+            return seg(ctx, pat, aux, s, decomp, out);
+        }
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
+    decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
     let copy = copied(ctx, &s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
@@ -84,6 +89,15 @@ pub(crate) fn screma(
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
     Ok(())
+}
+
+/// Notes that the lanes of one worker share a screma.
+fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
+    let what = Operation::of_folds(&s.folds);
+    ctx.decide(aux, what, |ctx| Runs::Shared {
+        guarded,
+        around: ctx.around(),
+    });
 }
 
 /// How a screma that does nothing but reduce, or scan and map, falls apart if

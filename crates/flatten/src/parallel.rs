@@ -17,6 +17,7 @@ use crate::functions::Place;
 use crate::level0;
 use crate::reduce_arrays;
 use crate::sequential::{self, hist_loop, screma_loop};
+use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::name::Name;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -169,6 +170,14 @@ fn push_seg(
         reads_across,
     } = seg;
     seg.space.lane = (reads_across && ctx.fuel.take()).then_some(0);
+    let what = match &seg.kind {
+        SegKind::Folds(folds) => Operation::of_folds(folds),
+        SegKind::Hist(_) => Operation::Histogram,
+    };
+    ctx.decide(&aux, what, |_| Runs::Tasks {
+        decomp: seg.decomp,
+        versions: !guards.is_empty(),
+    });
     let exp = if guards.is_empty() {
         Exp::Op(SegOp::Seg(seg))
     } else {

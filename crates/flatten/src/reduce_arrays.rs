@@ -81,7 +81,11 @@ fn one(
     let (inner, _) = operator_map(&reduce).ok_or_else(bug)?;
     let scalar_op = element_operator(&reduce, &mut |hint, ty| ctx.fresh_soac(hint, ty));
     let scalar_op = scalar_op.ok_or_else(bug)?;
-    let Operator { op: _, neutral, comm } = reduce;
+    let Operator {
+        op: _,
+        neutral,
+        comm,
+    } = reduce;
     let rows = scalar_op.ret.clone();
 
     let mut inputs = Vec::new();

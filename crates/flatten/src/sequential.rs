@@ -18,6 +18,7 @@
 use crate::convert::{Ctx, row_slice};
 use crate::functions::Place;
 use crate::level0;
+use ir::decision::Operation;
 use ir::name::Name;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
 use ir::syntax::{
@@ -127,6 +128,7 @@ pub(crate) fn screma_loop(
         map,
         folds,
     } = screma;
+    ctx.decide_loop(aux, Operation::of_folds(&folds), place);
     let mut params: Vec<LoopParam<Segs>> = Vec::new();
     let n_reduced = folds.n_reduced();
     let types = folds.values(&map.ret);
@@ -346,6 +348,7 @@ pub(crate) fn hist_loop(
     place: Place,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
+    ctx.decide_loop(aux, Operation::Histogram, place);
     let mut params: Vec<LoopParam<Segs>> = Vec::new();
     for &dest in ops.iter().flat_map(|op| &op.dests) {
         let ty = ctx.type_of(dest)?;

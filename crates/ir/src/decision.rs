@@ -1,13 +1,23 @@
 //! Decisions: what passes did and left, and why, as data.
 //!
-//! Whoever looks at a program's fate (`dev`, tests, an account for users) gets
-//! these; their words are written here and nowhere else. A decision is recorded
-//! where it is made, in the context of the function that it is about, so that they
-//! come in the order of the functions whoever worked on those.
+//! Whoever looks at a program's fate (`dev`, tests, the account of `explain`) gets
+//! these; their words are written in [`words`] and nowhere else. A decision is
+//! recorded where it is made, in the context of the function that it is about, so that
+//! they come in the order of the functions whoever worked on those.
+//!
+//! Those about fusion, inlining and lanes are always recorded. The others are, where
+//! an account is asked for ([`Options::account`](crate::Options::account)): nobody
+//! else pays for them.
 
+mod words;
+
+use crate::folds::Folds;
 use crate::name::SrcLoc;
-use std::fmt;
+use crate::seg::{Decomp, SegKind, SegOp};
+use crate::soac::Soac;
+use crate::syntax::{Level, MsgPart};
 use std::sync::Arc;
+pub use words::Names;
 
 /// What was decided about an operation, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,31 +35,31 @@ pub struct Decision {
 pub enum Kind {
     /// A combinator went into one that reads its results.
     Fused {
-        /// A result of the one.
-        producer: Arc<str>,
-        /// A result of the other.
-        consumer: Arc<str>,
+        /// The one.
+        producer: Party,
+        /// The other.
+        consumer: Party,
     },
     /// A combinator's result is computed again in one that reads it, rather than stored.
     Again {
-        /// The result.
-        producer: Arc<str>,
-        /// A result of the other.
-        consumer: Arc<str>,
+        /// The one.
+        producer: Party,
+        /// The other.
+        consumer: Party,
     },
     /// Two combinators that read the same are computed together.
     Together {
-        /// A result of the one.
-        first: Arc<str>,
-        /// A result of the other.
-        second: Arc<str>,
+        /// The one.
+        first: Party,
+        /// The other.
+        second: Party,
     },
     /// A combinator did not go into one that reads its results.
     Apart {
-        /// A result of the one.
-        producer: Arc<str>,
-        /// A result of the other.
-        consumer: Arc<str>,
+        /// The one.
+        producer: Party,
+        /// The other.
+        consumer: Party,
         /// Why not.
         why: Apart,
     },
@@ -73,6 +83,250 @@ pub enum Kind {
         /// Why not.
         why: NoLanes,
     },
+    /// A loop of the imperative IR comes from here.
+    Counted {
+        /// Its counter.
+        counter: Arc<str>,
+    },
+    /// A function of the source is evaluated where it is called.
+    InPlace(Arc<str>),
+    /// A function of the source becomes one of the program for these arguments.
+    Instance {
+        /// What the source calls it.
+        of: Arc<str>,
+        /// What the program calls it.
+        instance: Arc<str>,
+        /// Whether it takes functions, which are those of the call from now on.
+        takes_functions: bool,
+    },
+    /// A call goes to a function that was made for another call.
+    SharedInstance(Arc<str>),
+    /// A combinator runs so.
+    Runs {
+        /// What it is.
+        what: Operation,
+        /// How it runs.
+        how: Runs,
+        /// Where each of those comes from that became one.
+        parts: Vec<Vec<SrcLoc>>,
+    },
+    /// What is computed has left the loop around it.
+    Hoisted,
+    /// A combinator whose results nothing needs is gone.
+    Unneeded(Operation),
+    /// A check is gone.
+    CheckGone {
+        /// What it is about.
+        check: Check,
+        /// Why.
+        why: Gone,
+    },
+    /// A check has left a loop.
+    CheckMoved(Check),
+    /// A check stays.
+    CheckLeft {
+        /// What it is about.
+        check: Check,
+        /// What it stands in.
+        inside: Around,
+    },
+    /// An array is copied.
+    Copied {
+        /// Its name.
+        array: Arc<str>,
+        /// Why.
+        why: Copied,
+    },
+}
+
+/// An operation that takes part in a decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Party {
+    /// Its first result.
+    pub name: Arc<str>,
+    /// What it is.
+    pub what: Operation,
+    /// Where it comes from, innermost first.
+    pub places: Vec<SrcLoc>,
+}
+
+/// What an operation is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Operation {
+    /// A map.
+    Map,
+    /// A reduction, which may map too.
+    Reduce,
+    /// A scan, which may map too.
+    Scan,
+    /// Scans and reductions.
+    ScanAndReduce,
+    /// A histogram.
+    Histogram,
+    /// Updates of arrays by accumulators.
+    Updates,
+    /// Anything else.
+    Other,
+}
+
+impl Operation {
+    /// What a combinator is.
+    pub fn of(soac: &Soac) -> Self {
+        match soac {
+            Soac::Screma(screma) => Self::of_folds(&screma.folds),
+            Soac::Hist { .. } => Self::Histogram,
+            Soac::WithAcc { .. } => Self::Updates,
+            Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+                Self::Other
+            }
+        }
+    }
+
+    /// What a segmented operation is.
+    pub fn of_segop<L: Level>(op: &SegOp<L>) -> Self {
+        match op {
+            SegOp::Seg(seg) => match &seg.kind {
+                SegKind::Folds(folds) => Self::of_folds(folds),
+                SegKind::Hist(_) => Self::Histogram,
+            },
+            SegOp::WithAcc { .. } => Self::Updates,
+        }
+    }
+
+    /// What does these.
+    pub fn of_folds<L: Level>(folds: &Folds<L>) -> Self {
+        match (folds.scans.is_empty(), folds.reduces.is_empty()) {
+            (true, true) => Self::Map,
+            (true, false) => Self::Reduce,
+            (false, true) => Self::Scan,
+            (false, false) => Self::ScanAndReduce,
+        }
+    }
+}
+
+/// How a combinator runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Runs {
+    /// As tasks over all workers.
+    Tasks {
+        /// How it falls apart.
+        decomp: Decomp,
+        /// Whether there is a second version with loops inside, for other sizes.
+        versions: bool,
+    },
+    /// Inside a parallel loop: the lanes of one worker share it.
+    Shared {
+        /// Whether that is so for large sizes only.
+        guarded: bool,
+        /// The parallel loop.
+        around: Vec<SrcLoc>,
+    },
+    /// As a sequential loop.
+    Loop(Sequential),
+}
+
+/// Why a combinator is a sequential loop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sequential {
+    /// It stands in this parallel loop (one of the callers', if there is no place).
+    Inside(Vec<SrcLoc>),
+    /// An attribute asks for it.
+    Asked,
+    /// Its operator works on arrays, and what is parallel is in there.
+    ArrayOperator,
+}
+
+/// What a check is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Check {
+    /// An index or a slice is in bounds.
+    Index,
+    /// Sizes agree, and are not negative.
+    Sizes,
+    /// A range is one.
+    Range,
+    /// The divisor is not zero.
+    Division,
+    /// The exponent is not negative.
+    Exponent,
+    /// What the program asserts.
+    Assertion,
+    /// Anything else.
+    Other,
+}
+
+impl Check {
+    /// What the check with this message is about.
+    pub fn of(message: &[MsgPart]) -> Self {
+        let Some(MsgPart::Text(text)) = message.first() else {
+            return Self::Other;
+        };
+        let kinds = [
+            ("Index [", Self::Index),
+            ("Range ", Self::Range),
+            ("division by zero", Self::Division),
+            ("negative exponent", Self::Exponent),
+            ("Assertion is false", Self::Assertion),
+            ("Cannot unflatten", Self::Sizes),
+            ("Negative size", Self::Sizes),
+        ];
+        let found = kinds.iter().find(|(start, _)| text.starts_with(start));
+        match found {
+            Some((_, kind)) => *kind,
+            None if text.contains("of shape") => Self::Sizes,
+            None => Self::Other,
+        }
+    }
+}
+
+/// Why a check is gone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Gone {
+    /// It cannot fail.
+    Holds,
+    /// Another one checks the same.
+    Same,
+}
+
+/// What an operation stands in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Around {
+    /// No loop of this function.
+    Nothing,
+    /// A sequential loop from here, in no parallel one.
+    Loop(Vec<SrcLoc>),
+    /// A parallel loop from here (one of the callers', if there is no place).
+    Parallel(Vec<SrcLoc>),
+}
+
+/// Why an array is copied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Copied {
+    /// It is, or may be a part of, a parameter that the function does not consume.
+    Parameter(Arc<str>),
+    /// It, or what it may be a part of, is used here later.
+    UsedLater {
+        /// What is used.
+        array: Arc<str>,
+        /// Where.
+        places: Vec<SrcLoc>,
+    },
+    /// What it may be a part of comes from around the loop or function that it is in.
+    Around(Arc<str>),
+    /// A function's result lies in a block of its own, row by row.
+    Result,
+    /// A function's argument lies in a block from its start, row by row.
+    Argument,
+    /// A branch's or loop's result lies where that of the others does.
+    Joined,
+    /// A part of a result is brought to its place in there.
+    Part,
+    /// A loop's next value would overwrite what the other values are made from.
+    Exchanged,
+    /// Its new shape cannot be seen in the order that it lies in.
+    Reshaped,
+    /// Nothing was found that keeps it.
+    Asked,
 }
 
 /// Why two combinators stay apart.
@@ -180,108 +434,4 @@ pub enum PrivateUse {
     Sizes,
     /// It is given to a function.
     Given,
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.function, self.kind)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fused { producer, consumer } => write!(f, "{producer} goes into {consumer}"),
-            Self::Again { producer, consumer } => {
-                write!(f, "{producer} is computed again in {consumer}")
-            }
-            Self::Together { first, second } => {
-                write!(f, "{first} and {second} are computed together")
-            }
-            Self::Apart {
-                producer,
-                consumer,
-                why,
-            } => write!(f, "{producer} does not go into {consumer}: {why}"),
-            Self::Inlined(callee) => write!(f, "a call of {callee} is replaced by its body"),
-            Self::Called(callee, why) => write!(f, "a call of {callee} stays: {why}"),
-            Self::Lanes {
-                counter,
-                lanes,
-                gain,
-            } => write!(f, "loop over {counter} in {lanes} lanes: {gain}"),
-            Self::NoLanes { counter, why } => {
-                write!(f, "loop over {counter} without lanes: {why}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Apart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::ReadOtherwise => "not every element is read by its own iteration alone",
-            Self::Overwritten => "what it reads is overwritten before",
-            Self::Between => "something else needs the one and is needed by the other",
-            Self::Attributes => "one would lose an attribute that the other does not have",
-            Self::Widths => "their widths are different",
-            Self::Reduced => "its result is there after all iterations only",
-            Self::ScanAndReduction => "scans and reductions would come together",
-            Self::Accumulators => "it passes accumulators on",
-            Self::Histogram => "a histogram takes maps only, all of whose results it reads",
-            Self::ArraysAfterScan => "what follows a scan would keep arrays",
-            Self::Fuel => "there is no fuel left",
-        })
-    }
-}
-
-impl fmt::Display for Called {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Never => "it is recursive, computed once, or asked to stay",
-            Self::Large => "it is too large",
-            Self::Fuel => "there is no fuel left",
-        })
-    }
-}
-
-impl fmt::Display for Cycles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cycles, without {}", self.vector, self.scalar)
-    }
-}
-
-impl fmt::Display for NoLanes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotWorth(cycles) => write!(f, "not worth it: {cycles}"),
-            Self::Plain => f.write_str("plain: LLVM makes vectors of it"),
-            Self::Around(counter) => {
-                write!(f, "the loop over {counter} around it runs in lanes")
-            }
-            Self::Nested => f.write_str("it stands in many independent loops"),
-            Self::Counter => f.write_str("its counter is no i64"),
-            Self::Already => f.write_str("it runs in lanes already"),
-            Self::Shared(var) => write!(f, "iterations share the variable {var}"),
-            Self::Carried(var) => write!(f, "an iteration reads {var} of the one before"),
-            Self::Private { bytes, lanes } => write!(
-                f,
-                "its private arrays take {bytes} bytes in each of {lanes} lanes"
-            ),
-            Self::PrivateUse(what) => f.write_str(match what {
-                PrivateUse::Names => "a private array has several names",
-                PrivateUse::Copied => "private arrays are copied",
-                PrivateUse::Sizes => "a private array holds elements of several sizes",
-                PrivateUse::Given => "it gives a private array to a function",
-            }),
-            Self::Tasks => f.write_str("it holds a loop of tasks"),
-            Self::CounterOutside => f.write_str("a counter is used outside of its loop"),
-            Self::Call => f.write_str("it calls a function that gives an array"),
-            Self::Allocates => f.write_str("it allocates memory"),
-            Self::Globals => f.write_str("it writes globals"),
-            Self::Buffers => f.write_str("lanes would use different buffers"),
-            Self::Entangled => f.write_str("its variables are too entangled"),
-            Self::Fuel => f.write_str("there is no fuel left"),
-        }
-    }
 }

@@ -36,6 +36,8 @@ pub struct Options {
     pub strict_fp: bool,
     /// Whether combinators fuse.
     pub fuse: bool,
+    /// Whether all that is decided is recorded, for an account of it.
+    pub account: bool,
     /// How many vector lanes loops get.
     pub lanes: Lanes,
     /// The machine that code is made for.
@@ -60,6 +62,7 @@ impl Default for Options {
             source_name: Arc::from(""),
             strict_fp: false,
             fuse: true,
+            account: false,
             lanes: Lanes::Auto,
             machine: Machine::of(64),
         }

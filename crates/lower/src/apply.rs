@@ -7,6 +7,7 @@ use crate::value::{Env, FunKind, FunVal, Inst, Value};
 use crate::{Lower, Res};
 use check::intrinsics::Intrinsic;
 use check::tast::{Def, Exp, Pat, RetType};
+use ir::decision::Kind;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -97,6 +98,10 @@ impl Lower<'_> {
                 Err(error) if place == Place::Own => return Err(error),
                 Err(_) => {}
             }
+        }
+        // A library function is a part of the caller's expression.
+        if !def.is_prelude {
+            self.decide(def, Kind::InPlace);
         }
         let env = Env::inside(env);
         for (var, ty) in &inst.types {

@@ -15,6 +15,7 @@ use crate::types::{LTy, size_of};
 use crate::value::{Env, FunKind as ValueKind, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::Def;
+use ir::decision::Kind;
 use ir::syntax::{Attrs, FunKind, FunParam, FunResult};
 use ir::{Atom, BasicOp, Dim, Exp as CoreExp, FunName, Function, Name, Param, Soacs, Type};
 use rustc_hash::FxHashMap;
@@ -138,7 +139,9 @@ impl Lower<'_> {
         }
         let plain: Vec<&Value> = args.iter().filter(|arg| !arg.has_fun()).collect();
         let instance = if let Some(instance) = self.instances.get(&key) {
-            Rc::clone(instance)
+            let instance = Rc::clone(instance);
+            self.decide(def, Kind::SharedInstance);
+            instance
         } else {
             let local = self.local(def, env, inst);
             let wanted = Wanted {
@@ -236,6 +239,12 @@ impl Lower<'_> {
             return self.unsupported("recursive functions whose functions grow from call to call");
         }
         let name = self.fun_name(self.program.name(def.var));
+        let takes_functions = wanted.args.iter().any(Value::has_fun);
+        self.decide(def, |of| Kind::Instance {
+            of,
+            instance: name.0.clone(),
+            takes_functions,
+        });
         let ((instance, result), f) = self.in_function(|s| s.instance_body(name, def, wanted))?;
         if let Some(making) = self.making.get_mut(&def.var) {
             *making -= u32::from(recursive);

@@ -59,6 +59,7 @@ use constant::Constant;
 use copies::Copies;
 pub use copies::Limits;
 use function::Instance;
+use ir::decision::{Decision, Kind};
 use ir::walk::VisitMut;
 use ir::{Function, Soacs};
 use opaque::Opaques;
@@ -116,6 +117,8 @@ struct Lower<'a> {
     calls: Vec<Span>,
     /// What messages call the argument of an entry point that is being checked.
     argument: String,
+    /// What was decided about functions, where somebody wants to know.
+    decided: Option<Vec<Decision>>,
 }
 
 /// Lowers a program. `sources` are the files that its spans point into; `limits`
@@ -129,6 +132,28 @@ pub fn lower(
     sources: &SourceMap,
     limits: Limits,
 ) -> Result<ir::Program<Soacs>, Vec<Diagnostic>> {
+    run(program, sources, limits, None).map(|(program, _)| program)
+}
+
+/// As [`lower`], and what was decided about functions: which are evaluated where they
+/// are called, and which become functions of the program.
+///
+/// # Errors
+/// As those of [`lower`].
+pub fn with_account(
+    program: &Program,
+    sources: &SourceMap,
+    limits: Limits,
+) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
+    run(program, sources, limits, Some(Vec::new()))
+}
+
+fn run(
+    program: &Program,
+    sources: &SourceMap,
+    limits: Limits,
+    decided: Option<Vec<Decision>>,
+) -> Result<(ir::Program<Soacs>, Vec<Decision>), Vec<Diagnostic>> {
     let defs: FxHashMap<VarId, Arc<Def>> = program
         .defs
         .iter()
@@ -153,6 +178,7 @@ pub fn lower(
         span: Span::new(syntax::span::FileId(0), 0, 0),
         calls: Vec::new(),
         argument: String::new(),
+        decided,
     };
     let mut entries = Vec::new();
     let mut errors: Vec<Diagnostic> = Vec::new();
@@ -177,12 +203,13 @@ pub fn lower(
     for function in &mut functions {
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
-    Ok(ir::Program {
+    let program = ir::Program {
         files,
         opaques: lower.opaques.table,
         entries,
         functions,
-    })
+    };
+    Ok((program, lower.decided.unwrap_or_default()))
 }
 
 /// Makes constant sizes that are negative zero: their checks fail.
@@ -195,6 +222,23 @@ impl VisitMut<Soacs> for NotNegative {
 }
 
 impl Lower<'_> {
+    /// Notes what becomes of a call of a function, where somebody wants to know.
+    fn decide(&mut self, def: &Def, kind: impl FnOnce(Arc<str>) -> Kind) {
+        if self.decided.is_none() {
+            return;
+        }
+        let function: Arc<str> = Arc::from(self.program.name(def.var));
+        let prov = self.f.prov();
+        let decision = Decision {
+            function: function.clone(),
+            places: self.f.provs.stack(prov),
+            kind: kind(function),
+        };
+        self.decided
+            .iter_mut()
+            .for_each(|all| all.push(decision.clone()));
+    }
+
     /// An error: something that is not supported yet, here. Inside of the
     /// standard library, the place is that of the call that led there.
     fn unsupported<T>(&self, what: impl AsRef<str>) -> Res<T> {

@@ -5,6 +5,7 @@ use crate::dests::Dest;
 use crate::functions::Signatures;
 use crate::orders::Order;
 use crate::roots::Roots;
+use ir::decision::Copied;
 use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
@@ -29,6 +30,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) orders: FxHashMap<Name, Order>,
     /// Whether the code stands in a segop's body.
     pub(crate) inside: bool,
+    /// The copies that were made, where somebody wants to know.
+    decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
     anns: Vec<MemAnn>,
 }
@@ -39,6 +42,7 @@ impl<'a> Ctx<'a> {
         signatures: &'a Signatures,
         roots: Roots,
         fuel: &'a mut Fuel,
+        account: bool,
     ) -> Self {
         let n = names.len();
         Self {
@@ -49,9 +53,15 @@ impl<'a> Ctx<'a> {
             orders: FxHashMap::default(),
             fuel,
             inside: false,
+            decided: account.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
         }
+    }
+
+    /// The copies that were made, and why.
+    pub(crate) fn decided(&mut self) -> Vec<(Name, Prov, Copied)> {
+        self.decided.take().unwrap_or_default()
     }
 
     /// Notes a bound name.
@@ -271,8 +281,12 @@ impl<'a> Ctx<'a> {
         array: Name,
         ann: MemAnn,
         prov: Prov,
+        why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
+        if let Some(decided) = &mut self.decided {
+            decided.push((array, prov, why));
+        }
         let ty = self.type_of(array)?;
         let hint = self.names.hint(array).clone();
         let pat = self.fresh(&hint, ty, ann);
@@ -292,6 +306,7 @@ impl<'a> Ctx<'a> {
         &mut self,
         array: Name,
         prov: Prov,
+        why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         let (block, lmad) = self.place_of(array)?;
@@ -302,7 +317,7 @@ impl<'a> Ctx<'a> {
         }
         let hint = self.names.hint(array).clone();
         let block = self.alloc_in(&hint, &ty, Space::Host, prov, out);
-        let copy = self.copy_to(array, row_major_in(block, &ty), prov, out)?;
+        let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
         Ok((copy, block))
     }
 }

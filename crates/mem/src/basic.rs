@@ -1,6 +1,7 @@
 //! Basic operations: views share memory, updates keep it, new arrays get it.
 
 use crate::alloc::{Ctx, with_extents};
+use ir::decision::Copied;
 use ir::mem::{Block, Lmad, LmadDim, MemAnn};
 use ir::name::Name;
 use ir::poly::Poly;
@@ -154,7 +155,8 @@ impl Ctx<'_> {
         let ty = self.type_of(array)?;
         let hint = self.names.hint(param.name).clone();
         let block = self.alloc(&hint, &ty, aux.prov, out);
-        let copy = self.copy_to(array, crate::alloc::row_major_in(block, &ty), aux.prov, out)?;
+        let ann = crate::alloc::row_major_in(block, &ty);
+        let copy = self.copy_to(array, ann, aux.prov, Copied::Reshaped, out)?;
         let ann = crate::alloc::row_major_in(block, &param.ty);
         let pat = vec![self.bind(param.name, param.ty, ann)];
         let op = BasicOp::Reshape {

@@ -10,6 +10,7 @@
 use crate::alloc::{Ctx, row_major_in, with_extents};
 use crate::dests::{self, Dest};
 use crate::{order, orders};
+use ir::decision::Copied;
 use ir::mem::{Block, MemAnn};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
@@ -143,11 +144,12 @@ impl Ctx<'_> {
         for (atom, home) in std::mem::take(&mut body.result).into_iter().zip(homes) {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let at_home = self.bring(array, dest, prov, &mut body.stms)?;
+                    let at_home = self.bring(array, dest, prov, Copied::Part, &mut body.stms)?;
                     result.push(Atom::Var(at_home));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, prov, &mut body.stms)?;
+                    let (array, block) =
+                        self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
                     result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => result.push(atom),
@@ -163,6 +165,7 @@ impl Ctx<'_> {
         array: Name,
         dest: &Dest,
         prov: ir::Prov,
+        why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
         let ty = self.type_of(array)?;
@@ -178,6 +181,7 @@ impl Ctx<'_> {
                 lmad,
             },
             prov,
+            why,
             out,
         )
     }
@@ -228,11 +232,11 @@ impl Ctx<'_> {
             let (init, ann) = match (&home, init) {
                 (Home::Settled(ann), _) => (init, ann.clone()),
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let array = self.bring(array, dest, aux.prov, out)?;
+                    let array = self.bring(array, dest, aux.prov, Copied::Joined, out)?;
                     (Atom::Var(array), row_major_in(dest.block, &param.ty))
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, aux.prov, out)?;
+                    let (array, block) = self.returnable(array, aux.prov, Copied::Joined, out)?;
                     let hint = format!("{}_mem", self.names.hint(param.name));
                     let own = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
@@ -318,17 +322,19 @@ impl Ctx<'_> {
                 let ty = self.type_of(array)?;
                 let temp = self.alloc("temp", &ty, prov, &mut body.stms);
                 let ann = row_major_in(temp, &ty);
-                *atom = Atom::Var(self.copy_to(array, ann, prov, &mut body.stms)?);
+                let why = Copied::Exchanged;
+                *atom = Atom::Var(self.copy_to(array, ann, prov, why, &mut body.stms)?);
             }
         }
         for (atom, home) in results.into_iter().zip(homes) {
             match (home, atom) {
                 (Home::Fixed(dest), Atom::Var(array)) => {
-                    let array = self.bring(array, dest, prov, &mut body.stms)?;
+                    let array = self.bring(array, dest, prov, Copied::Joined, &mut body.stms)?;
                     body.result.push(Atom::Var(array));
                 }
                 (Home::Returned, Atom::Var(array)) => {
-                    let (array, block) = self.returnable(array, prov, &mut body.stms)?;
+                    let (array, block) =
+                        self.returnable(array, prov, Copied::Joined, &mut body.stms)?;
                     body.result.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 (Home::Settled(_), _) | (_, Atom::Const(_)) => body.result.push(atom),
@@ -350,7 +356,7 @@ impl Ctx<'_> {
         for (&arg, is_array) in args.iter().zip(arrays) {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
-                    let (array, block) = self.returnable(array, aux.prov, out)?;
+                    let (array, block) = self.returnable(array, aux.prov, Copied::Argument, out)?;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 _ => converted.push(arg),

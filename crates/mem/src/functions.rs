@@ -2,11 +2,12 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::roots::Roots;
+use ir::decision::{Copied, Kind};
 use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::FunName;
-use ir::syntax::{Atom, FunParam, FunResult, Function, Program};
+use ir::name::{FunName, Name};
+use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
 use ir::types::{Dim, Space, Type};
-use ir::{Context, Fuel, Mems, PassError, Prov, Segs};
+use ir::{Context, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
 
 /// What calls need to know of each function.
@@ -40,7 +41,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
             .collect(),
     );
     let functions = context.each(program.functions, |function, own| {
-        allocate_function(function, &signatures, &mut own.fuel)
+        allocate_function(function, &signatures, own)
     })?;
     Ok(Program {
         files: program.files,
@@ -53,7 +54,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
 fn allocate_function(
     function: Function<Segs>,
     signatures: &Signatures,
-    fuel: &mut Fuel,
+    context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let Function {
         name,
@@ -67,7 +68,8 @@ fn allocate_function(
         provs,
     } = function;
     let roots = Roots::new(&body, names.len());
-    let mut ctx = Ctx::new(names, signatures, roots, fuel);
+    let account = context.options.account;
+    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, account);
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
     for FunParam { param, consumed } in params {
@@ -106,7 +108,8 @@ fn allocate_function(
             .collect();
         let mut ann = MemAnn::None;
         if let (true, Atom::Var(array)) = (ty.is_array(), atom) {
-            let (array, block) = ctx.returnable(array, Prov::NONE, &mut body.stms)?;
+            let (array, block) =
+                ctx.returnable(array, Prov::NONE, Copied::Result, &mut body.stms)?;
             let lmad = Lmad::row_major(ty.shape());
             ann = MemAnn::In {
                 block: Block::Ext(results.len() as u32),
@@ -125,7 +128,15 @@ fn allocate_function(
         results.push(FunResult { ty, aliases, ann });
     }
     body.result = result;
+    let decided = ctx.decided();
     let names = ctx.names;
+    for (array, mut prov, why) in decided {
+        if prov == Prov::NONE {
+            prov = maker(&body, array);
+        }
+        let array = names.hint(array).clone();
+        context.decide(&name.0, provs.stack(prov), Kind::Copied { array, why });
+    }
     Ok(Function {
         name,
         kind,
@@ -137,6 +148,26 @@ fn allocate_function(
         names,
         provs,
     })
+}
+
+/// Where what a body gives comes from: the statement that makes it, rather than one that
+/// gives it another name.
+fn maker(body: &Body<Mems>, mut array: Name) -> Prov {
+    let mut prov = Prov::NONE;
+    for stm in body.stms.iter().rev() {
+        if stm.pat.iter().any(|param| param.name == array) {
+            prov = stm.aux.prov;
+            match stm.exp {
+                Exp::Basic(BasicOp::Atom(Atom::Var(other))) => array = other,
+                Exp::Basic(_)
+                | Exp::If { .. }
+                | Exp::Loop { .. }
+                | Exp::Apply { .. }
+                | Exp::Op(_) => return prov,
+            }
+        }
+    }
+    prov
 }
 
 /// The type with each [`Dim::Ext`] at its result's new position.

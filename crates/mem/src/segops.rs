@@ -2,6 +2,7 @@
 
 use crate::alloc::Ctx;
 use crate::dests::Dest;
+use ir::decision::Copied;
 use ir::folds::Folds;
 use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
@@ -242,7 +243,8 @@ impl Ctx<'_> {
             .enumerate()
         {
             if let (true, true, Atom::Var(array)) = (k >= n_accs, ty.is_array(), atom) {
-                let (array, block) = self.returnable(array, aux.prov, &mut body.stms)?;
+                let (array, block) =
+                    self.returnable(array, aux.prov, Copied::Joined, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
                 ret_types.push(Type::Mem(Space::Host));
             } else {

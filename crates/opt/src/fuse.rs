@@ -40,6 +40,7 @@ mod interchange;
 mod merge;
 mod nest;
 mod own;
+mod stored;
 mod totals;
 mod views;
 
@@ -48,14 +49,15 @@ use crate::passes::Signatures;
 use crate::simplify;
 use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
-use ir::decision::{Apart, Kind};
+use ir::decision::{Apart, Kind, Party};
 use ir::soac::Soac;
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
-use ir::walk::{Operation, Visit, VisitMut, with_stack};
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv};
+use ir::walk::{Operation as _, Visit, VisitMut, with_stack};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
 use merge::Way;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::sync::Arc;
+use stored::Stored;
 
 /// Fuses what can be in a function, and simplifies what that makes.
 pub(crate) fn fuse(
@@ -69,11 +71,18 @@ pub(crate) fn fuse(
     let mut phase = Phase::Through;
     let mut loose = false;
     let mut fates = Fates::default();
+    let mut stored = context.options.account.then(Stored::default);
     loop {
-        if walk(&mut function, signatures, context, phase, &mut fates)
-            || totals::totals(&mut function, &mut context.fuel)
+        if walk(
+            &mut function,
+            signatures,
+            context,
+            phase,
+            &mut fates,
+            &mut stored,
+        ) || totals::totals(&mut function, &mut context.fuel)
         {
-            simplify::once(&mut function, signatures, &mut context.fuel);
+            simplify::once(&mut function, signatures, context);
             loose = true;
         } else if phase == Phase::Through {
             phase = Phase::Beside;
@@ -84,7 +93,15 @@ pub(crate) fn fuse(
             break;
         }
     }
-    for ((first, second), (fate, prov)) in fates {
+    let stored = stored.map(Stored::fates).unwrap_or_default();
+    for (first, second, fate) in fates.into_values().chain(stored) {
+        let party = |(name, what, prov): Side| Party {
+            name,
+            what,
+            places: function.provs.stack(prov),
+        };
+        let (first, second) = (party(first), party(second));
+        let places = first.places.clone();
         let kind = match fate {
             Fate::Fused => Kind::Fused {
                 producer: first,
@@ -101,7 +118,7 @@ pub(crate) fn fuse(
                 why,
             },
         };
-        context.decide(&function.name.0, function.provs.stack(prov), kind);
+        context.decide(&function.name.0, places, kind);
     }
     Ok(function)
 }
@@ -123,6 +140,7 @@ fn walk(
     context: &mut Context,
     phase: Phase,
     fates: &mut Fates,
+    stored: &mut Option<Stored>,
 ) -> bool {
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
@@ -141,11 +159,16 @@ fn walk(
         visited: 0,
         fuel: &mut context.fuel,
         phase,
+        stored,
         fates,
         fused: false,
     };
     fuser.fuse_body(&mut function.body);
-    fuser.fused
+    let fused = fuser.fused;
+    if let Some(stored) = stored {
+        stored.begun = true;
+    }
+    fused
 }
 
 /// How often each name is used.
@@ -184,6 +207,8 @@ struct Fuser<'a> {
     visited: u32,
     fuel: &'a mut Fuel,
     phase: Phase,
+    /// What reads elements of its choice, where somebody wants to know.
+    stored: &'a mut Option<Stored>,
     /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
     fused: bool,
@@ -208,7 +233,10 @@ enum Fate {
     Apart(Apart),
 }
 
-type Fates = IndexMap<(Arc<str>, Arc<str>), (Fate, Prov), FxBuildHasher>;
+/// One of two combinators: its first result, what it is, where it comes from.
+type Side = (Arc<str>, decision::Operation, Prov);
+
+type Fates = IndexMap<(Arc<str>, Arc<str>), (Side, Side, Fate), FxBuildHasher>;
 
 /// Collects what a statement needs, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
@@ -346,6 +374,8 @@ impl Fuser<'_> {
         let mut graph = Graph::new(stms, &self.types, &self.aliases, alone);
         if self.phase == Phase::Beside {
             self.side_by_side(&mut graph);
+        } else {
+            self.note_read(&graph);
         }
         for id in graph.nodes() {
             if graph.is_whole(id) {
@@ -354,6 +384,9 @@ impl Fuser<'_> {
         }
         if self.phase == Phase::Beside && !self.fused {
             self.compute_again(&mut graph);
+            if !self.fused {
+                self.note_stored(&graph);
+            }
         }
         graph.into_stms()
     }
@@ -393,9 +426,9 @@ impl Fuser<'_> {
                 continue;
             }
             let way = self.way(graph, id, consumer);
-            let pair = (self.hint(producer), self.hint(stm));
+            let pair = (self.side(producer), self.side(stm));
             let fate = way.map_or_else(Fate::Apart, |_| Fate::Fused);
-            self.fates.insert(pair, (fate, stm.aux.prov));
+            self.note_fate(pair, fate);
             if let Ok(way) = way {
                 found = Some((id, way));
                 break;
@@ -442,13 +475,26 @@ impl Fuser<'_> {
         Ok(())
     }
 
-    /// What a statement is called in decisions: its first result.
-    fn hint(&self, stm: &Stm<Soacs>) -> Arc<str> {
+    /// What a statement is in decisions; its name is its first result's.
+    fn side(&self, stm: &Stm<Soacs>) -> Side {
         let first = stm.pat.first().map(|param| param.name);
-        first.map_or_else(
+        let name = first.map_or_else(
             || Arc::from("?"),
             |name| Arc::from(format!("{}_{}", self.names.hint(name), name.index())),
-        )
+        );
+        let what = match &stm.exp {
+            Exp::Op(soac) => decision::Operation::of(soac),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => {
+                decision::Operation::Other
+            }
+        };
+        (name, what, stm.aux.prov)
+    }
+
+    /// Notes what became of two combinators.
+    fn note_fate(&mut self, (first, second): (Side, Side), fate: Fate) {
+        let pair = (first.0.clone(), second.0.clone());
+        self.fates.insert(pair, (first, second, fate));
     }
 
     /// How often an array is among the inputs.

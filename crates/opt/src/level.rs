@@ -3,6 +3,7 @@
 use crate::dce::{Graph, Live};
 use crate::simplify::Simplifier;
 use ir::Level;
+use ir::decision::Operation;
 use ir::syntax::{Aux, Param};
 
 /// A level that the optimiser works on.
@@ -22,6 +23,9 @@ pub trait OptLevel: Level {
     /// Removes the parts of the operation that nothing needs, with their
     /// elements of the pattern, and sweeps its bodies.
     fn sweep(op: &mut Self::Op, pat: &mut Vec<Param<Self>>, live: &Live);
+
+    /// What an operation is, for an account of what was done.
+    fn operation(op: &Self::Op) -> Operation;
 
     /// Simplifies an operation whose operands are rewritten already, and its
     /// bodies, and emits what remains.

@@ -10,6 +10,7 @@
 //! - `dce`: what no result needs is removed.
 //! - `fuse`: combinators that feed each other become one.
 //! - `fma`: products that are added become fused multiply-adds.
+//! - `survey`: checks and copies that are left, for an account of what was done.
 //!
 //! Passes work on one function at a time but for inlining; what they need to
 //! know of others is in [`passes::Signatures`].
@@ -26,7 +27,9 @@ mod level;
 pub mod passes;
 mod simplify;
 mod splice;
+mod survey;
 mod unroll;
 
 pub use level::OptLevel;
 pub use passes::{Pass, SEGS, SOACS, Signatures, run};
+pub use survey::survey;

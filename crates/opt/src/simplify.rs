@@ -46,9 +46,11 @@ use crate::alias::Aliases;
 use crate::dce;
 use crate::level::OptLevel;
 use crate::passes::Signatures;
+use crate::survey::Combinators;
 use crate::unroll::unroll;
 use guard::Guard;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
+use ir::decision::{Check, Kind};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Level, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{Visit, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, TypeEnv};
@@ -97,10 +99,10 @@ fn rounds<L: OptLevel>(
     context: &mut Context,
     params: Params,
 ) -> Result<Function<L>, PassError> {
-    dce::remove(&mut function, &mut context.fuel);
+    remove(&mut function, context);
     for _ in 0..MAX_ROUNDS {
-        let seen = walk(&mut function, signatures, &mut context.fuel, params);
-        dce::remove(&mut function, &mut context.fuel);
+        let seen = walk(&mut function, signatures, context, params);
+        remove(&mut function, context);
         let unrolled = seen.to_unroll && unroll(&mut function, &mut context.fuel);
         if !seen.changed && !unrolled {
             break;
@@ -113,11 +115,21 @@ fn rounds<L: OptLevel>(
 pub(crate) fn once<L: OptLevel>(
     function: &mut Function<L>,
     signatures: &Signatures,
-    fuel: &mut Fuel,
+    context: &mut Context,
 ) {
-    dce::remove(function, fuel);
-    walk(function, signatures, fuel, Params::Stored);
-    dce::remove(function, fuel);
+    remove(function, context);
+    walk(function, signatures, context, Params::Stored);
+    remove(function, context);
+}
+
+/// Removes what nothing needs, and notes which combinators that were, where somebody
+/// wants to know.
+fn remove<L: OptLevel>(function: &mut Function<L>, context: &mut Context) {
+    let before = context.options.account.then(|| Combinators::of(function));
+    dce::remove(function, &mut context.fuel);
+    if let Some(before) = before {
+        before.removed(function, context);
+    }
 }
 
 /// What a walk leaves to do.
@@ -132,7 +144,7 @@ struct Seen {
 fn walk<L: OptLevel>(
     function: &mut Function<L>,
     signatures: &Signatures,
-    fuel: &mut Fuel,
+    context: &mut Context,
     params: Params,
 ) -> Seen {
     let types = TypeEnv::of_function(function);
@@ -157,7 +169,8 @@ fn walk<L: OptLevel>(
         both: FxHashMap::default(),
         waiting: FxHashMap::default(),
         neutrals: FxHashMap::default(),
-        fuel,
+        fuel: &mut context.fuel,
+        decided: context.options.account.then(Vec::new),
         prov: Prov::NONE,
         changed: false,
         to_unroll: false,
@@ -180,11 +193,17 @@ fn walk<L: OptLevel>(
     }
     let result = s.results(body.result);
     let stms = s.scopes.pop().map(|scope| scope.out).unwrap_or_default();
-    function.body = Body { stms, result };
-    Seen {
+    let seen = Seen {
         changed: s.changed,
         to_unroll: s.to_unroll,
+    };
+    let decided = s.decided.unwrap_or_default();
+    function.body = Body { stms, result };
+    for (prov, kind) in decided {
+        let places = function.provs.stack(prov);
+        context.decide(&function.name.0, places, kind);
     }
+    seen
 }
 
 /// What may stand for a name, and the checks that this rests on.
@@ -273,6 +292,8 @@ pub struct Simplifier<'a, L: Level> {
     /// The neutral elements of accumulators with an operator, by their tokens.
     neutrals: FxHashMap<Name, Vec<Atom>>,
     fuel: &'a mut Fuel,
+    /// What was decided about checks, where that is wanted.
+    decided: Option<Vec<(Prov, Kind)>>,
     /// Provenance of the statement at hand.
     prov: Prov,
     changed: bool,
@@ -293,6 +314,23 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let may = self.fuel.take();
         self.changed |= may;
         may
+    }
+
+    /// Notes what became of a check, where somebody wants to know.
+    fn decide(&mut self, aux: &Aux, op: &BasicOp, kind: fn(Check) -> Kind) {
+        if let (Some(decided), BasicOp::Assert { cond: _, msg }) = (&mut self.decided, op) {
+            decided.push((aux.prov, kind(Check::of(msg))));
+        }
+    }
+
+    /// Notes that an operation other than a check and its condition has left a loop.
+    fn decide_hoisted(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) {
+        if let Some(decided) = &mut self.decided
+            && !matches!(op, BasicOp::Assert { .. })
+            && param.ty != Type::BOOL
+        {
+            decided.push((aux.prov, Kind::Hoisted));
+        }
     }
 
     /// What binds a name.

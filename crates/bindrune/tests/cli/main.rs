@@ -6,6 +6,7 @@ mod bad_programs;
 mod compile;
 mod deep;
 mod executable;
+mod explain;
 mod guide;
 mod process;
 mod repl;

@@ -57,6 +57,13 @@ impl Gen<'_, '_> {
     }
 
     fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
+        let around = std::mem::replace(&mut self.prov, stm.aux.prov);
+        self.exp(stm)?;
+        self.prov = around;
+        Ok(())
+    }
+
+    fn exp(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
         match &stm.exp {
             Exp::Basic(op) => match stm.pat.as_slice() {
                 [pat] => self.basic(pat, &stm.aux, op),

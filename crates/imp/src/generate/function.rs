@@ -10,12 +10,13 @@ use crate::syntax::{
     Access, Check, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
     VarType,
 };
+use ir::decision::Kind;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
 use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
 use ir::types::{Dim, Type};
-use ir::{Mems, PassError, Prov};
+use ir::{Context, Mems, PassError, Prov};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
@@ -47,6 +48,10 @@ pub(crate) struct Gen<'a, 'b> {
     place_of: Vec<Option<(Type, Name, Lmad)>>,
     lists: Vec<Vec<Stmt>>,
     frames: Vec<Frame>,
+    /// Where the statement comes from that code is made for.
+    pub(crate) prov: Prov,
+    /// The counters of loops, and where these come from.
+    counters: Vec<(Var, Prov)>,
 }
 
 /// Generates a function, and its part of the program's tables.
@@ -54,6 +59,7 @@ pub(crate) fn generate(
     function: &Function<Mems>,
     recursive: bool,
     shared: &Shared<'_>,
+    context: &mut Context,
 ) -> Result<(ImpFunction, Tables), PassError> {
     let n = function.names.len();
     let mut g = Gen {
@@ -69,6 +75,8 @@ pub(crate) fn generate(
         place_of: vec![None; n],
         lists: vec![Vec::new()],
         frames: vec![Frame::default()],
+        prov: Prov::NONE,
+        counters: Vec::new(),
     };
     let mut params = Vec::new();
     for param in &function.params {
@@ -89,6 +97,14 @@ pub(crate) fn generate(
     let body = g.lists.pop().unwrap_or_default();
     let has = |attr| function.attrs.has(&attr);
     let inline = !recursive && !has(Attr::NoInline) && (has(Attr::Inline) || small(&body));
+    if context.options.account {
+        for (var, prov) in g.counters {
+            let hint = g.vars.get(var.index()).map_or("?", |info| &*info.hint);
+            let counter = Arc::from(format!("{hint}_{}", var.0));
+            let places = function.provs.stack(prov);
+            context.decide(&function.name.0, places, Kind::Counted { counter });
+        }
+    }
     let made = ImpFunction {
         name: function.name.0.clone(),
         params,
@@ -312,6 +328,9 @@ impl Gen<'_, '_> {
     // --- Statements ------------------------------------------------------
 
     pub(crate) fn emit(&mut self, stmt: Stmt) {
+        if let Stmt::For(f) = &stmt {
+            self.counters.push((f.var, self.prov));
+        }
         if let Some(list) = self.lists.last_mut() {
             list.push(stmt);
         }

@@ -92,8 +92,8 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         .collect();
     let mut functions = Vec::with_capacity(program.functions.len() + program.entries.len());
     let each: Vec<_> = program.functions.iter().zip(recursive).collect();
-    let made = context.each(each, |(function, recursive), _| {
-        function::generate(function, recursive, &shared)
+    let made = context.each(each, |(function, recursive), own| {
+        function::generate(function, recursive, &shared, own)
     })?;
     let mut tables = Tables::default();
     for (mut function, own) in made {

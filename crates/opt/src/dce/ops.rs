@@ -7,6 +7,7 @@
 use super::{Graph, Live, retain};
 use crate::level::OptLevel;
 use crate::simplify::Simplifier;
+use ir::decision::Operation;
 use ir::folds::Folds;
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
@@ -327,6 +328,10 @@ fn sweep_with_acc<L: OptLevel>(
 impl OptLevel for Soacs {
     const FLAT: bool = false;
 
+    fn operation(op: &Soac) -> Operation {
+        Operation::of(op)
+    }
+
     fn dependencies(op: &Soac, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         match op {
             Soac::Screma(Screma {
@@ -528,6 +533,10 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
 
 impl OptLevel for Segs {
     const FLAT: bool = true;
+
+    fn operation(op: &SegOp<Self>) -> Operation {
+        Operation::of_segop(op)
+    }
 
     fn dependencies(op: &SegOp<Self>, pat: &[Param<Self>], stm: u32, graph: &mut Graph) {
         seg_dependencies(op, pat, stm, graph);

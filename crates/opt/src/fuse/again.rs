@@ -118,8 +118,7 @@ impl Fuser<'_> {
                 self.types.set(param.name, param.ty.clone());
             }
         }
-        let pair = (self.hint(&maker), self.hint(&consumer));
-        self.fates.insert(pair, (Fate::Again, consumer.aux.prov));
+        self.note_fate((self.side(&maker), self.side(&consumer)), Fate::Again);
         self.uses[array.index()] -= Self::among(array, inputs(&consumer.exp));
         let gone = |_: Name| false;
         let fused = merge::merge(

@@ -82,8 +82,7 @@ impl Fuser<'_> {
         } else {
             return None;
         };
-        let pair = (self.hint(one), self.hint(other));
-        let prov = other.aux.prov;
+        let pair = (self.side(one), self.side(other));
         let done = way.and_then(|way| {
             if !keep_attributes(one, other) {
                 return Err(Apart::Attributes);
@@ -92,7 +91,7 @@ impl Fuser<'_> {
             Ok(way)
         });
         let fate = done.map_or_else(Fate::Apart, |_| Fate::Together);
-        self.fates.insert(pair, (fate, prov));
+        self.note_fate(pair, fate);
         self.unite_beside(graph, first, second, done.ok()?);
         Some(second)
     }

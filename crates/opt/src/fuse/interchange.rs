@@ -87,7 +87,11 @@ impl Fuser<'_> {
     }
 
     /// The innermost of two maps reduces what it maps by these operators on rows.
-    fn reduce_inside(&mut self, made: &mut Stm<Soacs>, reduces: Vec<Operator<Soacs>>) -> Option<()> {
+    fn reduce_inside(
+        &mut self,
+        made: &mut Stm<Soacs>,
+        reduces: Vec<Operator<Soacs>>,
+    ) -> Option<()> {
         let Exp::Op(Soac::Screma(outer)) = &mut made.exp else {
             return None;
         };

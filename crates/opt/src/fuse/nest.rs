@@ -140,7 +140,10 @@ impl Nest {
                 levels: vec![0, 1],
             });
         }
-        let result = reads.iter().map(|read| Atom::Var(read.param.name)).collect();
+        let result = reads
+            .iter()
+            .map(|read| Atom::Var(read.param.name))
+            .collect();
         Some(Self {
             levels: vec![screma.width, width],
             inner: Vec::new(),

@@ -4,6 +4,7 @@ use super::rewrite::Rewriter;
 use super::{Certs, Def, Folded, ScopeKind, Simplifier, Sub, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
+use ir::decision::{Gone, Kind};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Exp, Level, Param, ReshapeKind, Stm};
 use ir::types::{Shape, Type};
 use ir::walk::{Visit, VisitMut};
@@ -117,6 +118,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
             && *cond == Atom::Const(prim::Scalar::Bool(true))
             && self.rewrite()
         {
+            self.decide(&aux, &op, |check| Kind::CheckGone {
+                check,
+                why: Gone::Holds,
+            });
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
@@ -126,6 +131,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             self.does_for_two(known, &aux.attrs);
             if matches!(op, BasicOp::Assert { .. }) {
+                self.decide(&aux, &op, |check| Kind::CheckGone {
+                    check,
+                    why: Gone::Same,
+                });
                 self.cert_subs
                     .insert(param.name, Certs::from_slice(&[known]));
                 return;
@@ -193,6 +202,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return depth;
         }
         if depth < self.current() && self.rewrite() {
+            self.decide(&aux, &op, Kind::CheckMoved);
+            self.decide_hoisted(&param, &aux, &op);
             return self.emit_at(depth, param, aux, op);
         }
         self.emit_at(self.current(), param, aux, op)

@@ -23,6 +23,7 @@ use super::guard::Guard;
 use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
+use ir::decision::Kind;
 use ir::poly::Poly;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::Type;
@@ -82,6 +83,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if !self.rewrite() {
             return None;
         }
+        self.decide(aux, op, Kind::CheckMoved);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &way.certs);
         let (holds, shown) = self.check_ends(&way, &aux);

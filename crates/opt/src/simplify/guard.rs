@@ -13,6 +13,7 @@
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
 use ir::Name;
+use ir::decision::Kind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::{Dim, Type};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
@@ -202,6 +203,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if depth >= plain || !self.rewrite() {
             return None;
         }
+        self.decide(aux, op, Kind::CheckMoved);
         let mut aux = aux.clone();
         let all = self.lift(*cond, &mut aux, depth);
         let all = self.unless_guarded(all, &guards, &aux, depth);

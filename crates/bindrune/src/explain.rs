@@ -1,0 +1,87 @@
+//! `bindrune explain`: what became of a program, by source line.
+//!
+//! The passes record what they decide and where ([`driver::decision`]); this makes an
+//! account of it ([`account`]) and shows it as text, as data, or as a page.
+
+use crate::common::{self, Compiler};
+use crate::memory;
+use account::{Account, Ledger, Wanted};
+use driver::{Failure, Stage};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+mod account;
+mod entry;
+mod html;
+mod json;
+mod names;
+mod settle;
+mod text;
+
+/// Arguments of `explain`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    compiler: Compiler,
+    /// A program (`.fut`).
+    file: PathBuf,
+    /// Tell of this function only.
+    #[arg(short = 'e', long, value_name = "NAME")]
+    function: Option<String>,
+    /// Tell all that is known, of library functions' insides, too.
+    #[arg(long)]
+    all: bool,
+    /// Write data for other programs to standard output.
+    #[arg(long, conflicts_with = "html")]
+    json: bool,
+    /// Write a page that shows the source beside its fate to this file.
+    #[arg(long, value_name = "PAGE")]
+    html: Option<PathBuf>,
+}
+
+/// Shows the account.
+pub fn run(args: Args) -> ExitCode {
+    match go(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(code) => code,
+    }
+}
+
+fn go(args: &Args) -> Result<(), ExitCode> {
+    let account = account(args)?;
+    if let Some(file) = &args.html {
+        let page = html::page(&account);
+        return std::fs::write(file, page)
+            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())));
+    }
+    if args.json {
+        return common::put(&json::json(&account));
+    }
+    let colour = std::io::stdout().is_terminal();
+    common::put(&text::text(&account, colour))
+}
+
+/// Compiles as far as decisions are made, and takes these down.
+fn account(args: &Args) -> Result<Account, ExitCode> {
+    let _watch = memory::watch(&args.file, args.compiler.memory);
+    let mut options = args.compiler.options(false);
+    options.account = true;
+    let (mut session, checked) = common::check_with(&args.file, options);
+    let mut ledger = Ledger::default();
+    let told = checked.and_then(|program| {
+        let (ir, decisions) = session.lower_with_account(&program)?;
+        ledger.0 = decisions;
+        let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("no pass is `lanes`"))?;
+        session.advance(ir, last, &mut ledger)?;
+        Ok(program)
+    });
+    let program = common::report(&session, told)?;
+    let name = args.file.to_string_lossy();
+    let wanted = Wanted {
+        function: args.function.as_deref(),
+        all: args.all,
+    };
+    let account = ledger.account(&program, &session.sources, &name, &wanted);
+    account.map_err(common::fail)
+}

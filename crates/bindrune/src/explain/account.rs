@@ -1,0 +1,213 @@
+//! An account of a compilation: what was decided, by source line.
+//!
+//! A [`Ledger`] takes down decisions as passes record them. [`Ledger::account`] puts each
+//! where the user wrote what it is about: at the innermost place of its stack that is
+//! in a file of the user's, whatever of the standard library lies in between. Equal
+//! ones become one; where several speak of the same, the last word counts:
+//!
+//! - a pair of combinators that fused in the end did not stay apart;
+//! - a check that is left somewhere was neither removed nor moved there;
+//! - a loop that has a version in lanes is not said to have one without.
+//!
+//! What says nothing about the user's own lines is left out, unless all is asked for:
+//! fusion within one call of a library function, checks outside of loops.
+
+use super::entry::{Entry, entry};
+use super::names::{Source, User};
+use super::settle::settled;
+use check::tast::Program;
+use driver::{Decision, Ir, Observer, PassInfo};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use syntax::span::SourceMap;
+
+/// Decisions in the order in which they were made.
+#[derive(Default)]
+pub struct Ledger(pub Vec<Decision>);
+
+impl Observer for Ledger {
+    fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
+
+    fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
+        self.0.extend_from_slice(decisions);
+    }
+}
+
+/// What is wanted.
+pub struct Wanted<'a> {
+    /// Only this function of the source.
+    pub function: Option<&'a str>,
+    /// All that is known.
+    pub all: bool,
+}
+
+/// The account.
+pub struct Account {
+    /// The program's file.
+    pub program: String,
+    /// What there is to say, by function, in the order of files and lines.
+    pub functions: Vec<Function>,
+    /// The user's files.
+    pub files: Vec<File>,
+    /// Counts.
+    pub summary: Summary,
+}
+
+/// A file of the user's.
+pub struct File {
+    /// Its number among all files.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
+    /// Its lines.
+    pub lines: Vec<String>,
+}
+
+/// A definition of the source.
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Its file, by number.
+    pub file: u32,
+    /// The line that its name stands in.
+    pub line: u32,
+    /// Lines with something to say.
+    pub lines: Vec<Line>,
+}
+
+/// A line and its fate.
+pub struct Line {
+    /// Its number.
+    pub number: u32,
+    /// Its text.
+    pub text: String,
+    /// What there is to say.
+    pub entries: Vec<Entry>,
+}
+
+/// Counts of what is told.
+#[derive(Default)]
+pub struct Summary {
+    /// Pairs of combinators that became one.
+    pub fused: usize,
+    /// Pairs that did not.
+    pub apart: usize,
+    /// Loops that run as tasks.
+    pub tasks: usize,
+    /// Combinators that are sequential loops.
+    pub sequential: usize,
+    /// Operations with a loop that runs in vector lanes.
+    pub lanes: usize,
+    /// Checks that are gone.
+    pub removed: usize,
+    /// Checks in parallel loops.
+    pub in_parallel: usize,
+    /// Checks in other loops.
+    pub in_loops: usize,
+    /// Copies.
+    pub copies: usize,
+}
+
+impl Ledger {
+    /// The account for the user; the error says that no function has the name that is
+    /// wanted.
+    pub fn account(
+        &self,
+        program: &Program,
+        sources: &SourceMap,
+        name: &str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Account, String> {
+        let source = Source::new(program, sources);
+        if let Some(function) = wanted.function
+            && !source.has_function(function)
+        {
+            return Err(format!("no function of the program is named `{function}`"));
+        }
+        let user = User::new(&source, &self.0);
+        let entries = self.0.iter();
+        let entries = entries.filter_map(|decision| entry(decision, &user, wanted.all));
+        let mut by_line: BTreeMap<(u32, u32), Vec<Entry>> = BTreeMap::new();
+        for entry in settled(entries.collect(), wanted.all) {
+            let at = (entry.place.file, entry.place.line);
+            by_line.entry(at).or_default().push(entry);
+        }
+        let mut functions: Vec<Function> = Vec::new();
+        for ((file, number), mut entries) in by_line {
+            let (name, line) = source.function_at(file, number);
+            if wanted.function.is_some_and(|wanted| wanted != name) {
+                continue;
+            }
+            entries.sort_by(|a, b| (a.of(), a.group).cmp(&(b.of(), b.group)));
+            let own = Line {
+                number,
+                text: source.line(file, number).to_owned(),
+                entries,
+            };
+            match functions.last_mut() {
+                Some(last) if last.file == file && last.line == line => last.lines.push(own),
+                _ => functions.push(Function {
+                    name: name.to_owned(),
+                    file,
+                    line,
+                    lines: vec![own],
+                }),
+            }
+        }
+        Ok(Account {
+            program: name.to_owned(),
+            summary: Summary::of(&functions),
+            files: source.files(name, &functions),
+            functions,
+        })
+    }
+}
+
+impl Summary {
+    fn of(functions: &[Function]) -> Self {
+        let mut summary = Self::default();
+        let lines = functions.iter().flat_map(|function| &function.lines);
+        for entry in lines.flat_map(|line| &line.entries) {
+            let count = match entry.name {
+                "fused" | "computed-again" | "computed-together" => &mut summary.fused,
+                "not-fused" => &mut summary.apart,
+                "tasks" => &mut summary.tasks,
+                "sequential" => &mut summary.sequential,
+                "lanes" => &mut summary.lanes,
+                "check-removed" => &mut summary.removed,
+                "check-in-parallel-loop" => &mut summary.in_parallel,
+                "check-in-loop" => &mut summary.in_loops,
+                "copied" => &mut summary.copies,
+                _ => continue,
+            };
+            *count += 1;
+        }
+        summary
+    }
+
+    /// In words, one count a line.
+    pub fn lines(&self) -> Vec<String> {
+        let Self {
+            fused,
+            apart,
+            tasks,
+            sequential,
+            lanes,
+            removed,
+            in_parallel,
+            in_loops,
+            copies,
+        } = self;
+        let pairs = fused + apart;
+        vec![
+            format!("fusion: {fused} of {pairs} pairs of combinators became one"),
+            format!(
+                "loops: {tasks} run as tasks, {sequential} sequentially; {lanes} have vector lanes"
+            ),
+            format!(
+                "checks: {in_parallel} stay in parallel loops, {in_loops} in other loops; {removed} removed"
+            ),
+            format!("copies: {copies}"),
+        ]
+    }
+}

@@ -1,0 +1,272 @@
+//! A decision as users are told it: where, in which words, and whether it is good news.
+
+use super::names::{At, User};
+use driver::Decision;
+use driver::decision::{Around, Copied, Kind, NoLanes, Party, Runs, Sequential};
+use ir::SrcLoc;
+
+/// What a decision is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Which functions there are and where calls go.
+    Functions,
+    /// What is done elsewhere or not at all.
+    Work,
+    /// What became one.
+    Fusion,
+    /// What runs as tasks.
+    Parallel,
+    /// What runs in vector lanes.
+    Lanes,
+    /// Checks.
+    Checks,
+    /// Copies.
+    Copies,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Functions,
+        Self::Work,
+        Self::Fusion,
+        Self::Parallel,
+        Self::Lanes,
+        Self::Checks,
+        Self::Copies,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Functions => "functions",
+            Self::Work => "work",
+            Self::Fusion => "fusion",
+            Self::Parallel => "parallel",
+            Self::Lanes => "lanes",
+            Self::Checks => "checks",
+            Self::Copies => "copies",
+        }
+    }
+}
+
+/// How a decision looks to someone who wants a fast program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Something was gained.
+    Good,
+    /// Something was left.
+    Left,
+    /// Neither.
+    Plain,
+}
+
+impl Mark {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Left => "left",
+            Self::Plain => "plain",
+        }
+    }
+
+    /// In front of a line.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Good => '+',
+            Self::Left => '!',
+            Self::Plain => '.',
+        }
+    }
+}
+
+/// A decision as users are told it.
+#[derive(Clone)]
+pub struct Entry {
+    /// Where.
+    pub place: SrcLoc,
+    /// What it is about.
+    pub group: Group,
+    /// How it looks.
+    pub mark: Mark,
+    /// The kind of decision.
+    pub name: &'static str,
+    /// The decision itself.
+    pub kind: Kind,
+    /// The operation's text, cut if it is long.
+    pub subject: String,
+    /// The library function in which the operation is.
+    pub within: Option<String>,
+    /// What is said.
+    pub words: String,
+    /// Other operations and loops that it tells of.
+    pub others: Vec<SrcLoc>,
+    /// How often that was decided.
+    pub times: u32,
+}
+
+impl Entry {
+    /// The whole line.
+    pub fn text(&self) -> String {
+        let Self { subject, words, .. } = self;
+        let inside = match &self.within {
+            Some(function) => format!(" (inside `{function}`)"),
+            None => String::new(),
+        };
+        let text = match self.group {
+            Group::Functions => format!("{words}{inside}"),
+            Group::Fusion | Group::Lanes | Group::Copies => format!("`{subject}`{inside} {words}"),
+            Group::Work if self.name == "hoisted" => format!("`{subject}`{inside} {words}"),
+            Group::Work | Group::Parallel | Group::Checks => {
+                format!("`{subject}`{inside}: {words}")
+            }
+        };
+        format!("{text}{}", self.often())
+    }
+
+    /// What the operation is told from others by.
+    pub fn of(&self) -> (SrcLoc, Option<&str>) {
+        (self.place, self.within.as_deref())
+    }
+
+    /// The operation, as text.
+    pub fn title(&self) -> String {
+        match &self.within {
+            Some(function) => format!("`{}`, inside `{function}`", self.subject),
+            None => format!("`{}`", self.subject),
+        }
+    }
+
+    /// The line below one that names the operation.
+    pub fn short(&self) -> String {
+        format!("{}{}", self.words, self.often())
+    }
+
+    fn often(&self) -> String {
+        if self.group == Group::Functions && self.times > 1 {
+            format!(" ({} times)", self.times)
+        } else {
+            String::new()
+        }
+    }
+}
+
+/// What is told of a decision; nothing, if the user wrote nothing that it is about.
+pub fn entry(decision: &Decision, user: &User<'_>, all: bool) -> Option<Entry> {
+    let places = user.places(decision);
+    let place = user.source.own(&places)?;
+    let within = user.source.within(&places);
+    let (group, mark) = judge(&decision.kind)?;
+    if !all && decision.kind == Kind::Hoisted && places.first() != Some(&place) {
+        return None;
+    }
+    let at = At {
+        user,
+        function: &decision.function,
+        place,
+    };
+    let other = |party: &Party| {
+        let own = user.source.own(&party.places);
+        let inside = own == Some(place) && user.source.within(&party.places).is_some();
+        (own, inside)
+    };
+    let others = match &decision.kind {
+        Kind::Fused { consumer, .. }
+        | Kind::Again { consumer, .. }
+        | Kind::Apart { consumer, .. }
+        | Kind::Together {
+            second: consumer, ..
+        } => {
+            let (own, inside) = other(consumer);
+            // A library function is the compiler's own business.
+            if !all && (inside || own == Some(place) && within.is_some()) {
+                return None;
+            }
+            own.into_iter().collect()
+        }
+        Kind::Runs {
+            how: Runs::Shared { around, .. } | Runs::Loop(Sequential::Inside(around)),
+            ..
+        }
+        | Kind::CheckLeft {
+            inside: Around::Loop(around) | Around::Parallel(around),
+            ..
+        } => user.source.own(around).into_iter().collect(),
+        Kind::Copied {
+            why: Copied::UsedLater { places, .. },
+            ..
+        } => user.source.own(places).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let kind = user.named(&decision.kind);
+    Some(Entry {
+        place,
+        group,
+        mark,
+        name: decision.kind.name(),
+        subject: user.source.snippet(place),
+        within: within.map(str::to_owned),
+        words: kind.told(&at),
+        others,
+        times: 1,
+        kind,
+    })
+}
+
+/// What a decision is about and how it looks; nothing for what is not told.
+fn judge(kind: &Kind) -> Option<(Group, Mark)> {
+    let around = |around: &Around| match around {
+        Around::Nothing => Mark::Plain,
+        Around::Loop(_) | Around::Parallel(_) => Mark::Left,
+    };
+    Some(match kind {
+        Kind::Counted { .. } => return None,
+        Kind::Fused { .. } | Kind::Again { .. } | Kind::Together { .. } => {
+            (Group::Fusion, Mark::Good)
+        }
+        Kind::Apart { .. } => (Group::Fusion, Mark::Left),
+        Kind::Inlined(_)
+        | Kind::Called(..)
+        | Kind::InPlace(_)
+        | Kind::Instance { .. }
+        | Kind::SharedInstance(_) => (Group::Functions, Mark::Plain),
+        Kind::Lanes { .. } => (Group::Lanes, Mark::Good),
+        Kind::NoLanes { why, .. } => (
+            Group::Lanes,
+            match why {
+                NoLanes::Plain
+                | NoLanes::NotWorth(_)
+                | NoLanes::Around(_)
+                | NoLanes::Already
+                | NoLanes::Tasks
+                | NoLanes::Fuel => Mark::Plain,
+                NoLanes::Nested
+                | NoLanes::Counter
+                | NoLanes::Shared(_)
+                | NoLanes::Carried(_)
+                | NoLanes::Private { .. }
+                | NoLanes::PrivateUse(_)
+                | NoLanes::CounterOutside
+                | NoLanes::Call
+                | NoLanes::Allocates
+                | NoLanes::Globals
+                | NoLanes::Buffers
+                | NoLanes::Entangled => Mark::Left,
+            },
+        ),
+        Kind::Runs { how, .. } => (
+            Group::Parallel,
+            match how {
+                Runs::Tasks { .. } | Runs::Shared { .. } => Mark::Good,
+                Runs::Loop(Sequential::ArrayOperator) => Mark::Left,
+                Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
+            },
+        ),
+        Kind::Hoisted => (Group::Work, Mark::Good),
+        Kind::Unneeded(_) => (Group::Work, Mark::Plain),
+        Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),
+        Kind::CheckLeft { inside, .. } => (Group::Checks, around(inside)),
+        Kind::Copied { .. } => (Group::Copies, Mark::Left),
+    })
+}

@@ -1,0 +1,298 @@
+//! What users know of a program: their files, lines and functions, and what operations
+//! are called there.
+
+use super::account::{File, Function};
+use check::tast::Program;
+use driver::Decision;
+use driver::decision::{Kind, Names, Party};
+use ir::SrcLoc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use syntax::span::SourceMap;
+
+/// So many characters of an operation are shown where another is told of.
+const SHOWN: usize = 44;
+
+/// The files of a program and the definitions in them.
+pub struct Source<'a> {
+    files: Vec<Text<'a>>,
+    /// Names of definitions by file and line.
+    defs: BTreeMap<(u32, u32), &'a str>,
+}
+
+struct Text<'a> {
+    name: &'a str,
+    lines: Vec<&'a str>,
+    /// Whether it is a part of the compiler.
+    library: bool,
+}
+
+impl<'a> Source<'a> {
+    /// Those of a program.
+    pub fn new(program: &'a Program, sources: &'a SourceMap) -> Self {
+        let text = |id| {
+            let file = sources.get(id)?;
+            let name = file.name();
+            Some(Text {
+                name,
+                lines: file.text().lines().collect(),
+                library: name.starts_with("/prelude/") || name == "/intrinsics.fut",
+            })
+        };
+        let files: Vec<Text<'_>> = sources.ids().filter_map(text).collect();
+        let mut defs = BTreeMap::new();
+        for def in &program.defs {
+            if let Some(file) = sources.get(def.span.file) {
+                let line = file.line_col(def.span.start).line;
+                let at = (def.span.file.0, u32::try_from(line).unwrap_or(u32::MAX));
+                defs.entry(at).or_insert_with(|| program.name(def.var));
+            }
+        }
+        Self { files, defs }
+    }
+
+    /// Whether the user has defined this.
+    pub fn has_function(&self, name: &str) -> bool {
+        let own = self
+            .defs
+            .iter()
+            .filter(|((file, _), _)| !self.is_library(*file));
+        own.into_iter().any(|(_, def)| *def == name)
+    }
+
+    /// The definition that a line belongs to, and the line of its name.
+    pub fn function_at(&self, file: u32, line: u32) -> (&'a str, u32) {
+        let before = self.defs.range((file, 0)..=(file, line)).next_back();
+        before.map_or(("", 0), |((_, line), name)| (*name, *line))
+    }
+
+    /// The place of a definition of the user's.
+    fn definition(&self, name: &str) -> Option<SrcLoc> {
+        let mut own = self.defs.iter();
+        let found = own.find(|((file, _), def)| !self.is_library(*file) && **def == name);
+        found.map(|((file, line), _)| SrcLoc {
+            file: *file,
+            line: *line,
+            col: 1,
+            end_line: *line,
+            end_col: 1,
+        })
+    }
+
+    /// The text of a line.
+    pub fn line(&self, file: u32, line: u32) -> &'a str {
+        let text = self.files.get(file as usize);
+        let line = text.and_then(|text| text.lines.get((line as usize).checked_sub(1)?));
+        line.copied().unwrap_or("")
+    }
+
+    fn is_library(&self, file: u32) -> bool {
+        self.files
+            .get(file as usize)
+            .is_none_or(|file| file.library)
+    }
+
+    /// The user's files that something is told of, and the program's own.
+    pub fn files(&self, program: &str, functions: &[Function]) -> Vec<File> {
+        let told = |id| functions.iter().any(|function| function.file == id);
+        let files = self.files.iter().zip(0u32..);
+        let files = files.filter(|(file, id)| told(*id) || file.name == program);
+        files
+            .map(|(file, id)| File {
+                id,
+                name: file.name.to_owned(),
+                lines: file.lines.iter().map(|line| (*line).to_owned()).collect(),
+            })
+            .collect()
+    }
+
+    /// The innermost place that the user wrote.
+    pub fn own(&self, places: &[SrcLoc]) -> Option<SrcLoc> {
+        let own = places.iter().find(|loc| !self.is_library(loc.file));
+        own.copied().filter(|loc| loc.line > 0)
+    }
+
+    /// The library function, called by the user, in the midst of which a place is;
+    /// nothing for what that function as a whole is.
+    pub fn within(&self, places: &[SrcLoc]) -> Option<&'a str> {
+        let inner = places.iter().take_while(|loc| self.is_library(loc.file));
+        let mut names = inner.filter_map(|loc| {
+            let (name, _) = self.function_at(loc.file, loc.line);
+            name.starts_with(|c: char| c.is_alphabetic())
+                .then_some(name)
+        });
+        // Innermost first; one name is the operation itself.
+        names.next()?;
+        names.last()
+    }
+
+    /// The text at a place, in one line, cut if it is long.
+    pub fn snippet(&self, loc: SrcLoc) -> String {
+        let line = self.line(loc.file, loc.line);
+        let start = (loc.col as usize).saturating_sub(1);
+        let text: String = if loc.end_line == loc.line {
+            let length = loc.end_col.saturating_sub(loc.col) as usize;
+            line.chars().skip(start).take(length).collect()
+        } else {
+            line.chars().skip(start).chain(" ...".chars()).collect()
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut text = words.join(" ");
+        // A place may begin behind the parenthesis around an operand.
+        let count = |what: char| text.chars().filter(|c| *c == what).count();
+        let before = line.chars().take(start).collect::<String>();
+        if count(')') == count('(') + 1 && before.ends_with('(') {
+            text.insert(0, '(');
+        }
+        if text.chars().count() <= SHOWN {
+            return text;
+        }
+        let start: String = text.chars().take(SHOWN - 4).collect();
+        format!("{} ...", start.trim_end())
+    }
+}
+
+/// Names as the user knows them.
+pub struct User<'a> {
+    /// The user's files.
+    pub source: &'a Source<'a>,
+    /// Where loops come from, by function and counter.
+    counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
+    /// What the source calls the program's functions.
+    functions: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> User<'a> {
+    /// With the loops that these decisions tell of.
+    pub fn new(source: &'a Source<'a>, decisions: &'a [Decision]) -> Self {
+        let counters = decisions.iter().filter_map(|decision| {
+            let Kind::Counted { counter } = &decision.kind else {
+                return None;
+            };
+            let key = (&*decision.function, &**counter);
+            Some((key, decision.places.as_slice()))
+        });
+        let functions = decisions.iter().filter_map(|decision| {
+            let Kind::Instance { of, instance, .. } = &decision.kind else {
+                return None;
+            };
+            Some((&**instance, &**of))
+        });
+        Self {
+            source,
+            counters: counters.collect(),
+            functions: functions.collect(),
+        }
+    }
+
+    /// What the source calls a function.
+    pub fn function<'n>(&self, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        let name = name.strip_suffix(".seq").unwrap_or(name);
+        self.functions.get(name).copied().unwrap_or(name)
+    }
+
+    /// A decision in which functions are called what the source calls them.
+    pub fn named(&self, kind: &Kind) -> Kind {
+        let name = |core: &str| Arc::from(self.function(core));
+        match kind {
+            Kind::Inlined(callee) => Kind::Inlined(name(callee)),
+            Kind::Called(callee, why) => Kind::Called(name(callee), *why),
+            other => other.clone(),
+        }
+    }
+
+    /// Where a decision belongs, innermost first: that of its loop, if it is about
+    /// one of the imperative IR; the function, for results.
+    pub fn places(&self, decision: &'a Decision) -> Vec<SrcLoc> {
+        match &decision.kind {
+            Kind::Lanes { counter, .. } | Kind::NoLanes { counter, .. } => {
+                let key = (&*decision.function, &**counter);
+                self.counters.get(&key).map_or(Vec::new(), |at| at.to_vec())
+            }
+            _ if decision.places.is_empty() => {
+                let name = self.function(&decision.function);
+                self.source.definition(name).into_iter().collect()
+            }
+            _ => decision.places.clone(),
+        }
+    }
+}
+
+/// Names as they are told at a line, of a function of the program.
+pub struct At<'a> {
+    /// The names.
+    pub user: &'a User<'a>,
+    /// The function.
+    pub function: &'a str,
+    /// The place.
+    pub place: SrcLoc,
+}
+
+impl Names for At<'_> {
+    fn party(&self, party: &Party) -> String {
+        let source = self.user.source;
+        let Some(loc) = source.own(&party.places) else {
+            return format!("a {}", party.what);
+        };
+        let what = match source.within(&party.places) {
+            Some(function) => format!("the {} inside `{function}`", party.what),
+            None => format!("`{}`", source.snippet(loc)),
+        };
+        if (loc.file, loc.line) == (self.place.file, self.place.line) {
+            what
+        } else {
+            format!("{what} (line {})", loc.line)
+        }
+    }
+
+    fn place(&self, places: &[SrcLoc]) -> String {
+        let own = self.user.source.own(places);
+        own.map_or_else(
+            || "a function that calls this".to_owned(),
+            |loc| format!("line {}", loc.line),
+        )
+    }
+
+    fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
+        let own = parts.iter().filter_map(|part| self.user.source.own(part));
+        let lines: BTreeSet<(u32, u32)> = own.map(|loc| (loc.file, loc.line)).collect();
+        let mut lines: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
+        let last = lines.pop()?;
+        (!lines.is_empty()).then(|| format!("lines {} and {last}", lines.join(", ")))
+    }
+
+    fn variable(&self, name: &str) -> String {
+        format!("`{}`", plain(name))
+    }
+
+    fn counter(&self, name: &str) -> String {
+        let key = (self.function, name);
+        let places = self.user.counters.get(&key).copied().unwrap_or(&[]);
+        let own = self.user.source.own(places);
+        own.map_or_else(
+            || "the loop".to_owned(),
+            |loc| format!("the loop of line {}", loc.line),
+        )
+    }
+
+    fn function(&self, name: &str) -> String {
+        format!("`{name}`")
+    }
+}
+
+/// A variable without the number that the compiler gave it.
+fn plain(name: &str) -> &str {
+    match name.rsplit_once('_') {
+        Some((start, number))
+            if !start.is_empty()
+                && !number.is_empty()
+                && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            start
+        }
+        Some(_) | None => name,
+    }
+}

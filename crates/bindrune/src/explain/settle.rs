@@ -1,0 +1,176 @@
+//! Of several entries that speak of the same, the one that counts.
+
+use super::entry::{Entry, Group};
+use driver::decision::{Around, Check, Kind, NoLanes, Runs, Sequential};
+use ir::SrcLoc;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The entries without those that others outdo; with `all`, only equal ones become one.
+pub fn settled(entries: Vec<Entry>, all: bool) -> Vec<Entry> {
+    let mut merged: Vec<Entry> = Vec::new();
+    let mut known: BTreeMap<(SrcLoc, &'static str, String), usize> = BTreeMap::new();
+    for entry in entries {
+        let key = (entry.place, entry.name, entry.text());
+        if let Some(at) = known.get(&key) {
+            merged[*at].times += 1;
+        } else {
+            known.insert(key, merged.len());
+            merged.push(entry);
+        }
+    }
+    if !all {
+        functions(&mut merged);
+        fusion(&mut merged);
+        checks(&mut merged);
+        lanes(&mut merged);
+        loops(&mut merged);
+    }
+    merged
+}
+
+/// Where a call is replaced by the body in the end, nothing is said of the function
+/// that the body was in meanwhile.
+fn functions(entries: &mut Vec<Entry>) {
+    let own = entries.iter();
+    let gone: BTreeSet<SrcLoc> = own
+        .filter(|entry| matches!(entry.kind, Kind::Inlined(_)))
+        .map(|entry| entry.place)
+        .collect();
+    entries.retain(|entry| {
+        let meanwhile = matches!(entry.kind, Kind::Instance { .. } | Kind::SharedInstance(_));
+        !(meanwhile && gone.contains(&entry.place))
+    });
+}
+
+/// A pair that became one did not stay apart; of several reasons the last counts. What
+/// stays apart from one that went into another stays apart from the other: that is not
+/// told again.
+fn fusion(entries: &mut Vec<Entry>) {
+    let pair = |entry: &Entry| (entry.place, entry.others.first().copied());
+    let is_apart = |entry: &Entry| matches!(entry.kind, Kind::Apart { .. });
+    let own = entries.iter().filter(|entry| entry.group == Group::Fusion);
+    let mut done: BTreeSet<_> = own.filter(|entry| !is_apart(entry)).map(pair).collect();
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in std::mem::take(entries).into_iter().rev() {
+        if !is_apart(&entry) || done.insert(pair(&entry)) {
+            kept.push(entry);
+        }
+    }
+    kept.reverse();
+    let joined: BTreeSet<_> = (kept.iter())
+        .filter(|entry| entry.group == Group::Fusion && !is_apart(entry))
+        .map(pair)
+        .collect();
+    let apart: Vec<_> = kept.iter().filter(|e| is_apart(e)).map(pair).collect();
+    let again = |entry: &Entry| {
+        let (maker, reader) = pair(entry);
+        let others = apart.iter().filter(|(other, _)| *other == maker);
+        let mut readers = others.filter_map(|(_, other)| *other);
+        readers.any(|other| Some(other) != reader && joined.contains(&(other, reader)))
+    };
+    kept.retain(|entry| !(is_apart(entry) && again(entry)));
+    *entries = kept;
+}
+
+/// A check that is left in a loop counts; else one that has left it; else one that is
+/// gone. What is left outside of loops is of no interest.
+fn checks(entries: &mut Vec<Entry>) {
+    let rank = |entry: &Entry| -> Option<(Check, u8)> {
+        match &entry.kind {
+            Kind::CheckLeft { check, inside } => Some((
+                *check,
+                match inside {
+                    Around::Parallel(_) => 4,
+                    Around::Loop(_) => 3,
+                    Around::Nothing => 0,
+                },
+            )),
+            Kind::CheckMoved(check) => Some((*check, 1)),
+            Kind::CheckGone { check, .. } => Some((*check, 2)),
+            _ => None,
+        }
+    };
+    let mut best: BTreeMap<(SrcLoc, Check), u8> = BTreeMap::new();
+    let mut stays: BTreeSet<(SrcLoc, Check)> = BTreeSet::new();
+    for entry in entries.iter() {
+        if let Some((check, rank)) = rank(entry) {
+            let best = best.entry((entry.place, check)).or_insert(0);
+            *best = rank.max(*best);
+            if rank == 0 {
+                stays.insert((entry.place, check));
+            }
+        }
+    }
+    let mut told = BTreeSet::new();
+    entries.retain(|entry| match rank(entry) {
+        None => true,
+        Some((check, rank)) => {
+            let key = (entry.place, check);
+            let mut best = best.get(&key).copied().unwrap_or(0);
+            // Another copy of it may be gone; this one has moved.
+            if best == 2 && stays.contains(&key) {
+                best = 1;
+            }
+            rank > 0 && rank == best && told.insert((key, entry.words.clone()))
+        }
+    });
+}
+
+/// Of the loops of one operation, the one in lanes that most is done in counts, else
+/// one without that LLVM does not make vectors of.
+fn lanes(entries: &mut Vec<Entry>) {
+    let rank = |entry: &Entry| match &entry.kind {
+        Kind::Lanes { gain, .. } => Some(3 + gain.scalar),
+        Kind::NoLanes { why, .. } => Some(match why {
+            NoLanes::Plain => 0,
+            NoLanes::Around(_) => 1,
+            _ => 2,
+        }),
+        _ => None,
+    };
+    let mut best: BTreeMap<SrcLoc, u64> = BTreeMap::new();
+    for entry in entries.iter() {
+        if let Some(rank) = rank(entry) {
+            let best = best.entry(entry.place).or_insert(0);
+            *best = rank.max(*best);
+        }
+    }
+    let mut told = BTreeSet::new();
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in std::mem::take(entries).into_iter().rev() {
+        let wanted = match rank(&entry) {
+            None => true,
+            Some(rank) => best.get(&entry.place) == Some(&rank) && told.insert(entry.place),
+        };
+        if wanted {
+            kept.push(entry);
+        }
+    }
+    kept.reverse();
+    *entries = kept;
+}
+
+/// A combinator that lanes share has a sequential version, of which nothing is said.
+fn loops(entries: &mut Vec<Entry>) {
+    let shared = |entry: &Entry| {
+        matches!(
+            entry.kind,
+            Kind::Runs {
+                how: Runs::Shared { .. },
+                ..
+            }
+        )
+    };
+    let own = entries.iter().filter(|entry| shared(entry));
+    let places: BTreeSet<SrcLoc> = own.map(|entry| entry.place).collect();
+    entries.retain(|entry| {
+        let inside = matches!(
+            entry.kind,
+            Kind::Runs {
+                how: Runs::Loop(Sequential::Inside(_)),
+                ..
+            }
+        );
+        !(inside && places.contains(&entry.place))
+    });
+}

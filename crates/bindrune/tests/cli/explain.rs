@@ -1,0 +1,534 @@
+//! `explain`: that each kind of decision is told where it belongs, and in each form.
+
+mod page;
+
+use crate::process::{Finished, Folder, bindrune};
+use serde_json::Value;
+
+/// The same words on any machine.
+const CPU: [&str; 3] = ["explain", "--cpu", "x86-64-v3"];
+
+/// Runs `explain` on a program with these options.
+fn explain(folder: &Folder, program: &str, options: &[&str]) -> Finished {
+    let file = folder.file("program.fut", program);
+    bindrune(&[&CPU, options, &[&file]].concat(), "")
+}
+
+/// A decision that must be told: its kind, a part of its line of the program, and parts
+/// of what is said.
+type Told = (&'static str, &'static str, &'static [&'static str]);
+
+/// The entries of an account as data: the line's text, and the entry.
+fn entries(account: &Value) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
+    for function in list(account, "functions") {
+        for line in list(&function, "lines") {
+            for entry in list(&line, "entries") {
+                found.push((line["text"].as_str().expect("text").to_owned(), entry));
+            }
+        }
+    }
+    found
+}
+
+/// Checks that all this is told of a program.
+#[track_caller]
+fn tells(program: &str, options: &[&str], told: &[Told]) {
+    let folder = Folder::new();
+    let done = explain(&folder, program, &[&["--json"], options].concat());
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""));
+    let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
+    let entries = entries(&account);
+    for (kind, line, parts) in told {
+        let fits = |(text, entry): &&(String, Value)| {
+            let said = entry["text"].as_str().expect("text");
+            entry["kind"] == *kind
+                && text.contains(line)
+                && parts.iter().all(|part| said.contains(part))
+        };
+        assert!(
+            entries.iter().any(|entry| fits(&entry)),
+            "{kind} of `{line}` with {parts:?} is missing in\n{entries:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_fuses_and_what_does_not_and_why() {
+    tells(
+        "entry main (n: i64) (xs: [n]i32): (i32, i32, i32, [n]i32) =
+  let doubled = map (* 2) xs
+  let turned = map (\\i -> doubled[(7 * i) % n]) (iota n)
+  let low = i32.minimum xs
+  let high = i32.maximum xs
+  let sum = i32.sum turned
+  in (low, high, sum, doubled)
+",
+        &[],
+        &[
+            (
+                "not-fused",
+                "let doubled",
+                &["`map (\\i -> doubled", "(line 3)", "own iteration"],
+            ),
+            (
+                "fused",
+                "let turned",
+                &["goes into `i32.sum turned` (line 6)"],
+            ),
+            (
+                "computed-together",
+                "let low",
+                &["`i32.maximum xs` (line 5)"],
+            ),
+            (
+                "tasks",
+                "let sum",
+                &["lines 3 and 6 in one", "runs as tasks"],
+            ),
+        ],
+    );
+    tells(
+        "entry main (n: i64) (xs: [n]i32): ([n]i32, [n]i32) =
+  let doubled = map (* 2) xs
+  let sums = scan (+) 0 doubled
+  in (sums, map (\\x -> x + sums[n - 1]) doubled)
+",
+        &[],
+        &[("computed-again", "let sums", &["(line 4)", "not stored"])],
+    );
+    tells(
+        "entry main (n: i64) (xs: [n]i32) = i32.sum (map (* 2) xs)\n",
+        &["--fuse", "off"],
+        &[(
+            "tasks",
+            "entry main",
+            &["`map (* 2) xs`: map runs as tasks"],
+        )],
+    );
+}
+
+#[test]
+fn where_functions_go() {
+    tells(
+        "#[noinline]
+def collatz (x: i32) = if x % 2 == 0 then x / 2 else 3 * x + 1
+def twice 'a (f: a -> a) (x: a): a = f (f x)
+def sum (xs: []f64): f64 = let s = f64.sum xs let c = f64.i64 (length xs) in s * c + s / c - c
+def f' (x: f64): f64 = let y = f64.sqrt x let z = y * y + x * y - x let w = z / y in w * w - z
+def rec (n: i32): i32 = if n < 2 then n else rec (n - 1) + rec (n - 2)
+entry main (xs: []i32) (ys: []f64): ([]i32, f64, i32) =
+  (map (twice collatz) xs,
+   sum ys + f' 2,
+   rec 5)
+",
+        &["--all"],
+        &[
+            (
+                "in-place",
+                "map (twice collatz)",
+                &["`twice` is evaluated in place"],
+            ),
+            (
+                "instance",
+                "def twice",
+                &["`collatz` becomes a function for these types"],
+            ),
+            ("shared-instance", "def twice", &["that other calls go to"]),
+            (
+                "called",
+                "def twice",
+                &["the call of `collatz` stays", "asked to stay"],
+            ),
+            (
+                "inlined",
+                "sum ys",
+                &["the call of `sum` is replaced by its body"],
+            ),
+            (
+                "inlined",
+                "sum ys + f'",
+                &["the call of `f'` is replaced by its body"],
+            ),
+            ("called", "rec 5", &["the call of `rec` stays", "recursive"]),
+        ],
+    );
+}
+
+#[test]
+fn functions_that_take_functions_are_shared_where_copies_come_to_too_much() {
+    tells(
+        "def thrice 'a (f: a -> a) (x: a): a = f (f (f x))
+entry main (x: i32): i32 =
+  thrice (+ 1) x
+  + thrice (* x) x
+  + thrice (* x) (x - 1)
+",
+        &["--copies", "0", "--all"],
+        &[
+            (
+                "instance",
+                "  + thrice (* x) x",
+                &["for these types and functions"],
+            ),
+            (
+                "in-place",
+                "  thrice (+ 1) x",
+                &["`thrice` is evaluated in place"],
+            ),
+            ("inlined", "  + thrice (* x) x", &["the call of `thrice`"]),
+        ],
+    );
+}
+
+#[test]
+fn how_combinators_run() {
+    tells(
+        "entry rows (n: i64) (m: i64) (xss: [n][m]f32): [n]f32 =
+  map (\\xs -> f32.sum xs) xss
+entry inner (n: i64) (m: i64) (xss: [n][m]i32): [n][m]i32 =
+  map (\\xs -> scatter (copy xs) [0] [1] |> map (\\x -> i32.sum xs + x)) xss
+entry ordered (n: i64) (xs: [n]f32): [n]f32 =
+  #[sequential] map (\\x -> x + 1) xs
+entry arrays (n: i64) (m: i64) (xss: [n][m]f32): [m]f32 =
+  reduce (\\xs ys -> map (\\i -> ys[i % m] + f32.sum xs) (iota m)) (replicate m 0) xss
+entry running (n: i64) (xs: [n]f64): [n]f64 =
+  scan (\\x y -> if x > y then x else y + x) 0 xs
+entry counts (n: i64) (is: [n]i64): [10]i32 =
+  reduce_by_index (replicate 10 0) (+) 0 is (replicate n 1)
+entry nested (n: i64) (xss: [n][n]i32): [n][n]i32 =
+  map (map (+ 1)) xss
+entry steps (n: i64) (xs: [n]f64): [n]f64 =
+  map (\\x -> loop y = x while y > 2 do f64.sqrt y) xs
+",
+        &[],
+        &[
+            (
+                "tasks",
+                "f32.sum xs) xss",
+                &["map runs as tasks", "two versions"],
+            ),
+            (
+                "shared-by-lanes",
+                "f32.sum xs) xss",
+                &["`f32.sum xs`", "of line 2"],
+            ),
+            (
+                "sequential",
+                "scatter (copy xs)",
+                &["inside the parallel loop of line 4"],
+            ),
+            ("sequential", "#[sequential]", &["an attribute asks for it"]),
+            (
+                "sequential",
+                "reduce (\\xs ys",
+                &["its operator takes arrays"],
+            ),
+            ("tasks", "scan (\\x y", &["scan runs as tasks of"]),
+            ("tasks", "reduce_by_index", &["histogram runs as tasks of"]),
+            ("lanes", "while y > 2", &["lanes: about"]),
+            (
+                "no-lanes",
+                "map (map (+ 1)) xss",
+                &["runs without lanes: not worth it"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn checks_that_stay_and_checks_that_go() {
+    tells(
+        "entry main (n: i64) (xs: [n]i32) (is: [n]i64) (k: i64): ([n]i32, [n]i32, i32, i32, [n]i32) =
+  let gathered = map (\\i -> xs[i]) is
+  let shifted = map (\\x -> x + xs[k]) xs
+  let walked = loop s = 0 for i < n do s + xs[is[i] - 1]
+  let first = xs[k + 1]
+  let divided = map (\\x -> 7 / x) xs
+  in (gathered, shifted, walked, first, divided)
+entry asserted (xs: []f32) = map (\\x -> assert (x > 0) (f32.sqrt x)) xs
+entry sizes (n: i64) (xs: []i32) = map (+ 1) (xs :> [n]i32)
+entry raised (xs: []i32) (e: i32) = map (\\x -> x ** e) xs
+entry ranges (xs: []i64) = map (\\x -> i64.sum (1...x)) xs
+entry indices (n: i64) = map (* 2) (iota (i64.max 0 n))
+",
+        &["--all"],
+        &[
+            ("check-in-parallel-loop", "let gathered", &["`xs[i]`: bounds check", "line 2"]),
+            ("check-moved", "let shifted", &["`xs[k]`: bounds check moved out"]),
+            ("check-in-loop", "let walked", &["`xs[is[i] - 1]`", "sequential loop of line 4"]),
+            ("check-removed", "let walked", &["`is[i]`: bounds check removed: it cannot fail"]),
+            ("check-once", "let first", &["`xs[k + 1]`", "outside of loops"]),
+            ("check-in-parallel-loop", "let divided", &["check of a divisor"]),
+            ("check-in-parallel-loop", "entry asserted", &["assertion stays"]),
+            ("check-once", "entry sizes", &["check of sizes"]),
+            ("check-moved", "entry raised", &["check of an exponent moved"]),
+            ("check-in-parallel-loop", "entry ranges", &["check of a range"]),
+            ("check-removed", "entry indices", &["check of a range"]),
+        ],
+    );
+    tells(
+        "entry main (k: i32) (n: i32) = (k / n, k % n)\n",
+        &["--all"],
+        &[(
+            "check-removed",
+            "entry main",
+            &["the same is checked elsewhere"],
+        )],
+    );
+}
+
+#[test]
+fn what_is_copied_and_what_keeps_it() {
+    tells(
+        "entry kept (n: i64) (xs: [n]i32): [n]i32 =
+  copy xs with [0] = 1
+entry later (n: i64): ([n]i32, i32) =
+  let base = scan (+) 0 (map i32.i64 (iota n))
+  let ys = copy base with [0] = 7
+  in (ys, base[n - 1])
+entry around (k: i64) (n: i64): [k][n]i32 =
+  let base = map i32.i64 (iota n)
+  in map (\\j -> loop ys = copy base for i < j do ys with [i % n] = 7) (iota k)
+entry mine (n: i64) (xs: *[n]i32): [n]i32 =
+  copy xs with [0] = 2
+entry turned (n: i64) (xss: [n][n]i32): [n][n]i32 =
+  transpose xss
+entry flat (n: i64) (m: i64) (xss: [n][m]i32) =
+  map (+ 1) (scan (+) 0 (flatten (transpose xss)))
+entry chosen (b: bool) (n: i64) (xss: [n][n]i32): [n][n]i32 =
+  if b then transpose xss else map (map (+ 1)) xss
+entry rows (n: i64) (m: i64) (xs: [m]i32): [n][m]i32 =
+  map (\\i -> if i > 3 then xs else replicate m (i32.i64 i)) (iota n)
+entry swapped (m: i64) (k: i64): [m][4]i32 =
+  map (\\j -> let (a, b) = loop (a, b) = (replicate 4 1, replicate 4 (i32.i64 j)) for _i < k do (b, map2 (+) a b)
+             in map2 (+) a b)
+      (iota m)
+#[noinline]
+def use [n] (xss: [n][n]i32): i32 = xss[0, 1] + i32.sum xss[1]
+entry given (n: i64) (xss: [n][n]i32): i32 =
+  use (transpose xss)
+",
+        &[],
+        &[
+            (
+                "copied",
+                "copy xs with [0] = 1",
+                &["parameter `xs` is not consumed"],
+            ),
+            (
+                "copied",
+                "let ys = copy base",
+                &["`base` is used later, in line 6"],
+            ),
+            (
+                "copied",
+                "loop ys = copy base",
+                &["`base` comes from outside of the loop"],
+            ),
+            (
+                "copied",
+                "copy xs with [0] = 2",
+                &["nothing was found that needs it"],
+            ),
+            ("copied", "  transpose xss", &["a function's result lies"]),
+            (
+                "copied",
+                "flatten (transpose xss)",
+                &["the order of the new shape"],
+            ),
+            (
+                "copied",
+                "if b then",
+                &["has to lie where the others' does"],
+            ),
+            (
+                "copied",
+                "map (\\i -> if i > 3",
+                &["a part of a larger result"],
+            ),
+            ("copied", "for _i < k do", &["would overwrite what the others are made from"]),
+            (
+                "copied",
+                "use (transpose xss)",
+                &["a function takes arrays"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_is_computed_before_loops_and_what_is_not_computed() {
+    tells(
+        "entry main (n: i64) (xs: [n]f64) (x: f64): [n]f64 =
+  let _unused = map (+ 1) xs
+  in map (\\y -> y + f64.sqrt (x * 3)) xs
+",
+        &[],
+        &[
+            (
+                "removed",
+                "let _unused",
+                &["map removed: nothing needs its results"],
+            ),
+            (
+                "hoisted",
+                "f64.sqrt",
+                &["`f64.sqrt (x * 3)` is computed before the loop"],
+            ),
+        ],
+    );
+}
+
+const PROGRAM: &str = "\
+entry main [n] (table: [n]f32) (places: []i64): f32 =
+  let found = map (\\i -> table[i]) places
+  let doubled = map (* 2) found
+  in f32.sum doubled
+entry mean (xs: []f64): f64 =
+  f64.sum xs / f64.i64 (length xs)
+";
+
+#[test]
+fn on_the_terminal_each_line_has_its_fate_below() {
+    let folder = Folder::new();
+    let file = folder.file("program.fut", PROGRAM);
+    let done = explain(&folder, PROGRAM, &["--lanes", "off", "-e", "main"]).quiet();
+    let expected = format!(
+        "\
+main ({file}:1)
+    2 |   let found = map (\\i -> table[i]) places
+      `map (\\i -> table[i]) places`
+        + fusion: goes into `map (* 2) found` (line 3)
+      `table[i]`
+        ! checks: bounds check stays in the parallel loop of line 4
+    3 |   let doubled = map (* 2) found
+      + fusion: goes into `f32.sum doubled` (line 4)
+    4 |   in f32.sum doubled
+      + parallel: reduction (lines 2, 3 and 4 in one) runs as tasks of 32000 points or more, 512 at most
+
+fusion: 2 of 2 pairs of combinators became one
+loops: 1 run as tasks, 0 sequentially; 0 have vector lanes
+checks: 1 stay in parallel loops, 0 in other loops; 0 removed
+copies: 0
+"
+    );
+    let lines: Vec<&str> = (done.text().lines())
+        .filter(|line| !line.contains(" lanes: "))
+        .collect();
+    let text = lines.join("\n") + "\n";
+    assert_eq!(text, expected);
+    // Both functions, where none is asked for.
+    let both = explain(&folder, PROGRAM, &[]).quiet();
+    assert!(both.text().contains("mean (") && both.text().contains("main ("));
+}
+
+#[test]
+fn on_a_terminal_marks_have_colours() {
+    let folder = Folder::new();
+    let file = folder.file("program.fut", PROGRAM);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bindrune"));
+    command.args(CPU).args(["-e", "main", &file]);
+    let mut session = rexpect::session::spawn_command(command, Some(60_000)).expect("it starts");
+    for painted in [
+        "\u{1b}[1mmain (",
+        "\u{1b}[33;1m!\u{1b}[0m checks",
+        "\u{1b}[32m+\u{1b}[0m fusion",
+    ] {
+        session.exp_string(painted).expect("it has colours");
+    }
+    session.exp_eof().expect("that is the end");
+}
+
+#[test]
+fn as_data_it_has_what_the_guide_describes() {
+    let folder = Folder::new();
+    let done = explain(&folder, PROGRAM, &["--json"]).quiet();
+    let account: Value = serde_json::from_str(done.text()).expect("it is JSON");
+    assert_eq!(account["version"], 1);
+    assert_eq!(account["summary"]["fused"], 2);
+    assert_eq!(account["summary"]["checks_in_parallel_loops"], 1);
+    assert_eq!(account["functions"][0]["name"], "main");
+    assert_eq!(account["functions"][1]["name"], "mean");
+    assert_eq!(account["functions"][1]["line"], 5);
+    let file = account["program"].as_str().expect("text");
+    assert!(file.ends_with("program.fut"), "{file}");
+    let entries = entries(&account);
+    let check = entries.iter().find(|(_, entry)| entry["group"] == "checks");
+    let (line, check) = check.expect("there is a check");
+    assert_eq!(line, "  let found = map (\\i -> table[i]) places");
+    assert_eq!(check["kind"], "check-in-parallel-loop");
+    assert_eq!(check["mark"], "left");
+    assert_eq!(check["subject"], "table[i]");
+    assert_eq!(check["inside"], Value::Null);
+    assert_eq!(check["place"]["line"], 2);
+    assert_eq!(check["place"]["column"], 26);
+    assert_eq!(check["place"]["end_column"], 34);
+    assert_eq!(check["others"][0]["line"], 4);
+    assert_eq!(check["data"]["check"], "index");
+    assert_eq!(check["data"]["inside"], "parallel-loop");
+    let fused = entries.iter().find(|(_, entry)| entry["kind"] == "fused");
+    let (_, fused) = fused.expect("something fuses");
+    assert_eq!(fused["others"][0]["line"], 3);
+    assert_eq!(fused["others"][0]["file"], account["program"]);
+    // The same input gives the same bytes.
+    let again = explain(&folder, PROGRAM, &["--json", "--threads", "3"]).quiet();
+    assert_eq!(again.stdout, done.stdout);
+}
+
+#[test]
+fn places_in_imported_files_are_found() {
+    let folder = Folder::new();
+    folder.file(
+        "part.fut",
+        "def gather (xs: []f32) (is: []i64) =\n  map (\\i -> xs[i]) is\n",
+    );
+    let program = "import \"part\"\nentry main (xs: []f32) (is: []i64) = gather xs is\n";
+    let done = explain(&folder, program, &[]).quiet();
+    let text = done.text();
+    assert!(
+        text.contains("part.fut:1)\n    2 |   map (\\i -> xs[i]) is\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("bounds check stays in the parallel loop of line 2"),
+        "{text}"
+    );
+}
+
+#[test]
+fn library_functions_are_told_of_where_they_are_called() {
+    let folder = Folder::new();
+    let program = "entry main (xs: []i32) =\n  filter (> 0) xs\n";
+    let brief = explain(&folder, program, &[]).quiet();
+    let text = brief.text();
+    assert!(text.contains("    2 |   filter (> 0) xs\n"), "{text}");
+    assert!(
+        text.contains("`filter (> 0) xs`, inside `filter`"),
+        "{text}"
+    );
+    assert!(!text.contains("fusion: goes"), "{text}");
+    let all = explain(&folder, program, &["--all"]).quiet();
+    assert!(all.text().contains("fusion: goes into"), "{}", all.text());
+}
+
+#[test]
+fn what_is_wrong_is_said_once() {
+    let folder = Folder::new();
+    let unknown = explain(&folder, PROGRAM, &["-e", "other"]);
+    unknown.fails(&["bindrune: no function of the program is named `other`\n"]);
+    let wrong = "entry main (x: i32) = x + true\n";
+    let file = folder.file("wrong.fut", wrong);
+    let checked = bindrune(&["check", &file], "");
+    let explained = bindrune(&["explain", &file], "");
+    assert_eq!(explained.stderr, checked.stderr);
+    explained.fails(&["error", "wrong.fut:1"]);
+    bindrune(&["explain", "nothing.fut"], "").fails(&["nothing.fut"]);
+    bindrune(&["explain", "nothing.txt"], "").fails(&["no Futhark program"]);
+    let derivative = "entry main (x: f64) = jvp f64.sin x 1\n";
+    explain(&folder, derivative, &[]).fails(&["not supported yet"]);
+    let page = folder.path("no/such/folder.html");
+    explain(&folder, PROGRAM, &["--html", &page]).fails(&["cannot write", "folder.html"]);
+    explain(&folder, PROGRAM, &["--html", &page, "--json"]).fails(&["cannot be used with"]);
+}

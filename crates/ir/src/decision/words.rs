@@ -1,0 +1,422 @@
+//! The words for decisions: in a line about internal names ([`std::fmt::Display`]), and
+//! for users, at the operation that a decision is about ([`Kind::told`]).
+
+use super::{
+    Apart, Around, Called, Check, Copied, Cycles, Decision, Gone, Kind, NoLanes, Operation, Party,
+    PrivateUse, Runs, Sequential,
+};
+use crate::name::SrcLoc;
+use crate::seg::Decomp;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What operations, places and variables are called.
+pub trait Names {
+    /// An operation that is not at the place at hand.
+    fn party(&self, party: &Party) -> String;
+    /// A place, after a word like "in": `line 3`.
+    fn place(&self, places: &[SrcLoc]) -> String;
+    /// Several places: `lines 3, 4 and 8`; nothing if they are in one line.
+    fn lines(&self, parts: &[Vec<SrcLoc>]) -> Option<String> {
+        let lines: BTreeSet<String> = parts.iter().map(|part| self.place(part)).collect();
+        (lines.len() > 1).then(|| lines.into_iter().collect::<Vec<_>>().join(", "))
+    }
+    /// A variable.
+    fn variable(&self, name: &str) -> String;
+    /// The loop that counts with this variable.
+    fn counter(&self, name: &str) -> String;
+    /// A function.
+    fn function(&self, name: &str) -> String;
+}
+
+/// Names as the compiler has them.
+struct Internal;
+
+impl Names for Internal {
+    fn party(&self, party: &Party) -> String {
+        party.name.to_string()
+    }
+
+    fn place(&self, places: &[SrcLoc]) -> String {
+        let line = places.last().map(|loc| format!("line {}", loc.line));
+        line.unwrap_or_else(|| "a caller".to_owned())
+    }
+
+    fn variable(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn counter(&self, name: &str) -> String {
+        format!("the loop over {name}")
+    }
+
+    fn function(&self, name: &str) -> String {
+        name.to_owned()
+    }
+}
+
+impl Kind {
+    /// What the decision says, of the operation at its place.
+    pub fn told(&self, names: &dyn Names) -> String {
+        match self {
+            Self::Fused { consumer, .. } => format!("goes into {}", names.party(consumer)),
+            Self::Again { consumer, .. } => {
+                format!("is computed again in {}, not stored", names.party(consumer))
+            }
+            Self::Together { second, .. } => {
+                format!("is computed together with {}", names.party(second))
+            }
+            Self::Apart { consumer, why, .. } => {
+                format!("does not go into {}: {why}", names.party(consumer))
+            }
+            Self::Inlined(callee) => {
+                format!(
+                    "the call of {} is replaced by its body",
+                    names.function(callee)
+                )
+            }
+            Self::Called(callee, why) => {
+                format!("the call of {} stays: {why}", names.function(callee))
+            }
+            Self::Lanes { lanes, gain, .. } => format!(
+                "runs in {lanes} lanes: about {} cycles, not {}",
+                gain.vector, gain.scalar
+            ),
+            Self::NoLanes {
+                why: NoLanes::Plain,
+                ..
+            } => "is left to LLVM, which makes vectors of it".to_owned(),
+            Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
+            Self::Counted { .. } => "is a loop".to_owned(),
+            Self::InPlace(function) => {
+                format!("{} is evaluated in place", names.function(function))
+            }
+            Self::Instance {
+                of,
+                instance: _,
+                takes_functions,
+            } => {
+                let what = if *takes_functions {
+                    "these types and functions"
+                } else {
+                    "these types"
+                };
+                format!("{} becomes a function for {what}", names.function(of))
+            }
+            Self::SharedInstance(of) => format!(
+                "the call of {} goes to a function that other calls go to",
+                names.function(of)
+            ),
+            Self::Runs { what, how, parts } => {
+                let lines = names.lines(parts);
+                let of = lines.map_or_else(String::new, |lines| format!(" ({lines} in one)"));
+                format!("{what}{of} {}", how.text(names))
+            }
+            Self::Hoisted => "is computed before the loop around it".to_owned(),
+            Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
+            Self::CheckGone { check, why } => format!("{check} removed: {why}"),
+            Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
+            Self::CheckLeft { check, inside } => match inside {
+                Around::Nothing => format!("{check} stays, outside of loops"),
+                Around::Loop(places) => format!(
+                    "{check} stays in the sequential loop of {}",
+                    names.place(places)
+                ),
+                Around::Parallel(places) => format!(
+                    "{check} stays in the parallel loop of {}",
+                    names.place(places)
+                ),
+            },
+            Self::Copied { array: _, why } => format!("makes a copy: {}", why.text(names)),
+        }
+    }
+
+    /// Its name in data for other programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Fused { .. } => "fused",
+            Self::Again { .. } => "computed-again",
+            Self::Together { .. } => "computed-together",
+            Self::Apart { .. } => "not-fused",
+            Self::Inlined(_) => "inlined",
+            Self::Called(..) => "called",
+            Self::Lanes { .. } => "lanes",
+            Self::NoLanes { .. } => "no-lanes",
+            Self::Counted { .. } => "loop",
+            Self::InPlace(_) => "in-place",
+            Self::Instance { .. } => "instance",
+            Self::SharedInstance(_) => "shared-instance",
+            Self::Runs { how, .. } => match how {
+                Runs::Tasks { .. } => "tasks",
+                Runs::Shared { .. } => "shared-by-lanes",
+                Runs::Loop(_) => "sequential",
+            },
+            Self::Hoisted => "hoisted",
+            Self::Unneeded(_) => "removed",
+            Self::CheckGone { .. } => "check-removed",
+            Self::CheckMoved(_) => "check-moved",
+            Self::CheckLeft { inside, .. } => match inside {
+                Around::Nothing => "check-once",
+                Around::Loop(_) => "check-in-loop",
+                Around::Parallel(_) => "check-in-parallel-loop",
+            },
+            Self::Copied { .. } => "copied",
+        }
+    }
+}
+
+impl Runs {
+    fn text(&self, names: &dyn Names) -> String {
+        match self {
+            Self::Tasks { decomp, versions } => {
+                let Decomp {
+                    grain,
+                    max_chunks,
+                    writes,
+                    ..
+                } = decomp;
+                let mut text = match (*grain, *max_chunks) {
+                    (1, most) => format!("runs as tasks, {most} at most"),
+                    (grain, most) => {
+                        format!("runs as tasks of {grain} points or more, {most} at most")
+                    }
+                };
+                if *writes > 0 {
+                    text.push_str("; each updates a copy of its own of what is small");
+                }
+                if *versions {
+                    text.push_str("; in two versions, by the sizes inside");
+                }
+                text
+            }
+            Self::Shared { guarded, around } => {
+                let long = if *guarded {
+                    ", where it is long enough"
+                } else {
+                    ""
+                };
+                let around = names.place(around);
+                format!(
+                    "is shared by the lanes of one worker in the parallel loop of {around}{long}"
+                )
+            }
+            Self::Loop(why) => match why {
+                Sequential::Inside(around) => format!(
+                    "runs sequentially: it is inside the parallel loop of {}",
+                    names.place(around)
+                ),
+                Sequential::Asked => "runs sequentially: an attribute asks for it".to_owned(),
+                Sequential::ArrayOperator => {
+                    "runs sequentially: its operator takes arrays and is parallel itself".to_owned()
+                }
+            },
+        }
+    }
+}
+
+impl Copied {
+    fn text(&self, names: &dyn Names) -> String {
+        match self {
+            Self::Parameter(param) => format!(
+                "parameter {} is not consumed, so the caller keeps it",
+                names.variable(param)
+            ),
+            Self::UsedLater { array, places } => format!(
+                "{} is used later, {}",
+                names.variable(array),
+                if places.is_empty() {
+                    "as a result".to_owned()
+                } else {
+                    format!("in {}", names.place(places))
+                }
+            ),
+            Self::Around(array) => format!(
+                "{} comes from outside of the loop around it",
+                names.variable(array)
+            ),
+            Self::Result => "a function's result lies in memory of its own, row by row".to_owned(),
+            Self::Argument => "a function takes arrays that lie row by row".to_owned(),
+            Self::Joined => {
+                "what a branch or an iteration gives has to lie where the others' does".to_owned()
+            }
+            Self::Part => "it is a part of a larger result, and made elsewhere".to_owned(),
+            Self::Exchanged => {
+                "an iteration's results would overwrite what the others are made from".to_owned()
+            }
+            Self::Reshaped => "its elements do not lie in the order of the new shape".to_owned(),
+            Self::Asked => {
+                "nothing was found that needs it; a `copy` in the source can go".to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Map => "map",
+            Self::Reduce => "reduction",
+            Self::Scan => "scan",
+            Self::ScanAndReduce => "scan and reduction",
+            Self::Histogram => "histogram",
+            Self::Updates => "update",
+            Self::Other => "operation",
+        })
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Index => "bounds check",
+            Self::Sizes => "check of sizes",
+            Self::Range => "check of a range",
+            Self::Division => "check of a divisor",
+            Self::Exponent => "check of an exponent",
+            Self::Assertion => "assertion",
+            Self::Other => "check",
+        })
+    }
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "it cannot fail",
+            Self::Same => "the same is checked elsewhere",
+        })
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.function, self.kind)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fused { producer, .. } | Self::Apart { producer, .. } => {
+                write!(f, "{} ", producer.name)?;
+            }
+            Self::Again { producer, consumer } => {
+                return write!(
+                    f,
+                    "{} is computed again in {}",
+                    producer.name, consumer.name
+                );
+            }
+            Self::Together { first, second } => {
+                return write!(
+                    f,
+                    "{} and {} are computed together",
+                    first.name, second.name
+                );
+            }
+            Self::Inlined(callee) => {
+                return write!(f, "a call of {callee} is replaced by its body");
+            }
+            Self::Called(callee, why) => return write!(f, "a call of {callee} stays: {why}"),
+            Self::Lanes {
+                counter,
+                lanes,
+                gain,
+            } => return write!(f, "loop over {counter} in {lanes} lanes: {gain}"),
+            Self::NoLanes { counter, why } => {
+                return write!(
+                    f,
+                    "loop over {counter} without lanes: {}",
+                    why.text(&Internal)
+                );
+            }
+            Self::Counted { counter } => write!(f, "{counter} ")?,
+            Self::InPlace(_)
+            | Self::Instance { .. }
+            | Self::SharedInstance(_)
+            | Self::Runs { .. }
+            | Self::Hoisted
+            | Self::Unneeded(_)
+            | Self::CheckGone { .. }
+            | Self::CheckMoved(_)
+            | Self::CheckLeft { .. } => {}
+            Self::Copied { array, .. } => write!(f, "{array} ")?,
+        }
+        f.write_str(&self.told(&Internal))
+    }
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReadOtherwise => "not every element is read by its own iteration alone",
+            Self::Overwritten => "what it reads is overwritten before",
+            Self::Between => "something else needs the one and is needed by the other",
+            Self::Attributes => "one would lose an attribute that the other does not have",
+            Self::Widths => "their widths are different",
+            Self::Reduced => "its result is there after all iterations only",
+            Self::ScanAndReduction => "scans and reductions would come together",
+            Self::Accumulators => "it passes accumulators on",
+            Self::Histogram => "a histogram takes maps only, all of whose results it reads",
+            Self::ArraysAfterScan => "what follows a scan would keep arrays",
+            Self::Fuel => "there is no fuel left",
+        })
+    }
+}
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Never => "it is recursive, computed once, or asked to stay",
+            Self::Large => "it is too large",
+            Self::Fuel => "there is no fuel left",
+        })
+    }
+}
+
+impl fmt::Display for Cycles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cycles, without {}", self.vector, self.scalar)
+    }
+}
+
+impl NoLanes {
+    fn text(&self, names: &dyn Names) -> String {
+        let text = match self {
+            Self::NotWorth(cycles) => return format!("not worth it: {cycles}"),
+            Self::Plain => "plain: LLVM makes vectors of it",
+            Self::Around(counter) => {
+                return format!("{} around it runs in lanes", names.counter(counter));
+            }
+            Self::Nested => "it stands in many independent loops",
+            Self::Counter => "its counter is no i64",
+            Self::Already => "it runs in lanes already",
+            Self::Shared(var) => {
+                let var = names.variable(var);
+                return format!("iterations share the variable {var}");
+            }
+            Self::Carried(var) => {
+                let var = names.variable(var);
+                return format!("an iteration reads {var} of the one before");
+            }
+            Self::Private { bytes, lanes } => {
+                return format!("its private arrays take {bytes} bytes in each of {lanes} lanes");
+            }
+            Self::PrivateUse(what) => match what {
+                PrivateUse::Names => "a private array has several names",
+                PrivateUse::Copied => "private arrays are copied",
+                PrivateUse::Sizes => "a private array holds elements of several sizes",
+                PrivateUse::Given => "it gives a private array to a function",
+            },
+            Self::Tasks => "it holds a loop of tasks",
+            Self::CounterOutside => "a counter is used outside of its loop",
+            Self::Call => "it calls a function that gives an array",
+            Self::Allocates => "it allocates memory",
+            Self::Globals => "it writes globals",
+            Self::Buffers => "lanes would use different buffers",
+            Self::Entangled => "its variables are too entangled",
+            Self::Fuel => "there is no fuel left",
+        };
+        text.to_owned()
+    }
+}

@@ -1,0 +1,245 @@
+//! What is left when the optimiser is done, for an account of it: checks and what they
+//! stand in, copies and why they are not gone.
+//!
+//! A look at the program that changes nothing, and is taken only where somebody asks.
+//! A copy is blamed on what keeps it: a parameter that the caller keeps, a later use of
+//! what is copied, or that it comes from around the loop that the copy is in.
+//!
+//! And which combinators removal of dead code has removed, by a look before and after.
+//!
+//! Needs: a verified program at level `segs`, as the optimiser leaves it.
+
+use crate::alias::Aliases;
+use crate::level::OptLevel;
+use crate::passes::Signatures;
+use ir::decision::{Around, Check, Copied, Kind, Operation};
+use ir::seg::SegOp;
+use ir::syntax::{BasicOp, Exp, Function, Stm};
+use ir::walk::Visit;
+use ir::{Context, FunName, Name, Program, Prov, Segs, TypeEnv};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Records what is left.
+pub fn survey(program: &Program<Segs>, context: &mut Context) {
+    let signatures = Signatures::of(program);
+    let inside = called_inside(program);
+    for function in &program.functions {
+        let is_inside = inside.contains(&function.name);
+        for (prov, kind) in look(function, &signatures, is_inside) {
+            let places = function.provs.stack(prov);
+            context.decide(&function.name.0, places, kind);
+        }
+    }
+}
+
+/// The functions that parallel loops call, directly or not.
+fn called_inside(program: &Program<Segs>) -> FxHashSet<FunName> {
+    let mut calls: FxHashMap<&FunName, Calls> = FxHashMap::default();
+    let mut todo = Vec::new();
+    for function in &program.functions {
+        let mut own = Calls::default();
+        Visit::<Segs>::body(&mut own, &function.body);
+        todo.append(&mut own.inside);
+        calls.insert(&function.name, own);
+    }
+    let mut found = FxHashSet::default();
+    while let Some(function) = todo.pop() {
+        if found.insert(function.clone())
+            && let Some(own) = calls.get(&function)
+        {
+            todo.extend(own.outside.iter().cloned());
+        }
+    }
+    found
+}
+
+/// The functions that one calls.
+#[derive(Default)]
+struct Calls {
+    depth: u32,
+    inside: Vec<FunName>,
+    outside: Vec<FunName>,
+}
+
+impl Visit<Segs> for Calls {
+    fn exp(&mut self, exp: &Exp<Segs>) {
+        let is_seg = matches!(exp, Exp::Op(SegOp::Seg(_)));
+        if let Exp::Apply { fun, .. } = exp {
+            if self.depth > 0 {
+                self.inside.push(fun.clone());
+            } else {
+                self.outside.push(fun.clone());
+            }
+        }
+        self.depth += u32::from(is_seg);
+        self.walk_exp(exp);
+        self.depth -= u32::from(is_seg);
+    }
+}
+
+fn look(function: &Function<Segs>, signatures: &Signatures, inside: bool) -> Vec<(Prov, Kind)> {
+    let types = TypeEnv::of_function(function);
+    let aliases = Aliases::of(function, &types, signatures);
+    let mut look = Look {
+        aliases: &aliases,
+        depth: vec![0; function.names.len()],
+        loops: 0,
+        parallel: inside.then_some(Prov::NONE),
+        sequential: None,
+        prov: Prov::NONE,
+        at: 0,
+        last: FxHashMap::default(),
+        checks: Vec::new(),
+        copies: Vec::new(),
+    };
+    Visit::<Segs>::body(&mut look, &function.body);
+    let Look {
+        last,
+        checks,
+        copies,
+        ..
+    } = look;
+    let hint = |name: Name| function.names.hint(name).clone();
+    let place = |prov: Prov| function.provs.stack(prov);
+    let mut found: Vec<(Prov, Kind)> = Vec::new();
+    for (prov, check, stands) in checks {
+        let inside = match stands {
+            Stands::Nowhere => Around::Nothing,
+            Stands::Loop(prov) => Around::Loop(place(prov)),
+            Stands::Parallel(prov) => Around::Parallel(place(prov)),
+        };
+        found.push((prov, Kind::CheckLeft { check, inside }));
+    }
+    for (prov, array, at, from_around) in copies {
+        let class = aliases.class(array);
+        let mut params = function.params.iter();
+        let kept = params.find(|p| !p.consumed && aliases.class(p.param.name) == class);
+        let why = if let Some(param) = kept {
+            Copied::Parameter(hint(param.param.name))
+        } else if from_around {
+            Copied::Around(hint(array))
+        } else {
+            match last.get(&class) {
+                Some((last, name, prov)) if *last > at => Copied::UsedLater {
+                    array: hint(*name),
+                    places: place(*prov),
+                },
+                Some(_) | None => Copied::Asked,
+            }
+        };
+        let array = hint(array);
+        found.push((prov, Kind::Copied { array, why }));
+    }
+    found
+}
+
+/// The combinators of a function: what each binds, where it comes from, what it is.
+pub(crate) struct Combinators(Vec<(Vec<Name>, Prov, Operation)>);
+
+impl Combinators {
+    /// Those that are there now.
+    pub(crate) fn of<L: OptLevel>(function: &Function<L>) -> Self {
+        let mut all = Self(Vec::new());
+        Visit::<L>::body(&mut all, &function.body);
+        all
+    }
+
+    /// Records which of them are gone from the function.
+    pub(crate) fn removed<L: OptLevel>(self, function: &Function<L>, context: &mut Context) {
+        let after: FxHashSet<Name> = Self::of(function).0.into_iter().flat_map(|c| c.0).collect();
+        for (names, prov, what) in self.0 {
+            if !names.iter().any(|name| after.contains(name)) {
+                let places = function.provs.stack(prov);
+                context.decide(&function.name.0, places, Kind::Unneeded(what));
+            }
+        }
+    }
+}
+
+impl<L: OptLevel> Visit<L> for Combinators {
+    fn stm(&mut self, stm: &Stm<L>) {
+        if let Exp::Op(op) = &stm.exp {
+            let names = stm.pat.iter().map(|param| param.name).collect();
+            self.0.push((names, stm.aux.prov, L::operation(op)));
+        }
+        self.walk_stm(stm);
+    }
+}
+
+/// What an operation stands in.
+#[derive(Clone, Copy)]
+enum Stands {
+    Nowhere,
+    Loop(Prov),
+    Parallel(Prov),
+}
+
+struct Look<'a> {
+    aliases: &'a Aliases,
+    /// In how many loops each name is bound.
+    depth: Vec<u32>,
+    loops: u32,
+    /// The outermost parallel loop around.
+    parallel: Option<Prov>,
+    /// The innermost sequential loop around.
+    sequential: Option<Prov>,
+    /// The statement at hand.
+    prov: Prov,
+    /// How many statements have begun or ended.
+    at: u32,
+    /// For each class of arrays that share storage, where it is used last, and as what.
+    last: FxHashMap<usize, (u32, Name, Prov)>,
+    checks: Vec<(Prov, Check, Stands)>,
+    /// For each copy its place, what it copies, when, and whether that comes from
+    /// around a loop that the copy is in.
+    copies: Vec<(Prov, Name, u32, bool)>,
+}
+
+impl Visit<Segs> for Look<'_> {
+    fn stm(&mut self, stm: &Stm<Segs>) {
+        let around = std::mem::replace(&mut self.prov, stm.aux.prov);
+        self.at += 1;
+        match &stm.exp {
+            Exp::Basic(BasicOp::Assert { cond: _, msg }) => {
+                let stands = match (self.parallel, self.sequential) {
+                    (Some(prov), _) => Stands::Parallel(prov),
+                    (None, Some(prov)) => Stands::Loop(prov),
+                    (None, None) => Stands::Nowhere,
+                };
+                self.checks.push((self.prov, Check::of(msg), stands));
+            }
+            Exp::Basic(BasicOp::Copy(array)) => {
+                let from_around = self.depth[array.index()] < self.loops;
+                self.copies.push((self.prov, *array, self.at, from_around));
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+        }
+        let parts = (self.parallel, self.sequential);
+        let is_seg = matches!(stm.exp, Exp::Op(SegOp::Seg(_)));
+        let is_loop = matches!(stm.exp, Exp::Loop { .. });
+        if is_seg {
+            self.parallel = self.parallel.or(Some(self.prov));
+        } else if is_loop {
+            self.sequential = Some(self.prov);
+        }
+        for param in &stm.pat {
+            self.depth[param.name.index()] = self.loops;
+        }
+        let loops = self.loops;
+        self.loops += u32::from(is_seg || is_loop);
+        self.walk_exp(&stm.exp);
+        self.loops = loops;
+        (self.parallel, self.sequential) = parts;
+        self.at += 1;
+        self.prov = around;
+    }
+
+    fn binder(&mut self, name: &Name) {
+        self.depth[name.index()] = self.loops;
+    }
+
+    fn name(&mut self, name: &Name) {
+        let class = self.aliases.class(*name);
+        self.last.insert(class, (self.at, *name, self.prov));
+    }
+}
