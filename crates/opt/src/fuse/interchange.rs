@@ -56,6 +56,10 @@ impl Fuser<'_> {
         if !few || !elementwise || !reduces_only || !folds.reduces.iter().all(maps) {
             return None;
         }
+        let fuses = !graph.collide(producer, id) && graph.apart_from_others(producer, id);
+        if !fuses || self.fuel.is_gone() {
+            return None;
+        }
         let map = Screma {
             folds: Folds::default(),
             ..screma.clone()
@@ -63,8 +67,7 @@ impl Fuser<'_> {
         let nest = Nest::of(&map, 2)
             .or_else(|| Nest::of_rows(&map, width, self.names, &mut self.types))
             .filter(|nest| nest.levels.get(1) == Some(&width))?;
-        let fuses = !graph.collide(producer, id) && graph.apart_from_others(producer, id);
-        if !fuses || !self.fuel.take() {
+        if !self.fuel.take() {
             return None;
         }
         let (pat, aux, reduces) = (stm.pat.clone(), stm.aux.clone(), folds.reduces.clone());
