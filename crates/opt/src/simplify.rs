@@ -30,16 +30,22 @@ mod closed;
 mod concat;
 mod control;
 mod cse;
+mod element;
 mod emit;
 mod guard;
 mod invariant;
+mod leave;
+mod once;
 mod pieces;
 pub(crate) mod range;
 mod repeat;
 mod rewrite;
 mod scalar;
+mod scatter;
 pub(crate) mod seg;
 pub(crate) mod soac;
+mod steady;
+mod update;
 
 use crate::alias::Aliases;
 use crate::dce;
@@ -130,6 +136,7 @@ fn walk<L: OptLevel>(function: &mut Function<L>, signatures: &Signatures, fuel: 
     };
     for param in &function.params {
         s.enter_param(&param.param);
+        s.own[param.param.name.index()] = param.consumed;
     }
     let body = std::mem::replace(
         &mut function.body,

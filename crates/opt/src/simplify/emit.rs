@@ -99,6 +99,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
+        let op = self.divide_anywhere(&param, &aux, op);
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
             && self.rewrite()
@@ -225,8 +226,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Appends a statement whose parts are simplified; its pattern is rewritten and bound.
-    pub(crate) fn push(&mut self, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
-        let depth = self.current();
+    pub(crate) fn push(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+        self.push_at(self.current(), pat, aux, exp);
+    }
+
+    /// As [`Simplifier::push`], to the scope with this index.
+    pub(super) fn push_at(&mut self, depth: usize, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         for param in &mut pat {
             self.rewrite_param(param);
             self.bind(param, depth);
@@ -292,7 +297,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if current == 0 {
             return current;
         }
-        let mobility = cse::mobility(op);
+        let mobility = if let BasicOp::Binary(op, _, _, y) = op
+            && self.never_fails(*op, *y)
+        {
+            cse::Mobility::Free
+        } else {
+            cse::mobility(op)
+        };
         if mobility == cse::Mobility::Stays
             || (cse::makes_array(op) && self.aliases.consumed(param.name))
         {
