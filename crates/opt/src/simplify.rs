@@ -186,6 +186,8 @@ pub(crate) enum ScopeKind {
 struct Scope<L: Level> {
     out: Vec<Stm<L>>,
     kind: ScopeKind,
+    /// Whether the body runs as often as what is around it.
+    once: bool,
     cse: Vec<(u64, Name)>,
     facts: Vec<(u32, bool)>,
     /// Names that became known as sizes here, and what was known before.
@@ -201,6 +203,7 @@ impl<L: Level> Scope<L> {
         Self {
             out: Vec::new(),
             kind,
+            once: false,
             cse: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),

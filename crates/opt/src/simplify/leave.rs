@@ -38,11 +38,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let one = Atom::Const(Scalar::int(ty, 1));
         let positive = self.ranges.compare(CmpOp::SLe, one, y);
-        if least == here || !positive.is_some_and(|(truth, _)| truth) || !self.rewrite() {
+        let between = self.scopes.get(least + 1..).unwrap_or(&[]);
+        let leaves = between
+            .iter()
+            .all(|scope| matches!(scope.kind, ScopeKind::Inner { .. }));
+        if least == here || !leaves || !positive.is_some_and(|(truth, _)| truth) || !self.rewrite()
+        {
             return op;
         }
-        let most = BasicOp::Binary(BinOp::SMax, ty, y, one);
-        let y = self.make("positive", &Aux::at(aux.prov), most);
+        // Where the divisor is known, not here, where this is the divisor.
+        let most = self.fresh("positive", Type::Prim(ty));
+        let y_or_one = BasicOp::Binary(BinOp::SMax, ty, y, one);
+        let y = Atom::Var(most.name);
+        self.emit_at(least, most, Aux::at(aux.prov), y_or_one);
         BasicOp::Binary(divide, ty, x, y)
     }
 
@@ -114,14 +122,18 @@ impl Simplifier<'_, Soacs> {
         }
         mentions.exp(exp);
         let (least, total) = (mentions.least, mentions.total);
-        let mut depth = current;
+        let (mut depth, mut best) = (current, current);
         while depth > least {
             match self.scopes[depth].kind {
-                ScopeKind::Inner { runs } if runs || total => depth -= 1,
+                ScopeKind::Inner { runs } if runs || total => {}
                 ScopeKind::Inner { .. } | ScopeKind::Branch | ScopeKind::Root => break,
             }
+            depth -= 1;
+            if !self.scopes[depth + 1].once {
+                best = depth;
+            }
         }
-        depth
+        best
     }
 }
 
