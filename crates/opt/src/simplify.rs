@@ -43,6 +43,7 @@ mod rewrite;
 mod scalar;
 mod scatter;
 pub(crate) mod seg;
+mod small;
 pub(crate) mod soac;
 mod steady;
 mod update;

@@ -46,6 +46,9 @@ pub(crate) fn simplify(
                 }
                 return;
             }
+            if s.straight(&pat, &aux, &screma) {
+                return;
+            }
             if let Some((aux, nest)) = s.over_rows(&aux, &screma) {
                 simplify(s, pat, aux, nest);
                 return;
