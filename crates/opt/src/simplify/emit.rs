@@ -91,7 +91,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Emits an operation that no rule applies to, unless an equal one is known.
-    fn emit(&mut self, param: Param<L>, aux: Aux, op: BasicOp) {
+    fn emit(&mut self, param: Param<L>, aux: Aux, mut op: BasicOp) {
         if let BasicOp::Assert { cond, msg: _ } = &op
             && *cond == Atom::Const(prim::Scalar::Bool(true))
             && self.rewrite()
@@ -99,7 +99,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             self.cert_subs.insert(param.name, aux.certs);
             return;
         }
-        let op = self.divide_anywhere(&param, &aux, op);
+        if matches!(&op, BasicOp::Binary(divide, ..) if divide.is_division()) {
+            self.divide_anywhere(&aux, &mut op);
+        }
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
             && self.rewrite()
@@ -297,13 +299,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if current == 0 {
             return current;
         }
-        let mobility = if let BasicOp::Binary(op, _, _, y) = op
+        let mut mobility = cse::mobility(op);
+        if let BasicOp::Binary(op, _, _, y) = op
+            && mobility == cse::Mobility::Stays
             && self.never_fails(*op, *y)
         {
-            cse::Mobility::Free
-        } else {
-            cse::mobility(op)
-        };
+            mobility = cse::Mobility::Free;
+        }
         if mobility == cse::Mobility::Stays
             || (cse::makes_array(op) && self.aliases.consumed(param.name))
         {

@@ -6,7 +6,7 @@
 //! read stays, where it may fuse. What is consumed, or is a result, stays as well: it
 //! is a new array each time.
 
-use super::{ScopeKind, Simplifier, cse};
+use super::{Scope, ScopeKind, Simplifier, cse};
 use crate::level::OptLevel;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
@@ -22,36 +22,32 @@ const DEEP: usize = 32;
 impl<L: OptLevel> Simplifier<'_, L> {
     /// `x / y` with operands from further out, where `y` is known to be positive:
     /// `x / max(y, 1)` may be computed where that is not known.
-    pub(super) fn divide_anywhere(&mut self, param: &Param<L>, aux: &Aux, op: BasicOp) -> BasicOp {
-        let BasicOp::Binary(divide, ty, x, y @ Atom::Var(_)) = op else {
-            return op;
+    pub(super) fn divide_anywhere(&mut self, aux: &Aux, op: &mut BasicOp) {
+        let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
+            return;
         };
-        let inner = matches!(self.scopes[self.current()].kind, ScopeKind::Inner { .. });
-        if !inner || !divide.is_division() || !ty.is_int() || self.never_fails(divide, y) {
-            return op;
-        }
         let here = self.current();
-        let mut least = 0;
-        cse::each_name::<L>(param, &op, |name| least = least.max(self.depth_of(name)));
-        for cert in &aux.certs {
-            least = least.max(self.depth_of(*cert));
+        let depth = |atom: Atom| atom.var().map_or(0, |name| self.depth_of(name));
+        let certs = aux.certs.iter().map(|cert| self.depth_of(*cert));
+        let least = certs.max().unwrap_or(0).max(depth(x)).max(self.depth_of(y));
+        let leaves = |scope: &Scope<L>| matches!(scope.kind, ScopeKind::Inner { .. });
+        if least == here
+            || !ty.is_int()
+            || self.never_fails(divide, Atom::Var(y))
+            || !self.scopes[least + 1..].iter().all(leaves)
+        {
+            return;
         }
         let one = Atom::Const(Scalar::int(ty, 1));
-        let positive = self.ranges.compare(CmpOp::SLe, one, y);
-        let between = self.scopes.get(least + 1..).unwrap_or(&[]);
-        let leaves = between
-            .iter()
-            .all(|scope| matches!(scope.kind, ScopeKind::Inner { .. }));
-        if least == here || !leaves || !positive.is_some_and(|(truth, _)| truth) || !self.rewrite()
-        {
-            return op;
+        let positive = self.ranges.compare(CmpOp::SLe, one, Atom::Var(y));
+        if !positive.is_some_and(|(truth, _)| truth) || !self.rewrite() {
+            return;
         }
         // Where the divisor is known, not here, where this is the divisor.
         let most = self.fresh("positive", Type::Prim(ty));
-        let y_or_one = BasicOp::Binary(BinOp::SMax, ty, y, one);
-        let y = Atom::Var(most.name);
+        let y_or_one = BasicOp::Binary(BinOp::SMax, ty, Atom::Var(y), one);
+        *op = BasicOp::Binary(divide, ty, x, Atom::Var(most.name));
         self.emit_at(least, most, Aux::at(aux.prov), y_or_one);
-        BasicOp::Binary(divide, ty, x, y)
     }
 
     /// Whether the operator has a value for every first operand.
