@@ -86,10 +86,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if self.aliases.consumed(row) && !fill {
             return None;
         }
-        // There is an element, so that rows have some: the checks say so.
-        let mut aux = Aux::at(self.prov);
-        aux.certs.clone_from(&certs);
-        let within = BasicOp::Binary(BinOp::SRem, PrimType::I64, at, size.atom()?);
+        // There is an element, so that rows have some; the remainder need not know.
+        let aux = Aux::at(self.prov);
+        let one = BasicOp::Binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
+        let some = self.make("some", &aux, one);
+        let within = BasicOp::Binary(BinOp::SRem, PrimType::I64, at, some);
         let slice = vec![DimIndex::Fix(self.make("within", &aux, within))];
         self.element_of(row, slice, certs, param)
     }
