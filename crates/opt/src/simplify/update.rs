@@ -121,12 +121,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn update_with_the_same(&self, update: &Update<'_>) -> Option<Folded> {
         let filled = |array: Name| {
             let def = self.def(array)?;
-            match &def.op {
-                BasicOp::Replicate { value, .. } if self.type_of_atom(*value).is_prim() => {
-                    Some((*value, def.certs.clone()))
-                }
-                _ => None,
-            }
+            let BasicOp::Replicate { shape: _, value } = &def.op else {
+                return None;
+            };
+            let scalar = self.type_of_atom(*value).is_prim();
+            scalar.then(|| (*value, def.certs.clone()))
         };
         let (fill, mut certs) = filled(update.array)?;
         let written = match update.value {
@@ -135,7 +134,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 add_certs(&mut certs, &more);
                 written
             }
-            scalar => scalar,
+            Atom::Var(_) | Atom::Const(_) => update.value,
         };
         (written == fill).then(|| Folded::Atom(Atom::Var(update.array), certs))
     }
@@ -167,13 +166,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return None;
         };
         let def = self.def(update.array)?;
-        let mut elems = match &def.op {
-            BasicOp::ArrayLit { row: _, elems } => elems.clone(),
-            BasicOp::Replicate { shape, value } => match shape.as_slice() {
-                [Dim::Const(n)] if *n <= LONG => vec![*value; usize::try_from(*n).ok()?],
-                _ => return None,
-            },
-            _ => return None,
+        let mut elems = if let BasicOp::ArrayLit { row: _, elems } = &def.op {
+            elems.clone()
+        } else if let BasicOp::Replicate { shape, value } = &def.op
+            && let [Dim::Const(n @ 0..=LONG)] = *shape.as_slice()
+        {
+            vec![*value; usize::try_from(n).ok()?]
+        } else {
+            return None;
         };
         let row = self.type_of_atom(update.value);
         let long = usize::try_from(LONG).is_ok_and(|long| elems.len() > long);
