@@ -87,6 +87,49 @@ def cases(n):
     return "\n".join([*lines, "  case _ -> -1", ""])
 
 
+def beside(n):
+    """n maps side by side, each with a reduction."""
+    lines = ["entry main [n] (xs: [n]i32) (ys: [n]i32) (k: i32) : i32 ="]
+    for i in range(n):
+        lines.append(f"  let a{i} = " + [
+            f"map (\\x -> x * {i + 2} + k) xs", f"map2 (\\x y -> x ^ (y + {i})) xs ys", f"map (\\x -> x - {i}) ys",
+        ][i % 3])
+        lines.append(f"  let s{i} = " + [f"reduce (+) 0 a{i}", f"reduce i32.max {i} a{i}"][i % 2])
+    return "\n".join([*lines, "  in " + " ^ ".join(f"s{i}" for i in range(n)), ""])
+
+
+def nest(n):
+    """n loops and conditionals inside one another."""
+    body = f"x{n} * 3 + m"
+    for i in reversed(range(n)):
+        if i % 2:
+            body = f"loop x{i + 1} = x{i} + {i} for i{i} < m do (if x{i + 1} > i{i} then x{i + 1} else ({body}))"
+        else:
+            body = f"let x{i + 1} = x{i} ^ {i} in if x{i + 1} < m then {body} else x{i + 1} + {i}"
+    return f"entry main (x0: i64) (m: i64) : i64 =\n  {body}\n"
+
+
+def results(n):
+    """A loop of n parameters over a conditional of n results."""
+    names = "(" + ", ".join(f"a{i}" for i in range(n)) + ")"
+    yes = ", ".join(f"a{(i * 7 + 1) % n} + {i}" for i in range(n))
+    no = ", ".join(f"a{(i * 5 + 2) % n} * {i + 3}" for i in range(n))
+    return "\n".join([
+        "entry main (c: bool) (m: i64) : i32 =",
+        f"  let {names} = loop {names} = (" + ", ".join(f"{i}i32" for i in range(n)) + ") for _i < m do",
+        f"    if c then ({yes}) else ({no})",
+        "  in " + " ^ ".join(f"a{i}" for i in range(n)), "",
+    ])
+
+
+def updates(n):
+    """n updates of one array, each with what was read before it."""
+    lines = ["entry main (k: i64) (x: i32) : []i32 =", "  let xs0 = replicate 1000 x"]
+    for i in range(n):
+        lines.append(f"  let xs{i + 1} = xs{i} with [(k + {i}) & 511] = xs{i}[{i * 37 % 1000}] + {i}")
+    return "\n".join([*lines, f"  in xs{n}", ""])
+
+
 # Name, maker, sizes in order; each twice the one before where growth is told.
 PROGRAMS = [
     ("straight", straight, [1_000, 12_500, 25_000, 50_000, 100_000, 300_000]),
@@ -97,4 +140,13 @@ PROGRAMS = [
     ("functors", functors, [22]),
     ("else_if", else_if, [5000]),
     ("cases", cases, [5000]),
+]
+
+# As above, but up to the imperative IR only: what the optimiser makes of size.
+MIDDLE = [
+    ("straight", straight, [12_500, 25_000, 50_000]),
+    ("beside", beside, [400, 800, 1600]),
+    ("nest", nest, [1000, 2000, 4000]),
+    ("results", results, [3200, 6400, 12_800]),
+    ("updates", updates, [8000, 16_000, 32_000]),
 ]

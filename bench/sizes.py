@@ -1,7 +1,8 @@
 """What builds cost: programs by a generator, and programs of other people.
 
 `generated`: each program of `generated.py` at its sizes; seconds, processor
-seconds and peak memory of the compiler, and what a doubling costs beyond two.
+seconds and peak memory of the compiler, and what a doubling costs beyond two; of some
+also to the imperative IR alone, where the optimiser is most of it.
 `builds`: the programs with test blocks below the folder in `BENCHMARKS` (a
 checkout of futhark-benchmarks, say), libraries left out; the reference compiler
 with its C compiler beside it where there is one.
@@ -15,7 +16,7 @@ import time
 from pathlib import Path
 
 from contest import CFLAGS, ROOT, WORK, tool
-from generated import PROGRAMS
+from generated import MIDDLE, PROGRAMS
 
 LIMIT = 600  # seconds a build
 
@@ -41,21 +42,26 @@ def measured(command, env=None):
 def figure_generated(_options, notes):
     bindrune = tool("BINDRUNE", str(ROOT / "build" / "bindrune"))
     rows, growth = {}, {}
-    for name, maker, sizes in PROGRAMS:
+    build = [bindrune, "build", "-o", WORK / "generated"]
+    pipeline = [bindrune, "dev", "--stage", "pipeline"]
+    kinds = [("", build, PROGRAMS), (" to imp", pipeline, MIDDLE)]
+    for kind, command, name, maker, sizes in [
+        (kind, command, *program) for kind, command, programs in kinds for program in programs
+    ]:
         before = None
         for size in sizes:
             path = WORK / f"generated-{name}.fut"
             path.write_text(maker(size))
-            row = measured([bindrune, "build", path, "-o", WORK / "generated"])
+            row = measured([*command, path])
             if row is None:
-                notes.add(f"{name} of {size} does not build")
+                notes.add(f"{name}{kind} of {size} does not build")
                 break
-            rows[f"{name} {size}"] = row
-            print(name, size, row, flush=True)
+            rows[f"{name}{kind} {size}"] = row
+            print(name + kind, size, row, flush=True)
             if before:
                 doublings = math.log2(size / before[0])
                 factor = row["cpu"] / before[1]["cpu"]
-                growth[f"{name} {before[0]} to {size}"] = factor ** (1 / doublings) / 2
+                growth[f"{name}{kind} {before[0]} to {size}"] = factor ** (1 / doublings) / 2
             before = (size, row)
     return {"rows": rows, "growth": growth}
 

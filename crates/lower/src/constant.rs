@@ -7,7 +7,7 @@ use crate::types::LTy;
 use crate::value::{Env, Inst, Value};
 use crate::{Lower, Res};
 use check::tast::{Def, Ty};
-use ir::syntax::{FunKind, FunResult};
+use ir::syntax::{FunKind, FunResult, Stm};
 use ir::{Exp as CoreExp, FunName, Function, Soacs, Type};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,20 +31,15 @@ impl Lower<'_> {
         }
         let poly = !def.ty_params.is_empty() || !def.size_params.is_empty();
         let scalar = matches!(def.ret.ty, Ty::Scalar(_));
-        if poly || has_arrow(&def.ret.ty) || (scalar && self.weight(def).nodes <= TRIVIAL) {
+        let trivial = scalar && self.weight(def).nodes <= TRIVIAL;
+        if poly || has_arrow(&def.ret.ty) || (trivial && !self.computes(def)?) {
             let env = Env::inside(&self.root);
             for (var, ty) in &inst.types {
                 env.bind_type(*var, ty.clone());
             }
             return self.in_place(&[], &inst.sizes, &def.ret, &def.body, &env, Vec::new());
         }
-        let constant = if let Some(constant) = self.constants.get(&def.var) {
-            Rc::clone(constant)
-        } else {
-            let constant = Rc::new(self.make_constant(def)?);
-            self.constants.insert(def.var, Rc::clone(&constant));
-            constant
-        };
+        let constant = self.core_constant(def)?;
         let mut types = vec![Type::I64; constant.n_exts];
         types.extend(constant.ty.leaves().iter().map(crate::types::Leaf::core));
         let call = CoreExp::Apply {
@@ -59,6 +54,32 @@ impl Lower<'_> {
         let value = self.results(&constant.ty, exts, leaves)?;
         self.loaded.insert(def.var, value.clone());
         Ok(value)
+    }
+
+    fn core_constant(&mut self, def: &Arc<Def>) -> Res<Rc<Constant>> {
+        if let Some(constant) = self.constants.get(&def.var) {
+            return Ok(Rc::clone(constant));
+        }
+        let constant = Rc::new(self.make_constant(def)?);
+        self.constants.insert(def.var, Rc::clone(&constant));
+        Ok(constant)
+    }
+
+    /// Whether a small definition comes to more than scalar operations.
+    fn computes(&mut self, def: &Arc<Def>) -> Res<bool> {
+        if self.plain.contains(&def.var) {
+            return Ok(false);
+        }
+        let constant = self.core_constant(def)?;
+        let place = self.functions.iter().rposition(|f| f.name == constant.name);
+        let scalar = |stm: &Stm<Soacs>| matches!(stm.exp, CoreExp::Basic(_));
+        let plain = place.filter(|at| self.functions[*at].body.stms.iter().all(scalar));
+        if let Some(at) = plain {
+            self.functions.remove(at);
+            self.constants.remove(&def.var);
+            self.plain.insert(def.var);
+        }
+        Ok(plain.is_none())
     }
 
     fn make_constant(&mut self, def: &Arc<Def>) -> Res<Constant> {

@@ -64,7 +64,7 @@ use ir::walk::VisitMut;
 use ir::{Function, Soacs};
 use opaque::Opaques;
 use place::Places;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use state::Fun;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -98,6 +98,8 @@ struct Lower<'a> {
     functions: Vec<Function<Soacs>>,
     instances: FxHashMap<String, Rc<Instance>>,
     constants: FxHashMap<VarId, Rc<Constant>>,
+    /// Small constants that are a few scalar operations.
+    plain: FxHashSet<VarId>,
     /// Values of constants in the function that is being made.
     loaded: FxHashMap<VarId, value::Value>,
     /// How often each name has been given to a core function.
@@ -168,6 +170,7 @@ fn run(
         functions: Vec::new(),
         instances: FxHashMap::default(),
         constants: FxHashMap::default(),
+        plain: FxHashSet::default(),
         loaded: FxHashMap::default(),
         fun_names: FxHashMap::default(),
         weights: FxHashMap::default(),

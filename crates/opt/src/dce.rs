@@ -9,18 +9,22 @@
 //!
 //! Needs: a well-scoped function. Guarantees: as before; names are kept as they are.
 
+mod accs;
 mod ops;
 
 use crate::level::OptLevel;
-use ir::syntax::{Atom, Body, Exp, Function, Lambda, Level, LoopForm, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Level, LoopForm, Param, Stm};
 use ir::types::Type;
 use ir::walk::{Visit, with_stack};
 use ir::{Fuel, Name};
+use rustc_hash::FxHashMap;
 
 /// Who needs whom: nodes are names and, beside them, statements and parts.
 pub struct Graph {
     next: u32,
     edges: Vec<(u32, u32)>,
+    /// The components of accumulators, by their tokens.
+    components: FxHashMap<Name, Vec<u32>>,
 }
 
 impl Graph {
@@ -100,6 +104,11 @@ impl Graph {
             self.need_name(node, *cert);
         }
         match exp {
+            Exp::Basic(BasicOp::UpdateAcc { acc, index, values }) => {
+                if let [param] = pat.as_slice() {
+                    accs::update(param, *acc, index, values, self);
+                }
+            }
             Exp::Basic(op) => Visit::<L>::basic(
                 &mut Needs {
                     graph: self,
@@ -167,6 +176,7 @@ impl Live {
         let mut graph = Graph {
             next: function.names.len() as u32,
             edges: Vec::new(),
+            components: FxHashMap::default(),
         };
         let root = graph.node();
         for result in &function.body.result {

@@ -145,15 +145,16 @@ impl Callee {
         let results = function.ret.iter().map(|r| &r.ty);
         let arrays = params.chain(results).any(|ty| !ty.is_prim());
         // A constant is computed once, unless it is one already.
-        let computed =
-            function.kind == FunKind::Constant && !(size <= 2 && results_are_scalars(function));
+        let operations = has_operations(&function.body);
+        let plain = size <= 2 && results_are_scalars(function) && !operations;
+        let computed = function.kind == FunKind::Constant && !plain;
         Self {
             size,
             wanted: function.attrs.has(&Attr::Inline),
             unwanted: function.attrs.has(&Attr::NoInline),
             forbidden: recursive || computed,
             calls,
-            arrays: arrays || has_operations(&function.body),
+            arrays: arrays || operations,
         }
     }
 

@@ -30,17 +30,24 @@ mod closed;
 mod concat;
 mod control;
 mod cse;
+mod element;
 mod emit;
 mod ends;
 mod guard;
 mod invariant;
+mod leave;
+mod once;
 mod pieces;
 pub(crate) mod range;
 mod repeat;
 mod rewrite;
 mod scalar;
+mod scatter;
 pub(crate) mod seg;
+mod small;
 pub(crate) mod soac;
+mod steady;
+mod update;
 
 use crate::alias::Aliases;
 use crate::dce;
@@ -180,6 +187,8 @@ fn walk<L: OptLevel>(
         if params == Params::Stored {
             s.ranges_at(0, |ranges| ranges.stored(param.param.ty.shape()));
         }
+
+        s.own[param.param.name.index()] = param.consumed;
     }
     let body = std::mem::replace(
         &mut function.body,
@@ -235,6 +244,8 @@ pub(crate) enum ScopeKind {
 struct Scope<L: Level> {
     out: Vec<Stm<L>>,
     kind: ScopeKind,
+    /// Whether the body runs as often as what is around it.
+    once: bool,
     cse: Vec<(u64, Name)>,
     facts: Vec<(u32, bool)>,
     /// Names that became known as sizes here, and what was known before.
@@ -254,6 +265,7 @@ impl<L: Level> Scope<L> {
         Self {
             out: Vec::new(),
             kind,
+            once: false,
             cse: Vec::new(),
             facts: Vec::new(),
             sizes: Vec::new(),

@@ -28,3 +28,9 @@ pub const ACCUMULATOR_BYTES: u64 = 128;
 pub const BLOCK_BYTES: u64 = 64;
 /// Most points of such a block, however narrow they are.
 pub const MOST_IN_BLOCK: u64 = 16;
+
+/// A combinator over at most so many scalars that are known one by one is no loop.
+pub const STRAIGHT_WIDTH: i64 = 8;
+/// Statements that it may become: as many as a processor looks ahead over, with
+/// what is around them ([`crate::memory::WINDOW`]).
+pub const STRAIGHT_STATEMENTS: usize = 48;

@@ -4,24 +4,25 @@
 //! operator is its result `j`, its parameters `j` and `k + j`, its neutral
 //! element and the value that it starts from.
 
+use super::accs::{histograms, sweep_histograms, sweep_with_acc, with_acc};
 use super::{Graph, Live, retain};
 use crate::level::OptLevel;
 use crate::simplify::Simplifier;
 use ir::decision::Operation;
 use ir::folds::Folds;
 use ir::seg::{Seg, SegKind, SegOp};
-use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
+use ir::soac::{AccInput, Operator, Screma, Soac};
 use ir::syntax::{Atom, Aux, Lambda, Param};
 use ir::types::Type;
 use ir::{Segs, Soacs};
 
 /// The values that operators start from and that are mapped out.
-struct Values<'a> {
-    results: &'a [Atom],
-    ret: &'a [Type],
+pub(super) struct Values<'a> {
+    pub(super) results: &'a [Atom],
+    pub(super) ret: &'a [Type],
 }
 
-fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
+pub(super) fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
     let Values { results, ret } = values;
     let nodes: Vec<u32> = results.iter().map(|_| graph.node()).collect();
     for ((node, result), ty) in nodes.iter().zip(*results).zip(*ret) {
@@ -33,7 +34,7 @@ fn node_for(values: &Values<'_>, stm: u32, graph: &mut Graph) -> Vec<u32> {
 }
 
 /// The components of an operator over these values, as nodes.
-fn operator<L: OptLevel>(
+pub(super) fn operator<L: OptLevel>(
     op: &Operator<L>,
     values: &[u32],
     stm: u32,
@@ -183,146 +184,8 @@ fn sweep_folds<L: OptLevel>(
     retain(pat, &keep_pat);
 }
 
-fn histograms<L: OptLevel>(
-    values: &Values<'_>,
-    ops: &[HistOp<L>],
-    pat: &[Param<L>],
-    stm: u32,
-    graph: &mut Graph,
-) {
-    let nodes = node_for(values, stm, graph);
-    let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
-    let (mut indices, mut rest) = nodes.split_at(n_indices);
-    let mut pat = pat;
-    for HistOp { shape, dests, op } in ops {
-        let node = graph.node();
-        graph.need(node, stm);
-        for size in shape.iter().filter_map(|dim| dim.atom()) {
-            graph.need_atom(node, size);
-        }
-        for dest in dests {
-            graph.need_name(node, *dest);
-        }
-        let (own, more) = indices.split_at(shape.len());
-        indices = more;
-        let (new, more) = rest.split_at(dests.len());
-        rest = more;
-        let components = operator(op, new, stm, graph);
-        for needed in own.iter().chain(&components) {
-            graph.need(node, *needed);
-        }
-        let (bound, more) = pat.split_at(dests.len());
-        pat = more;
-        for param in bound {
-            graph.need(param.name.0, node);
-        }
-    }
-}
-
-fn sweep_histograms<L: OptLevel>(
-    results: &mut Vec<Atom>,
-    ret: &mut Vec<Type>,
-    ops: &mut Vec<HistOp<L>>,
-    pat: &mut Vec<Param<L>>,
-    live: &Live,
-) {
-    let (mut keep_indices, mut keep_pat) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    ops.retain_mut(|op| {
-        let k = op.dests.len();
-        let keep = live.any(&pat[at..at + k]);
-        at += k;
-        keep_indices.extend(std::iter::repeat_n(keep, op.shape.len()));
-        keep_pat.extend(std::iter::repeat_n(keep, k));
-        live.sweep(&mut op.op.op.body);
-        keep
-    });
-    let keep: Vec<bool> = keep_indices.iter().chain(&keep_pat).copied().collect();
-    retain(results, &keep);
-    retain(ret, &keep);
-    retain(pat, &keep_pat);
-}
-
 fn consumed<L: OptLevel>(inputs: &[AccInput<L>]) -> usize {
     inputs.iter().map(|input| input.arrays.len()).sum()
-}
-
-fn with_acc<L: OptLevel>(
-    inputs: &[AccInput<L>],
-    lambda: &Lambda<L>,
-    pat: &[Param<L>],
-    stm: u32,
-    graph: &mut Graph,
-) {
-    let n = inputs.len();
-    let mut pat = pat;
-    for (i, AccInput { shape, arrays, op }) in inputs.iter().enumerate() {
-        let node = graph.node();
-        graph.need(node, stm);
-        for size in shape.iter().filter_map(|dim| dim.atom()) {
-            graph.need_atom(node, size);
-        }
-        for array in arrays {
-            graph.need_name(node, *array);
-        }
-        if let Some(op) = op {
-            for component in operator(op, &[], stm, graph) {
-                graph.need(node, component);
-            }
-        }
-        graph.need_atom(node, lambda.body.result[i]);
-        for param in [&lambda.params[i], &lambda.params[n + i]] {
-            graph.binding(param, node);
-            graph.need(node, param.name.0);
-        }
-        let (own, rest) = pat.split_at(arrays.len());
-        for param in own {
-            graph.need(param.name.0, node);
-        }
-        pat = rest;
-    }
-    for ((param, result), ty) in pat
-        .iter()
-        .zip(lambda.body.result.iter().skip(n))
-        .zip(lambda.ret.iter().skip(n))
-    {
-        graph.need_atom(param.name.0, *result);
-        graph.need_type(param.name.0, ty);
-    }
-    graph.body(&lambda.body);
-}
-
-fn sweep_with_acc<L: OptLevel>(
-    inputs: &mut Vec<AccInput<L>>,
-    lambda: &mut Lambda<L>,
-    pat: &mut Vec<Param<L>>,
-    live: &Live,
-) {
-    let n = inputs.len();
-    let keep: Vec<bool> = lambda.params[..n]
-        .iter()
-        .map(|token| live.name(token.name))
-        .collect();
-    let mut keep_pat: Vec<bool> = Vec::new();
-    for (input, keep) in inputs.iter_mut().zip(&keep) {
-        keep_pat.extend(std::iter::repeat_n(*keep, input.arrays.len()));
-        if let Some(op) = &mut input.op {
-            live.sweep(&mut op.op.body);
-        }
-    }
-    let rest: Vec<bool> = pat[keep_pat.len()..]
-        .iter()
-        .map(|param| live.name(param.name))
-        .collect();
-    let results: Vec<bool> = keep.iter().chain(&rest).copied().collect();
-    let params: Vec<bool> = keep.iter().chain(&keep).copied().collect();
-    keep_pat.extend_from_slice(&rest);
-    retain(inputs, &keep);
-    retain(&mut lambda.params, &params);
-    retain(&mut lambda.ret, &results);
-    retain(&mut lambda.body.result, &results);
-    retain(pat, &keep_pat);
-    live.sweep(&mut lambda.body);
 }
 
 impl OptLevel for Soacs {
@@ -360,7 +223,7 @@ impl OptLevel for Soacs {
                 };
                 histograms(&values, ops, pat, stm, graph);
             }
-            Soac::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, graph),
+            Soac::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, true, graph),
             Soac::Stream {
                 width,
                 inputs,
@@ -505,7 +368,8 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
             }
         }
-        SegOp::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, graph),
+        // Decompositions know the arrays of accumulators: all of them stay.
+        SegOp::WithAcc { inputs, lambda } => with_acc(inputs, lambda, pat, stm, false, graph),
     }
 }
 

@@ -2,6 +2,7 @@
 //! or a change of shape reads directly; views of views; copies that nobody needs.
 
 use super::concat::Concat;
+use super::update::Update;
 use super::{Certs, Folded, Simplifier};
 use crate::level::OptLevel;
 use ir::Name;
@@ -90,7 +91,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 array,
                 slice,
                 value,
-            } => self.fold_update(*array, slice, *value),
+            } => self.fold_update(&Update {
+                array: *array,
+                slice,
+                value: *value,
+            }),
             BasicOp::UpdateAcc {
                 acc,
                 index: _,
@@ -151,7 +156,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(op, def.certs.clone()))
     }
 
-    fn fold_index(&mut self, array: Name, slice: &[DimIndex], param: &Param<L>) -> Option<Folded> {
+    pub(super) fn fold_index(
+        &mut self,
+        array: Name,
+        slice: &[DimIndex],
+        param: &Param<L>,
+    ) -> Option<Folded> {
         let ty = self.type_of(array);
         if slice.len() == ty.rank()
             && slice
@@ -186,18 +196,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     return Some(Folded::Atom(*value, certs));
                 }
                 let inner = slice[shape.len()..].to_vec();
-                self.view_of(param.name, value.var()?, inner, certs)
-            }
-            BasicOp::Copy(source)
-            | BasicOp::Manifest {
-                perm: _,
-                array: source,
-            } => {
-                all_fixed?;
-                if self.aliases.consumed(*source) {
-                    return None;
+                if all_fixed.is_some() {
+                    return self.element_of(value.var()?, inner, certs, param);
                 }
-                Some(Folded::Op(index(*source, slice.to_vec()), certs))
+                self.view_of(param.name, value.var()?, inner, certs)
+                    .or_else(|| self.row_alone(array, *value, &slice[shape.len()..], &def.certs))
+            }
+            BasicOp::Copy(source) => {
+                all_fixed?;
+                self.element_of(*source, slice.to_vec(), certs, param)
             }
             BasicOp::Rearrange {
                 perm,
@@ -226,10 +233,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 array: source,
             } => {
                 let at = all_fixed?;
-                if self.type_of(*source).rank() != 1 {
-                    return None;
-                }
                 let source = *source;
+                if self.type_of(source).rank() != 1 {
+                    return self.element_of_flat_rows(source, &at, certs, param);
+                }
                 let flat = self.flat_index(&at, &shape.clone(), param)?;
                 Some(Folded::Op(index(source, vec![DimIndex::Fix(flat)]), certs))
             }
@@ -263,12 +270,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 }
                 let source = elem.var()?;
                 if all_fixed.is_none() {
-                    return self.view_of(param.name, source, slice[1..].to_vec(), certs);
+                    return self
+                        .view_of(param.name, source, slice[1..].to_vec(), certs)
+                        .or_else(|| self.row_alone(array, elem, &slice[1..], &def.certs));
                 }
-                if self.aliases.consumed(source) {
-                    return None;
-                }
-                Some(Folded::Op(index(source, slice[1..].to_vec()), certs))
+                self.element_of(source, slice[1..].to_vec(), certs, param)
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let mut flat = 0i64;
@@ -287,14 +293,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 let value = Scalar::from_bits(*elem, u64::from_le_bytes(bits));
                 Some(Folded::Atom(Atom::Const(value), certs))
             }
-            BasicOp::Update {
-                array: _,
-                slice: written,
-                value,
-            } => {
-                // What was just written there.
-                let same = all_fixed.is_some() && written.as_slice() == slice;
-                same.then_some(Folded::Atom(*value, certs))
+            BasicOp::Update { .. } => {
+                all_fixed?;
+                self.read_after_updates(array, slice, param)
             }
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
@@ -309,6 +310,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::FlatUpdate { .. }
             | BasicOp::Concat { .. }
             | BasicOp::Scratch { .. }
+            | BasicOp::Manifest { .. }
             | BasicOp::Opaque(_)
             | BasicOp::UpdateAcc { .. } => None,
         }

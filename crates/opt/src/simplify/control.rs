@@ -382,22 +382,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         form: &LoopForm,
         body: &mut Body<L>,
     ) {
-        let condition = match form {
-            LoopForm::While { cond } => Some(*cond),
-            LoopForm::For { .. } => None,
-        };
-        let mut next = body.result.clone();
-        for atom in &mut next {
-            self.rewrite_plain(atom);
-        }
-        let constant: Vec<bool> = params
-            .iter()
-            .zip(&next)
-            .map(|(param, next)| {
-                let own = param.param.name;
-                (*next == Atom::Var(own) || *next == param.init) && condition != Some(own)
-            })
-            .collect();
+        let constant = self.steady(params, form, body);
         if !constant.contains(&true) || !self.rewrite() {
             return;
         }

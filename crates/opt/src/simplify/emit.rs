@@ -113,7 +113,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Emits an operation that no rule applies to, unless an equal one is known.
-    fn emit(&mut self, param: Param<L>, aux: Aux, op: BasicOp) {
+    fn emit(&mut self, param: Param<L>, aux: Aux, mut op: BasicOp) {
         if let BasicOp::Assert { cond, msg: _ } = &op
             && *cond == Atom::Const(prim::Scalar::Bool(true))
             && self.rewrite()
@@ -124,6 +124,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
             });
             self.cert_subs.insert(param.name, aux.certs);
             return;
+        }
+        if matches!(&op, BasicOp::Binary(divide, ..) if divide.is_division()) {
+            self.divide_anywhere(&aux, &mut op);
         }
         let hash = cse::hash(&op);
         if let Some(known) = hash.and_then(|hash| self.known(hash, &op, &aux.certs, param.name))
@@ -262,8 +265,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// Appends a statement whose parts are simplified; its pattern is rewritten and bound.
-    pub(crate) fn push(&mut self, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
-        let depth = self.current();
+    pub(crate) fn push(&mut self, pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
+        self.push_at(self.current(), pat, aux, exp);
+    }
+
+    /// As [`Simplifier::push`], to the scope with this index.
+    pub(super) fn push_at(&mut self, depth: usize, mut pat: Vec<Param<L>>, aux: Aux, exp: Exp<L>) {
         for param in &mut pat {
             self.rewrite_param(param);
             self.bind(param, depth);
@@ -329,7 +336,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         if current == 0 {
             return current;
         }
-        let mobility = cse::mobility(op);
+        let mut mobility = cse::mobility(op);
+        if let BasicOp::Binary(op, _, _, y) = op
+            && mobility == cse::Mobility::Stays
+            && self.never_fails(*op, *y)
+        {
+            mobility = cse::Mobility::Free;
+        }
         if mobility == cse::Mobility::Stays
             || (cse::makes_array(op) && self.aliases.consumed(param.name))
         {

@@ -1,12 +1,14 @@
 //! Concatenations and maps: a map that concatenates rows is a concatenation, and a
-//! map over concatenations that only updates accumulators is one map after another.
+//! map over concatenations that only updates accumulators is one map after another,
+//! or one map, where the pieces are equally long and no order shows; over what is read
+//! flat it is a nest.
 
 use super::{Certs, Simplifier, add_certs};
 use crate::inline::size_of;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Lambda, Param};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, refresh_lambda};
+use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{Name, Soacs};
 use rustc_hash::FxHashMap;
 
@@ -106,6 +108,19 @@ impl Simplifier<'_, Soacs> {
         if accs != pat.len() || cut.len() * size_of(&map.body) > COPIES || !self.rewrite() {
             return None;
         }
+        if let [first, rest @ ..] = cut.as_slice()
+            && rest.iter().all(|size| size == first)
+            && map.params.iter().all(|param| self.is_scatter(&param.ty))
+        {
+            let map = self.side_by_side(map, &pieces, cut.len());
+            let op = Soac::Screma(Screma {
+                width: *first,
+                inputs: side_by_side_inputs(inputs, &pieces, cut.len()),
+                map,
+                folds: folds.clone(),
+            });
+            return Some(vec![(pat.to_vec(), aux, op)]);
+        }
         let mut accs: Vec<Name> = inputs
             .iter()
             .zip(&pieces)
@@ -142,9 +157,159 @@ impl Simplifier<'_, Soacs> {
         Some(maps)
     }
 
+    /// Whether a type is none of an accumulator with an operator.
+    fn is_scatter(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Acc { token, .. } => !self.neutrals.contains_key(token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => true,
+        }
+    }
+
+    /// What is done to a row of each piece, one after the other: the accumulators of
+    /// one copy of the body go on in the next.
+    fn side_by_side(
+        &mut self,
+        map: &Lambda<Soacs>,
+        pieces: &[Option<Vec<Name>>],
+        n: usize,
+    ) -> Lambda<Soacs> {
+        let mut params = Vec::new();
+        let mut stms = Vec::new();
+        let mut accs: Vec<Atom> = Vec::new();
+        for (param, _) in map.params.iter().zip(pieces).filter(|(_, p)| p.is_none()) {
+            let own = self.fresh("acc", param.ty.clone());
+            accs.push(Atom::Var(own.name));
+            params.push(own);
+        }
+        for _ in 0..n {
+            let mut inside = Substitution::default();
+            let mut rest = accs.iter();
+            for (param, pieces) in map.params.iter().zip(pieces) {
+                if pieces.is_none() {
+                    inside.extend(rest.next().map(|acc| (param.name, *acc)));
+                } else {
+                    let own = self.fresh("x", param.ty.clone());
+                    inside.insert(param.name, Atom::Var(own.name));
+                    params.push(own);
+                }
+            }
+            let copy = refresh_body(&map.body, self.names, &mut inside);
+            self.grow();
+            stms.extend(copy.stms);
+            accs = copy.result;
+        }
+        Lambda {
+            params,
+            body: Body { stms, result: accs },
+            ret: map.ret.clone(),
+        }
+    }
+
+    /// A map over the rows of matrices that are read flat, which only updates
+    /// accumulators, is a nest of maps over the matrices, if combinators make these:
+    ///
+    /// `map f (reshape [n * m] xss) = map (\xs -> map f xs) xss`
+    pub(super) fn over_rows(&mut self, aux: &Aux, screma: &Screma) -> Option<(Aux, Soac)> {
+        let Screma {
+            width: _,
+            inputs,
+            map,
+            folds,
+        } = screma;
+        let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
+        if !folds.is_map() || !map.ret.iter().all(is_acc) {
+            return None;
+        }
+        let mut aux = aux.clone();
+        let mut sizes: Option<(Dim, Dim)> = None;
+        let mut rows: Vec<(Name, Option<Type>)> = Vec::new();
+        for (input, param) in inputs.iter().zip(&map.params) {
+            let mut input = *input;
+            self.rewrite_name(&mut input, &mut aux.certs);
+            if is_acc(&param.ty) {
+                rows.push((input, None));
+                continue;
+            }
+            let def = self.def(input)?;
+            let BasicOp::Reshape {
+                kind: ReshapeKind::Arbitrary,
+                shape: _,
+                array,
+            } = &def.op
+            else {
+                return None;
+            };
+            let ty = self.type_of(*array);
+            let &[n, m, ref rest @ ..] = ty.shape() else {
+                return None;
+            };
+            let made = self.own[array.index()] && self.def(*array).is_none();
+            let row = ty.row()?;
+            if !made
+                || !self.read_once(input)
+                || !self.may_read(&[*array])
+                || rest != param.ty.shape()
+                || *sizes.get_or_insert((n, m)) != (n, m)
+            {
+                return None;
+            }
+            add_certs(&mut aux.certs, &def.certs);
+            rows.push((*array, Some(row)));
+        }
+        let (n, m) = sizes?;
+        if !self.rewrite() {
+            return None;
+        }
+        let params: Vec<Param<Soacs>> = rows
+            .iter()
+            .zip(&map.params)
+            .map(|((_, row), param)| {
+                let ty = row.clone().unwrap_or_else(|| param.ty.clone());
+                self.fresh("row", ty)
+            })
+            .collect();
+        let pat: Vec<Param<Soacs>> = map
+            .ret
+            .iter()
+            .map(|ty| self.fresh("acc", ty.clone()))
+            .collect();
+        let result = pat.iter().map(|param| Atom::Var(param.name)).collect();
+        let inner = Soac::Screma(Screma {
+            width: m,
+            inputs: params.iter().map(|param| param.name).collect(),
+            map: map.clone(),
+            folds: folds.clone(),
+        });
+        let stms = vec![Stm {
+            pat,
+            aux: Aux::at(aux.prov),
+            exp: Exp::Op(inner),
+        }];
+        let outer = Screma {
+            width: n,
+            inputs: rows.into_iter().map(|(input, _)| input).collect(),
+            map: Lambda {
+                params,
+                body: Body { stms, result },
+                ret: map.ret.clone(),
+            },
+            folds: folds.clone(),
+        };
+        Some((aux, Soac::Screma(outer)))
+    }
+
     fn copy_of(&mut self, lambda: &Lambda<Soacs>) -> Lambda<Soacs> {
         let copy = refresh_lambda(lambda, self.names, &mut Substitution::default());
         self.grow();
         copy
     }
+}
+
+/// The accumulators, then of each piece in turn what the inputs have of it.
+fn side_by_side_inputs(inputs: &[Name], pieces: &[Option<Vec<Name>>], n: usize) -> Vec<Name> {
+    let accs = inputs.iter().zip(pieces).filter(|(_, p)| p.is_none());
+    let arrays = (0..n).flat_map(|at| pieces.iter().flatten().filter_map(move |p| p.get(at)));
+    accs.map(|(input, _)| *input)
+        .chain(arrays.copied())
+        .collect()
 }

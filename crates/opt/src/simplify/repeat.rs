@@ -1,4 +1,4 @@
-//! Laws of replicates, literals and updates: each rule one law.
+//! Laws of replicates and literals: each rule one law.
 //!
 //! What is read later than before must not be consumed; a fresh array that others
 //! read too is made anyway, so that another in its place would be work.
@@ -182,83 +182,5 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             _ => None,
         }
-    }
-
-    /// What the rules make of an update.
-    pub(super) fn fold_update(
-        &mut self,
-        array: Name,
-        slice: &[DimIndex],
-        value: Atom,
-    ) -> Option<Folded> {
-        Self::update_of_nothing(array, slice)
-            .or_else(|| self.update_with_itself(array, slice, value))
-            .or_else(|| self.update_of_one(array, slice, value))
-    }
-
-    /// `xs with [a :+ 0] = ys` is `xs`.
-    fn update_of_nothing(array: Name, slice: &[DimIndex]) -> Option<Folded> {
-        let is_empty = |index: &DimIndex| {
-            matches!(
-                index,
-                DimIndex::Slice {
-                    count: Dim::Const(0),
-                    ..
-                }
-            )
-        };
-        slice
-            .iter()
-            .any(is_empty)
-            .then(|| Folded::Atom(Atom::Var(array), Certs::new()))
-    }
-
-    /// `xs with [i] = xs[i]` is `xs`.
-    fn update_with_itself(&self, array: Name, slice: &[DimIndex], value: Atom) -> Option<Folded> {
-        let def = self.def_of(value)?;
-        let BasicOp::Index {
-            array: read,
-            slice: place,
-        } = &def.op
-        else {
-            return None;
-        };
-        (*read == array && place.as_slice() == slice)
-            .then(|| Folded::Atom(Atom::Var(array), def.certs.clone()))
-    }
-
-    /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
-    fn update_of_one(&self, array: Name, slice: &[DimIndex], value: Atom) -> Option<Folded> {
-        let def = self.def_of(value)?;
-        let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
-            (shape.clone(), *value)
-        } else if let BasicOp::ArrayLit { row: _, elems } = &def.op
-            && let [only] = elems.as_slice()
-        {
-            (smallvec![Dim::Const(1)], *only)
-        } else {
-            return None;
-        };
-        let may = inner.var().is_none_or(|name| self.may_read(&[name]));
-        if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
-            return None;
-        }
-        let mut rest = shape.len();
-        let slice = slice
-            .iter()
-            .map(|index| match index {
-                DimIndex::Slice { start, .. } if rest > 0 => {
-                    rest -= 1;
-                    DimIndex::Fix(*start)
-                }
-                DimIndex::Slice { .. } | DimIndex::Fix(_) => *index,
-            })
-            .collect();
-        let op = BasicOp::Update {
-            array,
-            slice,
-            value: inner,
-        };
-        Some(Folded::Op(op, def.certs.clone()))
     }
 }

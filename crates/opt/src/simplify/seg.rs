@@ -18,6 +18,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.replace_lambda(&mut operator.op, runs);
     }
 
+    /// The body of the innermost scope runs as often as what is around it.
+    fn runs_once(&mut self) {
+        let here = self.current();
+        self.scopes[here].once = true;
+    }
+
     /// Simplifies a lambda in place.
     pub(crate) fn replace_lambda(&mut self, lambda: &mut Lambda<L>, runs: bool) {
         let empty = Lambda {
@@ -74,7 +80,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         self.learn_neutrals(&inputs, &lambda.params);
-        self.replace_lambda(&mut lambda, true);
+        lambda = self.lambda(lambda, true, |s, _| s.runs_once());
         self.untouched(&mut pat, &aux, &mut inputs, &mut lambda);
         if inputs.is_empty() {
             let result = self.splice(lambda.body, &aux);

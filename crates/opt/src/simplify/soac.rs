@@ -46,6 +46,13 @@ pub(crate) fn simplify(
                 }
                 return;
             }
+            if s.straight(&pat, &aux, &screma) {
+                return;
+            }
+            if let Some((aux, nest)) = s.over_rows(&aux, &screma) {
+                simplify(s, pat, aux, nest);
+                return;
+            }
             let Screma {
                 width,
                 mut inputs,
@@ -54,6 +61,11 @@ pub(crate) fn simplify(
             } = screma;
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
             s.folds(&mut folds);
+            if let Some(body) = s.once_for_all(width, &inputs, &mut map, &folds) {
+                let result = s.splice(body, &aux);
+                s.repeat_all(pat, &aux, width, &result);
+                return;
+            }
             let mut pat = pat;
             let mut after = Vec::new();
             if folds.post.is_none() {
@@ -61,14 +73,14 @@ pub(crate) fn simplify(
                 folds.post = drop_scanned(s, &map.ret, &folds, &mut pat);
             }
             let dead = pat.is_empty();
-            let op = Soac::Screma(Screma {
+            let screma = Screma {
                 width,
                 inputs,
                 map,
                 folds,
-            });
+            };
             if !dead {
-                s.push(pat, aux.clone(), Exp::Op(op));
+                s.push_outwards(pat, aux.clone(), screma);
             }
             for (param, op, certs) in after {
                 let mut aux = aux.clone();
@@ -94,6 +106,14 @@ pub(crate) fn simplify(
             s.push(pat, aux, Exp::Op(op));
         }
         Soac::WithAcc { inputs, lambda } => {
+            if let Some((values, map)) = s.scatter_of_all(&pat, &aux, &inputs, &lambda) {
+                let mut rest = pat;
+                rest.drain(..values.len());
+                let others = s.results(lambda.body.result[1..].to_vec());
+                simplify(s, values, aux.clone(), map);
+                s.bind_all(rest, &aux, &others);
+                return;
+            }
             s.with_acc(pat, aux, inputs, lambda, |inputs, lambda| Soac::WithAcc {
                 inputs,
                 lambda,

@@ -152,9 +152,11 @@ impl Gen<'_> {
                 self.leave(mark);
                 let xs = self.expr(&Ty::array(size, ty.clone()), deeper);
                 let f = format!("(\\({x}: {}) -> {body})", ty.text());
+                // Equal numbers do not cancel each other, whatever they are.
+                let odd = format!("(\\({x}: {}) -> 2 * {body} + 1)", ty.text());
                 match self.c.below(3) {
                     0 => format!("(i64.sum (map {f} {xs}))"),
-                    1 => format!("(reduce (^) 0 (map {f} {xs}))"),
+                    1 => format!("(reduce (*) 1 (map {odd} {xs}))"),
                     _ => format!("(i64.sum (scan (+) 0 (map {f} {xs})))"),
                 }
             }

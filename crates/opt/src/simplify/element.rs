@@ -1,0 +1,193 @@
+//! Elements that are known without the array: through copies, fills and rows, and
+//! through updates.
+//!
+//! What an array held when it was made stays known when it is consumed later: an
+//! element of a fill does not need the fill. An element that was written, or
+//! written beside, is found through at most [`UPDATES`] updates.
+
+use super::{Certs, Folded, Simplifier, add_certs};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, Aux, BasicOp, DimIndex, Param};
+use ir::types::Dim;
+use prim::{BinOp, CmpOp, PrimType};
+
+/// Through so many updates a read looks for what was written.
+const UPDATES: usize = 16;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// `(copy xs)[i] = xs[i]`; where `xs` is consumed, if its elements are known
+    /// without it.
+    pub(super) fn element_of(
+        &mut self,
+        source: Name,
+        slice: Vec<DimIndex>,
+        certs: Certs,
+        param: &Param<L>,
+    ) -> Option<Folded> {
+        if !self.aliases.consumed(source) {
+            let array = source;
+            return Some(Folded::Op(BasicOp::Index { array, slice }, certs));
+        }
+        self.element_of_known(source, &slice, certs, param)
+    }
+
+    /// An element of a fill, a constant or a literal, which may be consumed.
+    fn element_of_known(
+        &mut self,
+        source: Name,
+        slice: &[DimIndex],
+        certs: Certs,
+        param: &Param<L>,
+    ) -> Option<Folded> {
+        let known = matches!(
+            self.def(source)?.op,
+            BasicOp::Iota { .. }
+                | BasicOp::Replicate { .. }
+                | BasicOp::ConstArray { .. }
+                | BasicOp::ArrayLit { .. }
+        );
+        if !known {
+            return None;
+        }
+        let mut folded = self.fold_index(source, slice, param)?;
+        let (Folded::Atom(_, own) | Folded::Op(_, own)) = &mut folded;
+        add_certs(own, &certs);
+        Some(folded)
+    }
+
+    /// `(reshape [n * m] (replicate n row))[i] = row[i % m]`
+    pub(super) fn element_of_flat_rows(
+        &mut self,
+        source: Name,
+        at: &[Atom],
+        certs: Certs,
+        param: &Param<L>,
+    ) -> Option<Folded> {
+        let &[at] = at else { return None };
+        let def = self.def(source)?.clone();
+        let BasicOp::Replicate { shape: _, value } = &def.op else {
+            return None;
+        };
+        let mut certs = certs;
+        add_certs(&mut certs, &def.certs);
+        let row = self.type_of_atom(*value);
+        if row.is_prim() {
+            return Some(Folded::Atom(*value, certs));
+        }
+        let &[size] = row.shape() else { return None };
+        let row = value.var()?;
+        let fill = self.def(row).is_some_and(|def| {
+            matches!(
+                def.op,
+                BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. }
+            )
+        });
+        if self.aliases.consumed(row) && !fill {
+            return None;
+        }
+        // There is an element, so that rows have some; the remainder need not know.
+        let aux = Aux::at(self.prov);
+        let one = BasicOp::Binary(BinOp::SMax, PrimType::I64, size.atom()?, Atom::i64(1));
+        let some = self.make("some", &aux, one);
+        let within = BasicOp::Binary(BinOp::SRem, PrimType::I64, at, some);
+        let slice = vec![DimIndex::Fix(self.make("within", &aux, within))];
+        self.element_of(row, slice, certs, param)
+    }
+
+    /// `[row][0] = copy row`, and of replicates likewise, where nobody else reads the
+    /// array of rows.
+    pub(super) fn row_alone(
+        &self,
+        array: Name,
+        row: Atom,
+        rest: &[DimIndex],
+        certs: &Certs,
+    ) -> Option<Folded> {
+        let row = row.var()?;
+        let ty = self.type_of(row);
+        let whole = rest.iter().zip(ty.shape()).all(|(index, dim)| {
+            matches!(index, DimIndex::Slice { start, count, stride }
+                if *start == Atom::i64(0) && count == dim && *stride == Atom::i64(1))
+        });
+        let may = whole && self.last_use(array) && self.may_read(&[row]);
+        may.then(|| Folded::Op(BasicOp::Copy(row), certs.clone()))
+    }
+
+    /// An element of what was updated: what was written there, or what was there
+    /// before, if that is known without the array.
+    pub(super) fn read_after_updates(
+        &mut self,
+        array: Name,
+        at: &[DimIndex],
+        param: &Param<L>,
+    ) -> Option<Folded> {
+        let (mut array, mut certs) = (array, Certs::new());
+        for _ in 0..UPDATES {
+            let def = self.def(array)?.clone();
+            add_certs(&mut certs, &def.certs);
+            let BasicOp::Update {
+                array: before,
+                slice: written,
+                value,
+            } = &def.op
+            else {
+                return self.element_of_known(array, at, certs, param);
+            };
+            match self.meets(at, written) {
+                Some((true, proof)) => {
+                    add_certs(&mut certs, &proof);
+                    return Some(Folded::Atom(*value, certs));
+                }
+                Some((false, proof)) => add_certs(&mut certs, &proof),
+                None => return None,
+            }
+            array = *before;
+        }
+        None
+    }
+
+    /// Whether a place is the one that was written (all of it one element), or
+    /// certainly another, and what that rests on.
+    fn meets(&self, at: &[DimIndex], written: &[DimIndex]) -> Option<(bool, Certs)> {
+        let mut all = Certs::new();
+        let mut same = true;
+        for (read, write) in at.iter().zip(written) {
+            let DimIndex::Fix(read) = *read else {
+                return None;
+            };
+            match *write {
+                DimIndex::Fix(write) if read == write => {}
+                DimIndex::Fix(write) => match self.ranges.compare(CmpOp::Eq, read, write) {
+                    Some((false, proof)) => return Some((false, proof)),
+                    Some((true, proof)) => add_certs(&mut all, &proof),
+                    None => same = false,
+                },
+                DimIndex::Slice {
+                    start,
+                    count,
+                    stride,
+                } => {
+                    if let Some(proof) = self.beside(read, start, count, stride) {
+                        return Some((false, proof));
+                    }
+                    same = false;
+                }
+            }
+        }
+        same.then_some((true, all))
+    }
+
+    /// What it rests on that a place is outside of a dense stretch.
+    fn beside(&self, at: Atom, start: Atom, count: Dim, stride: Atom) -> Option<Certs> {
+        if stride != Atom::i64(1) {
+            return None;
+        }
+        let before = self.ranges.at_most(at, start, -1);
+        before.or_else(|| {
+            let zero = start == Atom::i64(0);
+            let end = if zero { count.atom() } else { None };
+            self.ranges.at_most(end?, at, 0)
+        })
+    }
+}

@@ -1,0 +1,213 @@
+//! What leaves loops and lambdas though it is more than a basic operation: divisions
+//! by what is positive inside, and combinators that compute the same each time.
+//!
+//! A combinator leaves what certainly runs; what may not run only if it cannot fail
+//! and takes no more than its width says. A map that is computed as fast as it is
+//! read stays, where it may fuse. What is consumed, or is a result, stays as well: it
+//! is a new array each time.
+
+use super::{Scope, ScopeKind, Simplifier, cse};
+use crate::level::OptLevel;
+use ir::soac::{Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
+use ir::types::Type;
+use ir::walk::Visit;
+use ir::{Name, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use target::memory::AGAIN;
+
+/// Nothing leaves a body that lies deeper.
+const DEEP: usize = 32;
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// `x / y` with operands from further out, where `y` is known to be positive:
+    /// `x / max(y, 1)` may be computed where that is not known.
+    pub(super) fn divide_anywhere(&mut self, aux: &Aux, op: &mut BasicOp) {
+        let BasicOp::Binary(divide, ty, x, Atom::Var(y)) = *op else {
+            return;
+        };
+        let here = self.current();
+        let depth = |atom: Atom| atom.var().map_or(0, |name| self.depth_of(name));
+        let certs = aux.certs.iter().map(|cert| self.depth_of(*cert));
+        let least = certs.max().unwrap_or(0).max(depth(x)).max(self.depth_of(y));
+        let leaves = |scope: &Scope<L>| matches!(scope.kind, ScopeKind::Inner { .. });
+        if least == here
+            || !ty.is_int()
+            || self.never_fails(divide, Atom::Var(y))
+            || !self.scopes[least + 1..].iter().all(leaves)
+        {
+            return;
+        }
+        let one = Atom::Const(Scalar::int(ty, 1));
+        let positive = self.ranges.compare(CmpOp::SLe, one, Atom::Var(y));
+        if !positive.is_some_and(|(truth, _)| truth) || !self.rewrite() {
+            return;
+        }
+        // Where the divisor is known, not here, where this is the divisor.
+        let most = self.fresh("positive", Type::Prim(ty));
+        let y_or_one = BasicOp::Binary(BinOp::SMax, ty, Atom::Var(y), one);
+        *op = BasicOp::Binary(divide, ty, x, Atom::Var(most.name));
+        self.emit_at(least, most, Aux::at(aux.prov), y_or_one);
+    }
+
+    /// Whether the operator has a value for every first operand.
+    pub(super) fn never_fails(&self, op: BinOp, y: Atom) -> bool {
+        if cse::never_fails(op, y) {
+            return true;
+        }
+        let Some(BasicOp::Binary(BinOp::SMax, _, x, y)) = self.def_of(y).map(|def| &def.op) else {
+            return false;
+        };
+        [x, y].iter().any(|atom| {
+            let value = atom.constant().and_then(Scalar::as_i64);
+            value.is_some_and(|value| value > 0)
+        })
+    }
+}
+
+impl Simplifier<'_, Soacs> {
+    /// Appends a combinator, outside of the bodies in which it is always the same.
+    pub(super) fn push_outwards(&mut self, pat: Vec<Param<Soacs>>, aux: Aux, screma: Screma) {
+        let (inputs, cheap) = (screma.inputs.clone(), is_cheap(&screma));
+        let exp = Exp::Op(Soac::Screma(screma));
+        let depth = if cheap {
+            self.current()
+        } else {
+            self.place_of(&pat, &aux, &inputs, &exp)
+        };
+        if depth < self.current() && self.rewrite() {
+            self.push_at(depth, pat, aux, exp);
+        } else {
+            self.push(pat, aux, exp);
+        }
+    }
+
+    /// The scope that a combinator can go to.
+    fn place_of(
+        &self,
+        pat: &[Param<Soacs>],
+        aux: &Aux,
+        inputs: &[Name],
+        exp: &Exp<Soacs>,
+    ) -> usize {
+        let current = self.current();
+        if current == 0 || current > DEEP {
+            return current;
+        }
+        let mut least = 0;
+        for name in inputs.iter().chain(&aux.certs) {
+            least = least.max(self.depth_of(*name));
+        }
+        let shared = |param: &Param<Soacs>| {
+            let aliases = &self.aliases;
+            !param.ty.is_array() || !(aliases.consumed(param.name) || aliases.is_result(param.name))
+        };
+        if least == current
+            || !matches!(self.scopes[current].kind, ScopeKind::Inner { .. })
+            || !pat.iter().all(shared)
+        {
+            return current;
+        }
+        let mut mentions = Mentions {
+            s: self,
+            least,
+            total: !inputs.is_empty(),
+        };
+        for param in pat {
+            Visit::<Soacs>::ty(&mut mentions, &param.ty);
+        }
+        mentions.exp(exp);
+        let (least, total) = (mentions.least, mentions.total);
+        let (mut depth, mut best) = (current, current);
+        while depth > least {
+            match self.scopes[depth].kind {
+                ScopeKind::Inner { runs } if runs || total => {}
+                ScopeKind::Inner { .. } | ScopeKind::Branch | ScopeKind::Root => break,
+            }
+            depth -= 1;
+            if !self.scopes[depth + 1].once {
+                best = depth;
+            }
+        }
+        best
+    }
+}
+
+/// Whether it is as fast to map again as to read what was mapped.
+fn is_cheap(screma: &Screma) -> bool {
+    screma.folds.is_map()
+        && screma.map.body.stms.len() <= AGAIN
+        && screma.map.body.stms.iter().all(is_fast)
+}
+
+fn is_fast(stm: &Stm<Soacs>) -> bool {
+    match &stm.exp {
+        Exp::Basic(BasicOp::Binary(op, ..)) => !op.is_division() && *op != BinOp::Pow,
+        Exp::Basic(BasicOp::Math(..)) => false,
+        Exp::Basic(_) => true,
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}
+
+/// What a combinator mentions, and whether it may run though nobody asked for it.
+struct Mentions<'a, 'b> {
+    s: &'a Simplifier<'b, Soacs>,
+    /// The innermost scope of what it mentions, but for what it binds itself.
+    least: usize,
+    total: bool,
+}
+
+impl Visit<Soacs> for Mentions<'_, '_> {
+    fn name(&mut self, name: &Name) {
+        let depth = self.s.depth_of(*name);
+        let current = self.s.current();
+        let acc = matches!(self.s.types.get(*name), Some(Type::Acc { .. }));
+        if depth <= current {
+            self.least = self.least.max(if acc { current } else { depth });
+        }
+    }
+
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        self.total &= match &stm.exp {
+            Exp::Basic(op) => cannot_fail(self.s, op),
+            Exp::Op(Soac::Screma(screma)) => !screma.inputs.is_empty(),
+            Exp::If { .. } => true,
+            Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+        };
+        self.walk_stm(stm);
+    }
+}
+
+/// Whether an operation on scalars has a value for all operands.
+fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
+    match op {
+        BasicOp::Atom(_)
+        | BasicOp::Unary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Math(..) => true,
+        BasicOp::Binary(op, ty, _, y) => {
+            s.never_fails(*op, *y) && !(*op == BinOp::Pow && *ty != PrimType::Bool && ty.is_int())
+        }
+        BasicOp::SizeAtLeast { .. }
+        | BasicOp::Assert { .. }
+        | BasicOp::Index { .. }
+        | BasicOp::Update { .. }
+        | BasicOp::FlatIndex { .. }
+        | BasicOp::FlatUpdate { .. }
+        | BasicOp::Concat { .. }
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Rearrange { .. }
+        | BasicOp::Reshape { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. }
+        | BasicOp::ConstArray { .. }
+        | BasicOp::Opaque(_)
+        | BasicOp::UpdateAcc { .. } => false,
+    }
+}

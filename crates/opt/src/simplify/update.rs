@@ -1,0 +1,189 @@
+//! Laws of updates: a table of rules, each with its law.
+//!
+//! An update whose array nobody else reads may go where its array goes; what it
+//! reads later than before must not be consumed.
+
+use super::{Certs, Folded, Simplifier, add_certs};
+use crate::level::OptLevel;
+use ir::Name;
+use ir::syntax::{Atom, BasicOp, DimIndex};
+use ir::types::{Dim, Shape};
+use smallvec::smallvec;
+
+/// Literals into which updates go are no longer than this.
+const LONG: i64 = 16;
+
+/// An update.
+pub(super) struct Update<'a> {
+    pub(super) array: Name,
+    pub(super) slice: &'a [DimIndex],
+    pub(super) value: Atom,
+}
+
+impl<L: OptLevel> Simplifier<'_, L> {
+    /// What the first rule that applies makes of an update.
+    pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Folded> {
+        let rules: [fn(&Self, &Update<'_>) -> Option<Folded>; 7] = [
+            Self::update_of_nothing,
+            Self::update_with_itself,
+            Self::update_of_one,
+            Self::update_again,
+            Self::update_with_the_same,
+            Self::update_of_all,
+            Self::update_of_literal,
+        ];
+        rules.iter().find_map(|rule| rule(self, update))
+    }
+
+    /// `xs with [a :+ 0] = ys` is `xs`.
+    fn update_of_nothing(&self, update: &Update<'_>) -> Option<Folded> {
+        let is_empty = |index: &DimIndex| {
+            matches!(
+                index,
+                DimIndex::Slice {
+                    count: Dim::Const(0),
+                    ..
+                }
+            )
+        };
+        let none = update.slice.iter().any(is_empty);
+        none.then(|| Folded::Atom(Atom::Var(update.array), Certs::new()))
+    }
+
+    /// `xs with [i] = xs[i]` is `xs`.
+    fn update_with_itself(&self, update: &Update<'_>) -> Option<Folded> {
+        let def = self.def_of(update.value)?;
+        let BasicOp::Index {
+            array: read,
+            slice: place,
+        } = &def.op
+        else {
+            return None;
+        };
+        (*read == update.array && place.as_slice() == update.slice)
+            .then(|| Folded::Atom(Atom::Var(update.array), def.certs.clone()))
+    }
+
+    /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
+    fn update_of_one(&self, update: &Update<'_>) -> Option<Folded> {
+        let def = self.def_of(update.value)?;
+        let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
+            (shape.clone(), *value)
+        } else if let BasicOp::ArrayLit { row: _, elems } = &def.op
+            && let [only] = elems.as_slice()
+        {
+            (smallvec![Dim::Const(1)], *only)
+        } else {
+            return None;
+        };
+        let may = inner.var().is_none_or(|name| self.may_read(&[name]));
+        if !may || shape.iter().any(|dim| *dim != Dim::Const(1)) {
+            return None;
+        }
+        let mut rest = shape.len();
+        let slice = update
+            .slice
+            .iter()
+            .map(|index| match index {
+                DimIndex::Slice { start, .. } if rest > 0 => {
+                    rest -= 1;
+                    DimIndex::Fix(*start)
+                }
+                DimIndex::Slice { .. } | DimIndex::Fix(_) => *index,
+            })
+            .collect();
+        let op = BasicOp::Update {
+            array: update.array,
+            slice,
+            value: inner,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    /// `(xs with [i] = a) with [i] = b` is `xs with [i] = b`.
+    fn update_again(&self, update: &Update<'_>) -> Option<Folded> {
+        let def = self.def(update.array)?;
+        let BasicOp::Update { array, slice, .. } = &def.op else {
+            return None;
+        };
+        if slice.as_slice() != update.slice || !self.last_use(update.array) {
+            return None;
+        }
+        let op = BasicOp::Update {
+            array: *array,
+            slice: slice.clone(),
+            value: update.value,
+        };
+        Some(Folded::Op(op, def.certs.clone()))
+    }
+
+    /// `(replicate n x) with [i] = x` is `replicate n x`.
+    fn update_with_the_same(&self, update: &Update<'_>) -> Option<Folded> {
+        let filled = |array: Name| {
+            let def = self.def(array)?;
+            let BasicOp::Replicate { shape: _, value } = &def.op else {
+                return None;
+            };
+            let scalar = self.type_of_atom(*value).is_prim();
+            scalar.then(|| (*value, def.certs.clone()))
+        };
+        let (fill, mut certs) = filled(update.array)?;
+        let written = match update.value {
+            Atom::Var(name) if self.type_of(name).is_array() => {
+                let (written, more) = filled(name)?;
+                add_certs(&mut certs, &more);
+                written
+            }
+            Atom::Var(_) | Atom::Const(_) => update.value,
+        };
+        (written == fill).then(|| Folded::Atom(Atom::Var(update.array), certs))
+    }
+
+    /// `xs with [0 :+ n] = ys` is `copy ys`, if `xs` is a fill of `n` elements that
+    /// only this update needs.
+    fn update_of_all(&self, update: &Update<'_>) -> Option<Folded> {
+        let value = update.value.var()?;
+        let def = self.def(update.array)?;
+        let fill = matches!(
+            def.op,
+            BasicOp::Replicate { .. }
+                | BasicOp::Iota { .. }
+                | BasicOp::Scratch { .. }
+                | BasicOp::ConstArray { .. }
+        );
+        let ty = self.type_of(update.array);
+        let whole = update.slice.iter().zip(ty.shape()).all(|(index, dim)| {
+            matches!(index, DimIndex::Slice { start, count, stride }
+                if *start == Atom::i64(0) && count == dim && *stride == Atom::i64(1))
+        });
+        let may = fill && whole && self.last_use(update.array) && self.may_read(&[value]);
+        may.then(|| Folded::Op(BasicOp::Copy(value), def.certs.clone()))
+    }
+
+    /// `[a, b, c] with [1] = x` is `[a, x, c]`, and of short replicates likewise.
+    fn update_of_literal(&self, update: &Update<'_>) -> Option<Folded> {
+        let &[DimIndex::Fix(Atom::Const(at))] = update.slice else {
+            return None;
+        };
+        let def = self.def(update.array)?;
+        let mut elems = if let BasicOp::ArrayLit { row: _, elems } = &def.op {
+            elems.clone()
+        } else if let BasicOp::Replicate { shape, value } = &def.op
+            && let [Dim::Const(n @ 0..=LONG)] = *shape.as_slice()
+        {
+            vec![*value; usize::try_from(n).ok()?]
+        } else {
+            return None;
+        };
+        let row = self.type_of_atom(update.value);
+        let long = usize::try_from(LONG).is_ok_and(|long| elems.len() > long);
+        if !row.is_prim() || long || !self.last_use(update.array) {
+            return None;
+        }
+        *elems.get_mut(usize::try_from(at.as_i64()?).ok()?)? = update.value;
+        Some(Folded::Op(
+            BasicOp::ArrayLit { row, elems },
+            def.certs.clone(),
+        ))
+    }
+}
