@@ -40,6 +40,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         }
                         Folded::Op(new, certs) => {
                             add_certs(&mut aux.certs, &certs);
+                            self.takes_over(&op, &new);
                             self.use_more(&new);
                             op = new;
                         }
@@ -110,6 +111,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
             atom,
             certs: certs.clone(),
         });
+    }
+
+    /// Where an update does for the one before as well, that one is none any more: only
+    /// one of them may consume the array.
+    fn takes_over(&mut self, old: &BasicOp, new: &BasicOp) {
+        if let (BasicOp::Update { array: name, .. }, BasicOp::Update { array, .. }) = (old, new)
+            && name != array
+            && let Some(at) = self.def(*name).map(|def| def.at)
+            && let depth = self.depth_of(*name)
+            && let Some(stm) = self.scopes[depth].out.get_mut(at)
+        {
+            stm.exp = Exp::Basic(BasicOp::Atom(Atom::Var(*array)));
+        }
     }
 
     /// Emits an operation that no rule applies to, unless an equal one is known.
