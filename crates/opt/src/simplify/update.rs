@@ -6,7 +6,7 @@
 use super::{Certs, Folded, Simplifier, add_certs};
 use crate::level::OptLevel;
 use ir::Name;
-use ir::syntax::{Atom, BasicOp, DimIndex};
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp};
 use ir::types::{Dim, Shape};
 use smallvec::smallvec;
 
@@ -23,7 +23,7 @@ pub(super) struct Update<'a> {
 impl<L: OptLevel> Simplifier<'_, L> {
     /// What the first rule that applies makes of an update.
     pub(super) fn fold_update(&mut self, update: &Update<'_>) -> Option<Folded> {
-        let rules: [fn(&Self, &Update<'_>) -> Option<Folded>; 7] = [
+        let rules: [fn(&mut Self, &Update<'_>) -> Option<Folded>; 7] = [
             Self::update_of_nothing,
             Self::update_with_itself,
             Self::update_of_one,
@@ -36,7 +36,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `xs with [a :+ 0] = ys` is `xs`.
-    fn update_of_nothing(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_nothing(&mut self, update: &Update<'_>) -> Option<Folded> {
         let is_empty = |index: &DimIndex| {
             matches!(
                 index,
@@ -51,7 +51,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `xs with [i] = xs[i]` is `xs`.
-    fn update_with_itself(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_with_itself(&mut self, update: &Update<'_>) -> Option<Folded> {
         let def = self.def_of(update.value)?;
         let BasicOp::Index {
             array: read,
@@ -65,7 +65,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `xs with [i :+ 1] = replicate 1 x` is `xs with [i] = x`, and of literals likewise.
-    fn update_of_one(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_one(&mut self, update: &Update<'_>) -> Option<Folded> {
         let def = self.def_of(update.value)?;
         let (shape, inner): (Shape, Atom) = if let BasicOp::Replicate { shape, value } = &def.op {
             (shape.clone(), *value)
@@ -101,14 +101,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `(xs with [i] = a) with [i] = b` is `xs with [i] = b`.
-    fn update_again(&self, update: &Update<'_>) -> Option<Folded> {
-        let def = self.def(update.array)?;
+    ///
+    /// The first update goes at once, as only one may consume `xs`.
+    fn update_again(&mut self, update: &Update<'_>) -> Option<Folded> {
+        let def = self.def(update.array)?.clone();
         let BasicOp::Update { array, slice, .. } = &def.op else {
             return None;
         };
         if slice.as_slice() != update.slice || !self.last_use(update.array) {
             return None;
         }
+        let depth = self.depth_of(update.array);
+        let first = self.scopes.get_mut(depth)?.out.get_mut(def.at)?;
+        if !matches!(first.pat.as_slice(), [only] if only.name == update.array) {
+            return None;
+        }
+        first.exp = Exp::Basic(BasicOp::Atom(Atom::Var(*array)));
         let op = BasicOp::Update {
             array: *array,
             slice: slice.clone(),
@@ -118,7 +126,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `(replicate n x) with [i] = x` is `replicate n x`.
-    fn update_with_the_same(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_with_the_same(&mut self, update: &Update<'_>) -> Option<Folded> {
         let filled = |array: Name| {
             let def = self.def(array)?;
             let BasicOp::Replicate { shape: _, value } = &def.op else {
@@ -141,7 +149,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// `xs with [0 :+ n] = ys` is `copy ys`, if `xs` is a fill of `n` elements that
     /// only this update needs.
-    fn update_of_all(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_all(&mut self, update: &Update<'_>) -> Option<Folded> {
         let value = update.value.var()?;
         let def = self.def(update.array)?;
         let fill = matches!(
@@ -161,7 +169,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// `[a, b, c] with [1] = x` is `[a, x, c]`, and of short replicates likewise.
-    fn update_of_literal(&self, update: &Update<'_>) -> Option<Folded> {
+    fn update_of_literal(&mut self, update: &Update<'_>) -> Option<Folded> {
         let &[DimIndex::Fix(Atom::Const(at))] = update.slice else {
             return None;
         };
