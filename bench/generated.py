@@ -147,6 +147,6 @@ MIDDLE = [
     ("straight", straight, [12_500, 25_000, 50_000]),
     ("beside", beside, [400, 800, 1600]),
     ("nest", nest, [1000, 2000, 4000]),
-    ("results", results, [3200, 6400, 12_800]),
+    ("results", results, [1600, 3200, 6400]),
     ("updates", updates, [8000, 16_000, 32_000]),
 ]
