@@ -36,9 +36,8 @@ impl Fuser<'_> {
 
     fn interchange_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {
         let reader = graph.stm(id)?;
-        let width = match &reader.exp {
-            Exp::Op(Soac::Screma(screma)) => screma.width,
-            _ => return None,
+        let Exp::Op(Soac::Screma(Screma { width, .. })) = reader.exp else {
+            return None;
         };
         let producer = graph.binder(input).filter(|producer| *producer != id)?;
         let stm = graph.stm(producer)?;

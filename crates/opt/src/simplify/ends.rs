@@ -92,7 +92,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             MsgPart::Value(ty, _) if poly.is_some() => {
                 MsgPart::Value(*ty, shown.next().unwrap_or(Atom::i64(0)))
             }
-            part => part.clone(),
+            MsgPart::Value(..) | MsgPart::Text(_) => part.clone(),
         });
         let msg = msg.collect();
         let cond_outside = self.unless_guarded(holds, &way.guards, &aux, way.depth);
@@ -175,7 +175,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
             CmpOp::ULt | CmpOp::ULe => op,
             CmpOp::SLt if natural(x) => CmpOp::ULt,
             CmpOp::SLe if natural(x) => CmpOp::ULe,
-            _ => return None,
+            CmpOp::SLt
+            | CmpOp::SLe
+            | CmpOp::Eq
+            | CmpOp::FLt
+            | CmpOp::FLe
+            | CmpOp::BLt
+            | CmpOp::BLe => return None,
         };
         let index = self.affine(x, LEVELS, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
@@ -229,11 +235,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut all = def.certs.clone();
         let x = self.affine(x, levels - 1, &mut all);
         let y = self.affine(y, levels - 1, &mut all);
-        let poly = match op {
-            BinOp::Add => x.add(&y),
-            BinOp::Sub => x.add(&y.mul(&Poly::constant(-1))),
-            BinOp::Mul => x.mul(&y),
-            _ => return own(),
+        let poly = if op == BinOp::Add {
+            x.add(&y)
+        } else if op == BinOp::Sub {
+            x.add(&y.mul(&Poly::constant(-1)))
+        } else if op == BinOp::Mul {
+            x.mul(&y)
+        } else {
+            return own();
         };
         let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
         let depth = self.depth_of(name);

@@ -266,12 +266,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let def = self.def_of(value)?;
         let checks = def.certs.iter().map(|cert| self.depth_of(*cert)).max();
         let op = def.op.clone();
-        let parts = match &op {
-            BasicOp::Compare(_, _, x, y)
-            | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) => [Some(*x), Some(*y)],
-            BasicOp::Unary(UnOp::Not, PrimType::Bool, x) => [Some(*x), None],
-            BasicOp::Binary(_, ty, x, y) if ty.is_int() => [Some(*x), Some(*y)],
-            _ => return None,
+        let parts = if let BasicOp::Compare(_, _, x, y)
+        | BasicOp::Binary(BinOp::And | BinOp::Or, PrimType::Bool, x, y) = &op
+        {
+            [Some(*x), Some(*y)]
+        } else if let BasicOp::Unary(UnOp::Not, PrimType::Bool, x) = &op {
+            [Some(*x), None]
+        } else if let BasicOp::Binary(_, ty, x, y) = &op
+            && ty.is_int()
+        {
+            [Some(*x), Some(*y)]
+        } else {
+            return None;
         };
         Some((op, parts, checks.unwrap_or(0)))
     }

@@ -5,6 +5,7 @@ use super::{Certs, NEWEST, Note, Ranges, Term, ZERO, add_certs, constant, node, 
 use ir::Name;
 use ir::syntax::BasicOp;
 use prim::{BinOp, ConvOp, PrimType, UnOp};
+use std::collections::hash_map::Entry;
 
 impl Ranges {
     /// A name is bound to an operation on integers.
@@ -442,8 +443,8 @@ impl Ranges {
 
     /// Keeps a sum that may wrap, until more is known of it.
     fn may_wrap(&mut self, s: Term, x: Term, y: Term, certs: &Certs) {
-        if !self.wrapping.contains_key(&s.node) {
-            self.wrapping.insert(s.node, (x, y, certs.clone()));
+        if let Entry::Vacant(place) = self.wrapping.entry(s.node) {
+            place.insert((x, y, certs.clone()));
             self.note(Note::Wrapping(s.node));
         }
     }
