@@ -300,7 +300,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             LoopForm::While { .. } => false,
         };
-        let invariants = self.invariants(&params, &form, &body);
+        let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
+        let invariants = self.invariants(&params, &form, &body, &results);
         self.enter(ScopeKind::Inner { runs });
         let depth = self.current();
         if let LoopForm::For { var, ty, bound } = form {
@@ -334,7 +335,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         self.learn_invariants(&params, &invariants, depth);
         let mut body = self.body_inside(body);
-        let results: Vec<Name> = pat.iter().map(|param| param.name).collect();
         self.kept_by_choice(&params, &mut body.result);
         self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
         self.push(pat, aux, Exp::Loop { params, form, body });

@@ -85,12 +85,13 @@ fn int(value: i64) -> Side {
 }
 
 impl<L: OptLevel> Simplifier<'_, L> {
-    /// The invariants of a loop whose parameters are not yet in scope.
+    /// The invariants of a loop with these results, whose parameters are not yet in scope.
     pub(super) fn invariants(
         &mut self,
         params: &[LoopParam<L>],
         form: &LoopForm,
         body: &Body<L>,
+        results: &[Name],
     ) -> Invariants {
         let ints: Vec<(usize, PrimType)> = params
             .iter()
@@ -122,8 +123,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let parts = (params, form, body);
         let found = self.candidates(params, form, &ints, Rest::Running);
         let relations = self.lasting(found, parts, &conditions, &scan, Rest::Running);
+        let used = ints.iter().any(|(i, _)| self.is_used(results[*i]));
         let last = match form {
-            _ if relations.is_empty() => Vec::new(),
+            _ if relations.is_empty() || !used => Vec::new(),
             LoopForm::While { .. } => relations.clone(),
             LoopForm::For { .. } => {
                 let found = self.candidates(params, form, &ints, Rest::Any);

@@ -414,12 +414,20 @@ impl Ranges {
     /// `s = x * c`, which does not wrap: it is at most `c` times the least of some powers
     /// of two that `x` is proved to be at most.
     fn multiple_below(&mut self, s: Term, x: Term, c: i128, certs: &Certs) {
-        let powers = (24..62).step_by(4).map(|bits| 1i128 << bits);
-        let mut proved = powers.map(|most| (most, self.prove(x, constant(most))));
-        if let Some((most, Some(mut proof))) = proved.find(|(_, proof)| proof.is_some()) {
-            add_certs(&mut proof, certs);
-            self.add(s, constant(most * c), &proof);
+        let proof = |bits: u32| self.prove(x, constant(1i128 << bits));
+        // Most names are at most the largest of them, or nothing is known.
+        let Some(mut best) = proof(60).map(|certs| (60, certs)) else {
+            return;
+        };
+        for bits in [56, 48, 32] {
+            match proof(bits) {
+                Some(certs) => best = (bits, certs),
+                None => break,
+            }
         }
+        let (bits, mut all) = best;
+        add_certs(&mut all, certs);
+        self.add(s, constant((1i128 << bits) * c), &all);
     }
 
     /// `s = x + c`, where that does not wrap.
