@@ -2,7 +2,7 @@
 //! by what is positive inside, and combinators that compute the same each time.
 //!
 //! A combinator leaves what certainly runs; what may not run only if it cannot fail
-//! and takes no more than its width says. A map that is computed as fast as it is
+//! and goes over an array that is there in any case. A map that is computed as fast as it is
 //! read stays, where it may fuse. What is consumed, or is a result, stays as well: it
 //! is a new array each time.
 
@@ -18,6 +18,8 @@ use target::memory::AGAIN;
 
 /// Nothing leaves a body that lies deeper.
 const DEEP: usize = 32;
+/// Through so many views of an array it is looked for what made it.
+const VIEWS: usize = 4;
 
 impl<L: OptLevel> Simplifier<'_, L> {
     /// `x / y` with operands from further out, where `y` is known to be positive:
@@ -111,7 +113,7 @@ impl Simplifier<'_, Soacs> {
         let mut mentions = Mentions {
             s: self,
             least,
-            total: !inputs.is_empty(),
+            total: self.reads_memory(inputs),
         };
         for param in pat {
             Visit::<Soacs>::ty(&mut mentions, &param.ty);
@@ -130,6 +132,29 @@ impl Simplifier<'_, Soacs> {
             }
         }
         best
+    }
+}
+
+impl Simplifier<'_, Soacs> {
+    /// Whether one of the arrays is there in any case, so that to go over it takes no
+    /// longer than it took to make it: numbers that are counted may be any number.
+    fn reads_memory(&self, inputs: &[Name]) -> bool {
+        let made = |input: &Name| {
+            let mut array = *input;
+            for _ in 0..VIEWS {
+                match self.def(array).map(|def| &def.op) {
+                    None => return true,
+                    Some(
+                        BasicOp::Reshape { array: viewed, .. }
+                        | BasicOp::Rearrange { array: viewed, .. }
+                        | BasicOp::Index { array: viewed, .. },
+                    ) => array = *viewed,
+                    Some(_) => return false,
+                }
+            }
+            false
+        };
+        inputs.iter().any(made)
     }
 }
 
@@ -170,7 +195,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
     fn stm(&mut self, stm: &Stm<Soacs>) {
         self.total &= match &stm.exp {
             Exp::Basic(op) => cannot_fail(self.s, op),
-            Exp::Op(Soac::Screma(screma)) => !screma.inputs.is_empty(),
+            Exp::Op(Soac::Screma(screma)) => self.s.reads_memory(&screma.inputs),
             Exp::If { .. } => true,
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         };
