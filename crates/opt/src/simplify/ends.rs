@@ -14,6 +14,9 @@
 //! room, which takes a division, or nothing is. Of several indices all corners are
 //! checked.
 //!
+//! An index that is computed in 32 bits is past the bounds where the exact one is past
+//! those of 32 bits, too.
+//!
 //! Of several failing iterations any may be told: the message shows the values of one at
 //! an end.
 //!
@@ -27,7 +30,7 @@ use ir::decision::Kind;
 use ir::poly::Poly;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::Type;
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use smallvec::SmallVec;
 
 /// Through how many operations an index is looked at.
@@ -37,10 +40,17 @@ const TERMS: usize = 6;
 /// How many loops' indices may be in one index.
 const MANY: usize = 2;
 
+/// A value that is affine in indices.
+struct Affine {
+    poly: Poly,
+    /// Whether it is computed in 32 bits, then extended by its sign.
+    narrow: bool,
+}
+
 /// What is checked: an index against a bound, one less than it must be or the same.
 struct Goal {
     op: CmpOp,
-    index: Poly,
+    index: Affine,
     bound: Atom,
 }
 
@@ -67,7 +77,7 @@ struct Way {
     left: SmallVec<[Left; MANY]>,
     form: Form,
     /// The values of the message that change.
-    shown: Vec<Option<Poly>>,
+    shown: Vec<Option<(Affine, SmallVec<[Left; MANY]>)>>,
     /// The checks before what all of it is computed from.
     certs: Certs,
 }
@@ -114,7 +124,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             shown.push(match part {
                 MsgPart::Value(_, Atom::Var(name)) if self.changes(*name) => {
                     let wide = self.type_of(*name) == Type::I64;
-                    Some(wide.then(|| self.affine(Atom::Var(*name), LEVELS, &mut certs))?)
+                    Some(wide.then(|| self.value(Atom::Var(*name), &mut certs))?)
                 }
                 MsgPart::Value(..) | MsgPart::Text(_) => None,
             });
@@ -123,9 +133,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let checks = certs.iter().map(|cert| self.depth_of(*cert));
         let mut least = checks.max().unwrap_or(0);
         least = least.max(goal.bound.var().map_or(0, |name| self.depth_of(name)));
-        let polys = || std::iter::once(&goal.index).chain(shown.iter().flatten());
+        let values = || std::iter::once(&goal.index).chain(shown.iter().flatten());
         let mut widths = Vec::new();
-        for name in polys().flat_map(Poly::names) {
+        for name in values().flat_map(|value| value.poly.names()) {
             match self.counter(name) {
                 Some(width) => widths.push((name, width)),
                 None => least = least.max(self.depth_of(name)),
@@ -145,9 +155,11 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 .unwrap_or(0)
         })?;
         let left = self.left(&goal.index, depth)?;
-        for poly in shown.iter().flatten() {
-            self.left(poly, depth)?;
-        }
+        let shown = shown.into_iter().map(|value| match value {
+            Some(value) => self.left(&value, depth).map(|left| Some((value, left))),
+            None => Some(None),
+        });
+        let shown = shown.collect::<Option<Vec<_>>>()?;
         let form = self.form(&left, depth)?;
         (!left.is_empty()).then_some(Way {
             goal,
@@ -183,30 +195,94 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | CmpOp::BLt
             | CmpOp::BLe => return None,
         };
-        let index = self.affine(x, LEVELS, certs);
+        let mut index = self.value(x, certs);
         // `x < n - s` is `x + s < n` if none of them is negative.
         if let Some(rest) = self.def_of(y)
             && let BasicOp::Binary(BinOp::Sub, PrimType::I64, n, s) = rest.op
             && s.var().is_some_and(|s| self.changes(s))
         {
             add_certs(certs, &rest.certs);
-            return (natural(x) && natural(n) && natural(s)).then(|| Goal {
+            let start = self.affine(s, LEVELS, certs);
+            index.poly = index.poly.add(&start);
+            let may = !index.narrow && natural(x) && natural(n) && natural(s);
+            return may.then_some(Goal {
                 op,
-                index: index.add(&self.affine(s, LEVELS, certs)),
+                index,
                 bound: n,
             });
         }
-        natural(y).then_some(Goal {
+        let may = natural(y) && !(index.narrow && op == CmpOp::ULe);
+        may.then_some(Goal {
             op,
             index,
             bound: y,
         })
     }
 
+    /// A value of 64 bits.
+    fn value(&self, x: Atom, certs: &mut Certs) -> Affine {
+        if let Some(def) = self.def_of(x)
+            && let BasicOp::Convert {
+                op: ConvOp::SExt,
+                from: PrimType::I32,
+                to: PrimType::I64,
+                arg,
+            } = def.op
+        {
+            let mut all = def.certs.clone();
+            let poly = self.in_32_bits(arg, LEVELS, &mut all);
+            if poly.names().any(|name| self.counter(name).is_some()) {
+                add_certs(certs, &all);
+                return Affine { poly, narrow: true };
+            }
+        }
+        Affine {
+            poly: self.affine(x, LEVELS, certs),
+            narrow: false,
+        }
+    }
+
+    /// A value of 32 bits as a polynomial of which these are the lowest bits.
+    fn in_32_bits(&self, x: Atom, levels: u32, certs: &mut Certs) -> Poly {
+        let Atom::Var(name) = x else {
+            return Poly::constant(x.constant().and_then(Scalar::as_i64).unwrap_or(0));
+        };
+        let Some(def) = self.def(name).filter(|_| levels > 0) else {
+            return Poly::var(name);
+        };
+        let mut all = def.certs.clone();
+        let poly = if let BasicOp::Convert {
+            op: ConvOp::SExt,
+            from: PrimType::I64,
+            to: PrimType::I32,
+            arg,
+        } = def.op
+        {
+            self.affine(arg, levels - 1, &mut all)
+        } else if let BasicOp::Binary(op, PrimType::I32, x, y) = def.op {
+            let x = self.in_32_bits(x, levels - 1, &mut all);
+            let y = self.in_32_bits(y, levels - 1, &mut all);
+            let Some(poly) = combined(op, &x, &y) else {
+                return Poly::var(name);
+            };
+            poly
+        } else {
+            return Poly::var(name);
+        };
+        let changes = poly.names().any(|name| self.counter(name).is_some());
+        if changes && poly.terms().len() <= TERMS {
+            add_certs(certs, &all);
+            poly
+        } else {
+            Poly::var(name)
+        }
+    }
+
     /// Whether a name is, or is computed from, the index of a loop around.
     fn changes(&self, name: Name) -> bool {
-        let poly = self.affine(Atom::Var(name), LEVELS, &mut Certs::new());
-        poly.names().any(|name| self.counter(name).is_some())
+        let value = self.value(Atom::Var(name), &mut Certs::new());
+        let mut names = value.poly.names();
+        names.any(|name| self.counter(name).is_some())
     }
 
     /// How many values the index of a loop has; nothing for other names.
@@ -235,13 +311,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut all = def.certs.clone();
         let x = self.affine(x, levels - 1, &mut all);
         let y = self.affine(y, levels - 1, &mut all);
-        let poly = if op == BinOp::Add {
-            x.add(&y)
-        } else if op == BinOp::Sub {
-            x.add(&y.mul(&Poly::constant(-1)))
-        } else if op == BinOp::Mul {
-            x.mul(&y)
-        } else {
+        let Some(poly) = combined(op, &x, &y) else {
             return own();
         };
         let further = |name: Name| self.counter(name).is_some() || self.depth_of(name) == 0;
@@ -257,9 +327,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// The indices in a polynomial that are not known at a depth; nothing if one has no
     /// single coefficient, or it is no simple one.
-    fn left(&self, poly: &Poly, depth: usize) -> Option<SmallVec<[Left; MANY]>> {
+    fn left(&self, value: &Affine, depth: usize) -> Option<SmallVec<[Left; MANY]>> {
         let mut left: SmallVec<[Left; MANY]> = SmallVec::new();
-        for (monomial, coefficient) in poly.terms() {
+        for (monomial, coefficient) in value.poly.terms() {
             let mut inside = monomial.iter().filter(|name| self.depth_of(**name) > depth);
             let Some(counter) = inside.next().copied() else {
                 continue;
@@ -273,6 +343,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
             match left.iter_mut().find(|known| known.counter == counter) {
                 Some(known) => known.by = known.by.add(&by),
                 None => left.push(Left { counter, by, width }),
+            }
+        }
+        for by in left
+            .iter_mut()
+            .filter(|_| value.narrow)
+            .map(|left| &mut left.by)
+        {
+            // Steps are known in their 32 bits only.
+            match by.as_constant() {
+                Some(steps) => *by = Poly::constant(i64::from(steps as i32)),
+                None => {
+                    let name = single(by)?;
+                    if self.type_of(name) != Type::Prim(PrimType::I32) {
+                        return None;
+                    }
+                }
             }
         }
         (left.len() <= MANY).then_some(left)
@@ -314,6 +400,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let depth = way.depth;
         let last =
             |s: &mut Self, width: Atom| s.number(BinOp::Add, width, Atom::i64(-1), aux, depth);
+        let mut bound = way.goal.bound;
+        if way.goal.index.narrow {
+            let most = Atom::i64(1 << 31);
+            bound = self.number(BinOp::SMin, bound, most, aux, depth);
+        }
+        let base = self.base(&way.goal.index, aux, depth);
         // The first corner has all indices 0.
         let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
         let mut oks: Vec<Atom> = Vec::new();
@@ -326,21 +418,20 @@ impl<L: OptLevel> Simplifier<'_, L> {
                     }
                 }
                 for corner in &corners {
-                    let at = self.at_corner(&way.goal.index, corner, aux, depth);
-                    let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, way.goal.bound);
+                    let at = self.at_corner(base, &way.left, corner, aux, depth);
+                    let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, bound);
                     oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
                 }
             }
             Form::Room => {
                 let one = &way.left[0];
-                let first = self.at_corner(&way.goal.index, &[], aux, depth);
-                let ok = BasicOp::Compare(way.goal.op, PrimType::I64, first, way.goal.bound);
+                let ok = BasicOp::Compare(way.goal.op, PrimType::I64, base, bound);
                 oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
-                let mut room = self.number(BinOp::Sub, way.goal.bound, first, aux, depth);
+                let mut room = self.number(BinOp::Sub, bound, base, aux, depth);
                 if way.goal.op == CmpOp::ULt {
                     room = self.number(BinOp::Add, room, Atom::i64(-1), aux, depth);
                 }
-                let by = self.at_corner(&one.by, &[], aux, depth);
+                let by = self.computed(&one.by, aux, depth);
                 let positive = self.number(BinOp::SMax, by, Atom::i64(1), aux, depth);
                 let steps = self.number(BinOp::SQuot, room, positive, aux, depth);
                 let end = last(self, one.width);
@@ -359,10 +450,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         }
         let mut shown = Vec::new();
-        for poly in way.shown.iter().flatten() {
+        for (affine, left) in way.shown.iter().flatten() {
+            let base = self.base(affine, aux, depth);
             let mut value: Option<Atom> = None;
             for (corner, ok) in corners.iter().zip(&oks).rev() {
-                let at = self.at_corner(poly, corner, aux, depth);
+                let mut at = self.at_corner(base, left, corner, aux, depth);
+                if affine.narrow {
+                    at = self.lowest_bits(at, aux, depth);
+                }
                 value = Some(match value {
                     None => at,
                     Some(later) => {
@@ -390,35 +485,85 @@ impl<L: OptLevel> Simplifier<'_, L> {
         (all, shown)
     }
 
-    /// A polynomial where some indices have these values and the others left are 0.
-    fn at_corner(&mut self, poly: &Poly, corner: &[(Name, Atom)], aux: &Aux, depth: usize) -> Atom {
-        let at = poly.substitute(|name| {
+    /// A value where all indices that are left are 0.
+    fn base(&mut self, value: &Affine, aux: &Aux, depth: usize) -> Atom {
+        let base = value.poly.substitute(|name| {
             if self.depth_of(name) <= depth {
-                return Poly::var(name);
+                Poly::var(name)
+            } else {
+                Poly::default()
             }
-            let value = corner.iter().find(|(counter, _)| *counter == name);
-            value.map_or_else(Poly::default, |(_, value)| Poly::atom(*value))
         });
-        let mut sum: Option<Atom> = None;
-        for (monomial, coefficient) in at.terms() {
-            let mut product: Option<Atom> = None;
-            for name in monomial {
-                let factor = Atom::Var(*name);
-                product = Some(match product {
-                    None => factor,
-                    Some(product) => self.number(BinOp::Mul, product, factor, aux, depth),
-                });
-            }
-            let term = match product {
-                None => Atom::i64(*coefficient),
-                Some(product) if *coefficient == 1 => product,
-                Some(product) => {
-                    self.number(BinOp::Mul, product, Atom::i64(*coefficient), aux, depth)
-                }
+        let base = self.computed(&base, aux, depth);
+        if value.narrow {
+            self.lowest_bits(base, aux, depth)
+        } else {
+            base
+        }
+    }
+
+    /// A value where some of the indices that are left have these values, and others
+    /// are 0.
+    fn at_corner(
+        &mut self,
+        base: Atom,
+        left: &[Left],
+        corner: &[(Name, Atom)],
+        aux: &Aux,
+        depth: usize,
+    ) -> Atom {
+        let mut sum = base;
+        for left in left {
+            let value = corner.iter().find(|(counter, _)| *counter == left.counter);
+            let Some((_, value)) = value else {
+                continue;
             };
+            let by = self.computed(&left.by, aux, depth);
+            let step = self.number(BinOp::Mul, by, *value, aux, depth);
+            sum = self.number(BinOp::Add, sum, step, aux, depth);
+        }
+        sum
+    }
+
+    /// The lowest 32 bits, extended by their sign.
+    fn lowest_bits(&mut self, x: Atom, aux: &Aux, depth: usize) -> Atom {
+        let (wide, narrow) = (PrimType::I64, PrimType::I32);
+        let convert = |from, to, arg| BasicOp::Convert {
+            op: ConvOp::SExt,
+            from,
+            to,
+            arg,
+        };
+        let ty = Type::Prim(narrow);
+        let bits = self.outside("bits", ty, aux, convert(wide, narrow, x), depth);
+        self.outside("wide", Type::I64, aux, convert(narrow, wide, bits), depth)
+    }
+
+    /// A polynomial; what is narrow in it is extended.
+    fn computed(&mut self, poly: &Poly, aux: &Aux, depth: usize) -> Atom {
+        let mut sum: Option<Atom> = None;
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = Atom::i64(*coefficient);
+            for name in monomial {
+                let mut factor = Atom::Var(*name);
+                if self.type_of(*name) == Type::Prim(PrimType::I32) {
+                    let extended = BasicOp::Convert {
+                        op: ConvOp::SExt,
+                        from: PrimType::I32,
+                        to: PrimType::I64,
+                        arg: factor,
+                    };
+                    factor = self.outside("wide", Type::I64, aux, extended, depth);
+                }
+                product = if product == Atom::i64(1) {
+                    factor
+                } else {
+                    self.number(BinOp::Mul, factor, product, aux, depth)
+                };
+            }
             sum = Some(match sum {
-                None => term,
-                Some(sum) => self.number(BinOp::Add, sum, term, aux, depth),
+                None => product,
+                Some(sum) => self.number(BinOp::Add, sum, product, aux, depth),
             });
         }
         sum.unwrap_or(Atom::i64(0))
@@ -432,6 +577,17 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let op = BasicOp::Binary(op, PrimType::I64, x, y);
         self.outside("end", Type::I64, aux, op, depth)
+    }
+}
+
+/// A sum, difference or product.
+fn combined(op: BinOp, x: &Poly, y: &Poly) -> Option<Poly> {
+    if op == BinOp::Add {
+        Some(x.add(y))
+    } else if op == BinOp::Sub {
+        Some(x.add(&y.mul(&Poly::constant(-1))))
+    } else {
+        (op == BinOp::Mul).then(|| x.mul(y))
     }
 }
 
