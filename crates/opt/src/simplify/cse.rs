@@ -11,17 +11,17 @@ use std::hash::{Hash, Hasher};
 /// Operations with more operands than this are not remembered.
 const MANY: usize = 64;
 
-/// Where an operation may go.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Where an operation may go, from nowhere on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mobility {
-    /// Wherever its operands are known.
-    Free,
-    /// As `Free`, where its sizes are known to be sizes.
-    Array,
-    /// Out of what certainly runs.
-    Check,
     /// Nowhere.
     Stays,
+    /// Out of what certainly runs.
+    Check,
+    /// As `Free`, where its sizes are known to be sizes.
+    Array,
+    /// Wherever its operands are known.
+    Free,
 }
 
 /// Where the operation may go.

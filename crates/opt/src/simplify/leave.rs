@@ -113,7 +113,7 @@ impl Simplifier<'_, Soacs> {
         let mut mentions = Mentions {
             s: self,
             least,
-            total: self.reads_memory(inputs),
+            total: aux.certs.is_empty() && self.reads_memory(inputs) && self.in_any_case(inputs),
         };
         for param in pat {
             Visit::<Soacs>::ty(&mut mentions, &param.ty);
@@ -158,6 +158,32 @@ impl Simplifier<'_, Soacs> {
     }
 }
 
+impl Simplifier<'_, Soacs> {
+    /// Whether the arrays are there even if the body never runs: nothing that a check
+    /// stands before, which then may hold for that reason alone, and no slices, which
+    /// leave bodies in which they are known to be in bounds.
+    fn in_any_case(&self, inputs: &[Name]) -> bool {
+        let there = |input: &Name| {
+            let mut array = *input;
+            for _ in 0..VIEWS {
+                let Some(def) = self.def(array) else {
+                    return true;
+                };
+                if !def.certs.is_empty() {
+                    return false;
+                }
+                match &def.op {
+                    BasicOp::Reshape { array: viewed, .. }
+                    | BasicOp::Rearrange { array: viewed, .. } => array = *viewed,
+                    op => return !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. }),
+                }
+            }
+            false
+        };
+        inputs.iter().all(there)
+    }
+}
+
 /// Whether it is as fast to map again as to read what was mapped.
 fn is_cheap(screma: &Screma) -> bool {
     screma.folds.is_map()
@@ -195,7 +221,12 @@ impl Visit<Soacs> for Mentions<'_, '_> {
     fn stm(&mut self, stm: &Stm<Soacs>) {
         self.total &= match &stm.exp {
             Exp::Basic(op) => cannot_fail(self.s, op),
-            Exp::Op(Soac::Screma(screma)) => self.s.reads_memory(&screma.inputs),
+            Exp::Op(Soac::Screma(screma)) => {
+                let inputs = &screma.inputs;
+                stm.aux.certs.is_empty()
+                    && self.s.reads_memory(inputs)
+                    && self.s.in_any_case(inputs)
+            }
             Exp::If { .. } => true,
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
         };
