@@ -172,10 +172,12 @@ impl Simplifier<'_, Soacs> {
                 if !def.certs.is_empty() {
                     return false;
                 }
-                match &def.op {
-                    BasicOp::Reshape { array: viewed, .. }
-                    | BasicOp::Rearrange { array: viewed, .. } => array = *viewed,
-                    op => return !matches!(op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. }),
+                if let BasicOp::Reshape { array: viewed, .. }
+                | BasicOp::Rearrange { array: viewed, .. } = &def.op
+                {
+                    array = *viewed;
+                } else {
+                    return !matches!(def.op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. });
                 }
             }
             false
