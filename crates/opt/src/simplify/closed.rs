@@ -49,7 +49,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Of parameters that start and go on in the same way the first does for all.
+    /// Of parameters that start and go on in the same way the first does for all. The
+    /// results of the others, and which they are: that is bound when it is known whether
+    /// the loop gives it.
     pub(super) fn params_in_step(
         &mut self,
         pat: &mut Vec<Param<L>>,
@@ -57,7 +59,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         params: &mut Vec<LoopParam<L>>,
         form: &LoopForm,
         body: &mut Body<L>,
-    ) {
+    ) -> Vec<(Param<L>, Name)> {
+        let mut same_results = Vec::new();
         let condition = match form {
             LoopForm::While { cond } => Some(*cond),
             LoopForm::For { .. } => None,
@@ -69,7 +72,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             *starts.entry(param.init).or_default() += 1;
         }
         if starts.values().all(|count| *count < 2) || !aux.certs.is_empty() {
-            return;
+            return same_results;
         }
         // How the body makes the next values, its own parameter left out.
         let mut steps: FxHashMap<Name, (BinOp, PrimType, Atom, Atom)> = FxHashMap::default();
@@ -98,13 +101,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 continue;
             }
             keep[i] = false;
-            for (bound, same) in [(&param.param, &params[first].param), (&pat[i], &pat[first])] {
-                self.bind_atom(bound.clone(), aux.clone(), Atom::Var(same.name));
-            }
+            let same = Atom::Var(params[first].param.name);
+            self.bind_atom(param.param.clone(), aux.clone(), same);
+            same_results.push((pat[i].clone(), pat[first].name));
         }
         retain(pat, &keep);
         retain(params, &keep);
         retain(&mut body.result, &keep);
+        same_results
     }
 
     /// Results of a counted loop that have a closed form get it. The body is

@@ -288,7 +288,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             None => {}
         }
         self.constant_params(&mut pat, &aux, &mut params, &form, &mut body);
-        self.params_in_step(&mut pat, &aux, &mut params, &form, &mut body);
+        let same = self.params_in_step(&mut pat, &aux, &mut params, &form, &mut body);
         let runs = match form {
             LoopForm::For { ty, bound, .. } => {
                 let one = Atom::Const(Scalar::int(ty, 1));
@@ -337,7 +337,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let mut body = self.body_inside(body);
         self.kept_by_choice(&params, &mut body.result);
         self.closed_forms(&mut pat, &aux, &params, &form, runs, &body.result);
+        let prov = aux.prov;
         self.push(pat, aux, Exp::Loop { params, form, body });
+        for (param, same) in same {
+            let mut atom = Atom::Var(same);
+            self.rewrite_plain(&mut atom);
+            self.bind_atom(param, Aux::at(prov), atom);
+        }
         self.learn_results(&results, &invariants);
     }
 
