@@ -93,7 +93,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// A name that is bound already is the operand, which is known further out, given
-    /// certificates.
+    /// certificates. It stands for it from the next walk on: types of what is bound by
+    /// now mention the name.
     pub(super) fn same_as(&mut self, name: Name, atom: Atom, certs: &Certs) {
         if let Some(at) = self.def(name).map(|def| def.at)
             && let depth = self.depth_of(name)
@@ -102,15 +103,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             stm.exp = Exp::Basic(BasicOp::Atom(atom));
             add_certs(&mut stm.aux.certs, certs);
+            if let Atom::Var(other) = atom {
+                self.used_again(other, 1);
+            }
         }
-        if let Atom::Var(other) = atom {
-            let more = self.uses.get(name.index()).copied().unwrap_or(1);
-            self.used_again(other, more);
-        }
-        self.subs[name.index()] = Some(Sub {
-            atom,
-            certs: certs.clone(),
-        });
     }
 
     /// Where an update does for the one before as well, that one is none any more: only
