@@ -140,9 +140,7 @@ impl<'a> Ctx<'a> {
                 how: how(self),
                 parts: self.provs.stacks(aux.prov),
             };
-            self.decided
-                .iter_mut()
-                .for_each(|all| all.push((aux.prov, kind.clone())));
+            self.decided.get_or_insert_default().push((aux.prov, kind));
         }
     }
 

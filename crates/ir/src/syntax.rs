@@ -268,6 +268,14 @@ pub enum DimIndex {
     },
 }
 
+impl DimIndex {
+    /// Whether these are all indices of a dimension, in order.
+    pub fn is_all_of(&self, dim: Dim) -> bool {
+        matches!(self, Self::Slice { start, count, stride }
+            if *start == Atom::i64(0) && *count == dim && *stride == Atom::i64(1))
+    }
+}
+
 /// What a reshape promises.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReshapeKind {

@@ -237,9 +237,7 @@ impl Lower<'_> {
             places: self.f.provs.stack(prov),
             kind: kind(function),
         };
-        self.decided
-            .iter_mut()
-            .for_each(|all| all.push(decision.clone()));
+        self.decided.get_or_insert_default().push(decision);
     }
 
     /// An error: something that is not supported yet, here. Inside of the

@@ -72,18 +72,8 @@ fn is_check(stm: &Stm<Segs>) -> bool {
 
 /// Whether the statement computes a scalar of scalars, without reading memory.
 fn is_scalar(stm: &Stm<Segs>) -> bool {
-    match &stm.exp {
-        Exp::Basic(
-            BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. },
-        ) => true,
-        Exp::Basic(BasicOp::Atom(_)) => stm.pat.iter().all(|param| !param.ty.is_array()),
-        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    }
+    let scalars = stm.pat.iter().all(|param| !param.ty.is_array());
+    scalars && matches!(&stm.exp, Exp::Basic(op) if op.is_scalar())
 }
 
 /// The names that a statement needs, its certificates included.

@@ -187,7 +187,6 @@ fn walk<L: OptLevel>(
         if params == Params::Stored {
             s.ranges_at(0, |ranges| ranges.stored(param.param.ty.shape()));
         }
-
         s.own[param.param.name.index()] = param.consumed;
     }
     let body = std::mem::replace(

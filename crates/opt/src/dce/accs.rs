@@ -232,19 +232,11 @@ pub(super) fn sweep_with_acc<L: OptLevel>(
 #[derive(Default)]
 struct Less(FxHashMap<Name, Vec<bool>>);
 
-impl Less {
-    fn of(&self, ty: &Type) -> Option<&Vec<bool>> {
-        match ty {
-            Type::Acc { token, .. } => self.0.get(token),
-            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
-        }
-    }
-}
-
 impl<L: OptLevel> VisitMut<L> for Less {
     fn stm(&mut self, stm: &mut Stm<L>) {
         if let Exp::Basic(BasicOp::UpdateAcc { values, .. }) = &mut stm.exp
-            && let Some(keep) = stm.pat.first().and_then(|param| self.of(&param.ty))
+            && let Some(Type::Acc { token, .. }) = stm.pat.first().map(|param| &param.ty)
+            && let Some(keep) = self.0.get(token)
         {
             retain(values, keep);
         }
@@ -252,9 +244,10 @@ impl<L: OptLevel> VisitMut<L> for Less {
     }
 
     fn ty(&mut self, ty: &mut Type) {
-        let keep = self.of(ty).cloned();
-        if let (Some(keep), Type::Acc { elems, .. }) = (keep, &mut *ty) {
-            retain(elems, &keep);
+        if let Type::Acc { token, elems, .. } = ty
+            && let Some(keep) = self.0.get(token)
+        {
+            retain(elems, keep);
         }
     }
 }

@@ -448,35 +448,10 @@ fn speculable<L: OptLevel>(stm: &Stm<L>) -> bool {
     let Exp::Basic(op) = &stm.exp else {
         return false;
     };
-    stm.aux.certs.is_empty()
-        && match op {
-            BasicOp::Atom(_) => true,
-            BasicOp::Unary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..) => true,
-            BasicOp::Binary(op, _, _, y) => {
-                super::cse::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
-            }
-            BasicOp::Math(..)
-            | BasicOp::Assert { .. }
-            | BasicOp::Index { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Rearrange { .. }
-            | BasicOp::Reshape { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => false,
-        }
+    let cheap = if let BasicOp::Binary(op, _, _, y) = op {
+        super::cse::never_fails(*op, *y) && !matches!(op, BinOp::Pow | BinOp::FMod)
+    } else {
+        op.is_scalar() && !matches!(op, BasicOp::Math(..))
+    };
+    stm.aux.certs.is_empty() && cheap
 }

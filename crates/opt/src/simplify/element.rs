@@ -106,10 +106,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Option<Folded> {
         let row = row.var()?;
         let ty = self.type_of(row);
-        let whole = rest.iter().zip(ty.shape()).all(|(index, dim)| {
-            matches!(index, DimIndex::Slice { start, count, stride }
-                if *start == Atom::i64(0) && count == dim && *stride == Atom::i64(1))
-        });
+        let mut each = rest.iter().zip(ty.shape());
+        let whole = each.all(|(index, dim)| index.is_all_of(*dim));
         let may = whole && self.last_use(array) && self.may_read(&[row]);
         may.then(|| Folded::Op(BasicOp::Copy(row), certs.clone()))
     }

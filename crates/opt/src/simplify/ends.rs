@@ -22,6 +22,8 @@
 //!
 //! Only after flattening: what a check says is known inside no more.
 
+mod front;
+
 use super::guard::Guard;
 use super::{Certs, Simplifier, add_certs};
 use crate::level::OptLevel;
@@ -96,7 +98,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         self.decide(aux, op, Kind::CheckMoved);
         let mut aux = aux.clone();
         add_certs(&mut aux.certs, &way.certs);
-        let (holds, shown) = self.check_ends(&way, &aux);
+        let (holds, shown) = self.check_ends(&way, aux.prov);
         let mut shown = shown.into_iter();
         let msg = msg.iter().zip(&way.shown).map(|(part, poly)| match part {
             MsgPart::Value(ty, _) if poly.is_some() => {
@@ -105,7 +107,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             MsgPart::Value(..) | MsgPart::Text(_) => part.clone(),
         });
         let msg = msg.collect();
-        let cond_outside = self.unless_guarded(holds, &way.guards, &aux, way.depth);
+        let cond_outside = self.unless_guarded(holds, &way.guards, aux.prov, way.depth);
         let op = BasicOp::Assert {
             cond: cond_outside,
             msg,
@@ -119,33 +121,35 @@ impl<L: OptLevel> Simplifier<'_, L> {
     fn way_of_ends(&self, cond: Atom, aux: &Aux, msg: &[MsgPart]) -> Option<Way> {
         let mut certs = aux.certs.clone();
         let goal = self.goal(cond, &mut certs)?;
+        // What all of it needs but the loops' indices themselves.
+        let mut least = goal.bound.var().map_or(0, |name| self.depth_of(name));
         let mut shown = Vec::with_capacity(msg.len());
         for part in msg {
-            shown.push(match part {
-                MsgPart::Value(_, Atom::Var(name)) if self.changes(*name) => {
-                    let wide = self.type_of(*name) == Type::I64;
-                    Some(wide.then(|| self.value(Atom::Var(*name), &mut certs))?)
-                }
-                MsgPart::Value(..) | MsgPart::Text(_) => None,
-            });
+            let MsgPart::Value(_, Atom::Var(name)) = *part else {
+                shown.push(None);
+                continue;
+            };
+            let mut own = Certs::new();
+            let value = self.value(Atom::Var(name), &mut own);
+            if !self.changes(&value.poly) {
+                least = least.max(self.depth_of(name));
+                shown.push(None);
+            } else if self.type_of(name) == Type::I64 {
+                add_certs(&mut certs, &own);
+                shown.push(Some(value));
+            } else {
+                return None;
+            }
         }
-        // What all of it needs but the loops' indices themselves.
-        let checks = certs.iter().map(|cert| self.depth_of(*cert));
-        let mut least = checks.max().unwrap_or(0);
-        least = least.max(goal.bound.var().map_or(0, |name| self.depth_of(name)));
-        let values = || std::iter::once(&goal.index).chain(shown.iter().flatten());
+        for cert in &certs {
+            least = least.max(self.depth_of(*cert));
+        }
         let mut widths = Vec::new();
-        for name in values().flat_map(|value| value.poly.names()) {
+        let values = std::iter::once(&goal.index).chain(shown.iter().flatten());
+        for name in values.flat_map(|value| value.poly.names()) {
             match self.counter(name) {
                 Some(width) => widths.push((name, width)),
                 None => least = least.max(self.depth_of(name)),
-            }
-        }
-        for part in msg {
-            if let MsgPart::Value(_, Atom::Var(name)) = part
-                && !self.changes(*name)
-            {
-                least = least.max(self.depth_of(*name));
             }
         }
         let (depth, guards) = self.crossing(least, &|at| {
@@ -199,12 +203,13 @@ impl<L: OptLevel> Simplifier<'_, L> {
         // `x < n - s` is `x + s < n` if none of them is negative.
         if let Some(rest) = self.def_of(y)
             && let BasicOp::Binary(BinOp::Sub, PrimType::I64, n, s) = rest.op
-            && s.var().is_some_and(|s| self.changes(s))
+            && let mut own = rest.certs.clone()
+            && let start = self.value(s, &mut own)
+            && self.changes(&start.poly)
         {
-            add_certs(certs, &rest.certs);
-            let start = self.affine(s, LEVELS, certs);
-            index.poly = index.poly.add(&start);
-            let may = !index.narrow && natural(x) && natural(n) && natural(s);
+            add_certs(certs, &own);
+            index.poly = index.poly.add(&start.poly);
+            let may = !index.narrow && !start.narrow && natural(x) && natural(n) && natural(s);
             return may.then_some(Goal {
                 op,
                 index,
@@ -231,7 +236,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             let mut all = def.certs.clone();
             let poly = self.in_32_bits(arg, LEVELS, &mut all);
-            if poly.names().any(|name| self.counter(name).is_some()) {
+            if self.changes(&poly) {
                 add_certs(certs, &all);
                 return Affine { poly, narrow: true };
             }
@@ -269,8 +274,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         } else {
             return Poly::var(name);
         };
-        let changes = poly.names().any(|name| self.counter(name).is_some());
-        if changes && poly.terms().len() <= TERMS {
+        if self.changes(&poly) && poly.terms().len() <= TERMS {
             add_certs(certs, &all);
             poly
         } else {
@@ -278,11 +282,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// Whether a name is, or is computed from, the index of a loop around.
-    fn changes(&self, name: Name) -> bool {
-        let value = self.value(Atom::Var(name), &mut Certs::new());
-        let mut names = value.poly.names();
-        names.any(|name| self.counter(name).is_some())
+    /// Whether the index of a loop is in it.
+    fn changes(&self, poly: &Poly) -> bool {
+        poly.names().any(|name| self.counter(name).is_some())
     }
 
     /// How many values the index of a loop has; nothing for other names.
@@ -393,190 +395,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
         };
         (up && !often).then_some(Form::Room)
-    }
-
-    /// The check in front, and what its message shows.
-    fn check_ends(&mut self, way: &Way, aux: &Aux) -> (Atom, Vec<Atom>) {
-        let depth = way.depth;
-        let last =
-            |s: &mut Self, width: Atom| s.number(BinOp::Add, width, Atom::i64(-1), aux, depth);
-        let mut bound = way.goal.bound;
-        if way.goal.index.narrow {
-            let most = Atom::i64(1 << 31);
-            bound = self.number(BinOp::SMin, bound, most, aux, depth);
-        }
-        let base = self.base(&way.goal.index, aux, depth);
-        // The first corner has all indices 0.
-        let mut corners: Vec<Vec<(Name, Atom)>> = vec![Vec::new()];
-        let mut oks: Vec<Atom> = Vec::new();
-        match way.form {
-            Form::Corners => {
-                for left in &way.left {
-                    let end = last(self, left.width);
-                    for corner in corners.clone() {
-                        corners.push([corner, vec![(left.counter, end)]].concat());
-                    }
-                }
-                for corner in &corners {
-                    let at = self.at_corner(base, &way.left, corner, aux, depth);
-                    let ok = BasicOp::Compare(way.goal.op, PrimType::I64, at, bound);
-                    oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
-                }
-            }
-            Form::Room => {
-                let one = &way.left[0];
-                let ok = BasicOp::Compare(way.goal.op, PrimType::I64, base, bound);
-                oks.push(self.outside("ok", Type::BOOL, aux, ok, depth));
-                let mut room = self.number(BinOp::Sub, bound, base, aux, depth);
-                if way.goal.op == CmpOp::ULt {
-                    room = self.number(BinOp::Add, room, Atom::i64(-1), aux, depth);
-                }
-                let by = self.computed(&one.by, aux, depth);
-                let positive = self.number(BinOp::SMax, by, Atom::i64(1), aux, depth);
-                let steps = self.number(BinOp::SQuot, room, positive, aux, depth);
-                let end = last(self, one.width);
-                let enough = BasicOp::Compare(CmpOp::SLe, PrimType::I64, end, steps);
-                let mut enough = self.outside("enough", Type::BOOL, aux, enough, depth);
-                if one.by.as_constant().is_none() {
-                    let zero = BasicOp::Compare(CmpOp::Eq, PrimType::I64, by, Atom::i64(0));
-                    let zero = self.outside("stays", Type::BOOL, aux, zero, depth);
-                    let or = BasicOp::Binary(BinOp::Or, PrimType::Bool, zero, enough);
-                    enough = self.outside("or", Type::BOOL, aux, or, depth);
-                }
-                oks.push(enough);
-                // The first that fails.
-                let fails = self.number(BinOp::Add, steps, Atom::i64(1), aux, depth);
-                corners.push(vec![(one.counter, fails)]);
-            }
-        }
-        let mut shown = Vec::new();
-        for (affine, left) in way.shown.iter().flatten() {
-            let base = self.base(affine, aux, depth);
-            let mut value: Option<Atom> = None;
-            for (corner, ok) in corners.iter().zip(&oks).rev() {
-                let mut at = self.at_corner(base, left, corner, aux, depth);
-                if affine.narrow {
-                    at = self.lowest_bits(at, aux, depth);
-                }
-                value = Some(match value {
-                    None => at,
-                    Some(later) => {
-                        let choice = BasicOp::Select {
-                            ty: PrimType::I64,
-                            cond: *ok,
-                            if_true: later,
-                            if_false: at,
-                        };
-                        self.outside("shown", Type::I64, aux, choice, depth)
-                    }
-                });
-            }
-            shown.extend(value);
-        }
-        let mut all = Atom::Const(Scalar::Bool(true));
-        for ok in oks {
-            all = if all == Atom::Const(Scalar::Bool(true)) {
-                ok
-            } else {
-                let and = BasicOp::Binary(BinOp::And, PrimType::Bool, all, ok);
-                self.outside("both", Type::BOOL, aux, and, depth)
-            };
-        }
-        (all, shown)
-    }
-
-    /// A value where all indices that are left are 0.
-    fn base(&mut self, value: &Affine, aux: &Aux, depth: usize) -> Atom {
-        let base = value.poly.substitute(|name| {
-            if self.depth_of(name) <= depth {
-                Poly::var(name)
-            } else {
-                Poly::default()
-            }
-        });
-        let base = self.computed(&base, aux, depth);
-        if value.narrow {
-            self.lowest_bits(base, aux, depth)
-        } else {
-            base
-        }
-    }
-
-    /// A value where some of the indices that are left have these values, and others
-    /// are 0.
-    fn at_corner(
-        &mut self,
-        base: Atom,
-        left: &[Left],
-        corner: &[(Name, Atom)],
-        aux: &Aux,
-        depth: usize,
-    ) -> Atom {
-        let mut sum = base;
-        for left in left {
-            let value = corner.iter().find(|(counter, _)| *counter == left.counter);
-            let Some((_, value)) = value else {
-                continue;
-            };
-            let by = self.computed(&left.by, aux, depth);
-            let step = self.number(BinOp::Mul, by, *value, aux, depth);
-            sum = self.number(BinOp::Add, sum, step, aux, depth);
-        }
-        sum
-    }
-
-    /// The lowest 32 bits, extended by their sign.
-    fn lowest_bits(&mut self, x: Atom, aux: &Aux, depth: usize) -> Atom {
-        let (wide, narrow) = (PrimType::I64, PrimType::I32);
-        let convert = |from, to, arg| BasicOp::Convert {
-            op: ConvOp::SExt,
-            from,
-            to,
-            arg,
-        };
-        let ty = Type::Prim(narrow);
-        let bits = self.outside("bits", ty, aux, convert(wide, narrow, x), depth);
-        self.outside("wide", Type::I64, aux, convert(narrow, wide, bits), depth)
-    }
-
-    /// A polynomial; what is narrow in it is extended.
-    fn computed(&mut self, poly: &Poly, aux: &Aux, depth: usize) -> Atom {
-        let mut sum: Option<Atom> = None;
-        for (monomial, coefficient) in poly.terms() {
-            let mut product = Atom::i64(*coefficient);
-            for name in monomial {
-                let mut factor = Atom::Var(*name);
-                if self.type_of(*name) == Type::Prim(PrimType::I32) {
-                    let extended = BasicOp::Convert {
-                        op: ConvOp::SExt,
-                        from: PrimType::I32,
-                        to: PrimType::I64,
-                        arg: factor,
-                    };
-                    factor = self.outside("wide", Type::I64, aux, extended, depth);
-                }
-                product = if product == Atom::i64(1) {
-                    factor
-                } else {
-                    self.number(BinOp::Mul, factor, product, aux, depth)
-                };
-            }
-            sum = Some(match sum {
-                None => product,
-                Some(sum) => self.number(BinOp::Add, sum, product, aux, depth),
-            });
-        }
-        sum.unwrap_or(Atom::i64(0))
-    }
-
-    fn number(&mut self, op: BinOp, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {
-        if let (Atom::Const(x), Atom::Const(y)) = (x, y)
-            && let Some(value) = prim::eval::binary(op, x, y)
-        {
-            return Atom::Const(value);
-        }
-        let op = BasicOp::Binary(op, PrimType::I64, x, y);
-        self.outside("end", Type::I64, aux, op, depth)
     }
 }
 

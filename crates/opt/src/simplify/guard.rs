@@ -12,10 +12,10 @@
 
 use super::{Certs, Def, ScopeKind, Simplifier, add_certs, cse};
 use crate::level::OptLevel;
-use ir::Name;
 use ir::decision::Kind;
 use ir::syntax::{Atom, Aux, BasicOp, MsgPart, Param};
 use ir::types::{Dim, Type};
+use ir::{Name, Prov};
 use prim::{BinOp, CmpOp, PrimType, Scalar, UnOp};
 use smallvec::SmallVec;
 
@@ -205,12 +205,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         self.decide(aux, op, Kind::CheckMoved);
         let mut aux = aux.clone();
-        let all = self.lift(*cond, &mut aux, depth);
-        let all = self.unless_guarded(all, &guards, &aux, depth);
+        let all = self.lift(*cond, aux.prov, &mut aux.certs, depth);
+        let all = self.unless_guarded(all, &guards, aux.prov, depth);
         let mut msg = msg.clone();
         for part in &mut msg {
             if let MsgPart::Value(_, value) = part {
-                *value = self.lift(*value, &mut aux, depth);
+                *value = self.lift(*value, aux.prov, &mut aux.certs, depth);
             }
         }
         let op = BasicOp::Assert { cond: all, msg };
@@ -224,7 +224,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         &mut self,
         mut all: Atom,
         guards: &[Guard],
-        aux: &Aux,
+        prov: Prov,
         depth: usize,
     ) -> Atom {
         for guard in guards.iter().rev() {
@@ -238,18 +238,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
                         }
                         let zero = Atom::Const(Scalar::int(*ty, 0));
                         let empty = BasicOp::Compare(CmpOp::SLe, *ty, *size, zero);
-                        let empty = self.outside("empty", Type::BOOL, aux, empty, depth);
-                        all = self.or(empty, all, aux, depth);
+                        let empty = self.outside("empty", Type::BOOL, prov, empty, depth);
+                        all = self.or(empty, all, prov, depth);
                     }
                 }
                 Guard::Holds(cond, truth) => {
                     let other = if *truth {
                         let not = BasicOp::Unary(UnOp::Not, PrimType::Bool, *cond);
-                        self.outside("other", Type::BOOL, aux, not, depth)
+                        self.outside("other", Type::BOOL, prov, not, depth)
                     } else {
                         *cond
                     };
-                    all = self.or(other, all, aux, depth);
+                    all = self.or(other, all, prov, depth);
                 }
             }
         }
@@ -295,10 +295,10 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
     }
 
-    /// A value, in an outer scope that it reaches. Where a divisor is 0, which a check
-    /// before the division rules out, 1 divides. From here on the value is that of the
-    /// outer scope. The checks before its parts are added to those of `aux`.
-    fn lift(&mut self, value: Atom, aux: &mut Aux, depth: usize) -> Atom {
+    /// A value, in an outer scope that it reaches, where what divides may be 0 though a
+    /// check before the division rules that out. From here on the value is that of the
+    /// outer scope. The checks before its parts are added to some others.
+    fn lift(&mut self, value: Atom, prov: Prov, certs: &mut Certs, depth: usize) -> Atom {
         if self.known_at(value) <= depth {
             return value;
         }
@@ -306,49 +306,29 @@ impl<L: OptLevel> Simplifier<'_, L> {
             return value;
         };
         let ty = self.type_of(name);
-        let mut own = Aux::at(aux.prov);
-        own.certs = self
-            .def(name)
-            .map(|def| def.certs.clone())
-            .unwrap_or_default();
-        let outer = std::mem::replace(aux, own);
+        let mut own = self.def(name).map_or_else(Certs::new, |d| d.certs.clone());
         if let BasicOp::Binary(_, _, x, y) | BasicOp::Compare(_, _, x, y) = &mut op {
-            *x = self.lift(*x, aux, depth);
-            *y = self.lift(*y, aux, depth);
+            *x = self.lift(*x, prov, &mut own, depth);
+            *y = self.lift(*y, prov, &mut own, depth);
         } else if let BasicOp::Unary(_, _, x) = &mut op {
-            *x = self.lift(*x, aux, depth);
+            *x = self.lift(*x, prov, &mut own, depth);
         }
-        if let BasicOp::Binary(division, own, _, y) = &mut op
+        if let BasicOp::Binary(division, ty, _, y) = &mut op
             && !cse::never_fails(*division, *y)
         {
-            *y = self.divisor(*own, *y, aux, depth);
+            *y = self.divisor(*ty, *y, prov, depth);
         }
-        let lifted = self.outside("ok", ty.clone(), aux, op, depth);
-        let own = std::mem::replace(aux, outer);
+        let lifted = self.outside("ok", ty.clone(), prov, op, depth);
         if ty != Type::BOOL {
-            self.same_as(name, lifted, &own.certs);
+            self.same_as(name, lifted, &own);
         }
-        add_certs(&mut aux.certs, &own.certs);
+        add_certs(certs, &own);
         lifted
     }
 
-    /// The divisor, or 1 for 0.
-    fn divisor(&mut self, ty: PrimType, y: Atom, aux: &Aux, depth: usize) -> Atom {
-        let zero = Atom::Const(Scalar::int(ty, 0));
-        let none = BasicOp::Compare(CmpOp::Eq, ty, y, zero);
-        let cond = self.outside("none", Type::BOOL, aux, none, depth);
-        let choice = BasicOp::Select {
-            ty,
-            cond,
-            if_true: Atom::Const(Scalar::int(ty, 1)),
-            if_false: y,
-        };
-        self.outside("divisor", Type::Prim(ty), aux, choice, depth)
-    }
-
-    fn or(&mut self, x: Atom, y: Atom, aux: &Aux, depth: usize) -> Atom {
+    pub(super) fn or(&mut self, x: Atom, y: Atom, prov: Prov, depth: usize) -> Atom {
         let op = BasicOp::Binary(BinOp::Or, PrimType::Bool, x, y);
-        self.outside("or", Type::BOOL, aux, op, depth)
+        self.outside("or", Type::BOOL, prov, op, depth)
     }
 
     /// The name of an operation on truth values or sizes in an outer scope: what is
@@ -357,7 +337,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         &mut self,
         hint: &str,
         ty: Type,
-        aux: &Aux,
+        prov: Prov,
         op: BasicOp,
         depth: usize,
     ) -> Atom {
@@ -375,7 +355,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         let param = self.fresh(hint, ty);
         let name = param.name;
-        self.emit_at(depth, param, Aux::at(aux.prov), op);
+        self.emit_at(depth, param, Aux::at(prov), op);
         if let Some(hash) = hash {
             self.cse.entry(hash).or_default().push(name);
             self.scopes[depth].cse.push((hash, name));

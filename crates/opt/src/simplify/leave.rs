@@ -12,7 +12,7 @@ use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::Type;
 use ir::walk::Visit;
-use ir::{Name, Soacs};
+use ir::{Name, Prov, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use target::memory::AGAIN;
 
@@ -40,16 +40,37 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             return;
         }
-        let one = Atom::Const(Scalar::int(ty, 1));
-        let positive = self.ranges.compare(CmpOp::SLe, one, Atom::Var(y));
-        if !positive.is_some_and(|(truth, _)| truth) || !self.rewrite() {
+        if !self.is_positive(ty, Atom::Var(y)) || !self.rewrite() {
             return;
         }
         // Where the divisor is known, not here, where this is the divisor.
-        let most = self.fresh("positive", Type::Prim(ty));
-        let y_or_one = BasicOp::Binary(BinOp::SMax, ty, Atom::Var(y), one);
-        *op = BasicOp::Binary(divide, ty, x, Atom::Var(most.name));
-        self.emit_at(least, most, Aux::at(aux.prov), y_or_one);
+        let y_or_one = self.divisor(ty, Atom::Var(y), aux.prov, least);
+        *op = BasicOp::Binary(divide, ty, x, y_or_one);
+    }
+
+    /// A divisor that is known not to be 0 here, in an outer scope in which it may be:
+    /// there something else takes its place.
+    pub(super) fn divisor(&mut self, ty: PrimType, y: Atom, prov: Prov, depth: usize) -> Atom {
+        let number = |value| Atom::Const(Scalar::int(ty, value));
+        if self.is_positive(ty, y) {
+            let most = BasicOp::Binary(BinOp::SMax, ty, y, number(1));
+            return self.outside("positive", Type::Prim(ty), prov, most, depth);
+        }
+        let none = BasicOp::Compare(CmpOp::Eq, ty, y, number(0));
+        let choice = BasicOp::Select {
+            ty,
+            cond: self.outside("none", Type::BOOL, prov, none, depth),
+            if_true: number(1),
+            if_false: y,
+        };
+        self.outside("divisor", Type::Prim(ty), prov, choice, depth)
+    }
+
+    /// Whether a number is positive here, whatever else is checked.
+    fn is_positive(&self, ty: PrimType, y: Atom) -> bool {
+        let one = Atom::Const(Scalar::int(ty, 1));
+        let known = self.ranges.compare(CmpOp::SLe, one, y);
+        known.is_some_and(|(truth, certs)| truth && certs.is_empty())
     }
 
     /// Whether the operator has a value for every first operand.
@@ -113,7 +134,7 @@ impl Simplifier<'_, Soacs> {
         let mut mentions = Mentions {
             s: self,
             least,
-            total: aux.certs.is_empty() && self.reads_memory(inputs) && self.in_any_case(inputs),
+            total: aux.certs.is_empty() && self.may_go_over(inputs),
         };
         for param in pat {
             Visit::<Soacs>::ty(&mut mentions, &param.ty);
@@ -136,54 +157,54 @@ impl Simplifier<'_, Soacs> {
 }
 
 impl Simplifier<'_, Soacs> {
-    /// Whether one of the arrays is there in any case, so that to go over it takes no
-    /// longer than it took to make it: numbers that are counted may be any number.
-    fn reads_memory(&self, inputs: &[Name]) -> bool {
-        let made = |input: &Name| {
-            let mut array = *input;
-            for _ in 0..VIEWS {
-                match self.def(array).map(|def| &def.op) {
-                    None => return true,
-                    Some(
-                        BasicOp::Reshape { array: viewed, .. }
-                        | BasicOp::Rearrange { array: viewed, .. }
-                        | BasicOp::Index { array: viewed, .. },
-                    ) => array = *viewed,
-                    Some(_) => return false,
-                }
+    /// Whether to go over these arrays is safe and takes no longer than it took to make
+    /// them even if the body never runs: all of them are there in any case, and one of
+    /// them lies in memory.
+    fn may_go_over(&self, inputs: &[Name]) -> bool {
+        let mut in_memory = false;
+        let there = inputs.iter().all(|input| match self.source(*input) {
+            Source::Memory => {
+                in_memory = true;
+                true
             }
-            false
-        };
-        inputs.iter().any(made)
+            Source::Counted => true,
+            Source::Unsure => false,
+        });
+        there && in_memory
+    }
+
+    fn source(&self, input: Name) -> Source {
+        let mut array = input;
+        for _ in 0..VIEWS {
+            let Some(def) = self.def(array) else {
+                return Source::Memory;
+            };
+            if !def.certs.is_empty() {
+                return Source::Unsure;
+            }
+            if let BasicOp::Reshape { array: viewed, .. }
+            | BasicOp::Rearrange { array: viewed, .. } = &def.op
+            {
+                array = *viewed;
+            } else if matches!(def.op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. }) {
+                return Source::Unsure;
+            } else {
+                return Source::Counted;
+            }
+        }
+        Source::Unsure
     }
 }
 
-impl Simplifier<'_, Soacs> {
-    /// Whether the arrays are there even if the body never runs: nothing that a check
-    /// stands before, which then may hold for that reason alone, and no slices, which
-    /// leave bodies in which they are known to be in bounds.
-    fn in_any_case(&self, inputs: &[Name]) -> bool {
-        let there = |input: &Name| {
-            let mut array = *input;
-            for _ in 0..VIEWS {
-                let Some(def) = self.def(array) else {
-                    return true;
-                };
-                if !def.certs.is_empty() {
-                    return false;
-                }
-                if let BasicOp::Reshape { array: viewed, .. }
-                | BasicOp::Rearrange { array: viewed, .. } = &def.op
-                {
-                    array = *viewed;
-                } else {
-                    return !matches!(def.op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. });
-                }
-            }
-            false
-        };
-        inputs.iter().all(there)
-    }
+/// Where the elements of an array come from.
+enum Source {
+    Memory,
+    /// They are computed as they are read: there may be any number of them.
+    Counted,
+    /// Perhaps it is not there at all where the body never runs: a check stands before
+    /// it, which then may hold for that reason alone, or it is a slice, which leaves
+    /// bodies in which it is known to be in bounds.
+    Unsure,
 }
 
 /// Whether it is as fast to map again as to read what was mapped.
@@ -224,10 +245,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
         self.total &= match &stm.exp {
             Exp::Basic(op) => cannot_fail(self.s, op),
             Exp::Op(Soac::Screma(screma)) => {
-                let inputs = &screma.inputs;
-                stm.aux.certs.is_empty()
-                    && self.s.reads_memory(inputs)
-                    && self.s.in_any_case(inputs)
+                stm.aux.certs.is_empty() && self.s.may_go_over(&screma.inputs)
             }
             Exp::If { .. } => true,
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
@@ -238,34 +256,9 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 
 /// Whether an operation on scalars has a value for all operands.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
-    match op {
-        BasicOp::Atom(_)
-        | BasicOp::Unary(..)
-        | BasicOp::Compare(..)
-        | BasicOp::Convert { .. }
-        | BasicOp::Select { .. }
-        | BasicOp::Fma(..)
-        | BasicOp::Math(..) => true,
-        BasicOp::Binary(op, ty, _, y) => {
-            s.never_fails(*op, *y) && !(*op == BinOp::Pow && *ty != PrimType::Bool && ty.is_int())
-        }
-        BasicOp::SizeAtLeast { .. }
-        | BasicOp::Assert { .. }
-        | BasicOp::Index { .. }
-        | BasicOp::Update { .. }
-        | BasicOp::FlatIndex { .. }
-        | BasicOp::FlatUpdate { .. }
-        | BasicOp::Concat { .. }
-        | BasicOp::Iota { .. }
-        | BasicOp::Replicate { .. }
-        | BasicOp::Scratch { .. }
-        | BasicOp::Rearrange { .. }
-        | BasicOp::Reshape { .. }
-        | BasicOp::Copy(_)
-        | BasicOp::Manifest { .. }
-        | BasicOp::ArrayLit { .. }
-        | BasicOp::ConstArray { .. }
-        | BasicOp::Opaque(_)
-        | BasicOp::UpdateAcc { .. } => false,
+    if let BasicOp::Binary(op, ty, _, y) = op {
+        return s.never_fails(*op, *y)
+            && !(*op == BinOp::Pow && *ty != PrimType::Bool && ty.is_int());
     }
+    op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
 }

@@ -152,10 +152,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 | BasicOp::ConstArray { .. }
         );
         let ty = self.type_of(update.array);
-        let whole = update.slice.iter().zip(ty.shape()).all(|(index, dim)| {
-            matches!(index, DimIndex::Slice { start, count, stride }
-                if *start == Atom::i64(0) && count == dim && *stride == Atom::i64(1))
-        });
+        let mut each = update.slice.iter().zip(ty.shape());
+        let whole = each.all(|(index, dim)| index.is_all_of(*dim));
         let may = fill && whole && self.last_use(update.array) && self.may_read(&[value]);
         may.then(|| Folded::Op(BasicOp::Copy(value), def.certs.clone()))
     }
