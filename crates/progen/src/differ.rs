@@ -73,7 +73,7 @@ impl Setting {
         let amounts = [0, 10, 100, 1000];
         let most = c.pick(&amounts).copied().unwrap_or(0);
         let fuel = c.once_in(3).then(|| c.below(most + 1) as u64);
-        Self {
+        let mut setting = Self {
             options: Options {
                 cpu: cpu.to_owned(),
                 lanes: c.pick(&lanes).copied().unwrap_or(Lanes::Auto),
@@ -85,7 +85,9 @@ impl Setting {
             },
             threads: c.pick(&threads).cloned().unwrap_or_default(),
             tuning: (!c.once_in(3)).then_some(seed),
-        }
+        };
+        setting.options.fuse = !c.once_in(3);
+        setting
     }
 
     /// Values of a program's tuning parameters, each drawn for itself.
@@ -109,8 +111,9 @@ impl Setting {
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
+            "cpu {}, fuse {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
             self.options.cpu,
+            self.options.fuse,
             self.options.lanes,
             self.options.strict_floats,
             self.options.fuel,
