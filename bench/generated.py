@@ -98,6 +98,14 @@ def beside(n):
     return "\n".join([*lines, "  in " + " ^ ".join(f"s{i}" for i in range(n)), ""])
 
 
+def chain(n):
+    """n reductions of maps over one array, each of which needs the one before."""
+    lines = ["entry main [n] (xs: [n]i32) (s0: i32) : i32 ="]
+    for i in range(n):
+        lines.append(f"  let s{i + 1} = reduce (+) 0 (map (\\x -> x * s{i} + {i}) xs)")
+    return "\n".join([*lines, f"  in s{n}", ""])
+
+
 def nest(n):
     """n loops and conditionals inside one another."""
     body = f"x{n} * 3 + m"
@@ -145,7 +153,8 @@ PROGRAMS = [
 # As above, but up to the imperative IR only: what the optimiser makes of size.
 MIDDLE = [
     ("straight", straight, [12_500, 25_000, 50_000]),
-    ("beside", beside, [400, 800, 1600]),
+    ("beside", beside, [1600, 3200, 6400]),
+    ("chain", chain, [1600, 3200, 6400]),
     ("nest", nest, [1000, 2000, 4000]),
     ("results", results, [1600, 3200, 6400]),
     ("updates", updates, [8000, 16_000, 32_000]),

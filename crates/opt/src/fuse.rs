@@ -96,7 +96,10 @@ pub(crate) fn fuse(
     let stored = stored.map(Stored::fates).unwrap_or_default();
     for (first, second, fate) in fates.into_values().chain(stored) {
         let party = |(name, what, prov): Side| Party {
-            name,
+            name: name.map_or_else(
+                || Arc::from("?"),
+                |name| Arc::from(format!("{}_{}", function.names.hint(name), name.index())),
+            ),
             what,
             places: function.provs.stack(prov),
         };
@@ -234,9 +237,9 @@ enum Fate {
 }
 
 /// One of two combinators: its first result, what it is, where it comes from.
-type Side = (Arc<str>, decision::Operation, Prov);
+type Side = (Option<Name>, decision::Operation, Prov);
 
-type Fates = IndexMap<(Arc<str>, Arc<str>), (Side, Side, Fate), FxBuildHasher>;
+type Fates = IndexMap<(Option<Name>, Option<Name>), (Side, Side, Fate), FxBuildHasher>;
 
 /// Collects what a statement needs, and fuses the bodies in it.
 impl VisitMut<Soacs> for Fuser<'_> {
@@ -426,7 +429,7 @@ impl Fuser<'_> {
                 continue;
             }
             let way = self.way(graph, id, consumer);
-            let pair = (self.side(producer), self.side(stm));
+            let pair = (Self::side(producer), Self::side(stm));
             let fate = way.map_or_else(Fate::Apart, |_| Fate::Fused);
             self.note_fate(pair, fate);
             if let Ok(way) = way {
@@ -476,12 +479,8 @@ impl Fuser<'_> {
     }
 
     /// What a statement is in decisions; its name is its first result's.
-    fn side(&self, stm: &Stm<Soacs>) -> Side {
-        let first = stm.pat.first().map(|param| param.name);
-        let name = first.map_or_else(
-            || Arc::from("?"),
-            |name| Arc::from(format!("{}_{}", self.names.hint(name), name.index())),
-        );
+    fn side(stm: &Stm<Soacs>) -> Side {
+        let name = stm.pat.first().map(|param| param.name);
         let what = match &stm.exp {
             Exp::Op(soac) => decision::Operation::of(soac),
             Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => {
@@ -493,7 +492,7 @@ impl Fuser<'_> {
 
     /// Notes what became of two combinators.
     fn note_fate(&mut self, (first, second): (Side, Side), fate: Fate) {
-        let pair = (first.0.clone(), second.0.clone());
+        let pair = (first.0, second.0);
         self.fates.insert(pair, (first, second, fate));
     }
 

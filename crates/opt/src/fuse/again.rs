@@ -118,7 +118,7 @@ impl Fuser<'_> {
                 self.types.set(param.name, param.ty.clone());
             }
         }
-        self.note_fate((self.side(&maker), self.side(&consumer)), Fate::Again);
+        self.note_fate((Self::side(&maker), Self::side(&consumer)), Fate::Again);
         self.uses[array.index()] -= Self::among(array, inputs(&consumer.exp));
         let gone = |_: Name| false;
         let fused = merge::merge(

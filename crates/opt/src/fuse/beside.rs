@@ -13,52 +13,94 @@
 
 use super::graph::{Graph, inputs};
 use super::merge::{self, Way};
-use super::{Fate, Fuser, accs};
+use super::{Fate, Fuser, accs, is_candidate};
+use indexmap::IndexMap;
 use ir::decision::Apart;
 use ir::soac::Soac;
 use ir::syntax::{Attrs, BasicOp, Exp, Stm};
 use ir::{Name, Soacs};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
+use std::collections::BTreeMap;
+
+/// Arrays that several nodes read element by element, with these nodes in order.
+type Shared = IndexMap<Name, Vec<usize>, FxBuildHasher>;
+
+/// A node of those that stay apart.
+#[derive(Clone, Copy)]
+struct Head {
+    id: usize,
+    /// So many of the heads before it lead to it, the first ones.
+    led: usize,
+}
 
 impl Fuser<'_> {
     /// Fuses combinators of the body that read the same arrays.
+    ///
+    /// Those that stand at the same level cannot lead to one another, and most that fuse
+    /// do: they become one by pairs of pairs, so that the cost is n log n. What is left
+    /// goes to the first that it can go to.
     pub(super) fn side_by_side(&mut self, graph: &mut Graph) {
-        let mut readers: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
-        let mut shared: Vec<Name> = Vec::new();
-        for id in graph.nodes() {
-            let Some(stm) = graph.stm(id).filter(|_| graph.is_whole(id)) else {
-                continue;
-            };
-            for name in read_elementwise(stm) {
-                let list = readers.entry(name).or_default();
-                if !list.contains(&id) {
-                    list.push(id);
-                    if list.len() == 2 {
-                        shared.push(name);
-                    }
-                }
+        let shared = shared(graph);
+        let levels = graph.levels(is_candidate);
+        for (name, readers) in &shared {
+            let mut by_level: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+            for id in readers {
+                by_level.entry(levels[*id]).or_default().push(*id);
+            }
+            for group in by_level.into_values() {
+                self.in_pairs(graph, *name, group);
             }
         }
-        for name in shared {
-            let mut heads: Vec<usize> = Vec::new();
-            for id in readers.remove(&name).unwrap_or_default() {
-                if !graph.is_whole(id) || heads.contains(&id) {
-                    continue;
+        for (name, readers) in shared {
+            self.one_by_one(graph, name, readers);
+        }
+    }
+
+    /// Fuses neighbours of a level, and again those, as long as some do.
+    fn in_pairs(&mut self, graph: &mut Graph, array: Name, group: Vec<usize>) {
+        let mut group = group;
+        loop {
+            group.retain(|id| graph.is_whole(*id));
+            let mut next = Vec::with_capacity(group.len());
+            for two in group.chunks(2) {
+                match *two {
+                    [a, b] => match self.pair(graph, a, b, array) {
+                        Some(whole) => next.push(whole),
+                        None => next.extend([a, b]),
+                    },
+                    _ => next.extend_from_slice(two),
                 }
-                let united = (0..heads.len()).find_map(|at| {
-                    let head = heads[at];
-                    let whole = self.pair(graph, head, id, name);
-                    whole.map(|whole| (at, whole))
-                });
-                match united {
-                    Some((at, whole)) => {
-                        self.fused = true;
-                        heads[at] = whole;
-                        self.vertical(graph, whole);
-                        heads.retain(|head| graph.is_whole(*head));
-                    }
-                    None => heads.push(id),
-                }
+            }
+            if next.len() == group.len() {
+                break;
+            }
+            self.fused = true;
+            group = next;
+        }
+    }
+
+    /// Fuses each with the first before it that it can fuse with.
+    fn one_by_one(&mut self, graph: &mut Graph, array: Name, readers: Vec<usize>) {
+        let mut heads: Vec<Head> = Vec::new();
+        for id in readers {
+            if !graph.is_whole(id) {
+                continue;
+            }
+            let free = free(graph, &heads, id);
+            let led = free.first().copied().unwrap_or(heads.len());
+            let united = free.into_iter().find_map(|at| {
+                let whole = self.pair(graph, heads[at].id, id, array)?;
+                Some((at, whole))
+            });
+            let Some((at, whole)) = united else {
+                heads.push(Head { id, led });
+                continue;
+            };
+            self.fused = true;
+            self.vertical(graph, whole);
+            heads[at].led = heads[at].led.max(led.min(at));
+            for head in &mut heads {
+                head.id = graph.find(head.id);
             }
         }
     }
@@ -82,7 +124,7 @@ impl Fuser<'_> {
         } else {
             return None;
         };
-        let pair = (self.side(one), self.side(other));
+        let pair = (Self::side(one), Self::side(other));
         let done = way.and_then(|way| {
             if !keep_attributes(one, other) {
                 return Err(Apart::Attributes);
@@ -117,6 +159,41 @@ impl Fuser<'_> {
         self.uses.resize(self.names.len(), 1);
         graph.unite(first, second, vec![fused]);
     }
+}
+
+/// Arrays that several combinators read.
+fn shared(graph: &Graph) -> Shared {
+    let mut readers = Shared::default();
+    for id in graph.nodes() {
+        let Some(stm) = graph.stm(id).filter(|_| graph.is_whole(id)) else {
+            continue;
+        };
+        for name in read_elementwise(stm) {
+            let list = readers.entry(name).or_default();
+            if list.last() != Some(&id) {
+                list.push(id);
+            }
+        }
+    }
+    readers.retain(|_, list| list.len() > 1);
+    readers
+}
+
+/// Which heads do not lead to the node, in order.
+fn free(graph: &Graph, heads: &[Head], id: usize) -> Vec<usize> {
+    let (mut free, mut led) = (Vec::new(), 0);
+    for (at, head) in heads.iter().enumerate().rev() {
+        if at < led {
+            break;
+        }
+        if graph.leads(head.id, id) {
+            led = led.max(head.led);
+        } else if head.id != id {
+            free.push(at);
+        }
+    }
+    free.reverse();
+    free
 }
 
 /// How two statements go side by side.

@@ -129,7 +129,7 @@ impl Graph {
     }
 
     /// The node that a node is part of by now.
-    fn find(&self, id: usize) -> usize {
+    pub(super) fn find(&self, id: usize) -> usize {
         let mut id = id;
         while let Some(whole) = self.nodes[id].part_of {
             id = whole;
@@ -192,6 +192,42 @@ impl Graph {
     /// Whether no path between the two leads through a third node.
     pub(super) fn apart_from_others(&self, first: usize, second: usize) -> bool {
         self.behind(first, second).is_some()
+    }
+
+    /// For each node how many statements that count stand on the longest path to it.
+    /// One that counts does not lead to others of its level, and nodes of one level may
+    /// become one without leading to others of it.
+    pub(super) fn levels(&self, counts: impl Fn(&Stm<Soacs>) -> bool) -> Vec<u32> {
+        let mut levels = vec![0; self.nodes.len()];
+        for id in &self.order {
+            let level = levels[*id] + u32::from(self.stm(*id).is_some_and(&counts));
+            for next in &self.nodes[*id].after {
+                let next = self.find(*next);
+                if next != *id {
+                    levels[next] = level.max(levels[next]);
+                }
+            }
+        }
+        levels
+    }
+
+    /// Whether a path leads from a node to one that stands behind it.
+    pub(super) fn leads(&self, from: usize, to: usize) -> bool {
+        let end = self.nodes[to].at;
+        let mut found: FxHashSet<usize> = FxHashSet::default();
+        let mut open: Vec<usize> = vec![from];
+        while let Some(id) = open.pop() {
+            for next in &self.nodes[id].after {
+                let next = self.find(*next);
+                if next == to {
+                    return id != to;
+                }
+                if self.nodes[next].at < end && found.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
     }
 
     /// The nodes between the two that must stay behind the first; nothing if the

@@ -90,7 +90,7 @@ impl Fuser<'_> {
                 } else {
                     Apart::ReadOtherwise
                 };
-                let pair = (self.side(maker), self.side(reader), why);
+                let pair = (Self::side(maker), Self::side(reader), why);
                 pairs.insert((*name, own.name), pair);
             }
         }
