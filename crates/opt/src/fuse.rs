@@ -55,7 +55,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::walk::{Operation as _, Visit, VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
 use merge::Way;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 use stored::Stored;
 
@@ -80,8 +80,7 @@ pub(crate) fn fuse(
             phase,
             &mut fates,
             &mut stored,
-        ) || totals::totals(&mut function, &mut context.fuel)
-        {
+        ) {
             simplify::once(&mut function, signatures, context);
             loose = true;
         } else if phase == Phase::Through {
@@ -151,6 +150,7 @@ fn walk(
     let marks = vec![(0, 0); function.names.len()];
     let mut fuser = Fuser {
         rounding: accs::rounding(function),
+        less: totals::one_less(function),
         uses: uses.0,
         names: &mut function.names,
         provs: &mut function.provs,
@@ -203,6 +203,8 @@ struct Fuser<'a> {
     open: Vec<Open>,
     /// The tokens of accumulators whose values meet by an operator that rounds.
     rounding: FxHashSet<Name>,
+    /// Names that are one less than others.
+    less: FxHashMap<Name, Name>,
     /// For each name the statement that was visited when it was used last, and when it
     /// was bound.
     marks: Vec<(u32, u32)>,
@@ -384,6 +386,9 @@ impl Fuser<'_> {
             if graph.is_whole(id) {
                 self.vertical(&mut graph, id);
             }
+        }
+        if !self.fused {
+            self.totals(&mut graph);
         }
         if self.phase == Phase::Beside && !self.fused {
             self.compute_again(&mut graph);

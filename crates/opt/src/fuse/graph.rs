@@ -296,17 +296,36 @@ impl Graph {
         self.nodes[second].needs.inside.extend(read);
     }
 
-    /// The nodes that must stay behind this one, by an edge.
+    /// The nodes that must stay behind this one, by an edge, each once.
     pub(super) fn behind_at_once(&self, id: usize) -> Vec<usize> {
-        self.nodes[id]
-            .after
-            .iter()
-            .map(|next| self.find(*next))
-            .collect()
+        let after = &self.nodes[id].after;
+        distinct(after.iter().map(|next| self.find(*next)).collect())
     }
 
-    /// Puts a statement that the node needs, and no other node so far, in front of it.
-    pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) {
+    /// Changes the node's statement so that it uses the names that one node binds instead
+    /// of these that another one does; if there are none, it uses that one's, too.
+    pub(super) fn use_instead(
+        &mut self,
+        id: usize,
+        (old, dropped): (usize, &[Name]),
+        (new, used): (usize, &[Name]),
+        change: impl FnOnce(&mut Stm<Soacs>),
+    ) {
+        let node = &mut self.nodes[id];
+        node.stms.last_mut().map(change);
+        node.needs.inside.retain(|name| !dropped.contains(name));
+        node.needs.inside.extend(used);
+        if !dropped.is_empty() {
+            let mut after = std::mem::take(&mut self.nodes[old].after);
+            after.retain(|next| self.find(*next) != id);
+            self.nodes[old].after = after;
+        }
+        self.add_edge(new, id);
+    }
+
+    /// Puts a statement that the node needs, and no other node so far, in front of it; its
+    /// node.
+    pub(super) fn insert_before(&mut self, id: usize, stm: Stm<Soacs>) -> usize {
         let (new, at) = (self.nodes.len(), self.nodes[id].at);
         ir::walk::used_names(&stm.exp, |name| {
             if let Some(from) = self.binder(name) {
@@ -325,6 +344,7 @@ impl Graph {
             stms: vec![stm],
         });
         self.put(at, new);
+        new
     }
 
     /// Puts a statement that gives the node's results other names behind it: what had to

@@ -10,207 +10,206 @@
 //!   map n (y <- ys, z <- zs, acc) ..           map n (y <- ys, z <- zs, acc) ..
 //! ```
 //!
-//! The scan can then go to the scatter, so that `ys` and `zs` are never written
-//! and read: for that `f` is computed once more, which must be cheap. What the
+//! The scan then goes to the scatter ([`super::accs`]), so that `ys` and `zs` are never
+//! written and read: for that `f` is computed once more, which must be cheap. What the
 //! operator computes must be exact, as the reduction groups it in another way.
 
-use super::{Fuser, Uses, merge};
+use super::graph::{Graph, inputs};
+use super::nest::fresh;
+use super::{Fuser, merge};
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Param, Stm};
+use ir::syntax::{Atom, BasicOp, DimIndex, Exp, Function, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, refresh_lambda};
-use ir::{Fuel, Name, NameTable, Soacs};
+use ir::{Name, Soacs};
 use prim::BinOp;
 use rustc_hash::FxHashMap;
 
-/// Makes reductions of the last elements of scans; whether there were any.
-pub(super) fn totals(function: &mut Function<Soacs>, fuel: &mut Fuel) -> bool {
-    let mut lasts = Lasts::default();
-    Visit::<Soacs>::body(&mut lasts, &function.body);
-    if lasts.reads.is_empty() {
-        return false;
-    }
-    let mut pass = Totals {
-        uses: Uses::of(function),
-        lasts: lasts.reads,
-        names: &mut function.names,
-        fuel,
-        replace: Replace::default(),
-    };
-    pass.body(&mut function.body);
-    let mut replace = pass.replace;
-    if replace.0.is_empty() {
-        return false;
-    }
-    replace.body(&mut function.body);
-    true
-}
-
-/// How often arrays are read at one less than a size.
-#[derive(Default)]
-struct Lasts {
-    /// Names that are one less than others.
-    before: FxHashMap<Name, Name>,
-    reads: FxHashMap<(Name, Dim), u32>,
-}
-
-impl Visit<Soacs> for Lasts {
-    fn stm(&mut self, stm: &Stm<Soacs>) {
-        if let ([param], Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by)))) =
-            (stm.pat.as_slice(), &stm.exp)
-            && by.as_i64() == Some(-1)
-        {
-            self.before.insert(param.name, *of);
-        }
-        self.walk_stm(stm);
-    }
-
-    fn basic(&mut self, op: &BasicOp) {
-        if let BasicOp::Index { array, slice } = op
-            && let [DimIndex::Fix(at)] = slice.as_slice()
-        {
-            let size = match at {
-                Atom::Var(at) => self.before.get(at).map(|of| Dim::Var(*of)),
-                Atom::Const(at) => at.as_i64().and_then(|at| at.checked_add(1)).map(Dim::Const),
-            };
-            if let Some(size) = size {
-                *self.reads.entry((*array, size)).or_default() += 1;
+impl Fuser<'_> {
+    /// Makes reductions of the last elements of scans that a `withacc` could take in but
+    /// for those, and fuses these.
+    pub(super) fn totals(&mut self, graph: &mut Graph) {
+        for id in graph.nodes() {
+            while let Some(scan) = self.scan_before(graph, id) {
+                if self.total(graph, scan, id).is_none() {
+                    break;
+                }
+                self.fused = true;
+                self.vertical(graph, id);
             }
         }
     }
-}
 
-struct Totals<'a> {
-    uses: Uses,
-    lasts: FxHashMap<(Name, Dim), u32>,
-    names: &'a mut NameTable,
-    fuel: &'a mut Fuel,
-    replace: Replace,
-}
-
-impl VisitMut<Soacs> for Totals<'_> {
-    fn body(&mut self, body: &mut Body<Soacs>) {
-        self.walk_body(body);
-        let mut scans: FxHashMap<Name, usize> = FxHashMap::default();
-        let mut reductions: FxHashMap<usize, Stm<Soacs>> = FxHashMap::default();
-        for (at, stm) in body.stms.iter().enumerate() {
-            match &stm.exp {
-                Exp::Op(Soac::Screma(screma)) if !screma.folds.scans.is_empty() => {
-                    scans.extend(stm.pat.iter().map(|param| (param.name, at)));
-                }
-                Exp::Op(Soac::WithAcc { lambda, .. }) => {
-                    for inner in &lambda.body.stms {
-                        self.before_scatter(inner, body, &scans, &mut reductions);
-                    }
-                }
-                Exp::Basic(_)
-                | Exp::If { .. }
-                | Exp::Loop { .. }
-                | Exp::Apply { .. }
-                | Exp::Op(_) => {}
-            }
-        }
-        if reductions.is_empty() {
-            return;
-        }
-        let stms = std::mem::take(&mut body.stms);
-        for (at, stm) in stms.into_iter().enumerate() {
-            body.stms.extend(reductions.remove(&at));
-            body.stms.push(stm);
-        }
-    }
-}
-
-impl Totals<'_> {
-    /// Adds the reductions for the scans that a combinator in a `withacc` reads.
-    fn before_scatter(
-        &mut self,
-        inner: &Stm<Soacs>,
-        body: &Body<Soacs>,
-        scans: &FxHashMap<Name, usize>,
-        reductions: &mut FxHashMap<usize, Stm<Soacs>>,
-    ) {
-        let Exp::Op(Soac::Screma(Screma { inputs, .. })) = &inner.exp else {
-            return;
+    /// A scan that combinators in this `withacc` read, others its last elements alone.
+    fn scan_before(&self, graph: &Graph, id: usize) -> Option<usize> {
+        let Exp::Op(Soac::WithAcc { lambda, .. }) = &graph.stm(id)?.exp else {
+            return None;
         };
-        for input in inputs {
-            if let Some(&at) = scans.get(input)
-                && !reductions.contains_key(&at)
-                && merge::possible(&body.stms[at], inner, &|_| false).is_ok()
-                && let Some(reduction) = self.reduction(&body.stms[at], inputs)
-            {
-                reductions.insert(at, reduction);
+        lambda.body.stms.iter().find_map(|inner| {
+            if !matches!(inner.exp, Exp::Op(Soac::Screma(_))) {
+                return None;
             }
-        }
+            let read = inputs(&inner.exp);
+            read.iter().find_map(|input| {
+                let scan = graph.binder(*input).filter(|scan| *scan != id)?;
+                let stm = graph.stm(scan)?;
+                let may = is_cheap_scan(stm) && merge::possible(stm, inner, &|_| false).is_ok();
+                (may && self.only_lasts(graph, scan, id, read)).then_some(scan)
+            })
+        })
     }
 
-    /// The reduction that gives the last elements of a scan whose other results
-    /// are all among these inputs, if all holds.
-    fn reduction(&mut self, stm: &Stm<Soacs>, read: &[Name]) -> Option<Stm<Soacs>> {
+    /// Whether others than this node, where its results are these inputs, read the last
+    /// elements of what a scan gives and nothing else, and there are any.
+    fn only_lasts(&self, graph: &Graph, scan: usize, id: usize, read: &[Name]) -> bool {
+        let Some(stm) = graph.stm(scan) else {
+            return false;
+        };
+        let Exp::Op(Soac::Screma(Screma { width, folds, .. })) = &stm.exp else {
+            return false;
+        };
+        let scanned = stm.pat.iter().take(folds.n_scanned());
+        let mut lasts = Lasts {
+            counts: scanned.map(|param| (param.name, 0)).collect(),
+            size: *width,
+            less: &self.less,
+        };
+        for reader in graph.behind_at_once(scan) {
+            if reader != id && graph.collide(scan, reader) {
+                return false;
+            }
+            graph.stm(reader).into_iter().for_each(|stm| lasts.stm(stm));
+        }
+        let all = stm.pat.iter().all(|param| {
+            let last = lasts.counts.get(&param.name).copied().unwrap_or(0);
+            self.uses[param.name.index()] == last + Self::among(param.name, read)
+        });
+        all && lasts.counts.values().any(|count| *count > 0)
+    }
+
+    /// Puts the reduction that gives the last elements in front of a scan, for all that
+    /// read those.
+    fn total(&mut self, graph: &mut Graph, scan: usize, id: usize) -> Option<()> {
+        let stm = graph.stm(scan)?.clone();
         let Exp::Op(Soac::Screma(Screma {
             width,
             inputs,
-            map,
-            folds: folds @ Folds {
-                scans, post: None, ..
-            },
-        })) = &stm.exp
+            mut map,
+            folds,
+        })) = stm.exp
         else {
             return None;
         };
-        if !merge::maps_or_scans(stm) || !merge::is_cheap(map) {
+        if !self.fuel.take() {
             return None;
         }
         let scanned = folds.n_scanned();
-        let mut lasts = 0;
-        for (k, param) in stm.pat.iter().enumerate() {
-            let key = (param.name, *width);
-            let own = self.lasts.get(&key).filter(|_| k < scanned);
-            let own = own.copied().unwrap_or(0);
-            lasts += own;
-            if self.uses.0[param.name.index()] != own + Fuser::among(param.name, read) {
-                return None;
-            }
+        map.body.result.truncate(scanned);
+        map.ret.truncate(scanned);
+        let map = refresh_lambda(&map, self.names, &mut Substitution::default());
+        for param in &map.params {
+            self.types.set(param.name, param.ty.clone());
         }
-        if lasts == 0 || !self.fuel.take() {
-            return None;
-        }
+        let reduces = folds.scans.iter().map(|scan| scan.refreshed(self.names));
+        let folds = Folds::reduce(reduces.collect());
         let mut pat = Vec::with_capacity(scanned);
-        for (param, ty) in stm.pat.iter().zip(&map.ret[..scanned]) {
-            let name = self.names.fresh("total");
-            self.replace.0.insert(param.name, name);
-            pat.push(Param {
-                name,
-                ty: ty.clone(),
-                ann: (),
-            });
+        for (param, ty) in stm.pat.iter().zip(&map.ret) {
+            let hint = format!("{}_last", self.names.hint(param.name));
+            pat.push(fresh(&hint, ty.clone(), self.names, &mut self.types));
         }
-        let mut own = refresh_lambda(map, self.names, &mut Substitution::default());
-        own.body.result.truncate(scanned);
-        own.ret.truncate(scanned);
-        let reduces = scans.iter().map(|scan| scan.refreshed(self.names));
-        let exp = Exp::Op(Soac::Screma(Screma {
-            width: *width,
-            inputs: inputs.clone(),
-            map: own,
-            folds: Folds::reduce(reduces.collect()),
-        }));
-        let aux = stm.aux.clone();
-        Some(Stm { pat, aux, exp })
+        let sums: Vec<Name> = stm.pat.iter().take(scanned).map(|p| p.name).collect();
+        let lasts: Vec<Name> = pat.iter().map(|param| param.name).collect();
+        self.uses.resize(self.names.len(), 0);
+        let reduction = Stm {
+            pat,
+            aux: stm.aux,
+            exp: Exp::Op(Soac::Screma(Screma {
+                width,
+                inputs,
+                map,
+                folds,
+            })),
+        };
+        let made = graph.insert_before(scan, reduction);
+        let mut take = Take {
+            last_of: sums.iter().copied().zip(lasts.iter().copied()).collect(),
+            uses: &mut self.uses,
+        };
+        for reader in graph.behind_at_once(scan) {
+            let dropped: &[Name] = if reader == id { &[] } else { &sums };
+            graph.use_instead(reader, (scan, dropped), (made, &lasts), |stm| take.stm(stm));
+        }
+        Some(())
     }
 }
 
-/// Takes totals for what is read of scanned arrays.
-#[derive(Default)]
-struct Replace(FxHashMap<Name, Name>);
+/// Whether a statement scans by exact operators what is computed again at next to no cost.
+fn is_cheap_scan(stm: &Stm<Soacs>) -> bool {
+    let Exp::Op(Soac::Screma(Screma { map, folds, .. })) = &stm.exp else {
+        return false;
+    };
+    let scans = !folds.scans.is_empty() && folds.post.is_none();
+    scans && merge::maps_or_scans(stm) && merge::is_cheap(map)
+}
 
-impl VisitMut<Soacs> for Replace {
+/// Names that are one less than others.
+pub(super) fn one_less(function: &Function<Soacs>) -> FxHashMap<Name, Name> {
+    struct Less(FxHashMap<Name, Name>);
+    impl Visit<Soacs> for Less {
+        fn stm(&mut self, stm: &Stm<Soacs>) {
+            if let (
+                [param],
+                Exp::Basic(BasicOp::Binary(BinOp::Add, _, Atom::Var(of), Atom::Const(by))),
+            ) = (stm.pat.as_slice(), &stm.exp)
+                && by.as_i64() == Some(-1)
+            {
+                self.0.insert(param.name, *of);
+            }
+            self.walk_stm(stm);
+        }
+    }
+    let mut less = Less(FxHashMap::default());
+    less.body(&function.body);
+    less.0
+}
+
+/// Counts reads of the last elements of arrays of one size.
+struct Lasts<'a> {
+    counts: FxHashMap<Name, u32>,
+    size: Dim,
+    less: &'a FxHashMap<Name, Name>,
+}
+
+impl Visit<Soacs> for Lasts<'_> {
+    fn basic(&mut self, op: &BasicOp) {
+        if let BasicOp::Index { array, slice } = op
+            && let [DimIndex::Fix(at)] = slice.as_slice()
+            && let Some(count) = self.counts.get_mut(array)
+        {
+            let behind = match at {
+                Atom::Var(at) => self.less.get(at).map(|of| Dim::Var(*of)),
+                Atom::Const(at) => at.as_i64().and_then(|at| at.checked_add(1)).map(Dim::Const),
+            };
+            *count += u32::from(behind == Some(self.size));
+        }
+    }
+}
+
+/// Takes a name for what is read of an array.
+struct Take<'a> {
+    last_of: FxHashMap<Name, Name>,
+    uses: &'a mut [u32],
+}
+
+impl VisitMut<Soacs> for Take<'_> {
     fn basic(&mut self, op: &mut BasicOp) {
         if let BasicOp::Index { array, .. } = op
-            && let Some(total) = self.0.get(array)
+            && let Some(last) = self.last_of.get(array)
         {
-            *op = BasicOp::Atom(Atom::Var(*total));
+            self.uses[array.index()] -= 1;
+            self.uses[last.index()] += 1;
+            *op = BasicOp::Atom(Atom::Var(*last));
         }
     }
 }
