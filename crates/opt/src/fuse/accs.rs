@@ -103,7 +103,8 @@ impl Fuser<'_> {
 
     /// A node that can go into this `withacc`, and before which statement.
     fn for_sinking(&mut self, graph: &Graph, id: usize) -> Option<(usize, usize)> {
-        let Exp::Op(Soac::WithAcc { lambda, .. }) = &graph.stm(id)?.exp else {
+        let whole = &graph.stm(id)?.exp;
+        let Exp::Op(Soac::WithAcc { lambda, .. }) = whole else {
             return None;
         };
         for (at, inner) in lambda.body.stms.iter().enumerate() {
@@ -126,7 +127,7 @@ impl Fuser<'_> {
                 let beside = || {
                     self.phase == Phase::Beside
                         && merge::is_map(producer)
-                        && reads_only(lambda, at, &producer.pat)
+                        && reads_only(whole, inner, &producer.pat)
                 };
                 if from != id
                     && merge::maps_or_scans(producer)
@@ -167,11 +168,12 @@ pub(super) fn rounding(function: &Function<Soacs>) -> FxHashSet<Name> {
     tokens.0
 }
 
-/// Whether these are read in the lambda as inputs of this statement only.
-fn reads_only(lambda: &Lambda<Soacs>, at: usize, pat: &[Param<Soacs>]) -> bool {
+/// Whether a `withacc` reads these as inputs of this statement in it only: if it updates
+/// one of them, that is made before it.
+fn reads_only(whole: &Exp<Soacs>, inner: &Stm<Soacs>, pat: &[Param<Soacs>]) -> bool {
     let mut count = Count { pat, found: 0 };
-    count.body(&lambda.body);
-    let read = inputs(&lambda.body.stms[at].exp);
+    count.exp(whole);
+    let read = inputs(&inner.exp);
     let own = read
         .iter()
         .filter(|input| pat.iter().any(|param| param.name == **input));

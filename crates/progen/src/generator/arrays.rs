@@ -309,6 +309,17 @@ impl Gen<'_> {
             let v = self.fresh("v");
             return format!("(let {v} = {value} in scatter {dest} {indices} (replicate {k} {v}))");
         }
+        if other == *size && self.c.once_in(3) {
+            // What is written is made of what is there.
+            let (d, x) = (self.fresh("d"), self.fresh("x"));
+            let mark = self.mark();
+            self.bind(&x, row.clone());
+            let value = self.repeated(self.estimate(size), |g| g.expr(row, fuel));
+            self.leave(mark);
+            return format!(
+                "(let {d} = {dest} in scatter {d} (reverse (iota {k})) (map (\\{x} -> {value}) {d}))"
+            );
+        }
         let values = self.expr(&Ty::array(other, row.clone()), fuel);
         let offset = self.expr(&I64, fuel / 2);
         // No two places are equal.
