@@ -54,6 +54,8 @@ pub enum Kind {
         /// The other.
         second: Party,
     },
+    /// A loop of maps, with this result, became a map of loops.
+    TurnedInside(Arc<str>),
     /// A combinator did not go into one that reads its results.
     Apart {
         /// The one.

@@ -21,6 +21,7 @@
 //! - what would be stored for several readers, which cannot become one, is computed
 //!   again in each where that is cheaper ([`again`]);
 //! - a reduction of arrays, which becomes a map of reductions ([`interchange`]);
+//! - a loop of maps, which becomes a map of loops ([`loops`]);
 //! - where the last element of a scan is read too, a reduction gives it ([`totals`]).
 //!
 //! Bodies are fused innermost first. A fusion brings what lies in two lambdas together,
@@ -37,6 +38,7 @@ mod beside;
 mod change;
 mod graph;
 mod interchange;
+mod loops;
 mod merge;
 mod nest;
 mod own;
@@ -70,7 +72,7 @@ pub(crate) fn fuse(
     }
     let mut phase = Phase::Through;
     let mut loose = false;
-    let mut fates = Fates::default();
+    let (mut fates, mut turned) = (Fates::default(), Vec::new());
     let mut stored = context.options.account.then(Stored::default);
     loop {
         if walk(
@@ -79,6 +81,7 @@ pub(crate) fn fuse(
             context,
             phase,
             &mut fates,
+            &mut turned,
             &mut stored,
         ) {
             simplify::once(&mut function, signatures, context);
@@ -92,13 +95,15 @@ pub(crate) fn fuse(
             break;
         }
     }
+    let named = |name: Name| Arc::from(format!("{}_{}", function.names.hint(name), name.index()));
+    for (name, prov) in turned {
+        let places = function.provs.stack(prov);
+        context.decide(&function.name.0, places, Kind::TurnedInside(named(name)));
+    }
     let stored = stored.map(Stored::fates).unwrap_or_default();
     for (first, second, fate) in fates.into_values().chain(stored) {
         let party = |(name, what, prov): Side| Party {
-            name: name.map_or_else(
-                || Arc::from("?"),
-                |name| Arc::from(format!("{}_{}", function.names.hint(name), name.index())),
-            ),
+            name: name.map_or_else(|| Arc::from("?"), named),
             what,
             places: function.provs.stack(prov),
         };
@@ -142,6 +147,7 @@ fn walk(
     context: &mut Context,
     phase: Phase,
     fates: &mut Fates,
+    turned: &mut Vec<(Name, Prov)>,
     stored: &mut Option<Stored>,
 ) -> bool {
     let types = TypeEnv::of_function(function);
@@ -164,6 +170,7 @@ fn walk(
         phase,
         stored,
         fates,
+        turned,
         fused: false,
     };
     fuser.fuse_body(&mut function.body);
@@ -216,6 +223,8 @@ struct Fuser<'a> {
     stored: &'a mut Option<Stored>,
     /// For each pair that was looked at, what became of it.
     fates: &'a mut Fates,
+    /// Loops that became maps of loops: what they bind first, and where they come from.
+    turned: &'a mut Vec<(Name, Prov)>,
     fused: bool,
 }
 
@@ -270,6 +279,9 @@ impl Fuser<'_> {
     /// Fuses what is in a body.
     fn fuse_body(&mut self, body: &mut Body<Soacs>) {
         with_stack(|| {
+            for stm in &mut body.stms {
+                self.turn_inside(stm);
+            }
             if body.stms.iter().filter(|stm| is_candidate(stm)).count() < 2 {
                 self.walk_body(body);
                 return;

@@ -222,7 +222,7 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
     };
     Some(match kind {
         Kind::Counted { .. } => return None,
-        Kind::Fused { .. } | Kind::Again { .. } | Kind::Together { .. } => {
+        Kind::Fused { .. } | Kind::Again { .. } | Kind::Together { .. } | Kind::TurnedInside(_) => {
             (Group::Fusion, Mark::Good)
         }
         Kind::Apart { .. } => (Group::Fusion, Mark::Left),

@@ -98,6 +98,7 @@ fn data(kind: &Kind) -> Value {
         Kind::Fused { .. }
         | Kind::Again { .. }
         | Kind::Together { .. }
+        | Kind::TurnedInside(_)
         | Kind::Counted { .. }
         | Kind::Hoisted => Value::Object(Map::new()),
         Kind::Unneeded(what) => json!({ "what": what.to_string() }),

@@ -66,6 +66,9 @@ impl Kind {
             Self::Together { second, .. } => {
                 format!("is computed together with {}", names.party(second))
             }
+            Self::TurnedInside(_) => {
+                "runs inside of its map: each element takes all turns at once".to_owned()
+            }
             Self::Apart { consumer, why, .. } => {
                 format!("does not go into {}: {why}", names.party(consumer))
             }
@@ -137,6 +140,7 @@ impl Kind {
             Self::Fused { .. } => "fused",
             Self::Again { .. } => "computed-again",
             Self::Together { .. } => "computed-together",
+            Self::TurnedInside(_) => "turned-inside",
             Self::Apart { .. } => "not-fused",
             Self::Inlined(_) => "inlined",
             Self::Called(..) => "called",
@@ -331,6 +335,7 @@ impl fmt::Display for Kind {
                 );
             }
             Self::Counted { counter } => write!(f, "{counter} ")?,
+            Self::TurnedInside(result) => write!(f, "the loop of {result} ")?,
             Self::InPlace(_)
             | Self::Instance { .. }
             | Self::SharedInstance(_)

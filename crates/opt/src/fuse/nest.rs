@@ -18,7 +18,7 @@ use ir::{Name, NameTable, Soacs, TypeEnv};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many statements in front of an inner map go into it.
-const FEW: usize = 4;
+pub(super) const FEW: usize = 4;
 
 /// A nest of maps, each the last statement of the one around it; others compute few
 /// scalars, which is done in the innermost then.
@@ -242,7 +242,7 @@ impl Nest {
 }
 
 /// Whether a statement computes a scalar by next to nothing.
-fn is_scalar(stm: &Stm<Soacs>) -> bool {
+pub(super) fn is_scalar(stm: &Stm<Soacs>) -> bool {
     let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
     scalars
         && matches!(&stm.exp, Exp::Basic(op) if !matches!(op, BasicOp::Math(..) | BasicOp::Index { .. }))
@@ -262,7 +262,7 @@ pub(super) fn fresh(
 
 /// The names that are used.
 #[derive(Default)]
-struct Used(FxHashSet<Name>);
+pub(super) struct Used(pub(super) FxHashSet<Name>);
 
 impl Visit<Soacs> for Used {
     fn name(&mut self, name: &Name) {
