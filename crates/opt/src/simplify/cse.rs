@@ -34,7 +34,6 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
         | BasicOp::Math(..)
-        | BasicOp::FlatIndex { .. }
         | BasicOp::Rearrange { .. } => Mobility::Free,
         BasicOp::Binary(op, _, _, y) => {
             if never_fails(*op, *y) {
@@ -45,11 +44,13 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         }
         BasicOp::Index { array: _, slice } => {
             if slice.iter().any(|i| matches!(i, DimIndex::Slice { .. })) {
-                Mobility::Free
+                Mobility::Check
             } else {
                 Mobility::Stays
             }
         }
+        // Where nothing runs, there may be no such part.
+        BasicOp::FlatIndex { .. } => Mobility::Check,
         BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::ConstArray { .. } => {
             Mobility::Array
         }

@@ -353,10 +353,6 @@ impl<L: OptLevel> Simplifier<'_, L> {
         {
             mobility = cse::Mobility::Free;
         }
-        // A check before it may hold only as nothing runs.
-        if matches!(op, BasicOp::Index { .. }) && !aux.certs.is_empty() {
-            mobility = mobility.min(cse::Mobility::Check);
-        }
         if mobility == cse::Mobility::Stays
             || (cse::makes_array(op) && self.aliases.consumed(param.name))
         {

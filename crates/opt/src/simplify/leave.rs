@@ -134,7 +134,7 @@ impl Simplifier<'_, Soacs> {
         let mut mentions = Mentions {
             s: self,
             least,
-            total: aux.certs.is_empty() && self.may_go_over(inputs),
+            total: aux.certs.is_empty() && self.in_memory(inputs),
         };
         for param in pat {
             Visit::<Soacs>::ty(&mut mentions, &param.ty);
@@ -157,54 +157,27 @@ impl Simplifier<'_, Soacs> {
 }
 
 impl Simplifier<'_, Soacs> {
-    /// Whether to go over these arrays is safe and takes no longer than it took to make
-    /// them even if the body never runs: all of them are there in any case, and one of
-    /// them lies in memory.
-    fn may_go_over(&self, inputs: &[Name]) -> bool {
-        let mut in_memory = false;
-        let there = inputs.iter().all(|input| match self.source(*input) {
-            Source::Memory => {
-                in_memory = true;
-                true
+    /// Whether one of the arrays lies in memory, so that to go over it takes no longer
+    /// than it took to make it, even if the body never runs: numbers that are counted
+    /// may be any number.
+    fn in_memory(&self, inputs: &[Name]) -> bool {
+        let made = |input: &Name| {
+            let mut array = *input;
+            for _ in 0..VIEWS {
+                match self.def(array).map(|def| &def.op) {
+                    None => return true,
+                    Some(
+                        BasicOp::Reshape { array: viewed, .. }
+                        | BasicOp::Rearrange { array: viewed, .. }
+                        | BasicOp::Index { array: viewed, .. },
+                    ) => array = *viewed,
+                    Some(_) => return false,
+                }
             }
-            Source::Counted => true,
-            Source::Unsure => false,
-        });
-        there && in_memory
+            false
+        };
+        inputs.iter().any(made)
     }
-
-    fn source(&self, input: Name) -> Source {
-        let mut array = input;
-        for _ in 0..VIEWS {
-            let Some(def) = self.def(array) else {
-                return Source::Memory;
-            };
-            if !def.certs.is_empty() {
-                return Source::Unsure;
-            }
-            if let BasicOp::Reshape { array: viewed, .. }
-            | BasicOp::Rearrange { array: viewed, .. } = &def.op
-            {
-                array = *viewed;
-            } else if matches!(def.op, BasicOp::Index { .. } | BasicOp::FlatIndex { .. }) {
-                return Source::Unsure;
-            } else {
-                return Source::Counted;
-            }
-        }
-        Source::Unsure
-    }
-}
-
-/// Where the elements of an array come from.
-enum Source {
-    Memory,
-    /// They are computed as they are read: there may be any number of them.
-    Counted,
-    /// Perhaps it is not there at all where the body never runs: a check stands before
-    /// it, which then may hold for that reason alone, or it is a slice, which leaves
-    /// bodies in which it is known to be in bounds.
-    Unsure,
 }
 
 /// Whether it is as fast to map again as to read what was mapped.
@@ -245,7 +218,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
         self.total &= match &stm.exp {
             Exp::Basic(op) => cannot_fail(self.s, op),
             Exp::Op(Soac::Screma(screma)) => {
-                stm.aux.certs.is_empty() && self.s.may_go_over(&screma.inputs)
+                stm.aux.certs.is_empty() && self.s.in_memory(&screma.inputs)
             }
             Exp::If { .. } => true,
             Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
