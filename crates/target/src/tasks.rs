@@ -29,7 +29,8 @@ pub const BLOCK_BYTES: u64 = 64;
 /// Most points of such a block, however narrow they are.
 pub const MOST_IN_BLOCK: u64 = 16;
 
-/// A combinator over at most so many scalars that are known one by one is no loop.
+/// A combinator over at most so many scalars that are known one by one is no loop
+/// (`bindrune bench bench/programs/straight.fut`).
 pub const STRAIGHT_WIDTH: i64 = 8;
 /// Statements that it may become: as many as a processor looks ahead over, with
 /// what is around them ([`crate::memory::WINDOW`]).

@@ -99,6 +99,18 @@ fn what_fuses_and_what_does_not_and_why() {
         &[("computed-again", "let sums", &["(line 4)", "not stored"])],
     );
     tells(
+        "entry main (n: i64) (k: i64) (xs: [n]f32): [n]f32 =
+  loop ys = xs for i < k do
+    map (\\y -> y * f32.i64 i + 1) ys
+",
+        &[],
+        &[(
+            "turned-inside",
+            "loop ys",
+            &["each element takes all turns"],
+        )],
+    );
+    tells(
         "entry main (n: i64) (xs: [n]i32) = i32.sum (map (* 2) xs)\n",
         &["--fuse", "off"],
         &[(
