@@ -2,7 +2,7 @@
 -- combinator, which becomes a loop.
 -- ==
 -- entry: eight nine
--- random input { [2000000]f32 [2000000]f32 }
+-- notest random input { [2000000]f32 [2000000]f32 }
 
 def length2 [n] (xs: [n]f32) : f32 = f32.sqrt (f32.sum (map (\x -> x * x) xs))
 

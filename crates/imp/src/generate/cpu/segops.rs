@@ -21,7 +21,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Para
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{LANES_GRAIN, LANES_LEAST};
+use target::tasks::{CHUNK_WORK, LANES_GRAIN, LANES_LEAST};
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
@@ -117,7 +117,8 @@ impl Gen<'_, '_> {
         let step = if space.in_lanes {
             Expr::i64(LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
-            self.step(n.clone(), LANES_GRAIN, LANES_GRAIN)
+            let few = self.step(n.clone(), LANES_GRAIN, LANES_GRAIN);
+            self.enough_work(space, few)?
         } else {
             Expr::i64(LANES_GRAIN)
         };
@@ -229,12 +230,62 @@ impl Gen<'_, '_> {
         Ok(vars)
     }
 
-    /// The estimated cost of a segop in nanoseconds.
-    pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
-        let point = match self.loop_cost(space.body)? {
+    /// At least `few` points, a power of two, and where it is known before the segop what
+    /// a point costs, so many that it takes some work to compute them in lanes.
+    fn enough_work(&mut self, space: &Space<'_>, few: Expr) -> Result<Expr, PassError> {
+        if !space.independent || !self.is_bounded(space.body) {
+            return Ok(few);
+        }
+        let point = max(self.point_cost(space)?, Expr::i64(1));
+        let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
+        let enough = self.name_value(enough, PrimType::I64, "enough");
+        let enough = self.step(enough, 1, LANES_GRAIN);
+        Ok(self.name_value(max(few, enough), PrimType::I64, "step"))
+    }
+
+    /// What a point is estimated to cost, in sixteenths of a nanosecond.
+    fn point_cost(&self, space: &Space<'_>) -> Result<Expr, PassError> {
+        Ok(match self.loop_cost(space.body)? {
             Some(loops) => add(Expr::i64(statements(&space.body.stms)), loops),
             None => Expr::i64(space.decomp.cost),
-        };
+        })
+    }
+
+    /// Whether the cost of a body is known before the segop, as its loops' bounds are.
+    fn is_bounded(&self, body: &Body<Mems>) -> bool {
+        body.stms.iter().all(|stm| match &stm.exp {
+            Exp::Basic(_) => true,
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => self.is_bounded(then_body) && self.is_bounded(else_body),
+            Exp::Loop {
+                params: _,
+                form,
+                body,
+            } => {
+                let known = match form {
+                    LoopForm::For {
+                        bound: Atom::Var(name),
+                        ty,
+                        ..
+                    } => *ty == PrimType::I64 && self.is_bound(*name),
+                    LoopForm::For {
+                        bound: Atom::Const(_),
+                        ..
+                    } => true,
+                    LoopForm::While { .. } => false,
+                };
+                known && self.is_bounded(body)
+            }
+            Exp::Apply { .. } | Exp::Op(_) => false,
+        })
+    }
+
+    /// The estimated cost of a segop in nanoseconds.
+    pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
+        let point = self.point_cost(space)?;
         let cost = div(mul(space.width.clone(), point), Expr::i64(16));
         Ok(self.name_value(cost, PrimType::I64, "cost"))
     }
