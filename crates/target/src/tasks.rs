@@ -13,7 +13,9 @@ pub const MOST_WRITES: u32 = 8;
 /// Elements that a task fills or copies at least (`bench/run.py rows`).
 pub const FILL_GRAIN: i64 = 1 << 15;
 /// Points of a chunk that fill vector lanes well. Chunks of dear points have fewer
-/// where there would be fewer chunks than this otherwise (`bench/run.py lanes`).
+/// where there would be fewer chunks than this otherwise, but enough for [`CHUNK_WORK`]
+/// where it is known before what a point costs (`bench/run.py lanes`, `bindrune bench
+/// bench/programs/turns.fut`).
 pub const LANES_GRAIN: i64 = 64;
 /// Points of a chunk, dear or not, where points side by side read what lies side by
 /// side (`bench/run.py rows`, `column_sums`).
