@@ -213,21 +213,7 @@ impl Graph {
 
     /// Whether a path leads from a node to one that stands behind it.
     pub(super) fn leads(&self, from: usize, to: usize) -> bool {
-        let end = self.nodes[to].at;
-        let mut found: FxHashSet<usize> = FxHashSet::default();
-        let mut open: Vec<usize> = vec![from];
-        while let Some(id) = open.pop() {
-            for next in &self.nodes[id].after {
-                let next = self.find(*next);
-                if next == to {
-                    return id != to;
-                }
-                if self.nodes[next].at < end && found.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
-        false
+        self.depends(to, from) || !self.apart_from_others(from, to)
     }
 
     /// The nodes between the two that must stay behind the first; nothing if the
