@@ -350,6 +350,8 @@ pub enum Apart {
     Accumulators,
     /// A histogram takes maps only, all of whose results it reads.
     Histogram,
+    /// One of them is a histogram of arrays, which runs sequentially.
+    ArrayOperator,
     /// One would lose an attribute that the other does not have.
     Attributes,
     /// What follows a scan would keep arrays.

@@ -363,6 +363,9 @@ impl fmt::Display for Apart {
             Self::ScanAndReduction => "scans and reductions would come together",
             Self::Accumulators => "it passes accumulators on",
             Self::Histogram => "a histogram takes maps only, all of whose results it reads",
+            Self::ArrayOperator => {
+                "the operator of a histogram takes arrays, so that it runs sequentially"
+            }
             Self::ArraysAfterScan => "what follows a scan would keep arrays",
             Self::Fuel => "there is no fuel left",
         })

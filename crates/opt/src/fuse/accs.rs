@@ -205,6 +205,12 @@ pub(super) fn beside(one: &Stm<Soacs>, other: &Stm<Soacs>) -> Result<(), Apart> 
             }
         }
     };
+    if let (Exp::Op(Soac::Hist { ops: a, .. }), Exp::Op(Soac::Hist { ops: b, .. })) =
+        (&one.exp, &other.exp)
+        && merge::in_turn(a) != merge::in_turn(b)
+    {
+        return Err(Apart::ArrayOperator);
+    }
     let theirs = widths(other);
     let meet = widths(one).iter().any(|(width, read)| {
         let same = |(other, inputs): &(Dim, Vec<Name>)| {

@@ -16,7 +16,7 @@
 use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::folds::Folds;
-use ir::soac::{Screma, Soac};
+use ir::soac::{HistOp, Screma, Soac};
 use ir::syntax::{Atom, Attrs, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::Type;
 use ir::{Name, NameTable, Soacs, TypeEnv};
@@ -82,6 +82,13 @@ fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -
     elements[..n_scanned]
         .iter()
         .any(|param| inputs.contains(&param.name))
+}
+
+/// Whether a histogram updates its bins one after the other, as it meets arrays in them:
+/// what is computed there runs on one worker.
+pub(super) fn in_turn(ops: &[HistOp<Soacs>]) -> bool {
+    let mut met = ops.iter().flat_map(|op| &op.op.op.ret);
+    met.any(Type::is_array)
 }
 
 /// Whether a lambda computes few scalars from scalars and memory.
@@ -153,7 +160,7 @@ pub(super) fn possible(
     let Exp::Op(Soac::Screma(Screma {
         width,
         inputs: _,
-        map: _,
+        map,
         folds,
     })) = &producer.exp
     else {
@@ -168,11 +175,12 @@ pub(super) fn possible(
             width: other,
             inputs: _,
             map: _,
-            ops: _,
+            ops,
         }) => {
             or(width == other, Apart::Widths)?;
             let all_read = producer.pat.iter().all(|param| !kept(param.name));
             or(is_map(producer) && all_read, Apart::Histogram)?;
+            or(!in_turn(ops) || is_cheap(map), Apart::ArrayOperator)?;
             Ok(Way::InMap)
         }
         Exp::Op(Soac::Screma(Screma {
