@@ -43,7 +43,7 @@ pub(crate) fn soac(
             map,
             ops,
         } => {
-            if ops.iter().all(|op| scalar_operator(&op.op)) {
+            if ops.iter().all(|op| op.op.is_scalar()) {
                 hist(ctx, pat, aux, width, &inputs, map, ops, out)
             } else {
                 hist_loop(
@@ -68,11 +68,6 @@ pub(crate) fn soac(
     }
 }
 
-/// Whether an operator works on scalars alone.
-fn scalar_operator(operator: &Operator<Soacs>) -> bool {
-    operator.op.ret.iter().all(Type::is_prim)
-}
-
 fn screma(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
@@ -80,7 +75,7 @@ fn screma(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    if !s.folds.operators().all(scalar_operator) {
+    if !s.folds.operators().all(Operator::is_scalar) {
         return array_operators(ctx, pat, &aux, s, out);
     }
     let mut s = s;

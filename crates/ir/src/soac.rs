@@ -8,7 +8,7 @@
 use crate::folds::Folds;
 use crate::name::{Name, NameTable};
 use crate::syntax::{Atom, Lambda, Level};
-use crate::types::{Dim, Shape};
+use crate::types::{Dim, Shape, Type};
 use crate::walk::{Substitution, refresh_lambda};
 
 /// The level whose operations are second-order array combinators.
@@ -34,6 +34,11 @@ pub struct Operator<L: Level> {
 }
 
 impl<L: Level> Operator<L> {
+    /// Whether it works on scalars alone; others run one after the other.
+    pub fn is_scalar(&self) -> bool {
+        self.op.ret.iter().all(Type::is_prim)
+    }
+
     /// A copy whose lambda binds fresh names.
     #[must_use]
     pub fn refreshed(&self, names: &mut NameTable) -> Self {

@@ -86,6 +86,7 @@ impl Setting {
             threads: c.pick(&threads).cloned().unwrap_or_default(),
             tuning: (!c.once_in(3)).then_some(seed),
         };
+        // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
         setting
     }

@@ -21,7 +21,7 @@ use super::{Fuser, Phase, inputs_mut, merge};
 use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Attrs, Body, Exp, Function, Lambda, Param, Stm};
+use ir::syntax::{Atom, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, Soacs};
@@ -231,13 +231,7 @@ fn over_accumulators(stm: &Stm<Soacs>) -> Option<(Dim, Vec<Name>)> {
 
 /// Two `withacc`s, or two histograms, as one.
 pub(super) fn unite(one: Stm<Soacs>, other: Stm<Soacs>) -> Stm<Soacs> {
-    let mut aux = other.aux;
-    for cert in one.aux.certs {
-        if !aux.certs.contains(&cert) {
-            aux.certs.push(cert);
-        }
-    }
-    aux.attrs = Attrs::fused(&one.aux.attrs, &aux.attrs);
+    let aux = merge::merge_aux(&one.aux, other.aux);
     let (mut pat, mut behind) = (one.pat, other.pat);
     let exp = match (one.exp, other.exp) {
         (

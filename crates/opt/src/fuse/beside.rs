@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// Arrays that several nodes read element by element, with these nodes in order.
 type Shared = IndexMap<Name, Vec<usize>, FxBuildHasher>;
 
-/// A node of those that stay apart.
+/// A node of those that stay apart, which may be part of another by now.
 #[derive(Clone, Copy)]
 struct Head {
     id: usize,
@@ -89,7 +89,8 @@ impl Fuser<'_> {
             let free = free(graph, &heads, id);
             let led = free.first().copied().unwrap_or(heads.len());
             let united = free.into_iter().find_map(|at| {
-                let whole = self.pair(graph, heads[at].id, id, array)?;
+                let head = graph.find(heads[at].id);
+                let whole = self.pair(graph, head, id, array)?;
                 Some((at, whole))
             });
             let Some((at, whole)) = united else {
@@ -98,10 +99,10 @@ impl Fuser<'_> {
             };
             self.fused = true;
             self.vertical(graph, whole);
-            heads[at].led = heads[at].led.max(led.min(at));
-            for head in &mut heads {
-                head.id = graph.find(head.id);
-            }
+            heads[at] = Head {
+                id: whole,
+                led: heads[at].led.max(led),
+            };
         }
     }
 
@@ -186,9 +187,10 @@ fn free(graph: &Graph, heads: &[Head], id: usize) -> Vec<usize> {
         if at < led {
             break;
         }
-        if graph.leads(head.id, id) {
+        let node = graph.find(head.id);
+        if graph.leads(node, id) {
             led = led.max(head.led);
-        } else if head.id != id {
+        } else if node != id {
             free.push(at);
         }
     }

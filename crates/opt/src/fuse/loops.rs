@@ -15,6 +15,7 @@
 
 use super::Fuser;
 use super::nest::{FEW, Used, fresh, is_scalar};
+use crate::simplify::add_certs;
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
@@ -100,11 +101,7 @@ impl Fuser<'_> {
                 },
             },
         };
-        for cert in own.certs {
-            if !aux.certs.contains(&cert) {
-                aux.certs.push(cert);
-            }
-        }
+        add_certs(&mut aux.certs, &own.certs);
         aux.attrs = own.attrs;
         aux.prov = self.provs.join(own.prov, aux.prov);
         let (params, inputs) = outer.into_iter().unzip();

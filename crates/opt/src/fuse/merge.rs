@@ -13,6 +13,7 @@
 //! instead: it becomes the end of the `post` lambda, and inputs of the consumer
 //! from elsewhere pass through the map lambda to it.
 
+use crate::simplify::add_certs;
 use ir::decision::Apart;
 use ir::exact::is_exact;
 use ir::folds::Folds;
@@ -87,8 +88,7 @@ fn reads_scanned(producer: &Stm<Soacs>, folds: &Folds<Soacs>, inputs: &[Name]) -
 /// Whether a histogram updates its bins one after the other, as it meets arrays in them:
 /// what is computed there runs on one worker.
 pub(super) fn in_turn(ops: &[HistOp<Soacs>]) -> bool {
-    let mut met = ops.iter().flat_map(|op| &op.op.op.ret);
-    met.any(Type::is_array)
+    !ops.iter().all(|op| op.op.is_scalar())
 }
 
 /// Whether a lambda computes few scalars from scalars and memory.
@@ -276,13 +276,9 @@ pub(super) fn merge(
 
 /// Certificates and attributes of both. The consumer's provenance is both's already;
 /// statements inside keep their own.
-fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
+pub(super) fn merge_aux(producer: &Aux, consumer: Aux) -> Aux {
     let mut aux = consumer;
-    for cert in &producer.certs {
-        if !aux.certs.contains(cert) {
-            aux.certs.push(*cert);
-        }
-    }
+    add_certs(&mut aux.certs, &producer.certs);
     aux.attrs = Attrs::fused(&producer.attrs, &aux.attrs);
     aux
 }

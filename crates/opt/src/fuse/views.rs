@@ -16,6 +16,7 @@ use super::Fuser;
 use super::change::{Change, alike, view_type, viewed};
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
+use crate::simplify::add_certs;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
@@ -77,13 +78,7 @@ impl Fuser<'_> {
         for view in &views {
             let view = graph.stm(*view)?;
             pat.extend(view.pat.iter().cloned());
-            let new = view
-                .aux
-                .certs
-                .iter()
-                .filter(|cert| !aux.certs.contains(cert));
-            let new: Vec<Name> = new.copied().collect();
-            aux.certs.extend(new);
+            add_certs(&mut aux.certs, &view.aux.certs);
             aux.prov = self.provs.join(aux.prov, view.aux.prov);
         }
         let (made, before) = self.changed(graph, nest, &change, pat, aux)?;

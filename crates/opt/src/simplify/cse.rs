@@ -11,8 +11,8 @@ use std::hash::{Hash, Hasher};
 /// Operations with more operands than this are not remembered.
 const MANY: usize = 64;
 
-/// Where an operation may go, from nowhere on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Where an operation may go.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mobility {
     /// Nowhere.
     Stays,

@@ -251,6 +251,22 @@ impl Gen<'_, '_> {
         })
     }
 
+    /// How often a loop runs, where that is known before the segop.
+    fn trips(&self, form: &LoopForm) -> Option<Expr> {
+        match *form {
+            LoopForm::For {
+                bound: Atom::Var(name),
+                ty: PrimType::I64,
+                ..
+            } if self.is_bound(name) => self.var(name).ok().map(Expr::Var),
+            LoopForm::For {
+                bound: Atom::Const(n),
+                ..
+            } => Some(Expr::i64(n.as_i64().unwrap_or(1).max(0))),
+            LoopForm::For { .. } | LoopForm::While { .. } => None,
+        }
+    }
+
     /// Whether the cost of a body is known before the segop, as its loops' bounds are.
     fn is_bounded(&self, body: &Body<Mems>) -> bool {
         body.stms.iter().all(|stm| match &stm.exp {
@@ -264,21 +280,7 @@ impl Gen<'_, '_> {
                 params: _,
                 form,
                 body,
-            } => {
-                let known = match form {
-                    LoopForm::For {
-                        bound: Atom::Var(name),
-                        ty,
-                        ..
-                    } => *ty == PrimType::I64 && self.is_bound(*name),
-                    LoopForm::For {
-                        bound: Atom::Const(_),
-                        ..
-                    } => true,
-                    LoopForm::While { .. } => false,
-                };
-                known && self.is_bounded(body)
-            }
+            } => self.trips(form).is_some() && self.is_bounded(body),
             Exp::Apply { .. } | Exp::Op(_) => false,
         })
     }
@@ -305,18 +307,7 @@ impl Gen<'_, '_> {
                         Some(inner) => add(Expr::i64(statements(&body.stms)), inner),
                         None => Expr::i64(statements(&body.stms)),
                     };
-                    let trips = match form {
-                        LoopForm::For {
-                            bound: Atom::Var(name),
-                            ty: PrimType::I64,
-                            ..
-                        } if self.is_bound(*name) => Expr::Var(self.var(*name)?),
-                        LoopForm::For {
-                            bound: Atom::Const(n),
-                            ..
-                        } => Expr::i64(n.as_i64().unwrap_or(1).max(0)),
-                        LoopForm::For { .. } | LoopForm::While { .. } => Expr::i64(TRIPS),
-                    };
+                    let trips = self.trips(form).unwrap_or(Expr::i64(TRIPS));
                     Some(mul(trips, inner))
                 }
                 Exp::If {
