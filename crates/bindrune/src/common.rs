@@ -2,7 +2,7 @@
 
 use check::tast::Program;
 use clap::Args;
-use driver::{CopyLimits, Failure, Ir, Lanes, Options, Session};
+use driver::{CopyLimits, Failure, Flatten, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,6 +26,10 @@ pub struct Compiler {
     /// two from 2 to 64) for every loop that can run in lanes.
     #[arg(long, default_value = "auto", value_name = "LANES", value_parser = lanes)]
     pub lanes: Lanes,
+    /// Which versions are made of nested parallelism: `none` (only the outermost is
+    /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
+    #[arg(long, default_value = "none", value_name = "MODE", value_parser = flatten)]
+    pub flatten: Flatten,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]
     pub fuel: Option<u64>,
@@ -59,6 +63,8 @@ impl Compiler {
             fuel: self.fuel,
             llvm_level: self.llvm_level,
             lanes: self.lanes,
+            stack: defaults.stack,
+            flatten: self.flatten,
             verify: self.verify || defaults.verify,
             executable,
             account: false,
@@ -69,6 +75,11 @@ impl Compiler {
             threads: self.threads.map_or(defaults.threads, usize::from),
         }
     }
+}
+
+fn flatten(text: &str) -> Result<Flatten, String> {
+    let known = Flatten::ALL.into_iter().find(|mode| mode.name() == text);
+    known.ok_or_else(|| "it is `none`, `moderate`, `incremental` or `full`".to_owned())
 }
 
 fn lanes(text: &str) -> Result<Lanes, String> {

@@ -4,7 +4,7 @@ use crate::common::{self, Compiler, Files};
 use crate::memory;
 use crate::tuning;
 use check::tast::{Program, VarId};
-use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stage};
+use driver::{Decision, Failure, Ir, Observer, PassInfo, Session, Stack, Stage};
 use imp::eval::Options;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -40,6 +40,10 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     values: tuning::Values,
+    /// The machine whose levels of parallelism nests are flattened for; of others than
+    /// this one there are no stages after `segs` yet.
+    #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
+    machine: Stack,
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
@@ -49,6 +53,10 @@ pub struct Args {
     /// Break after the pass of this name, to see what is said then.
     #[arg(long, value_name = "PASS", hide = true)]
     panic_after: Option<String>,
+}
+
+fn machine(text: &str) -> Result<Stack, String> {
+    Stack::named(text).ok_or_else(|| "it is `cpu` or `gpu`".to_owned())
 }
 
 /// Prints the stage.
@@ -83,7 +91,9 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let is_source = args.file.extension().is_some_and(|ext| ext == "fut");
     let _watch = memory::watch(&args.file, args.compiler.memory);
     let name = args.file.to_string_lossy();
-    let mut session = Session::new(name.as_ref(), args.compiler.options(false));
+    let mut options = args.compiler.options(false);
+    options.stack = args.machine;
+    let mut session = Session::new(name.as_ref(), options);
     if is_source && stage == Stage::Ast {
         let bytes = std::fs::read(&args.file)
             .map_err(|e| common::fail(format_args!("cannot read {name}: {e}")))?;

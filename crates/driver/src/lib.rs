@@ -15,8 +15,9 @@ mod warnings;
 
 pub use error::Failure;
 pub use ir::decision;
-pub use ir::{Decision, Lanes};
+pub use ir::{Decision, Flatten, Lanes};
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, PORTABLE, Session};
 pub use stack::on_large_stack;
+pub use target::levels::{self, Stack};

@@ -208,6 +208,11 @@ pub fn passes() -> Vec<PassInfo> {
         "nested combinators become segmented operations",
         Run::ToSegs(flatten::flatten),
     );
+    add(
+        "prune-versions",
+        "versions of segmented operations go that cannot win",
+        Run::Segs(|program, context| Ok(flatten::prune_versions(program, context))),
+    );
     for pass in opt::SEGS {
         add(pass.name, pass.description, Run::Segs(pass.run));
     }

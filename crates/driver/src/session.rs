@@ -4,10 +4,11 @@ use crate::error::Failure;
 use crate::pipeline::{Ir, PassInfo, Stage, passes};
 use crate::warnings;
 use check::{Checked, Loader};
-use ir::{Context, Decision, Lanes, Mems, Segs, Soacs};
+use ir::{Context, Decision, Flatten, Lanes, Mems, Segs, Soacs};
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use target::levels::Stack;
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
@@ -29,6 +30,10 @@ pub struct Options {
     pub fuel: Option<u64>,
     /// How many vector lanes loops get.
     pub lanes: Lanes,
+    /// Whose levels of parallelism nests are flattened for.
+    pub stack: Stack,
+    /// Which versions flattening makes.
+    pub flatten: Flatten,
     /// How much LLVM optimises: 0 to 3.
     pub llvm_level: u8,
     /// Whether the invariants of the IR are checked after every pass.
@@ -51,6 +56,8 @@ impl Default for Options {
             fuse: true,
             fuel: None,
             lanes: Lanes::Auto,
+            stack: Stack::default(),
+            flatten: Flatten::None,
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
@@ -226,6 +233,8 @@ impl Session {
             account: self.options.account,
             lanes: self.options.lanes,
             machine: llvm::machine(self.cpu()?)?,
+            stack: self.options.stack,
+            flatten: self.options.flatten,
         };
         let mut context = Context {
             workers: self.workers.clone(),

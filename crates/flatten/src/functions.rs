@@ -1,43 +1,79 @@
-//! Which functions are flattened, and for which place: called from parallel
-//! code they are sequential, else parallel. Only what an entry point can reach
-//! is kept.
+//! Which versions of functions are flattened: one for each position that calls come
+//! from. Only what an entry point can reach is kept.
 
-use crate::convert::Ctx;
-use ir::name::FunName;
-use ir::soac::Soac;
-use ir::syntax::{Attr, Aux, Body, Exp, FunKind, FunParam, FunResult, Function, Program};
+use crate::context::Ctx;
+use crate::position::Position;
+use ir::name::{FunName, Name};
+use ir::syntax::{
+    Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm,
+};
+use ir::types::Shape;
+use ir::typing::TypeEnv;
+use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::Stack;
 
-/// Whether code runs inside a segop.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) enum Place {
-    /// On the host: combinators become segops.
-    Outside,
-    /// In a segop's body: combinators become loops.
-    Inside,
+/// A function for a position.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Version {
+    fun: FunName,
+    at: Position,
+    /// Whether the function is the same in all positions.
+    only: bool,
 }
 
-/// Where a statement's combinators run: what is `sequential` runs as if it stood
-/// inside of a segop.
-pub(crate) fn place_of(aux: &Aux, place: Place) -> Place {
-    if aux.attrs.has(&Attr::Sequential) {
-        Place::Inside
-    } else {
-        place
+impl Version {
+    /// What the function is called.
+    pub(crate) fn name(&self, stack: Stack) -> FunName {
+        match self.at.key(stack).filter(|_| !self.only) {
+            Some(key) => FunName(format!("{}.{key}", self.fun).into()),
+            None => self.fun.clone(),
+        }
     }
 }
 
-/// Names of the functions that contain parallelism, directly or through calls.
-pub(crate) struct Parallel(FxHashSet<FunName>);
+/// What flattening knows of the functions that are called.
+pub(crate) struct Callees {
+    /// Those that contain parallelism, directly or through calls. A constant is
+    /// computed once, outside, wherever it is named.
+    parallel: FxHashSet<FunName>,
+    /// Which arguments functions consume.
+    consumed: FxHashMap<FunName, Vec<bool>>,
+}
 
-impl Parallel {
-    /// What a call of `fun` from `place` calls.
-    pub(crate) fn callee(&self, fun: &FunName, place: Place) -> FunName {
-        if place == Place::Inside && self.0.contains(fun) {
-            FunName(format!("{fun}.seq").into())
-        } else {
-            fun.clone()
+impl Callees {
+    fn of(functions: &[Function<Soacs>]) -> Self {
+        let consumed = functions.iter().map(|function| {
+            let params = function.params.iter().map(|param| param.consumed);
+            (function.name.clone(), params.collect())
+        });
+        Self {
+            parallel: parallel_functions(functions),
+            consumed: consumed.collect(),
+        }
+    }
+
+    /// Whether a function consumes the argument at a position.
+    pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
+        let of = self.consumed.get(fun);
+        of.and_then(|all| all.get(argument)).copied().unwrap_or(false)
+    }
+
+    /// What a call of `fun` from `at` calls.
+    pub(crate) fn version(&self, fun: &FunName, at: Position, stack: Stack) -> Version {
+        let only = !self.parallel.contains(fun);
+        Version {
+            fun: fun.clone(),
+            at: if only {
+                Position::host(stack)
+            } else if at.level.is_none() {
+                // What runs in order is the same wherever it stands: in a task.
+                Position::alone(stack.outermost())
+            } else {
+                at
+            },
+            only,
         }
     }
 }
@@ -47,93 +83,63 @@ impl Parallel {
 /// # Errors
 /// Combinators that are not supported yet (`stream`, `flatmap`, `jvp`, `vjp`).
 pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
-    let calls: FxHashMap<FunName, (bool, Vec<FunName>)> = program
-        .functions
-        .iter()
-        .map(|f| (f.name.clone(), summary(&f.body)))
-        .collect();
-    let mut parallel = parallel_functions(&calls);
-    // A constant is computed once, outside, wherever it is named.
-    for function in &program.functions {
-        if function.kind == FunKind::Constant {
-            parallel.remove(&function.name);
-        }
-    }
-    let parallel = Parallel(parallel);
+    let stack = context.options.stack;
+    let callees = Callees::of(&program.functions);
     let by_name: FxHashMap<FunName, usize> = program
         .functions
         .iter()
         .enumerate()
         .map(|(i, f)| (f.name.clone(), i))
         .collect();
-
-    let mut wanted: FxHashSet<(usize, Place)> = FxHashSet::default();
-    let mut queue: Vec<(usize, Place)> = Vec::new();
-    for entry in &program.entries {
-        queue.push((index_of(&by_name, &entry.fun)?, Place::Outside));
-    }
-    while let Some((i, place)) = queue.pop() {
-        let fun = &program.functions[i];
-        let place = if fun.kind == FunKind::Constant {
-            Place::Outside
-        } else {
-            place
-        };
-        if !wanted.insert((i, place)) {
-            continue;
+    let mut known: FxHashSet<Version> = FxHashSet::default();
+    let host = Position::host(stack);
+    let entries = program.entries.iter();
+    let mut wanted: Vec<Version> = entries
+        .map(|entry| callees.version(&entry.fun, host, stack))
+        .collect();
+    let mut made = Vec::new();
+    loop {
+        wanted.retain(|version| known.insert(version.clone()));
+        if wanted.is_empty() {
+            break;
         }
-        let mut inside = Vec::new();
-        called(&fun.body, place, &mut inside);
-        for (callee, place) in inside {
-            let place = if parallel.0.contains(&callee) {
-                place
-            } else {
-                Place::Outside
-            };
-            queue.push((index_of(&by_name, &callee)?, place));
+        let mut batch = Vec::with_capacity(wanted.len());
+        for version in wanted.drain(..) {
+            let index = by_name.get(&version.fun).copied();
+            let missing = || PassError::bug(format!("no function named {}", version.fun));
+            batch.push((index.ok_or_else(missing)?, version));
         }
-    }
-
-    let mut copies = Vec::new();
-    for (i, function) in program.functions.into_iter().enumerate() {
-        let inside = wanted.contains(&(i, Place::Inside));
-        let outside = wanted.contains(&(i, Place::Outside));
-        if inside && outside {
-            copies.push((function.clone(), Place::Inside));
-        } else if inside {
-            copies.push((function, Place::Inside));
-            continue;
-        }
-        if outside {
-            copies.push((function, Place::Outside));
+        batch.sort_by_key(|(index, version)| (*index, version.at));
+        let functions = &program.functions;
+        let done = context.each(batch, |(index, version), own| {
+            let function = functions[index].clone();
+            let (function, called) = flatten_function(function, &version, &callees, own)?;
+            Ok::<_, PassError>((index, version.at, function, called))
+        })?;
+        for (index, at, function, called) in done {
+            wanted.extend(called);
+            made.push((index, at, function));
         }
     }
-    let functions = context.each(copies, |(function, place), own| {
-        flatten_function(function, place, &parallel, own)
-    })?;
+    made.sort_by_key(|(index, at, _)| (*index, *at));
     Ok(Program {
+        stack,
         files: program.files,
         opaques: program.opaques,
         entries: program.entries,
-        functions,
+        functions: made.into_iter().map(|(_, _, function)| function).collect(),
     })
-}
-
-fn index_of(by_name: &FxHashMap<FunName, usize>, fun: &FunName) -> Result<usize, PassError> {
-    by_name
-        .get(fun)
-        .copied()
-        .ok_or_else(|| PassError::bug(format!("no function named {fun}")))
 }
 
 fn flatten_function(
     function: Function<Soacs>,
-    place: Place,
-    parallel: &Parallel,
+    version: &Version,
+    callees: &Callees,
     context: &mut Context,
-) -> Result<Function<Segs>, PassError> {
+) -> Result<(Function<Segs>, Vec<Version>), PassError> {
+    let types = TypeEnv::of_function(&function);
     let Function {
-        name,
+        name: _,
         kind,
         attrs,
         params,
@@ -143,9 +149,18 @@ fn flatten_function(
         names,
         provs,
     } = function;
-    let account = context.options.account;
-    let mut ctx = Ctx::new(names, &provs, parallel, place, &mut context.fuel, account);
+    let at = version.at;
+    let options = context.options.clone();
+    let mut ctx = Ctx::new(
+        names,
+        types,
+        &provs,
+        callees,
+        at,
+        (&mut context.fuel, &options),
+    );
     ctx.adopt(tunables);
+    Replicates(&mut ctx.replicates).body(&body);
     let params = params
         .into_iter()
         .map(|p| FunParam {
@@ -153,7 +168,7 @@ fn flatten_function(
             consumed: p.consumed,
         })
         .collect();
-    let body = ctx.body(body, place)?;
+    let body = ctx.body(at, body)?;
     let ret = ret
         .into_iter()
         .map(|r| FunResult {
@@ -162,18 +177,15 @@ fn flatten_function(
             ann: (),
         })
         .collect();
-    let name = if kind == FunKind::Constant {
-        name
-    } else {
-        parallel.callee(&name, place)
-    };
+    let name = version.name(options.stack);
     let tunables = std::mem::take(&mut ctx.tunables);
+    let called = std::mem::take(&mut ctx.called);
     let decided = ctx.decided();
     let names = ctx.into_names();
     for (prov, kind) in decided {
         context.decide(&name.0, provs.stack(prov), kind);
     }
-    Ok(Function {
+    let function = Function {
         name,
         kind,
         attrs,
@@ -183,31 +195,53 @@ fn flatten_function(
         tunables,
         names,
         provs,
-    })
+    };
+    Ok((function, called))
 }
 
-/// Whether a body holds a combinator, and the functions that it calls.
-fn summary(body: &Body<Soacs>) -> (bool, Vec<FunName>) {
-    let mut calls = Vec::new();
-    called(body, Place::Outside, &mut calls);
-    let mut has = false;
-    each_exp(body, &mut |exp| has |= matches!(exp, Exp::Op(_)));
-    (has, calls.into_iter().map(|(fun, _)| fun).collect())
-}
+/// Notes the arrays that repeat one value.
+struct Replicates<'a>(&'a mut FxHashMap<Name, (Shape, Atom)>);
 
-fn parallel_functions(calls: &FxHashMap<FunName, (bool, Vec<FunName>)>) -> FxHashSet<FunName> {
-    let mut callers: FxHashMap<&FunName, Vec<&FunName>> = FxHashMap::default();
-    let mut queue: Vec<&FunName> = Vec::new();
-    #[allow(
-        clippy::iter_over_hash_type,
-        reason = "the result is a set, the same in any order"
-    )]
-    for (fun, (has, callees)) in calls {
-        if *has {
-            queue.push(fun);
+impl Visit<Soacs> for Replicates<'_> {
+    fn stm(&mut self, stm: &Stm<Soacs>) {
+        if let (Exp::Basic(BasicOp::Replicate { shape, value }), [param]) =
+            (&stm.exp, stm.pat.as_slice())
+        {
+            self.0.insert(param.name, (shape.clone(), *value));
         }
-        for callee in callees {
-            callers.entry(callee).or_default().push(fun);
+        self.walk_stm(stm);
+    }
+}
+
+/// Whether a function holds a combinator, and the functions that it calls.
+#[derive(Default)]
+struct Summary {
+    has: bool,
+    calls: Vec<FunName>,
+}
+
+impl Visit<Soacs> for Summary {
+    fn exp(&mut self, exp: &Exp<Soacs>) {
+        match exp {
+            Exp::Op(_) => self.has = true,
+            Exp::Apply { fun, .. } => self.calls.push(fun.clone()),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } => {}
+        }
+        self.walk_exp(exp);
+    }
+}
+
+fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {
+    let mut callers: FxHashMap<FunName, Vec<&FunName>> = FxHashMap::default();
+    let mut queue: Vec<&FunName> = Vec::new();
+    for function in functions {
+        let mut summary = Summary::default();
+        summary.body(&function.body);
+        if summary.has {
+            queue.push(&function.name);
+        }
+        for callee in summary.calls {
+            callers.entry(callee).or_default().push(&function.name);
         }
     }
     let mut found = FxHashSet::default();
@@ -216,116 +250,10 @@ fn parallel_functions(calls: &FxHashMap<FunName, (bool, Vec<FunName>)>) -> FxHas
             queue.extend(callers.get(fun).into_iter().flatten());
         }
     }
-    found
-}
-
-/// The calls in a body, each with the place that it is made from.
-fn called(body: &Body<Soacs>, place: Place, calls: &mut Vec<(FunName, Place)>) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stm in &body.stms {
-            let own = place_of(&stm.aux, place);
-            match &stm.exp {
-                Exp::Basic(_) => {}
-                Exp::Apply { fun, args: _ } => calls.push((fun.clone(), own)),
-                Exp::If {
-                    cond: _,
-                    then_body,
-                    else_body,
-                } => {
-                    called(then_body, place, calls);
-                    called(else_body, place, calls);
-                }
-                Exp::Loop {
-                    params: _,
-                    form: _,
-                    body,
-                } => called(body, place, calls),
-                Exp::Op(Soac::WithAcc { inputs: _, lambda }) => {
-                    called(&lambda.body, own, calls);
-                }
-                Exp::Op(soac) => {
-                    // The operator of a reduction over arrays may run on the
-                    // host, in a loop, as well as inside.
-                    let bodies = soac_bodies(soac);
-                    for inner in bodies {
-                        called(inner, Place::Inside, calls);
-                        if own == Place::Outside {
-                            called(inner, Place::Outside, calls);
-                        }
-                    }
-                }
-            }
+    for function in functions {
+        if function.kind == FunKind::Constant {
+            found.remove(&function.name);
         }
-    });
-}
-
-fn soac_bodies(soac: &Soac) -> Vec<&Body<Soacs>> {
-    match soac {
-        Soac::Screma(screma) => {
-            let mut bodies = vec![&screma.map.body];
-            bodies.extend(screma.folds.lambdas().map(|lambda| &lambda.body));
-            bodies
-        }
-        Soac::Hist {
-            width: _,
-            inputs: _,
-            map,
-            ops,
-        } => {
-            let mut bodies = vec![&map.body];
-            bodies.extend(ops.iter().map(|op| &op.op.op.body));
-            bodies
-        }
-        Soac::WithAcc { inputs: _, lambda }
-        | Soac::Stream {
-            width: _,
-            inputs: _,
-            init: _,
-            lambda,
-        }
-        | Soac::FlatMap {
-            width: _,
-            inputs: _,
-            lambda,
-        }
-        | Soac::Jvp {
-            lambda,
-            args: _,
-            tangents: _,
-        }
-        | Soac::Vjp {
-            lambda,
-            args: _,
-            adjoints: _,
-        } => vec![&lambda.body],
     }
-}
-
-fn each_exp(body: &Body<Soacs>, visit: &mut impl FnMut(&Exp<Soacs>)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stm in &body.stms {
-            visit(&stm.exp);
-            match &stm.exp {
-                Exp::Basic(_) | Exp::Apply { .. } => {}
-                Exp::If {
-                    cond: _,
-                    then_body,
-                    else_body,
-                } => {
-                    each_exp(then_body, visit);
-                    each_exp(else_body, visit);
-                }
-                Exp::Loop {
-                    params: _,
-                    form: _,
-                    body,
-                } => each_exp(body, visit),
-                Exp::Op(soac) => {
-                    for inner in soac_bodies(soac) {
-                        each_exp(inner, visit);
-                    }
-                }
-            }
-        }
-    });
+    found
 }

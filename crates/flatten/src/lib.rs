@@ -21,13 +21,18 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod accs;
-mod convert;
+mod context;
 mod decomp;
 mod functions;
-mod level0;
-mod parallel;
-mod reduce_arrays;
+mod host;
+mod lanes;
+mod manifest;
+mod nest;
+mod position;
+mod prune;
+mod rules;
 mod sequential;
 
 pub use accs::accumulators;
 pub use functions::flatten;
+pub use prune::prune_versions;

@@ -1,4 +1,4 @@
-//! Combinators inside a segop, as loops.
+//! Combinators that run in order, as loops.
 //!
 //! A screma of width `w` becomes
 //!
@@ -13,114 +13,26 @@
 //! ```
 //!
 //! so that one loop does what the fused combinator did, and its arrays are
-//! written in place.
+//! written in place. What is in the lambdas stays as it is: whoever asks for the loop
+//! flattens it for where it stands.
 
-use crate::convert::{Ctx, row_slice};
-use crate::functions::Place;
-use crate::level0;
-use ir::decision::Operation;
+use crate::context::{Ctx, row_slice};
 use ir::name::Name;
-use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
+use ir::soac::{HistOp, Operator, Screma};
 use ir::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
 use ir::types::{Dim, Type};
-use ir::{PassError, Segs, Soacs};
+use ir::{PassError, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// Appends the sequential form of a combinator; what is in it is flattened for
-/// `place`.
-pub(crate) fn soac(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    soac: Soac,
-    place: Place,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    match soac {
-        Soac::Screma(screma) => match place {
-            Place::Inside => level0::screma(ctx, pat, aux, screma, out),
-            Place::Outside => screma_loop(ctx, pat, &aux, screma, place, out),
-        },
-        Soac::Hist {
-            width,
-            inputs,
-            map,
-            ops,
-        } => hist_loop(ctx, pat, &aux, width, &inputs, map, ops, place, out),
-        Soac::WithAcc { inputs, lambda } => with_acc(ctx, pat, aux, inputs, lambda, place, out),
-        Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
-            Err(unsupported(ctx, &aux, &soac))
-        }
-    }
-}
-
-/// The error for a combinator that no code is made for yet.
-pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
-    let what = match soac {
-        Soac::Stream { .. } => "sequential streams",
-        Soac::FlatMap { .. } => "irregular nested parallelism (flatmap)",
-        Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
-        Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
-        Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
-    };
-    PassError::unsupported(what, ctx.stack(aux))
-}
-
-/// `withacc` is the same everywhere; only its lambda is flattened.
-pub(crate) fn with_acc(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    inputs: Vec<AccInput<Soacs>>,
-    lambda: Lambda<Soacs>,
-    place: Place,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let mut converted = Vec::with_capacity(inputs.len());
-    for (input, token) in inputs.into_iter().zip(&lambda.params) {
-        if input.op.is_some() {
-            ctx.note_combining(token.name);
-        }
-        let op = match input.op {
-            Some(Operator { op, neutral, comm }) => Some(Operator {
-                op: ctx.lambda_inside(op)?,
-                neutral,
-                comm,
-            }),
-            None => None,
-        };
-        converted.push(AccInput {
-            shape: input.shape,
-            arrays: input.arrays,
-            op,
-        });
-    }
-    let params = ctx.params(lambda.params);
-    let body = ctx.body(lambda.body, place)?;
-    let lambda = Lambda {
-        params,
-        body,
-        ret: lambda.ret,
-    };
-    let pat = ctx.params(pat);
-    let exp = Exp::Op(ir::seg::SegOp::WithAcc {
-        inputs: converted,
-        lambda,
-    });
-    out.push(Stm { pat, aux, exp });
-    Ok(())
-}
-
-/// A screma as a loop; what is inside of it is flattened for `place`.
+/// A screma as a loop; what is in it stays as it is.
 pub(crate) fn screma_loop(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
     aux: &Aux,
     screma: Screma,
-    place: Place,
-    out: &mut Vec<Stm<Segs>>,
+    out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
     let Screma {
         width,
@@ -128,8 +40,7 @@ pub(crate) fn screma_loop(
         map,
         folds,
     } = screma;
-    ctx.decide_loop(aux, Operation::of_folds(&folds), place);
-    let mut params: Vec<LoopParam<Segs>> = Vec::new();
+    let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     let n_reduced = folds.n_reduced();
     let types = folds.values(&map.ret);
     let neutral = folds.reduces.iter().flat_map(|r| &r.neutral);
@@ -180,34 +91,30 @@ pub(crate) fn screma_loop(
     }
 
     let mut stms = Vec::new();
-    let index = ctx.fresh("i", Type::I64).name;
-    ctx.bind_rows(map.params, &inputs, index, aux, &mut stms)?;
-    ctx.stms(map.body.stms, place, &mut stms)?;
+    let index = ctx.fresh::<Soacs>("i", Type::I64).name;
+    bind_rows(ctx, map.params, &inputs, index, aux, &mut stms)?;
+    stms.extend(map.body.stms);
     let mapped = map.body.result;
     let groups = folds.values(&mapped);
     let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
     let n_out = element_types.len();
     let reduced = operators(
-        ctx,
         folds.reduces,
         &accs[..n_reduced],
         groups.reduced,
-        place,
         aux,
         &mut stms,
-    )?;
+    );
     let scanned = operators(
-        ctx,
         folds.scans,
         &accs[n_reduced + n_out..],
         groups.scanned,
-        place,
         aux,
         &mut stms,
-    )?;
+    );
     let elements: Vec<Atom> = scanned.iter().chain(groups.mapped).copied().collect();
     let elements = match folds.post {
-        Some(post) => ctx.inline(post, elements, place, aux, &mut stms)?,
+        Some(post) => inline(post, elements, aux, &mut stms),
         None => elements,
     };
     let mut result = reduced;
@@ -232,7 +139,7 @@ pub(crate) fn screma_loop(
     }
     result.extend(scanned);
 
-    let mut pat = ctx.params(pat);
+    let mut pat = pat;
     for param in &params[n_reduced + n_out..] {
         let unused = ctx.fresh("last", param.param.ty.clone());
         pat.push(unused);
@@ -263,7 +170,7 @@ pub(crate) fn screma_loop(
 /// Reduced arrays are new ones, but the loop may yield what an operator or the
 /// input gave it: replaces the names in the loop's pattern, and returns the
 /// copies that bind the old ones.
-fn copied(ctx: &mut Ctx<'_>, pat: &mut [Param<Segs>], aux: &Aux) -> Vec<Stm<Segs>> {
+fn copied(ctx: &mut Ctx<'_>, pat: &mut [Param<Soacs>], aux: &Aux) -> Vec<Stm<Soacs>> {
     let mut copies = Vec::new();
     for param in pat.iter_mut().filter(|param| param.ty.is_array()) {
         let last = ctx.fresh("last", param.ty.clone());
@@ -289,22 +196,20 @@ fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name
 
 /// Applies each operator to its accumulators and its new values.
 fn operators(
-    ctx: &mut Ctx<'_>,
     operators: Vec<Operator<Soacs>>,
     mut accs: &[Atom],
     mut values: &[Atom],
-    place: Place,
     aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<Vec<Atom>, PassError> {
+    out: &mut Vec<Stm<Soacs>>,
+) -> Vec<Atom> {
     let mut results = Vec::new();
     for operator in operators {
         let k = operator.neutral.len();
         let args: Vec<Atom> = accs[..k].iter().chain(&values[..k]).copied().collect();
-        results.extend(ctx.inline(operator.op, args, place, aux, out)?);
+        results.extend(inline(operator.op, args, aux, out));
         (accs, values) = (&accs[k..], &values[k..]);
     }
-    Ok(results)
+    results
 }
 
 /// A fresh array of unspecified contents.
@@ -312,7 +217,7 @@ fn scratch(
     ctx: &mut Ctx<'_>,
     ty: &Type,
     aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
+    out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Name, PassError> {
     let Type::Array { elem, shape } = ty else {
         return Err(PassError::bug("a mapped result is no array"));
@@ -345,11 +250,9 @@ pub(crate) fn hist_loop(
     inputs: &[Name],
     map: Lambda<Soacs>,
     ops: Vec<HistOp<Soacs>>,
-    place: Place,
-    out: &mut Vec<Stm<Segs>>,
+    out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
-    ctx.decide_loop(aux, Operation::Histogram, place);
-    let mut params: Vec<LoopParam<Segs>> = Vec::new();
+    let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     for &dest in ops.iter().flat_map(|op| &op.dests) {
         let ty = ctx.type_of(dest)?;
         let param = ctx.fresh("dest", ty);
@@ -360,9 +263,9 @@ pub(crate) fn hist_loop(
         });
     }
     let mut stms = Vec::new();
-    let index = ctx.fresh("i", Type::I64).name;
-    ctx.bind_rows(map.params, inputs, index, aux, &mut stms)?;
-    ctx.stms(map.body.stms, place, &mut stms)?;
+    let index = ctx.fresh::<Soacs>("i", Type::I64).name;
+    bind_rows(ctx, map.params, inputs, index, aux, &mut stms)?;
+    stms.extend(map.body.stms);
     let results = map.body.result;
     let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
     let (mut indices, mut values) = results.split_at(n_indices);
@@ -374,13 +277,12 @@ pub(crate) fn hist_loop(
         let k = op.dests.len();
         let (new, more) = values.split_at(k);
         values = more;
-        let dests: Vec<Param<Segs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
+        let dests: Vec<Param<Soacs>> = params[at..at + k].iter().map(|p| p.param.clone()).collect();
         at += k;
         result.extend(update_bucket(
-            ctx, &op.shape, bucket, op.op, &dests, new, place, aux, &mut stms,
+            ctx, &op.shape, bucket, op.op, &dests, new, aux, &mut stms,
         )?);
     }
-    let pat = ctx.params(pat);
     let bound = width
         .atom()
         .ok_or_else(|| PassError::bug("a width is existential"))?;
@@ -412,11 +314,10 @@ fn update_bucket(
     shape: &[Dim],
     bucket: &[Atom],
     operator: Operator<Soacs>,
-    dests: &[Param<Segs>],
+    dests: &[Param<Soacs>],
     new: &[Atom],
-    place: Place,
     aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
+    out: &mut Vec<Stm<Soacs>>,
 ) -> Result<Vec<Atom>, PassError> {
     let mut cond = Atom::Const(prim::Scalar::Bool(true));
     for (&at, dim) in bucket.iter().zip(shape) {
@@ -450,7 +351,7 @@ fn update_bucket(
         old.push(value);
     }
     let args: Vec<Atom> = old.into_iter().chain(new.iter().copied()).collect();
-    let combined = ctx.inline(operator.op, args, place, aux, &mut stms)?;
+    let combined = inline(operator.op, args, aux, &mut stms);
     let mut updated = Vec::new();
     for (dest, value) in dests.iter().zip(combined) {
         let slice = bucket_slice(&dest.ty, bucket);
@@ -472,7 +373,7 @@ fn update_bucket(
             result: dests.iter().map(|d| Atom::Var(d.name)).collect(),
         },
     };
-    let pat: Vec<Param<Segs>> = dests
+    let pat: Vec<Param<Soacs>> = dests
         .iter()
         .map(|d| ctx.fresh("dest", d.ty.clone()))
         .collect();
@@ -505,7 +406,7 @@ fn bind(
     ty: Type,
     op: BasicOp,
     aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
+    out: &mut Vec<Stm<Soacs>>,
 ) -> Atom {
     let pat = ctx.fresh(hint, ty);
     let name = pat.name;
@@ -515,4 +416,53 @@ fn bind(
         exp: Exp::Basic(op),
     });
     Atom::Var(name)
+}
+
+/// Statements that bind a map lambda's parameters to one row of the inputs
+/// (accumulators to the input itself).
+fn bind_rows(
+    ctx: &mut Ctx<'_>,
+    params: Vec<Param<Soacs>>,
+    inputs: &[Name],
+    index: Name,
+    aux: &Aux,
+    out: &mut Vec<Stm<Soacs>>,
+) -> Result<(), PassError> {
+    for (param, &input) in params.into_iter().zip(inputs) {
+        let exp = match ctx.type_of(input)? {
+            ty @ Type::Array { .. } => BasicOp::Index {
+                array: input,
+                slice: row_slice(&ty, Atom::Var(index)),
+            },
+            Type::Acc { .. } => BasicOp::Atom(Atom::Var(input)),
+            Type::Prim(_) | Type::Cert | Type::Mem(_) => {
+                return Err(PassError::bug("a combinator's input is no array"));
+            }
+        };
+        out.push(Stm {
+            pat: vec![param],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(exp),
+        });
+    }
+    Ok(())
+}
+
+/// Inlines a lambda: its parameters get the arguments, its statements are
+/// appended, its results returned.
+fn inline(
+    lambda: Lambda<Soacs>,
+    args: impl IntoIterator<Item = Atom>,
+    aux: &Aux,
+    out: &mut Vec<Stm<Soacs>>,
+) -> Vec<Atom> {
+    for (param, arg) in lambda.params.into_iter().zip(args) {
+        out.push(Stm {
+            pat: vec![param],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(BasicOp::Atom(arg)),
+        });
+    }
+    out.extend(lambda.body.stms);
+    lambda.body.result
 }

@@ -16,6 +16,7 @@ use crate::name::SrcLoc;
 use crate::seg::{Decomp, SegKind, SegOp};
 use crate::soac::Soac;
 use crate::syntax::{Level, MsgPart};
+use crate::tunable::Rule;
 use std::sync::Arc;
 pub use words::Names;
 
@@ -111,6 +112,16 @@ pub enum Kind {
         how: Runs,
         /// Where each of those comes from that became one.
         parts: Vec<Vec<SrcLoc>>,
+    },
+    /// Of versions that sizes choose between, one is gone.
+    VersionGone {
+        /// Which rule made the choice.
+        rule: Rule,
+        /// Whether it is the one that goes from so many points on: else what goes
+        /// below.
+        first: bool,
+        /// Why.
+        why: Pruned,
     },
     /// What is computed has left the loop around it.
     Hoisted,
@@ -236,6 +247,21 @@ pub enum Sequential {
     Asked,
     /// Its operator works on arrays, and what is parallel is in there.
     ArrayOperator,
+}
+
+/// Why a version is gone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Pruned {
+    /// The other one is the same.
+    Same,
+    /// It has too few points for its level.
+    FewPoints,
+    /// The other one has all of its parallelism in one operation, too.
+    NothingApart,
+    /// There is little at the level below.
+    LittleInside,
+    /// Tasks in tasks have the same parallelism.
+    TasksInTasks,
 }
 
 /// What a check is about.

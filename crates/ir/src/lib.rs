@@ -55,7 +55,7 @@ pub use folds::Folds;
 pub use fuel::Fuel;
 pub use mem::Mems;
 pub use name::{FunName, Name, NameTable};
-pub use pass::{Context, Lanes, Options};
+pub use pass::{Context, Flatten, Lanes, Options};
 pub use prov::{Prov, ProvTable, SrcLoc};
 pub use seg::Segs;
 pub use soac::Soacs;

@@ -2,17 +2,19 @@
 //! blocks of test programs ask.
 //!
 //! Names are those that test blocks use: the kinds of expressions (`Screma`, `Hist`,
-//! `WithAcc`, `Loop`, `If`, `Apply`) with what is inside them, and the basic
+//! `WithAcc`, `Loop`, `If`, `Apply`; after flattening `SegMap`, `SegRed`, `SegScan`,
+//! `SegHist`, with operators as `SegBinOp`) with what is inside them, and the basic
 //! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A copy
 //! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
 //! the mathematical library as an `Apply`. Numbers that combinators count by (`iota`,
 //! read as inputs only) are no array and count as nothing. Types, sizes and results are
 //! no operations.
 
+use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
-use crate::syntax::{BasicOp, Exp, FunKind, LoopForm, Param, Stm};
+use crate::syntax::{BasicOp, Exp, FunKind, Lambda, Level, LoopForm, Param, Stm};
 use crate::walk::{Operation, Visit};
-use crate::{FunName, Name, Program, Soacs};
+use crate::{FunName, Name, Program, Segs};
 use rustc_hash::FxHashSet;
 
 /// Operations that are looked for: a name, perhaps with names of what it stands in
@@ -49,8 +51,60 @@ impl Pattern {
     }
 }
 
+/// What is to be known of a level's operations to count them.
+pub trait Counted {
+    /// What operations are called that look for it.
+    fn counted_as(&self) -> &'static str;
+
+    /// Arrays that it reads element by element.
+    fn inputs(&self) -> &[Name];
+}
+
+impl Counted for Soac {
+    fn counted_as(&self) -> &'static str {
+        match self {
+            Self::Screma(_) => "Screma",
+            Self::Hist { .. } => "Hist",
+            Self::WithAcc { .. } => "WithAcc",
+            Self::Stream { .. } => "Stream",
+            Self::FlatMap { .. } => "FlatMap",
+            Self::Jvp { .. } => "JVP",
+            Self::Vjp { .. } => "VJP",
+        }
+    }
+
+    fn inputs(&self) -> &[Name] {
+        match self {
+            Self::Screma(Screma { inputs, .. }) | Self::Hist { inputs, .. } => inputs,
+            Self::WithAcc { .. }
+            | Self::Stream { .. }
+            | Self::FlatMap { .. }
+            | Self::Jvp { .. }
+            | Self::Vjp { .. } => &[],
+        }
+    }
+}
+
+impl Counted for SegOp<Segs> {
+    fn counted_as(&self) -> &'static str {
+        match self {
+            Self::Seg(seg) => match &seg.kind {
+                SegKind::Folds(folds) if !folds.scans.is_empty() => "SegScan",
+                SegKind::Folds(folds) if !folds.reduces.is_empty() => "SegRed",
+                SegKind::Folds(_) => "SegMap",
+                SegKind::Hist(_) => "SegHist",
+            },
+            Self::WithAcc { .. } => "WithAcc",
+        }
+    }
+
+    fn inputs(&self) -> &[Name] {
+        &[]
+    }
+}
+
 /// For each pattern how many operations of the program fit.
-pub fn count(program: &Program<Soacs>, patterns: &[Pattern]) -> Vec<u64> {
+pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) -> Vec<u64> {
     let is_constant = |kind: &FunKind| matches!(kind, FunKind::Constant);
     let constants = program.functions.iter().filter(|f| is_constant(&f.kind));
     let mut counter = Counter {
@@ -62,9 +116,9 @@ pub fn count(program: &Program<Soacs>, patterns: &[Pattern]) -> Vec<u64> {
     };
     for function in &program.functions {
         let mut uses = Uses(vec![0; function.names.len()]);
-        uses.body(&function.body);
+        Visit::<L>::body(&mut uses, &function.body);
         counter.uses = uses.0;
-        counter.body(&function.body);
+        Visit::<L>::body(&mut counter, &function.body);
     }
     counter.counts
 }
@@ -72,15 +126,15 @@ pub fn count(program: &Program<Soacs>, patterns: &[Pattern]) -> Vec<u64> {
 /// How often names are used, but for inputs of combinators.
 struct Uses(Vec<u32>);
 
-impl Visit<Soacs> for Uses {
+impl<L: Level<Op: Counted>> Visit<L> for Uses {
     fn name(&mut self, name: &Name) {
         self.0[name.index()] += 1;
     }
 
-    fn exp(&mut self, exp: &Exp<Soacs>) {
+    fn exp(&mut self, exp: &Exp<L>) {
         self.walk_exp(exp);
-        if let Exp::Op(Soac::Screma(Screma { inputs, .. }) | Soac::Hist { inputs, .. }) = exp {
-            for input in inputs {
+        if let Exp::Op(op) = exp {
+            for input in op.inputs() {
                 self.0[input.index()] -= 1;
             }
         }
@@ -114,16 +168,25 @@ impl Counter<'_> {
     }
 }
 
-impl Visit<Soacs> for Counter<'_> {
-    fn stm(&mut self, stm: &Stm<Soacs>) {
-        let unused = |param: &Param<Soacs>| self.uses[param.name.index()] == 0;
+impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
+    fn stm(&mut self, stm: &Stm<L>) {
+        let unused = |param: &Param<L>| self.uses[param.name.index()] == 0;
         let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
         if !(counts && stm.pat.iter().all(unused)) {
             self.exp(&stm.exp);
         }
     }
 
-    fn exp(&mut self, exp: &Exp<Soacs>) {
+    fn lambda(&mut self, lambda: &Lambda<L>) {
+        // The operators of segops are beside their bodies.
+        if self.path.last().is_some_and(|around| around.starts_with("Seg")) {
+            self.inside("SegBinOp", |counter| counter.walk_lambda(lambda));
+        } else {
+            self.walk_lambda(lambda);
+        }
+    }
+
+    fn exp(&mut self, exp: &Exp<L>) {
         match exp {
             Exp::Basic(op) => {
                 self.seen("BasicOp");
@@ -149,21 +212,8 @@ impl Visit<Soacs> for Counter<'_> {
                     self.seen("Apply");
                 }
             }
-            Exp::Op(op) => self.inside(combinator(op), |counter| op.visit(counter)),
+            Exp::Op(op) => self.inside(op.counted_as(), |counter| op.visit(counter)),
         }
-    }
-}
-
-/// What combinators are called.
-fn combinator(op: &Soac) -> &'static str {
-    match op {
-        Soac::Screma(_) => "Screma",
-        Soac::Hist { .. } => "Hist",
-        Soac::WithAcc { .. } => "WithAcc",
-        Soac::Stream { .. } => "Stream",
-        Soac::FlatMap { .. } => "FlatMap",
-        Soac::Jvp { .. } => "JVP",
-        Soac::Vjp { .. } => "VJP",
     }
 }
 

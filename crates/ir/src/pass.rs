@@ -12,6 +12,7 @@ use crate::name::SrcLoc;
 use std::convert::Infallible;
 use std::sync::Arc;
 use target::Machine;
+use target::levels::Stack;
 use workers::Workers;
 
 /// What passes share.
@@ -42,6 +43,39 @@ pub struct Options {
     pub lanes: Lanes,
     /// The machine that code is made for.
     pub machine: Machine,
+    /// Its levels of parallelism.
+    pub stack: Stack,
+    /// Which versions flattening makes.
+    pub flatten: Flatten,
+}
+
+/// Which versions flattening makes of nested combinators.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flatten {
+    /// One: the outermost combinators are parallel, those inside run in order.
+    None,
+    /// One, by what is usual: what is inside is parallel, but for reductions of what
+    /// is computed where they are.
+    Moderate,
+    /// Those between which sizes decide when the program runs.
+    Incremental,
+    /// One: all that can be is parallel.
+    Full,
+}
+
+impl Flatten {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::None, Self::Moderate, Self::Incremental, Self::Full];
+
+    /// Its name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Moderate => "moderate",
+            Self::Incremental => "incremental",
+            Self::Full => "full",
+        }
+    }
 }
 
 /// How many vector lanes loops get.
@@ -65,6 +99,8 @@ impl Default for Options {
             account: false,
             lanes: Lanes::Auto,
             machine: Machine::of(64),
+            stack: Stack::default(),
+            flatten: Flatten::Incremental,
         }
     }
 }

@@ -29,6 +29,7 @@ use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use smallvec::SmallVec;
 use std::fmt::Debug;
 use std::sync::Arc;
+use target::levels::Stack;
 
 /// A level of the IR: which operations there are beside the basic ones, and
 /// what is known about each bound name beside its type.
@@ -529,6 +530,8 @@ pub struct Function<L: Level> {
 /// A program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program<L: Level> {
+    /// The machine whose levels segops stand at.
+    pub stack: Stack,
     /// Source files, for provenance.
     pub files: Vec<Arc<str>>,
     /// The types of entry points that are neither scalars nor arrays of these.

@@ -33,16 +33,27 @@ impl TunableId {
 pub enum Rule {
     /// From which length on a worker's lanes share a row.
     LanesShare,
+    /// From how many points on a nest has parallelism enough without what is in it
+    /// (incremental flattening, rules G3 and G9).
+    OuterParallelism,
+    /// From how many points on it has, with what is in it at the level below (rule G3).
+    InnerParallelism,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 1] = [Self::LanesShare];
+    pub const ALL: [Self; 3] = [
+        Self::LanesShare,
+        Self::OuterParallelism,
+        Self::InnerParallelism,
+    ];
 
     /// Its name in parameters' names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LanesShare => "lanes_share",
+            Self::OuterParallelism => "suff_outer_par",
+            Self::InnerParallelism => "suff_intra_par",
         }
     }
 }

@@ -149,7 +149,7 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         if errors.len() > before {
             continue;
         }
-        types::check(function, &functions, &mut errors);
+        types::check(function, &functions, program.stack, &mut errors);
         if errors.len() > before {
             continue;
         }

@@ -105,6 +105,7 @@ fn sample() -> Function<Soacs> {
 
 fn checked(function: Function<Soacs>) -> String {
     let program = Program {
+        stack: Default::default(),
         files: vec!["f.fut".into()],
         opaques: OpaqueTypes::default(),
         entries: Vec::new(),

@@ -207,6 +207,7 @@ fn run(
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
     let program = ir::Program {
+        stack: Default::default(),
         files,
         opaques: lower.opaques.table,
         entries,

@@ -44,6 +44,7 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
         allocate_function(function, &signatures, own)
     })?;
     Ok(Program {
+        stack: program.stack,
         files: program.files,
         opaques: program.opaques,
         entries: program.entries,

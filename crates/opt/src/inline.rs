@@ -54,6 +54,7 @@ pub(crate) fn inline<L: Level>(
     context: &mut Context,
 ) -> Result<Program<L>, PassError> {
     let Program {
+        stack,
         files,
         opaques,
         entries,
@@ -119,6 +120,7 @@ pub(crate) fn inline<L: Level>(
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
     let program = Program {
+        stack,
         files,
         opaques,
         entries,

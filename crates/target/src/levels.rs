@@ -3,6 +3,11 @@
 //!
 //! A segop stands at a level. What runs at one may contain what runs at another only
 //! where the stack says so; a combinator that no level below is left for is a loop.
+//!
+//! | stack | level 1 | contains | level 0 | contains |
+//! |---|---|---|---|---|
+//! | `cpu` | tasks over all workers | tasks, lanes | the lanes of one worker: reductions and scans only | nothing |
+//! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
 
 /// A level of parallel hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,35 +19,100 @@ pub struct Level {
     /// Whether its points may go on beside one another for as long as they like: else
     /// it is for reductions and scans, whose points are taken together.
     pub maps: bool,
+    /// How many points at once keep it busy: what does not go on with fewer has no
+    /// use for the level.
+    pub width: i64,
+    /// Points from which on a version is taken by default that has no more
+    /// parallelism than these.
+    pub enough: i64,
 }
 
 /// The levels of a machine, by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stack(&'static [Level]);
+pub struct Stack {
+    /// What it is called in programs and options.
+    pub name: &'static str,
+    levels: &'static [Level],
+}
 
 /// The SIMD lanes of one worker.
 pub const LANES: u8 = 0;
 /// Tasks over all workers.
 pub const TASKS: u8 = 1;
+/// The threads of one block.
+pub const BLOCK: u8 = 0;
+/// All threads of all blocks.
+pub const GRID: u8 = 1;
 
-/// A CPU: tasks over all workers, and in each of them the lanes of its worker.
-pub const CPU: Stack = Stack(&[
-    Level {
-        name: "lanes",
-        contains: &[],
-        maps: false,
-    },
-    Level {
-        name: "tasks",
-        contains: &[LANES],
-        maps: true,
-    },
-]);
+/// A CPU: tasks over all workers, in each of them further tasks or the lanes of its
+/// worker.
+pub const CPU: Stack = Stack {
+    name: "cpu",
+    levels: &[
+        Level {
+            name: "lanes",
+            contains: &[],
+            maps: false,
+            width: 8,
+            enough: 8,
+        },
+        Level {
+            name: "tasks",
+            contains: &[LANES, TASKS],
+            maps: true,
+            width: 2,
+            enough: ENOUGH_TASKS,
+        },
+    ],
+};
+
+/// A GPU: the grid, and in it blocks whose threads share memory and wait for each other.
+pub const GPU: Stack = Stack {
+    name: "gpu",
+    levels: &[
+        Level {
+            name: "block",
+            contains: &[],
+            maps: true,
+            width: 32,
+            enough: 256,
+        },
+        Level {
+            name: "grid",
+            contains: &[BLOCK],
+            maps: true,
+            width: 32,
+            enough: 1 << 15,
+        },
+    ],
+};
+
+/// Points that keep the workers of a large machine evenly busy, without tasks inside.
+const ENOUGH_TASKS: i64 = 64;
+
+impl Default for Stack {
+    fn default() -> Self {
+        CPU
+    }
+}
 
 impl Stack {
+    /// All stacks.
+    pub const ALL: [Self; 2] = [CPU, GPU];
+
+    /// The stack of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stack| stack.name == name)
+    }
+
     /// The level of this number, if the machine has it.
     pub fn level(self, number: u8) -> Option<Level> {
-        self.0.get(usize::from(number)).copied()
+        self.levels.get(usize::from(number)).copied()
+    }
+
+    /// The level that what stands outside of all segops is mapped to.
+    pub const fn outermost(self) -> u8 {
+        self.levels.len().saturating_sub(1) as u8
     }
 
     /// Whether a segop at a level may stand in one at another, or outside of all.
@@ -52,6 +122,24 @@ impl Stack {
                 .is_some_and(|it| it.contains.contains(&number))
         };
         self.level(number).is_some() && outer.is_none_or(contains)
+    }
+
+    /// The level for maps that may stand in a segop at a level: the highest.
+    pub fn for_maps(self, outer: u8) -> Option<u8> {
+        self.inside(outer, true)
+    }
+
+    /// The level for nothing but reductions and scans that may stand in a segop at a
+    /// level.
+    pub fn for_folds(self, outer: u8) -> Option<u8> {
+        self.inside(outer, false)
+    }
+
+    fn inside(self, outer: u8, maps: bool) -> Option<u8> {
+        let inner = self.level(outer)?.contains.iter().copied();
+        inner
+            .filter(|&number| self.level(number).is_some_and(|level| level.maps == maps))
+            .max()
     }
 }
 
@@ -64,13 +152,35 @@ pub const ROUNDS_OF_BLOCKS: i64 = 2;
 
 #[cfg(test)]
 mod tests {
-    use super::{CPU, LANES, TASKS};
+    use super::{BLOCK, CPU, GPU, GRID, LANES, Stack, TASKS};
 
     #[test]
     fn lanes_stand_in_tasks_and_nothing_in_lanes() {
         assert!(CPU.may_stand(TASKS, None) && CPU.may_stand(LANES, Some(TASKS)));
-        assert!(CPU.may_stand(LANES, None));
-        assert!(!CPU.may_stand(TASKS, Some(TASKS)) && !CPU.may_stand(LANES, Some(LANES)));
+        assert!(CPU.may_stand(LANES, None) && CPU.may_stand(TASKS, Some(TASKS)));
+        assert!(!CPU.may_stand(LANES, Some(LANES)));
         assert!(!CPU.may_stand(TASKS, Some(LANES)) && !CPU.may_stand(2, None));
+    }
+
+    #[test]
+    fn blocks_stand_in_the_grid_alone() {
+        assert!(GPU.may_stand(GRID, None) && GPU.may_stand(BLOCK, Some(GRID)));
+        assert!(!GPU.may_stand(GRID, Some(GRID)) && !GPU.may_stand(BLOCK, Some(BLOCK)));
+    }
+
+    #[test]
+    fn inside_there_are_levels_for_maps_and_for_folds() {
+        assert_eq!(
+            (CPU.for_maps(TASKS), CPU.for_folds(TASKS)),
+            (Some(TASKS), Some(LANES))
+        );
+        assert_eq!((CPU.for_maps(LANES), CPU.for_folds(LANES)), (None, None));
+        assert_eq!((GPU.for_maps(GRID), GPU.for_folds(GRID)), (Some(BLOCK), None));
+    }
+
+    #[test]
+    fn stacks_have_names() {
+        assert!(Stack::ALL.iter().all(|it| Stack::named(it.name) == Some(*it)));
+        assert_eq!(Stack::named("abacus"), None);
     }
 }

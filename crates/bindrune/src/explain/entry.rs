@@ -263,6 +263,7 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
                 Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
             },
         ),
+        Kind::VersionGone { .. } => (Group::Parallel, Mark::Plain),
         Kind::Hoisted => (Group::Work, Mark::Good),
         Kind::Unneeded(_) => (Group::Work, Mark::Plain),
         Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),

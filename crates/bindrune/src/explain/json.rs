@@ -144,6 +144,9 @@ fn data(kind: &Kind) -> Value {
                 },
             }),
         },
+        Kind::VersionGone { rule, first, why } => {
+            json!({ "rule": rule.name(), "first": first, "why": word(why) })
+        }
         Kind::CheckGone { check, why } => {
             json!({ "check": word(check), "why": word(why) })
         }

@@ -4,7 +4,7 @@ use super::{Depth, Options};
 use crate::backend::{Backend, Call, Executable};
 use crate::common;
 use check::tast::Program;
-use driver::{Failure, Ir, Session, Stage};
+use driver::{Failure, Ir, Session, Stage, Flatten, Stack, levels};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
 use harness::{Case, Data, Expected, Pattern as Message, Spec, Structure, property};
@@ -242,50 +242,63 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
 /// the last before products and sums become one.
 const OPTIMISED: &str = "fuse";
 
-/// Counts operations of the optimised program, where test blocks ask for that.
+/// Counts operations of the optimised program, and of that for a GPU, where test blocks
+/// ask for that.
 fn structured(
     structures: &[Structure],
     session: &mut Session,
     program: &Program,
     report: &mut Report,
 ) -> Result<(), String> {
-    let asked = |pipeline: Option<&str>| pipeline.is_none_or(|name| name == "soacs");
-    let mut asked = structures
-        .iter()
-        .filter(|structure| asked(structure.pipeline.as_deref()))
-        .peekable();
-    if asked.peek().is_none() {
-        return Ok(());
-    }
-    let stage = Stage::from_name(OPTIMISED).ok_or("no such stage")?;
-    let optimised = session
-        .lower(program)
-        .and_then(|ir| session.advance(ir, stage, &mut ()));
-    let optimised = match optimised {
-        Ok(Ir::Soacs(optimised)) => optimised,
-        Ok(_) => return Err("no combinators at this stage".to_owned()),
-        Err(Failure(errors)) => return Err(show(session, &errors)),
+    let pipeline = |structure: &Structure, name: &str| {
+        let asked = structure.pipeline.as_deref();
+        asked.map_or(name == "soacs", |asked| asked == name)
     };
-    for structure in asked {
-        let names = structure.counts.iter().map(|(name, _)| name);
-        let patterns: Vec<Pattern> = names.map(|name| Pattern::new(name)).collect();
-        let found = metrics::count(&optimised, &patterns);
-        report.structures += 1;
-        let wrong: Vec<String> = structure
-            .counts
-            .iter()
-            .zip(found)
-            .filter(|((_, wanted), found)| wanted != found)
-            .map(|((name, wanted), found)| format!("{found} of {name}, expected {wanted}"))
-            .collect();
-        if wrong.is_empty() {
-            report.passed_structures += 1;
-        } else {
-            let place = format!("line {}, structure", structure.line);
-            report.fail(place, wrong.join("; "));
+    for (name, until, stack) in [
+        ("soacs", OPTIMISED, Stack::default()),
+        ("gpu", "segs", levels::GPU),
+    ] {
+        let mut asked = structures.iter();
+        let mut asked = asked.by_ref().filter(|it| pipeline(it, name)).peekable();
+        if asked.peek().is_none() {
+            continue;
+        }
+        let stage = Stage::from_name(until).ok_or("no such stage")?;
+        let before = (session.options.stack, session.options.flatten);
+        (session.options.stack, session.options.flatten) = (stack, Flatten::Incremental);
+        let made = session
+            .lower(program)
+            .and_then(|ir| session.advance(ir, stage, &mut ()));
+        (session.options.stack, session.options.flatten) = before;
+        let made = made.map_err(|Failure(errors)| show(session, &errors))?;
+        for structure in asked {
+            let names = structure.counts.iter().map(|(name, _)| name);
+            let patterns: Vec<Pattern> = names.map(|name| Pattern::new(name)).collect();
+            let found = match &made {
+                Ir::Soacs(program) => metrics::count(program, &patterns),
+                Ir::Segs(program) => metrics::count(program, &patterns),
+                Ir::Mems(_) | Ir::Imp(_) => return Err("nothing to count".to_owned()),
+            };
+            compare(structure, &found, report);
         }
     }
     Ok(())
+}
+
+/// Reports whether operations were found as often as wanted.
+fn compare(structure: &Structure, found: &[u64], report: &mut Report) {
+    report.structures += 1;
+    let counts = structure.counts.iter().zip(found);
+    let wrong: Vec<String> = counts
+        .filter(|((_, wanted), found)| wanted != *found)
+        .map(|((name, wanted), found)| format!("{found} of {name}, expected {wanted}"))
+        .collect();
+    if wrong.is_empty() {
+        report.passed_structures += 1;
+    } else {
+        let place = format!("line {}, structure", structure.line);
+        report.fail(place, wrong.join("; "));
+    }
 }
 
 /// Diagnostics as text.

@@ -3,7 +3,7 @@
 
 use super::{
     Apart, Around, Called, Check, Copied, Cycles, Decision, Gone, Kind, NoLanes, Operation, Party,
-    PrivateUse, Runs, Sequential,
+    PrivateUse, Pruned, Runs, Sequential,
 };
 use crate::name::SrcLoc;
 use crate::seg::Decomp;
@@ -117,6 +117,10 @@ impl Kind {
             }
             Self::Hoisted => "is computed before the loop around it".to_owned(),
             Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
+            Self::VersionGone { rule, first, why } => {
+                let which = if *first { "the first" } else { "all but the first" };
+                format!("of the versions by {}, {which} cannot win: {why}", rule.name())
+            }
             Self::CheckGone { check, why } => format!("{check} removed: {why}"),
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
             Self::CheckLeft { check, inside } => match inside {
@@ -155,6 +159,7 @@ impl Kind {
                 Runs::Shared { .. } => "shared-by-lanes",
                 Runs::Loop(_) => "sequential",
             },
+            Self::VersionGone { .. } => "version-removed",
             Self::Hoisted => "hoisted",
             Self::Unneeded(_) => "removed",
             Self::CheckGone { .. } => "check-removed",
@@ -166,6 +171,18 @@ impl Kind {
             },
             Self::Copied { .. } => "copied",
         }
+    }
+}
+
+impl fmt::Display for Pruned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Same => "another does the same",
+            Self::FewPoints => "it has too few points",
+            Self::NothingApart => "the other has all parallelism in one operation, too",
+            Self::LittleInside => "there is little to share inside",
+            Self::TasksInTasks => "tasks in tasks have the same parallelism",
+        })
     }
 }
 
@@ -342,6 +359,7 @@ impl fmt::Display for Kind {
             | Self::Runs { .. }
             | Self::Hoisted
             | Self::Unneeded(_)
+            | Self::VersionGone { .. }
             | Self::CheckGone { .. }
             | Self::CheckMoved(_)
             | Self::CheckLeft { .. } => {}

@@ -13,6 +13,7 @@ use crate::syntax::{
 };
 use crate::tunable::{Class, Rule, Tunable};
 use std::sync::Arc;
+use target::levels::Stack;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -205,6 +206,7 @@ impl Parser<'_> {
         if !self.take_keyword(L::NAME) {
             return self.expected(&format!("the level `{}`", L::NAME));
         }
+        let stack = self.machine()?;
         let mut files = Vec::new();
         while self.take_keyword("file") {
             files.push(self.string()?);
@@ -229,11 +231,26 @@ impl Parser<'_> {
             functions.push(self.function()?);
         }
         Ok(Program {
+            stack,
             files,
             opaques,
             entries,
             functions,
         })
+    }
+
+    /// The machine that the program is for.
+    fn machine(&mut self) -> Result<Stack> {
+        if !self.take_keyword("machine") {
+            return Ok(Stack::default());
+        }
+        match self.peek_ident().and_then(Stack::named) {
+            Some(stack) => {
+                self.ident()?;
+                Ok(stack)
+            }
+            None => self.expected("a machine"),
+        }
     }
 
     fn function<L: Level>(&mut self) -> Result<Function<L>> {

@@ -16,6 +16,7 @@ use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
 use std::fmt::{Display, Write as _};
+use target::levels::Stack;
 
 /// A remark to print as a comment behind the statement that binds a name, or,
 /// without a name, before the function.
@@ -40,12 +41,16 @@ pub struct Printer<'a> {
 
 pub(super) fn program<L: Level>(program: &Program<L>, notes: &[Note]) -> String {
     let Program {
+        stack,
         files,
         opaques,
         entries,
         functions,
     } = program;
     let mut out = format!("{}\n", L::NAME);
+    if *stack != Stack::default() {
+        let _ = writeln!(out, "machine {}", stack.name);
+    }
     for file in files {
         let _ = writeln!(out, "file {}", quote(file));
     }

@@ -10,7 +10,6 @@ use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Exp, Lambda, Level, Param};
 use crate::types::{Dim, Space, Type};
-use target::levels::CPU;
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
@@ -348,11 +347,11 @@ impl<L: Level> Rules<L> for SegOp<L> {
         };
         let SegSpace { dims, lane } = space;
         let outer = c.seg_level;
-        c.require(CPU.may_stand(level, outer), || match outer {
+        c.require(c.stack.may_stand(level, outer), || match outer {
             Some(outer) => format!("a segop at level {level} in one at level {outer}"),
             None => format!("a segop at level {level}, which there is not"),
         });
-        let maps = CPU.level(level).is_none_or(|level| level.maps);
+        let maps = c.stack.level(level).is_none_or(|level| level.maps);
         c.require(maps || !kind.is_map(), || {
             "a segmap at a level for reductions and scans".to_owned()
         });

@@ -11,6 +11,7 @@ use crate::types::{Dim, Type};
 use crate::typing::{TypeEnv, exp_types, instantiate, map_dims, positions};
 use crate::walk::with_stack;
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::Stack;
 
 /// The check of one function, after its scopes are known to be right.
 pub struct Checker<'a, L: Level> {
@@ -20,12 +21,15 @@ pub struct Checker<'a, L: Level> {
     at: Option<Name>,
     /// Level of the innermost segop around.
     pub(super) seg_level: Option<u8>,
+    /// The machine that segops stand at levels of.
+    pub(super) stack: Stack,
     errors: &'a mut Vec<VerifyError>,
 }
 
 pub(super) fn check<'a, L: Level>(
     function: &'a Function<L>,
     functions: &'a FxHashMap<&'a FunName, &'a Function<L>>,
+    stack: Stack,
     errors: &'a mut Vec<VerifyError>,
 ) {
     let types = TypeEnv::of_function(function);
@@ -35,6 +39,7 @@ pub(super) fn check<'a, L: Level>(
         types,
         at: None,
         seg_level: None,
+        stack,
         errors,
     };
     if function.kind == FunKind::Constant && !function.params.is_empty() {

@@ -20,10 +20,11 @@
 //! the size is known there, else in place. A size that is known at compile time is
 //! compared with the parameter's default at once, and there is no parameter.
 
-use crate::convert::{Ctx, Guard};
+use crate::context::{Ctx, Guard};
 use crate::decomp;
-use crate::functions::Place;
-use crate::parallel;
+use crate::manifest;
+use crate::nest::Nest;
+use crate::position::Position;
 use crate::sequential::screma_loop;
 use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
@@ -32,15 +33,16 @@ use ir::soac::Screma;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, refresh_body, refresh_lambda};
+use ir::walk::{Substitution, refresh_body};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-use target::levels::{LANES, ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS};
+use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS};
 
 /// Appends a screma inside a segop: as a segred at level 0 where that may pay,
 /// else as a loop.
 pub(crate) fn screma(
     ctx: &mut Ctx<'_>,
+    at: Position,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     mut s: Screma,
@@ -50,17 +52,20 @@ pub(crate) fn screma(
         operator.comm |= decomp::commutes(&operator.op);
     }
     ctx.note_across(&s.inputs);
-    let place = Place::Inside;
-    let decomp = match shared(&s) {
-        Some(decomp) if ctx.lanes.here && reads_rows(ctx, &s) && ctx.fuel.take() => decomp,
-        _ => return screma_loop(ctx, pat, &aux, s, place, out),
+    let level = at.around.and_then(|around| ctx.stack.for_folds(around));
+    let allowed = ctx.lanes.here && level.is_some();
+    let (level, decomp) = match (level, shared(&s)) {
+        (Some(level), Some(decomp)) if allowed && reads_rows(ctx, &s) && ctx.fuel.take() => {
+            (level, decomp)
+        }
+        _ => return in_order(ctx, at, pat, &aux, s, out),
     };
     let least = least(decomp);
     let size = match s.width {
-        Dim::Const(n) if n < least => return screma_loop(ctx, pat, &aux, s, place, out),
+        Dim::Const(n) if n < least => return in_order(ctx, at, pat, &aux, s, out),
         Dim::Const(_) => {
             decide(ctx, &aux, &s, false);
-            return seg(ctx, pat, aux, s, decomp, out);
+            return seg(ctx, level, pat, aux, s, decomp, out);
         }
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
@@ -70,7 +75,7 @@ pub(crate) fn screma(
     let copy = copied(ctx, &s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter()
-            .map(|param| ctx.fresh_soac("acc", param.ty.clone()))
+            .map(|param| ctx.fresh("acc", param.ty.clone()))
             .collect()
     };
     let (long, short) = (arm(ctx), arm(ctx));
@@ -79,8 +84,8 @@ pub(crate) fn screma(
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    seg(ctx, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
-    screma_loop(ctx, short.clone(), &aux, copy, place, &mut else_stms)?;
+    seg(ctx, level, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
+    in_order(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
     let exp = Exp::If {
         cond,
         then_body: body(then_stms, &long),
@@ -89,6 +94,21 @@ pub(crate) fn screma(
     let pat = ctx.params(pat);
     out.push(Stm { pat, aux, exp });
     Ok(())
+}
+
+/// Appends a screma as a loop.
+fn in_order(
+    ctx: &mut Ctx<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    ctx.decide_loop(aux, Operation::of_folds(&s.folds), at);
+    let mut stms = Vec::new();
+    screma_loop(ctx, pat, aux, s, &mut stms)?;
+    ctx.stms(at, stms, out)
 }
 
 /// Notes that the lanes of one worker share a screma.
@@ -136,31 +156,35 @@ fn least(decomp: Decomp) -> i64 {
 }
 
 fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
-    let names = ctx.names();
+    let map = ctx.copy_lambda(&s.map);
     Screma {
         width: s.width,
         inputs: s.inputs.clone(),
-        map: refresh_lambda(&s.map, names, &mut Substitution::default()),
-        folds: s.folds.refreshed(names),
+        map,
+        folds: ctx.copy_folds(&s.folds),
     }
 }
 
 fn seg(
     ctx: &mut Ctx<'_>,
+    level: u8,
     pat: Vec<Param<Soacs>>,
     aux: Aux,
     s: Screma,
     decomp: Decomp,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let (space, body, ret) = parallel::body(ctx, s.width, &s.inputs, s.map, &aux)?;
-    let kind = SegKind::Folds(parallel::folds(ctx, s.folds)?);
+    let nest = Nest::default();
+    let nest = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
+    let inside = Position::alone(level);
+    let (space, body) = manifest::body(ctx, &nest, inside, s.map.body)?;
+    let kind = SegKind::Folds(manifest::folds(ctx, inside, s.folds)?);
     let op = SegOp::Seg(Seg {
-        level: LANES,
+        level,
         space,
         kind,
         body,
-        ret,
+        ret: s.map.ret,
         decomp,
         keeps: None,
     });

@@ -1,26 +1,30 @@
-//! The context of a function being flattened, and what is the same inside and
-//! outside of segops: statements, branches, loops, lambdas.
+//! The context of a function being flattened: names and their types, parameters,
+//! guards, decisions.
 
-use crate::functions::{Parallel, Place, place_of};
-use crate::{parallel, sequential};
-use ir::attrs::Versions;
+use crate::functions::{Callees, Version};
+use crate::position::Position;
 use ir::decision::{Kind, Operation, Runs, Sequential};
-use ir::name::{Name, NameTable, Prov, ProvTable, SrcLoc};
-use ir::soac::Soac;
-use ir::syntax::{
-    Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
-};
+use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+use ir::folds::Folds;
+use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, Stm};
 use ir::tunable::{Class, Rule, Tunable, TunableId};
-use ir::types::{Dim, Type};
-use ir::{Fuel, PassError, Segs, Soacs};
+use ir::types::{Dim, Shape, Type};
+use ir::typing::TypeEnv;
+use ir::walk::{Substitution, refresh_body, refresh_lambda};
+use ir::{Flatten, Fuel, Options, PassError, Segs, Soacs};
+use target::levels::Stack;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A function being flattened.
 pub(crate) struct Ctx<'a> {
     names: NameTable,
-    types: Vec<Option<Type>>,
+    pub(crate) types: TypeEnv,
     provs: &'a ProvTable,
-    parallel: &'a Parallel,
+    callees: &'a Callees,
+    /// Versions of functions that are called.
+    pub(crate) called: Vec<Version>,
+    pub(crate) stack: Stack,
+    pub(crate) mode: Flatten,
     /// Whether what is bound now is bound inside a segop.
     is_inside: bool,
     /// Names that are bound inside a segop.
@@ -30,6 +34,8 @@ pub(crate) struct Ctx<'a> {
     strided: FxHashSet<Name>,
     /// Tokens of accumulators with an operator.
     combining: FxHashSet<Name>,
+    /// Arrays that repeat one value: over which dimensions, and the value.
+    pub(crate) replicates: FxHashMap<Name, (Shape, Atom)>,
     /// Whether the segop that is being made reads arrays that lie across.
     reads_across: bool,
     /// Guards to stand before the segop that is being made.
@@ -47,9 +53,9 @@ pub(crate) struct Ctx<'a> {
     /// What was decided, where that is wanted.
     decided: Option<Vec<(Prov, Kind)>>,
     /// Where the outermost combinator comes from that is being flattened.
-    outermost: Prov,
+    pub(crate) outermost: Prov,
     /// Whether an attribute asks for sequential code here.
-    asked: bool,
+    pub(crate) asked: bool,
 }
 
 /// Whether attributes leave it open that the lanes of one worker share a
@@ -59,7 +65,7 @@ pub(crate) struct Lanes {
     /// That which is being flattened.
     pub(crate) here: bool,
     /// Those inside of it.
-    inside: bool,
+    pub(crate) inside: bool,
 }
 
 /// A comparison that decides between versions: whether a size is no less than a
@@ -81,7 +87,7 @@ pub(crate) struct InSeg<T> {
 impl Guard {
     /// Appends the comparison.
     pub(crate) fn compare(self, ctx: &mut Ctx<'_>, aux: &Aux, out: &mut Vec<Stm<Segs>>) {
-        let pat = vec![ctx.param(Param {
+        let pat = vec![ctx.param::<Segs>(Param {
             name: self.cond,
             ty: Type::BOOL,
             ann: (),
@@ -100,22 +106,25 @@ impl Guard {
 impl<'a> Ctx<'a> {
     pub(crate) fn new(
         names: NameTable,
+        types: TypeEnv,
         provs: &'a ProvTable,
-        parallel: &'a Parallel,
-        place: Place,
-        fuel: &'a mut Fuel,
-        account: bool,
+        callees: &'a Callees,
+        at: Position,
+        (fuel, options): (&'a mut Fuel, &Options),
     ) -> Self {
-        let types = vec![None; names.len()];
         Self {
             names,
             types,
             provs,
-            parallel,
-            is_inside: place == Place::Inside,
+            callees,
+            called: Vec::new(),
+            stack: options.stack,
+            mode: options.flatten,
+            is_inside: at.around.is_some(),
             inside: FxHashSet::default(),
             strided: FxHashSet::default(),
             combining: FxHashSet::default(),
+            replicates: FxHashMap::default(),
             reads_across: false,
             guards: Vec::new(),
             guarded: false,
@@ -126,10 +135,23 @@ impl<'a> Ctx<'a> {
                 inside: true,
             },
             fuel,
-            decided: account.then(Vec::new),
+            decided: options.account.then(Vec::new),
             outermost: Prov::NONE,
             asked: false,
         }
+    }
+
+    /// What a call of a function from a position calls.
+    pub(crate) fn callee(&mut self, fun: &FunName, at: Position) -> FunName {
+        let version = self.callees.version(fun, at, self.stack);
+        let name = version.name(self.stack);
+        self.called.push(version);
+        name
+    }
+
+    /// Whether a function consumes the argument at a position.
+    pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
+        self.callees.consumes(fun, argument)
     }
 
     /// Notes how a combinator runs, where somebody wants to know.
@@ -145,11 +167,11 @@ impl<'a> Ctx<'a> {
     }
 
     /// Notes that a combinator becomes a sequential loop.
-    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, place: Place) {
+    pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, at: Position) {
         self.decide(aux, what, |ctx| {
             Runs::Loop(if ctx.asked || aux.attrs.has(&Attr::SequentialOuter) {
                 Sequential::Asked
-            } else if place == Place::Inside {
+            } else if at.around.is_some() {
                 Sequential::Inside(ctx.around())
             } else {
                 Sequential::ArrayOperator
@@ -180,13 +202,15 @@ impl<'a> Ctx<'a> {
         f: impl FnOnce(&mut Self) -> Result<T, PassError>,
     ) -> Result<InSeg<T>, PassError> {
         let around = (self.is_inside, self.guarded);
+        let before = std::mem::take(&mut self.guards);
+        let across = std::mem::take(&mut self.reads_across);
         (self.is_inside, self.guarded) = (true, true);
         let parts = f(self)?;
         (self.is_inside, self.guarded) = around;
         Ok(InSeg {
             parts,
-            guards: std::mem::take(&mut self.guards),
-            reads_across: std::mem::take(&mut self.reads_across),
+            guards: std::mem::replace(&mut self.guards, before),
+            reads_across: std::mem::replace(&mut self.reads_across, across),
         })
     }
 
@@ -253,7 +277,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// A new parameter.
-    fn threshold(&mut self, rule: Rule, default: i64) -> TunableId {
+    pub(crate) fn threshold(&mut self, rule: Rule, default: i64) -> TunableId {
         let next = self.ordinals.entry(rule).or_insert(0);
         let ordinal = *next;
         *next += 1;
@@ -288,204 +312,74 @@ impl<'a> Ctx<'a> {
 
     /// The type of a name that was bound before.
     pub(crate) fn type_of(&self, name: Name) -> Result<Type, PassError> {
-        self.types
-            .get(name.index())
-            .cloned()
-            .flatten()
-            .ok_or_else(|| PassError::bug(format!("{name:?} is used before it is bound")))
+        let known = self.types.get(name).cloned();
+        known.ok_or_else(|| PassError::bug(format!("{name:?} is used before it is bound")))
     }
 
     /// A fresh name with its type.
-    pub(crate) fn fresh(&mut self, hint: &str, ty: Type) -> Param<Segs> {
+    pub(crate) fn fresh<L: Level<Ann = ()>>(&mut self, hint: &str, ty: Type) -> Param<L> {
         let name = self.names.fresh(hint);
         self.note(name, ty.clone());
         Param { name, ty, ann: () }
     }
 
+    /// A fresh name for each of these, with their types.
+    pub(crate) fn fresh_like<L: Level<Ann = ()>>(&mut self, params: &[Param<L>]) -> Vec<Param<L>> {
+        let params = params.iter();
+        let fresh = params.map(|param| {
+            let name = self.names.fresh_like(param.name);
+            self.note(name, param.ty.clone());
+            let ty = param.ty.clone();
+            Param { name, ty, ann: () }
+        });
+        fresh.collect()
+    }
+
+    /// A copy of a lambda whose names are its own.
+    pub(crate) fn copy_lambda(&mut self, lambda: &Lambda<Soacs>) -> Lambda<Soacs> {
+        let copy = refresh_lambda(lambda, &mut self.names, &mut Substitution::default());
+        self.types.add_params(&copy.params);
+        self.types.add_body(&copy.body);
+        copy
+    }
+
+    /// A copy of a body whose names are its own.
+    pub(crate) fn copy_body(&mut self, body: &Body<Soacs>) -> Body<Soacs> {
+        let copy = refresh_body(body, &mut self.names, &mut Substitution::default());
+        self.types.add_body(&copy);
+        copy
+    }
+
+    /// A copy of operators whose names are its own.
+    pub(crate) fn copy_folds(&mut self, folds: &Folds<Soacs>) -> Folds<Soacs> {
+        let copy = folds.refreshed(&mut self.names);
+        for lambda in copy.lambdas() {
+            self.types.add_params(&lambda.params);
+            self.types.add_body(&lambda.body);
+        }
+        copy
+    }
+
     fn note(&mut self, name: Name, ty: Type) {
-        self.types.resize(self.names.len(), None);
-        self.types[name.index()] = Some(ty);
+        self.types.set(name, ty);
         if self.is_inside {
             self.inside.insert(name);
         }
     }
 
-    /// A fresh name for a combinator's parameter or pattern element.
-    pub(crate) fn fresh_soac(&mut self, hint: &str, ty: Type) -> Param<Soacs> {
-        let Param { name, ty, ann } = self.fresh(hint, ty);
-        Param { name, ty, ann }
-    }
-
     /// A bound name at the level of segops, its type noted.
-    pub(crate) fn param(&mut self, param: Param<Soacs>) -> Param<Segs> {
+    pub(crate) fn param<L: Level<Ann = ()>>(&mut self, param: Param<L>) -> Param<Segs> {
         let Param { name, ty, ann: () } = param;
         self.note(name, ty.clone());
         Param { name, ty, ann: () }
     }
 
-    pub(crate) fn params(&mut self, params: Vec<Param<Soacs>>) -> Vec<Param<Segs>> {
+    pub(crate) fn params<L: Level<Ann = ()>>(&mut self, params: Vec<Param<L>>) -> Vec<Param<Segs>> {
         params.into_iter().map(|p| self.param(p)).collect()
     }
 
-    /// A body whose combinators become segops or loops.
-    pub(crate) fn body(
-        &mut self,
-        body: Body<Soacs>,
-        place: Place,
-    ) -> Result<Body<Segs>, PassError> {
-        let mut stms = Vec::with_capacity(body.stms.len());
-        self.stms(body.stms, place, &mut stms)?;
-        Ok(Body {
-            stms,
-            result: body.result,
-        })
-    }
-
-    /// Appends the statements to `out`.
-    pub(crate) fn stms(
-        &mut self,
-        stms: Vec<Stm<Soacs>>,
-        place: Place,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            for stm in stms {
-                self.stm(stm, place, out)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn stm(
-        &mut self,
-        stm: Stm<Soacs>,
-        place: Place,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let Stm { pat, aux, exp } = stm;
-        let exp = match exp {
-            Exp::Basic(op) => {
-                if let [param] = pat.as_slice() {
-                    self.note_layout(param.name, &op);
-                }
-                Exp::Basic(op)
-            }
-            Exp::If {
-                cond,
-                then_body,
-                else_body,
-            } => Exp::If {
-                cond,
-                then_body: self.body(then_body, place)?,
-                else_body: self.body(else_body, place)?,
-            },
-            Exp::Loop { params, form, body } => {
-                let params = params
-                    .into_iter()
-                    .map(|p| LoopParam {
-                        param: self.param(p.param),
-                        init: p.init,
-                        consumed: p.consumed,
-                    })
-                    .collect();
-                if let LoopForm::For { var, ty, bound: _ } = form {
-                    self.note(var, Type::Prim(ty));
-                }
-                Exp::Loop {
-                    params,
-                    form,
-                    body: self.body(body, place)?,
-                }
-            }
-            Exp::Apply { fun, args } => Exp::Apply {
-                fun: self.parallel.callee(&fun, place_of(&aux, place)),
-                args,
-            },
-            Exp::Op(soac) => {
-                return self.soac(pat, aux, soac, place, out);
-            }
-        };
-        let pat = self.params(pat);
-        out.push(Stm { pat, aux, exp });
-        Ok(())
-    }
-
-    /// Appends the form of a combinator that its place and its attributes ask for.
-    fn soac(
-        &mut self,
-        pat: Vec<Param<Soacs>>,
-        aux: Aux,
-        soac: Soac,
-        place: Place,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        let has = |attr| aux.attrs.has(&attr);
-        let ordered = has(Attr::Sequential);
-        let around = self.lanes;
-        let plain = has(Attr::SequentialInner) || has(Attr::Flattening(Versions::NoIntra));
-        self.lanes = Lanes {
-            here: around.inside && !ordered && !has(Attr::SequentialOuter),
-            inside: around.inside && !ordered && !plain,
-        };
-        let asked = self.asked;
-        self.asked |= ordered;
-        let place = place_of(&aux, place);
-        if place == Place::Outside && !has(Attr::SequentialOuter) {
-            self.outermost = aux.prov;
-            parallel::soac(self, pat, aux, soac, out)?;
-        } else {
-            sequential::soac(self, pat, aux, soac, place, out)?;
-        }
-        self.lanes = around;
-        self.asked = asked;
-        Ok(())
-    }
-
-    /// A lambda whose body runs inside.
-    pub(crate) fn lambda_inside(
-        &mut self,
-        lambda: Lambda<Soacs>,
-    ) -> Result<Lambda<Segs>, PassError> {
-        let params = self.params(lambda.params);
-        let body = self.body(lambda.body, Place::Inside)?;
-        Ok(Lambda {
-            params,
-            body,
-            ret: lambda.ret,
-        })
-    }
-
-    /// Statements that bind a map lambda's parameters to one row of the inputs
-    /// (accumulators: to `acc_values`, in order, or the input itself).
-    pub(crate) fn bind_rows(
-        &mut self,
-        params: Vec<Param<Soacs>>,
-        inputs: &[Name],
-        index: Name,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<(), PassError> {
-        for (param, &input) in params.into_iter().zip(inputs) {
-            let param = self.param(param);
-            let exp = match self.type_of(input)? {
-                ty @ Type::Array { .. } => index_row(input, &ty, Atom::Var(index)),
-                Type::Acc { .. } => BasicOp::Atom(Atom::Var(input)),
-                Type::Prim(_) | Type::Cert | Type::Mem(_) => {
-                    return Err(PassError::bug("a combinator's input is no array"));
-                }
-            };
-            self.note_layout(param.name, &exp);
-            out.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(aux.prov),
-                exp: Exp::Basic(exp),
-            });
-        }
-        Ok(())
-    }
-
     /// Notes whether what an operation makes is a view whose elements lie apart.
-    fn note_layout(&mut self, name: Name, op: &BasicOp) {
+    pub(crate) fn note_layout(&mut self, name: Name, op: &BasicOp) {
         let strided = match op {
             BasicOp::Rearrange { array, perm } => {
                 perm.last() != perm.len().checked_sub(1).as_ref() || self.is_strided(*array)
@@ -526,37 +420,6 @@ impl<'a> Ctx<'a> {
         if strided {
             self.strided.insert(name);
         }
-    }
-
-    /// Inlines a lambda: its parameters get the arguments, its statements are
-    /// appended, its results returned.
-    pub(crate) fn inline(
-        &mut self,
-        lambda: Lambda<Soacs>,
-        args: impl IntoIterator<Item = Atom>,
-        place: Place,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Vec<Atom>, PassError> {
-        for (param, arg) in lambda.params.into_iter().zip(args) {
-            let param = self.param(param);
-            let exp = Exp::Basic(BasicOp::Atom(arg));
-            out.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(aux.prov),
-                exp,
-            });
-        }
-        self.stms(lambda.body.stms, place, out)?;
-        Ok(lambda.body.result)
-    }
-}
-
-/// The row of an array at an index of its outermost dimension.
-pub(crate) fn index_row(array: Name, ty: &Type, index: Atom) -> BasicOp {
-    BasicOp::Index {
-        array,
-        slice: row_slice(ty, index),
     }
 }
 

@@ -1,0 +1,291 @@
+//! Statements outside of nests: rule G0, where nothing else applies.
+//!
+//! Combinators go to the rules, with an empty nest, or become loops where there is no
+//! level for them; branches, loops and the bodies of `withacc` stay what they are.
+
+use crate::context::{Ctx, Lanes};
+use crate::nest::Nest;
+use crate::position::Position;
+use crate::{lanes, rules, sequential};
+use ir::attrs::Versions;
+use ir::decision::Operation;
+use ir::soac::{AccInput, Operator, Soac};
+use ir::syntax::{Attr, Aux, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::types::Type;
+use ir::seg::SegOp;
+use ir::{PassError, Segs, Soacs};
+
+impl Ctx<'_> {
+    /// A body whose combinators become segops or loops.
+    pub(crate) fn body(
+        &mut self,
+        at: Position,
+        body: Body<Soacs>,
+    ) -> Result<Body<Segs>, PassError> {
+        let mut stms = Vec::with_capacity(body.stms.len());
+        self.stms(at, body.stms, &mut stms)?;
+        Ok(Body {
+            stms,
+            result: body.result,
+        })
+    }
+
+    /// Appends the statements to `out`.
+    pub(crate) fn stms(
+        &mut self,
+        at: Position,
+        stms: Vec<Stm<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stm in stms {
+                self.g0(at, stm, out)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A statement in no nest: it stays, but for combinators.
+    fn g0(
+        &mut self,
+        at: Position,
+        stm: Stm<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let Stm { pat, aux, exp } = stm;
+        let exp = match exp {
+            Exp::Basic(op) => {
+                if let [param] = pat.as_slice() {
+                    self.note_layout(param.name, &op);
+                }
+                Exp::Basic(op)
+            }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => Exp::If {
+                cond,
+                then_body: self.body(at, then_body)?,
+                else_body: self.body(at, else_body)?,
+            },
+            Exp::Loop { params, form, body } => {
+                let params = self.loop_params(params);
+                if let LoopForm::For { var, ty, bound: _ } = form {
+                    self.param::<Segs>(Param {
+                        name: var,
+                        ty: Type::Prim(ty),
+                        ann: (),
+                    });
+                }
+                Exp::Loop {
+                    params,
+                    form,
+                    body: self.body(at, body)?,
+                }
+            }
+            Exp::Apply { fun, args } => Exp::Apply {
+                fun: self.callee(&fun, at.of(&aux)),
+                args,
+            },
+            Exp::Op(soac) => {
+                return self.combinator(&Nest::default(), at, pat, aux, soac, out);
+            }
+        };
+        let pat = self.params(pat);
+        out.push(Stm { pat, aux, exp });
+        Ok(())
+    }
+
+    fn loop_params(&mut self, params: Vec<LoopParam<Soacs>>) -> Vec<LoopParam<Segs>> {
+        let params = params.into_iter();
+        params
+            .map(|p| LoopParam {
+                param: self.param(p.param),
+                init: p.init,
+                consumed: p.consumed,
+            })
+            .collect()
+    }
+
+    /// Appends the form of a combinator in a nest that its position and its attributes
+    /// ask for; the pattern has its results at all points.
+    pub(crate) fn combinator(
+        &mut self,
+        nest: &Nest<'_>,
+        at: Position,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        soac: Soac,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let has = |attr| aux.attrs.has(&attr);
+        let ordered = has(Attr::Sequential);
+        let before = (self.lanes, self.asked, self.outermost);
+        let plain = has(Attr::SequentialInner) || has(Attr::Flattening(Versions::NoIntra));
+        let Lanes { inside, .. } = self.lanes;
+        self.lanes = Lanes {
+            here: inside && !ordered && !has(Attr::SequentialOuter),
+            inside: inside && !ordered && !plain,
+        };
+        self.asked |= ordered;
+        let at = at.of(&aux);
+        if at.level.is_some() && !has(Attr::SequentialOuter) {
+            if at.around.is_none() && nest.is_empty() {
+                self.outermost = aux.prov;
+            }
+            rules::combinator(self, nest, at, pat, aux, soac, out)?;
+        } else {
+            self.in_order(nest, at, pat, aux, soac, out)?;
+        }
+        (self.lanes, self.asked, self.outermost) = before;
+        Ok(())
+    }
+
+    /// A combinator in order: a loop, or shared by the lanes of one worker.
+    pub(crate) fn in_order(
+        &mut self,
+        nest: &Nest<'_>,
+        at: Position,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        soac: Soac,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let mut stms = Vec::new();
+        let pattern = pat.clone();
+        let pat = if nest.is_empty() {
+            pat
+        } else {
+            // Within the nest the results are those of one point.
+            let types = self.result_types(&soac);
+            let types = types.into_iter();
+            types.map(|ty| self.fresh("r", ty)).collect()
+        };
+        let result = pat.iter().map(|param| param.name.into()).collect();
+        match soac {
+            Soac::Screma(screma) => {
+                let inside = at.level.is_none() && at.around.is_some();
+                if inside && nest.is_empty() {
+                    return lanes::screma(self, at, pat, aux, screma, out);
+                }
+                self.decide_loop(&aux, Operation::of_folds(&screma.folds), at);
+                sequential::screma_loop(self, pat, &aux, screma, &mut stms)?;
+            }
+            Soac::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            } => {
+                self.decide_loop(&aux, Operation::Histogram, at);
+                sequential::hist_loop(self, pat, &aux, width, &inputs, map, ops, &mut stms)?;
+            }
+            Soac::WithAcc { inputs, lambda } if nest.is_empty() => {
+                return self.with_acc(at, pat, aux, inputs, lambda, out);
+            }
+            Soac::WithAcc { .. }
+            | Soac::Stream { .. }
+            | Soac::FlatMap { .. }
+            | Soac::Jvp { .. }
+            | Soac::Vjp { .. } => return Err(unsupported(self, &aux, &soac)),
+        }
+        if nest.is_empty() {
+            return self.stms(at, stms, out);
+        }
+        rules::distribute(self, nest, at, Body { stms, result }, pattern, &aux, out)
+    }
+
+    /// The types of a combinator's results.
+    pub(crate) fn result_types(&self, soac: &Soac) -> Vec<Type> {
+        use ir::walk::Operation;
+        soac.result_types(&|name| self.types.type_of(name).clone())
+    }
+
+    /// A lambda whose body runs in order inside of the segop that is being made.
+    pub(crate) fn lambda_inside(
+        &mut self,
+        at: Position,
+        lambda: Lambda<Soacs>,
+    ) -> Result<Lambda<Segs>, PassError> {
+        let params = self.params(lambda.params);
+        let body = self.body(at, lambda.body)?;
+        Ok(Lambda {
+            params,
+            body,
+            ret: lambda.ret,
+        })
+    }
+
+    /// An operator whose body runs in order inside of the segop that is being made.
+    pub(crate) fn operator_inside(
+        &mut self,
+        at: Position,
+        operator: Operator<Soacs>,
+    ) -> Result<Operator<Segs>, PassError> {
+        let Operator { op, neutral, comm } = operator;
+        Ok(Operator {
+            op: self.lambda_inside(at.in_order(), op)?,
+            neutral,
+            comm,
+        })
+    }
+
+    /// `withacc` is the same everywhere; only its lambda is flattened.
+    pub(crate) fn with_acc(
+        &mut self,
+        at: Position,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        inputs: Vec<AccInput<Soacs>>,
+        lambda: Lambda<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let inputs = self.acc_inputs(at, inputs, &lambda)?;
+        let params = self.params(lambda.params);
+        let body = self.body(at, lambda.body)?;
+        let lambda = Lambda {
+            params,
+            body,
+            ret: lambda.ret,
+        };
+        let pat = self.params(pat);
+        let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
+        out.push(Stm { pat, aux, exp });
+        Ok(())
+    }
+
+    /// The arrays of a `withacc`; its accumulators are noted.
+    pub(crate) fn acc_inputs(
+        &mut self,
+        at: Position,
+        inputs: Vec<AccInput<Soacs>>,
+        lambda: &Lambda<Soacs>,
+    ) -> Result<Vec<AccInput<Segs>>, PassError> {
+        let mut converted = Vec::with_capacity(inputs.len());
+        for (input, token) in inputs.into_iter().zip(&lambda.params) {
+            if input.op.is_some() {
+                self.note_combining(token.name);
+            }
+            let op = input.op.map(|op| self.operator_inside(at, op));
+            converted.push(AccInput {
+                shape: input.shape,
+                arrays: input.arrays,
+                op: op.transpose()?,
+            });
+        }
+        Ok(converted)
+    }
+}
+
+/// The error for a combinator that no code is made for yet.
+pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
+    let what = match soac {
+        Soac::Stream { .. } => "sequential streams",
+        Soac::FlatMap { .. } => "irregular nested parallelism (flatmap)",
+        Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
+        Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
+        Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
+    };
+    PassError::unsupported(what, ctx.stack(aux))
+}

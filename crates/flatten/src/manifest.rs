@@ -1,0 +1,186 @@
+//! Nests made manifest: segops at a level.
+//!
+//! ```text
+//! Σ, map f xs               segmap     (Σ, i < w) { let x = xs[i] in <f x> }
+//! Σ, redomap op f xs        segred     (Σ, i < w) (op) { ... }
+//! Σ, scanomap op f xs       segscan    (Σ, i < w) (op) { ... }
+//! Σ, screma opS opR f xs    segscanred (Σ, i < w) (opS, opR) { ... }
+//! Σ, reduce_by_index d f    seghist    (Σ, i < w) (op, d) { ... }
+//! ```
+
+use crate::context::{Ctx, InSeg};
+use crate::nest::{Manifest, Nest};
+use crate::position::Position;
+use crate::{decomp, lanes};
+use ir::decision::{Operation, Runs};
+use ir::folds::Folds;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
+use ir::soac::{HistOp, Operator};
+use ir::syntax::{Aux, Body, Exp, Param, Stm};
+use ir::types::Type;
+use ir::{PassError, Segs, Soacs};
+
+/// One point of a segop, and what is done with its results.
+pub(crate) struct Point {
+    pub(crate) body: Body<Soacs>,
+    /// Types of the body's results.
+    pub(crate) ret: Vec<Type>,
+    pub(crate) kind: Kind,
+}
+
+/// What a segop does with the results of its points.
+pub(crate) enum Kind {
+    Folds(Folds<Soacs>),
+    Hist(Vec<HistOp<Soacs>>),
+}
+
+impl Point {
+    /// A point whose results are elements.
+    pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
+        let kind = Kind::Folds(Folds::default());
+        Self { body, ret, kind }
+    }
+}
+
+/// Appends a segop over a nest at a level, in two versions if lanes may share folds in
+/// it; `inside` is where the point runs.
+pub(crate) fn segop(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    inside: Position,
+    point: Point,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Some(level) = inside.around else {
+        return Err(PassError::bug("a segop at no level"));
+    };
+    let Point { body: own, ret, kind } = point;
+    let seg = ctx.in_seg(|ctx| {
+        let (space, body) = body(ctx, nest, inside, own)?;
+        let (kind, combines) = match kind {
+            Kind::Folds(mut own) => {
+                let post = own.post.take();
+                own.post = post.map(|post| nest.beside(ctx, &space, post));
+                (
+                    SegKind::Folds(folds(ctx, inside, own)?),
+                    ctx.combines(&ret),
+                )
+            }
+            Kind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
+        };
+        let decomp = decomp::decompose(&body, &kind, combines);
+        Ok(Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+            keeps: None,
+        })
+    })?;
+    push(ctx, pat, aux, seg, out);
+    Ok(())
+}
+
+/// The space and body of a segop.
+pub(crate) fn body(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    inside: Position,
+    body: Body<Soacs>,
+) -> Result<(SegSpace, Body<Segs>), PassError> {
+    let Manifest { space, body } = nest.manifest(ctx, body);
+    Ok((space, ctx.body(inside, body)?))
+}
+
+/// The folds of a segop; operators that commute by what they are are noted as such.
+pub(crate) fn folds(
+    ctx: &mut Ctx<'_>,
+    inside: Position,
+    own: Folds<Soacs>,
+) -> Result<Folds<Segs>, PassError> {
+    let inside = inside.in_order();
+    let operators = |ctx: &mut Ctx<'_>, operators: Vec<Operator<Soacs>>| {
+        let operators = operators.into_iter();
+        let noted = operators.map(|mut operator| {
+            operator.comm |= decomp::commutes(&operator.op);
+            ctx.operator_inside(inside, operator)
+        });
+        noted.collect::<Result<_, PassError>>()
+    };
+    let own = ctx.copy_folds(&own);
+    let post = own.post;
+    Ok(Folds {
+        scans: operators(ctx, own.scans)?,
+        reduces: operators(ctx, own.reduces)?,
+        post: post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
+    })
+}
+
+fn histograms(
+    ctx: &mut Ctx<'_>,
+    inside: Position,
+    ops: Vec<HistOp<Soacs>>,
+) -> Result<Vec<HistOp<Segs>>, PassError> {
+    let mut converted = Vec::with_capacity(ops.len());
+    for HistOp { shape, dests, op } in ops {
+        let op = Operator {
+            op: ctx.copy_lambda(&op.op),
+            neutral: op.neutral,
+            comm: true,
+        };
+        let op = ctx.operator_inside(inside, op)?;
+        converted.push(HistOp { shape, dests, op });
+    }
+    Ok(converted)
+}
+
+/// Appends a segop, in two versions if it has guarded folds.
+fn push(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    seg: InSeg<Seg<Segs>>,
+    out: &mut Vec<Stm<Segs>>,
+) {
+    let InSeg {
+        parts: mut seg,
+        guards,
+        reads_across,
+    } = seg;
+    seg.space.lane = (reads_across && seg.space.dims.len() == 1 && ctx.fuel.take()).then_some(0);
+    let what = match &seg.kind {
+        SegKind::Folds(folds) => Operation::of_folds(folds),
+        SegKind::Hist(_) => Operation::Histogram,
+    };
+    ctx.decide(&aux, what, |_| Runs::Tasks {
+        decomp: seg.decomp,
+        versions: !guards.is_empty(),
+    });
+    let exp = if guards.is_empty() {
+        Exp::Op(SegOp::Seg(seg))
+    } else {
+        let cond = lanes::any_holds(ctx, &guards, &aux, out);
+        let own: Vec<_> = (pat.iter())
+            .map(|param| ctx.fresh("r", param.ty.clone()))
+            .collect();
+        let result = own.iter().map(|param| param.name.into()).collect();
+        let stm = Stm {
+            pat: own,
+            aux: aux.clone(),
+            exp: Exp::Op(SegOp::Seg(seg)),
+        };
+        let stms = vec![stm];
+        let (then_body, else_body) = lanes::versions(ctx, &guards, Body { stms, result });
+        Exp::If {
+            cond,
+            then_body,
+            else_body,
+        }
+    };
+    let pat = ctx.params(pat);
+    out.push(Stm { pat, aux, exp });
+}

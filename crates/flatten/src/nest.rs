@@ -1,0 +1,301 @@
+//! Mapnest contexts: the Σ of incremental flattening (Henriksen et al., PPoPP 2019,
+//! §2.1), by indices.
+//!
+//! ```text
+//! Σ = ⟨xs ∈ xss⟩ ⟨x ∈ xs⟩      dims   i < n, j < m
+//!                              binds  xs = xss[i]; x = xs[j]
+//! ```
+//!
+//! A nest's names are patterns of names: wherever it is made manifest, as a segop's
+//! space and the beginning of its body, that gets names of its own, and only those
+//! bindings that it needs. Bindings are indices, views and cheap scalars, which are
+//! computed again rather than stored.
+
+use crate::context::{Ctx, row_slice};
+use ir::name::Name;
+use ir::seg::SegSpace;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{
+    Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
+};
+use ir::{PassError, Prov, Soacs};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A mapnest context. What a map inside adds stands in a nest of its own.
+#[derive(Default)]
+pub(crate) struct Nest<'p> {
+    outer: Option<&'p Nest<'p>>,
+    /// Index and width of each map, outermost first, those of `outer` among them.
+    dims: Vec<(Name, Dim)>,
+    /// What each point binds beside what `outer` does, in order.
+    binds: Vec<Stm<Soacs>>,
+    /// Which of `binds` binds a name; `None` for an index.
+    bound: FxHashMap<Name, Option<usize>>,
+    /// Bound arrays and scalars that are the elements of an array over so many of the
+    /// dimensions.
+    elements: FxHashMap<Name, (Name, usize)>,
+    /// Checks that must hold before what stands in the nest.
+    certs: Vec<Name>,
+}
+
+/// A nest made manifest over a body.
+pub(crate) struct Manifest {
+    pub(crate) space: SegSpace,
+    pub(crate) body: Body<Soacs>,
+}
+
+impl<'p> Nest<'p> {
+    /// Whether it has no dimension.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.dims.is_empty()
+    }
+
+    /// The widths, outermost first.
+    pub(crate) fn widths(&self) -> impl DoubleEndedIterator<Item = Dim> + '_ {
+        self.dims.iter().map(|(_, width)| *width)
+    }
+
+    /// The indices, outermost first.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = Atom> + '_ {
+        self.dims.iter().map(|(index, _)| Atom::Var(*index))
+    }
+
+    /// Whether a name differs from point to point.
+    pub(crate) fn is_variant(&self, name: Name) -> bool {
+        self.frames().any(|frame| frame.bound.contains_key(&name))
+    }
+
+
+    /// The nest and those around it, inwards out.
+    fn frames(&self) -> impl Iterator<Item = &Nest<'p>> {
+        std::iter::successors(Some(self), |frame| frame.outer)
+    }
+
+    /// The type of what has an element of this type at each point.
+    pub(crate) fn expand(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Acc { .. } => ty.clone(),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => {
+                let widths = self.widths().rev();
+                widths.fold(ty.clone(), |ty, width| ty.array_of(width))
+            }
+        }
+    }
+
+    /// With a map inside: its width, and its parameters as rows of its inputs.
+    pub(crate) fn with_map<'q>(
+        &'q self,
+        ctx: &mut Ctx<'_>,
+        width: Dim,
+        params: &[Param<Soacs>],
+        inputs: &[Name],
+    ) -> Result<Nest<'q>, PassError>
+    where
+        'p: 'q,
+    {
+        let mut nest = Nest {
+            outer: Some(self),
+            dims: self.dims.clone(),
+            ..Nest::default()
+        };
+        let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
+        nest.dims.push((index, width));
+        nest.bound.insert(index, None);
+        for (param, &input) in params.iter().zip(inputs) {
+            let op = match ctx.type_of(input)? {
+                ty @ Type::Array { .. } => BasicOp::Index {
+                    array: input,
+                    slice: row_slice(&ty, index.into()),
+                },
+                Type::Acc { .. } => BasicOp::Atom(input.into()),
+                Type::Prim(_) | Type::Cert | Type::Mem(_) => {
+                    return Err(PassError::bug("a combinator's input is no array"));
+                }
+            };
+            let whole = match self.element(input) {
+                Some((array, depth)) if depth == self.dims.len() => Some(array),
+                None if self.is_empty() => Some(input),
+                Some(_) | None => None,
+            };
+            if let Some(array) = whole.filter(|_| !matches!(param.ty, Type::Acc { .. })) {
+                nest.elements.insert(param.name, (array, nest.dims.len()));
+            }
+            nest.bind_op(param.clone(), op);
+        }
+        Ok(nest)
+    }
+
+    /// The same nest, to which more can be added; `certs` are checks that must hold
+    /// before what stands in it.
+    pub(crate) fn child<'q>(&'q self, certs: Vec<Name>) -> Nest<'q>
+    where
+        'p: 'q,
+    {
+        Nest {
+            outer: Some(self),
+            dims: self.dims.clone(),
+            certs,
+            ..Nest::default()
+        }
+    }
+
+    /// With dimensions of these sizes inside.
+    pub(crate) fn with_dims<'q>(&'q self, ctx: &mut Ctx<'_>, sizes: &[Dim]) -> Nest<'q>
+    where
+        'p: 'q,
+    {
+        let mut nest = self.child(Vec::new());
+        for &size in sizes {
+            let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
+            nest.dims.push((index, size));
+            nest.bound.insert(index, None);
+        }
+        nest
+    }
+
+    fn element(&self, name: Name) -> Option<(Name, usize)> {
+        self.frames().find_map(|frame| frame.elements.get(&name).copied())
+    }
+
+    fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
+        self.bind(Stm {
+            pat: vec![param],
+            aux: Aux::at(Prov::NONE),
+            exp: Exp::Basic(op),
+        });
+    }
+
+    /// With a statement that each point computes again.
+    pub(crate) fn bind(&mut self, stm: Stm<Soacs>) {
+        let at = Some(self.binds.len());
+        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.binds.push(stm);
+    }
+
+    /// With a name that is the element of an array over all dimensions.
+    pub(crate) fn bind_element(&mut self, param: Param<Soacs>, array: Name) {
+        let op = if matches!(param.ty, Type::Acc { .. }) {
+            BasicOp::Atom(array.into())
+        } else {
+            self.elements.insert(param.name, (array, self.dims.len()));
+            let full = |&count: &Dim| DimIndex::Slice {
+                start: Atom::i64(0),
+                count,
+                stride: Atom::i64(1),
+            };
+            let fixed = self.indices().map(DimIndex::Fix);
+            BasicOp::Index {
+                array,
+                slice: fixed.chain(param.ty.shape().iter().map(full)).collect(),
+            }
+        };
+        self.bind_op(param, op);
+    }
+
+    /// The array over all dimensions that has a name's value at each point, if there is
+    /// one already.
+    pub(crate) fn array_of(&self, name: Name) -> Option<Name> {
+        let (array, depth) = self.element(name)?;
+        (depth == self.dims.len()).then_some(array)
+    }
+
+    /// The accumulator from outside that a bound name is.
+    pub(crate) fn acc(&self, name: Name) -> Option<Name> {
+        let Some(stm) = self.binding(name) else {
+            return Some(name);
+        };
+        match &stm.exp {
+            Exp::Basic(BasicOp::Atom(Atom::Var(source))) => self.acc(*source),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                None
+            }
+        }
+    }
+
+    /// The statement that binds a name at each point.
+    pub(crate) fn binding(&self, name: Name) -> Option<&Stm<Soacs>> {
+        self.frames().find_map(|frame| {
+            let at = (*frame.bound.get(&name)?)?;
+            frame.binds.get(at)
+        })
+    }
+
+    /// The nest as a segop's space, and the body with what it needs of the nest, all
+    /// with names of their own.
+    pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Manifest {
+        let certs = self.frames().flat_map(|frame| &frame.certs);
+        let certs: Vec<Name> = certs.copied().collect();
+        for stm in &mut body.stms {
+            let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
+            let more: Vec<Name> = more.copied().collect();
+            stm.aux.certs.extend(more);
+        }
+        let mut stms = self.needed(free_names(&body));
+        stms.extend(body.stms);
+        let body = Body {
+            stms,
+            result: body.result,
+        };
+        let mut dims = Vec::with_capacity(self.dims.len());
+        for &(index, width) in &self.dims {
+            let own = ctx.names().fresh_like(index);
+            ctx.types.set(own, Type::I64);
+            dims.push((own, width));
+        }
+        let mut map = self.renamed(&dims);
+        let body = refresh_body(&body, ctx.names(), &mut map);
+        ctx.types.add_body(&body);
+        let space = SegSpace { dims, lane: None };
+        Manifest { space, body }
+    }
+
+    /// What the indices are called in a space.
+    fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
+        let pairs = self.dims.iter().zip(dims);
+        pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
+    }
+
+    /// A lambda beside the body of a segop over the nest, with what it needs of the
+    /// nest, all with names of their own.
+    pub(crate) fn beside(
+        &self,
+        ctx: &mut Ctx<'_>,
+        space: &SegSpace,
+        mut lambda: Lambda<Soacs>,
+    ) -> Lambda<Soacs> {
+        let mut stms = self.needed(free_names_lambda(&lambda));
+        stms.append(&mut lambda.body.stms);
+        lambda.body.stms = stms;
+        let mut map = self.renamed(&space.dims);
+        let lambda = refresh_lambda(&lambda, ctx.names(), &mut map);
+        ctx.types.add_params(&lambda.params);
+        ctx.types.add_body(&lambda.body);
+        lambda
+    }
+
+    /// The bindings that these names need, in order.
+    fn needed(&self, mut names: Vec<Name>) -> Vec<Stm<Soacs>> {
+        let frames: Vec<&Nest<'_>> = self.frames().collect();
+        let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
+        while let Some(name) = names.pop() {
+            let at = frames.iter().enumerate();
+            let mut at = at.filter_map(|(i, frame)| Some((i, (*frame.bound.get(&name)?)?)));
+            let Some((frame, bind)) = at.next() else {
+                continue;
+            };
+            if found.insert((frame, bind)) {
+                let stm = &frames[frame].binds[bind];
+                used_names(&stm.exp, |name| names.push(name));
+                names.extend(stm.aux.certs.iter().copied());
+                let shapes = stm.pat.iter().flat_map(|param| param.ty.shape());
+                names.extend(shapes.filter_map(|dim| dim.atom()?.var()));
+            }
+        }
+        #[allow(clippy::iter_over_hash_type, reason = "sorted right away")]
+        let mut order: Vec<(usize, usize)> = found.into_iter().collect();
+        order.sort_unstable_by_key(|&(frame, bind)| (std::cmp::Reverse(frame), bind));
+        let stms = order.into_iter();
+        stms.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! Array operations at all points of a nest, by the rules of regular flattening: views
+//! of all points are one view (rule G5), and arrays of known elements or copies are
+//! filled element by element (map-iota, map-replicate).
+//!
+//! ```text
+//! G5   Σ, x ∈ xs ⊢ rearrange (k1, .., kn) x    =>   rearrange (0, 1 + k1, .., 1 + kn) xs
+//! book Σ ⊢ iota m                              =>   segmap (Σ, j < m) j
+//! book Σ ⊢ replicate m v                       =>   segmap (Σ, j < m) v
+//! ```
+
+use super::distribute::bind;
+use super::regular::Bound;
+use super::updates::array_of;
+use super::versions;
+use crate::context::Ctx;
+use crate::manifest::Point;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{Name, PassError, Segs, Soacs};
+use smallvec::SmallVec;
+
+/// Whether one of these rules applies to a statement whose result is wanted as an array
+/// over all points.
+pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
+    let [param] = stm.pat.as_slice() else {
+        return false;
+    };
+    let Exp::Basic(op) = &stm.exp else {
+        return false;
+    };
+    if !wanted || !bound.is_regular(&param.ty) {
+        return false;
+    }
+    match op {
+        BasicOp::Rearrange { array, .. } => bound.nest.array_of(*array).is_some(),
+        op => is_elementwise(op),
+    }
+}
+
+/// Whether the elements of an operation's result are known one by one.
+fn is_elementwise(op: &BasicOp) -> bool {
+    matches!(
+        op,
+        BasicOp::Copy(_) | BasicOp::Iota { .. } | BasicOp::Replicate { .. }
+    )
+}
+
+/// Appends an operation at all points.
+pub(super) fn operation(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    op: BasicOp,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
+        return Err(PassError::bug("an operation with several results"));
+    };
+    match op {
+        BasicOp::Rearrange { perm, array } => g5(ctx, nest, at, param, &aux, (perm, array), out),
+        op => elementwise(ctx, nest, at, param, aux, op, out),
+    }
+}
+
+/// Rule G5: the array of all points' rearranged arrays.
+pub(super) fn g5(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    param: Param<Soacs>,
+    aux: &Aux,
+    (perm, array): (SmallVec<[usize; 3]>, Name),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let outer = nest.widths().count();
+    let all = array_of(ctx, nest, at, array.into(), aux, out)?;
+    let perm = (0..outer).chain(perm.iter().map(|k| k + outer)).collect();
+    let view: Param<Soacs> = ctx.fresh("view", param.ty.clone());
+    let name = view.name;
+    bind(ctx, view, BasicOp::Rearrange { perm, array: all }, aux, out);
+    bind(ctx, param, BasicOp::Copy(name), aux, out);
+    Ok(())
+}
+
+/// A segop over the nest and the dimensions of the result.
+fn elementwise(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    param: Param<Soacs>,
+    aux: Aux,
+    op: BasicOp,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let outer = nest.widths().count();
+    let dims: Vec<Dim> = param.ty.shape().iter().skip(outer).copied().collect();
+    let elem = param.ty.elem().ok_or_else(|| PassError::bug("no array"))?;
+    let frames = nest.child(Vec::new());
+    let inner = frames.with_dims(ctx, &dims);
+    let indices: Vec<Atom> = inner.indices().skip(outer).collect();
+    let result: Param<Soacs> = ctx.fresh("x", Type::Prim(elem));
+    let name = result.name;
+    // Whoever reads one element of such an array computes that alone.
+    let (array, mut stms) = match op {
+        BasicOp::Copy(array) => (array, Vec::new()),
+        op => {
+            let ty = (0..outer).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty));
+            let array: Param<Soacs> = ctx.fresh("xs", ty);
+            let name = array.name;
+            let stm = Stm {
+                pat: vec![array],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(op),
+            };
+            (name, vec![stm])
+        }
+    };
+    stms.push(Stm {
+        pat: vec![result],
+        aux: Aux::at(aux.prov),
+        exp: Exp::Basic(BasicOp::Index {
+            array,
+            slice: indices.into_iter().map(DimIndex::Fix).collect(),
+        }),
+    });
+    let body = Body {
+        stms,
+        result: vec![name.into()],
+    };
+    let point = Point::map(body, vec![Type::Prim(elem)]);
+    versions::g2(ctx, &inner, at, vec![param], aux, point, out)
+}

@@ -1,0 +1,70 @@
+//! Rule G8: a nest over a branch is a branch of nests.
+//!
+//! ```text
+//! Σ ⊢ if c then e1 else e2   =>   if c then (Σ ⊢ e1) else (Σ ⊢ e2)
+//!     if c is the same at all points
+//! ```
+//!
+//! Each branch has its own versions, as rule G3 makes them.
+
+use super::{regular, versions};
+use crate::context::Ctx;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::syntax::{Atom, Aux, Body, Exp, Param, Stm};
+use ir::types::Type;
+use ir::{PassError, Segs, Soacs};
+
+/// Appends a branch of nests.
+pub(super) fn g8(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    (cond, then_body, else_body): (Atom, Body<Soacs>, Body<Soacs>),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let branch = |ctx: &mut Ctx<'_>, body: Body<Soacs>| -> Result<Body<Segs>, PassError> {
+        let own: Vec<Param<Soacs>> = ctx.fresh_like(&pat);
+        let ret = element_types(nest, &pat);
+        let mut stms = Vec::new();
+        let result = own.iter().map(|param| param.name.into()).collect();
+        let aux = Aux {
+            certs: Default::default(),
+            ..aux.clone()
+        };
+        if regular::has_parallelism(&body) {
+            versions::g3(ctx, nest, at, own, aux, (body, ret), &mut stms)?;
+        } else {
+            super::distribute(ctx, nest, at, body, own, &aux, &mut stms)?;
+        }
+        Ok(Body { stms, result })
+    };
+    let then_body = branch(ctx, then_body)?;
+    let else_body = branch(ctx, else_body)?;
+    let pat = ctx.params(pat);
+    out.push(Stm {
+        pat,
+        aux,
+        exp: Exp::If {
+            cond,
+            then_body,
+            else_body,
+        },
+    });
+    Ok(())
+}
+
+/// The types of results at one point.
+fn element_types(nest: &Nest<'_>, pat: &[Param<Soacs>]) -> Vec<Type> {
+    let rank = nest.widths().count();
+    let pat = pat.iter();
+    pat.map(|param| {
+        if matches!(param.ty, Type::Acc { .. }) {
+            return param.ty.clone();
+        }
+        (0..rank).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty))
+    })
+    .collect()
+}

@@ -1,0 +1,406 @@
+//! Rule G6: a nest over statements becomes nests over groups of statements.
+//!
+//! ```text
+//! Σ ⊢ let a = e1 in e2   =>   let as = (Σ ⊢ e1) in (Σ, a = as[indices of Σ] ⊢ e2)
+//! ```
+//!
+//! Groups are single statements that are parallel in the same way at all points, and
+//! what runs in order between them. Of the latter, what is cheap is not stored for
+//! later groups but computed again there: scalars, views, checks. A group that later
+//! ones do not need waits for the next one like it.
+
+use super::regular::{Bound, is_cheap};
+use super::{book, branches, loops, versions};
+use crate::context::Ctx;
+use crate::manifest::Point;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
+use ir::types::Type;
+use ir::walk::Visit;
+use ir::{Name, PassError, Segs, Soacs};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Whether the rule gains anything: there is a statement that the nest goes into.
+pub(super) fn exploits(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+    let bound = Bound {
+        nest,
+        more: &|_| false,
+    };
+    bound.exploits(ctx, body)
+}
+
+/// Statements that wait for their nest.
+#[derive(Default)]
+struct Pending {
+    stms: Vec<Stm<Soacs>>,
+    /// Which of them binds a name.
+    bound: FxHashMap<Name, usize>,
+}
+
+impl Pending {
+    fn push(&mut self, stm: Stm<Soacs>) {
+        let at = self.stms.len();
+        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.stms.push(stm);
+    }
+
+    fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
+        self.stms.get(*self.bound.get(&name)?)
+    }
+}
+
+/// What it takes to have values that wait in the nest.
+#[derive(Default)]
+struct Needs {
+    /// Statements that are computed again.
+    again: Vec<usize>,
+    /// Names whose values are stored.
+    stored: Vec<Name>,
+}
+
+/// The names that a statement uses, its certificates and the sizes in its types too.
+fn uses(stm: &Stm<Soacs>, mut f: impl FnMut(Name)) {
+    struct Uses<F>(F);
+    impl<F: FnMut(Name)> Visit<Soacs> for Uses<F> {
+        fn name(&mut self, name: &Name) {
+            (self.0)(*name);
+        }
+    }
+    Uses(&mut f).stm(stm);
+}
+
+/// Appends a nest over a body; the pattern has its results at all points.
+pub(crate) fn distribute(
+    ctx: &mut Ctx<'_>,
+    outer: &Nest<'_>,
+    at: Position,
+    body: Body<Soacs>,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    if outer.is_empty() {
+        ctx.stms(at, body.stms, out)?;
+        for (param, result) in pat.into_iter().zip(body.result) {
+            bind(ctx, param, BasicOp::Atom(result), aux, out);
+        }
+        return Ok(());
+    }
+    let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
+    for (i, stm) in body.stms.iter().enumerate() {
+        uses(stm, |name| {
+            last_use.insert(name, i);
+        });
+    }
+    let end = body.stms.len();
+    let mut wanted: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
+    for (k, result) in body.result.iter().enumerate() {
+        if let Atom::Var(name) = result {
+            last_use.insert(*name, end);
+            wanted.entry(*name).or_default().push(k);
+        }
+    }
+    let mut d = Distribution {
+        nest: outer.child(Vec::new()),
+        pending: Pending::default(),
+        last_use,
+        at,
+        aux,
+    };
+    let mut done: FxHashSet<usize> = FxHashSet::default();
+    for (i, stm) in body.stms.into_iter().enumerate() {
+        let Some(needs) = d.needs_of(ctx, &stm, i) else {
+            d.pending.push(stm);
+            continue;
+        };
+        d.flush(ctx, needs, out)?;
+        // Results go where they are wanted, if in one place only.
+        let mut own = Vec::with_capacity(stm.pat.len());
+        for param in &stm.pat {
+            let expanded = match wanted.get(&param.name).map(Vec::as_slice) {
+                Some(&[k]) => {
+                    done.insert(k);
+                    pat[k].clone()
+                }
+                _ => {
+                    let ty = d.nest.expand(&param.ty);
+                    let name = ctx.names().fresh_like(param.name);
+                    ctx.types.set(name, ty.clone());
+                    Param { name, ty, ann: () }
+                }
+            };
+            own.push(expanded);
+        }
+        let inner = stm.pat.clone();
+        d.parallel(ctx, stm, own.clone(), out)?;
+        for (param, array) in inner.into_iter().zip(own) {
+            d.nest.bind_element(param, array.name);
+        }
+    }
+    let results = body.result.into_iter().zip(pat).enumerate();
+    let results = results.filter(|(k, _)| !done.contains(k)).map(|(_, it)| it);
+    d.results(ctx, results.collect(), out)
+}
+
+/// A body that a nest is being distributed over.
+struct Distribution<'a, 'n> {
+    nest: Nest<'n>,
+    pending: Pending,
+    /// Which statement uses a name last; the number of statements for results.
+    last_use: FxHashMap<Name, usize>,
+    at: Position,
+    aux: &'a Aux,
+}
+
+impl Distribution<'_, '_> {
+    /// What the nest has to have before it goes into a statement; `None` if it does not
+    /// go there, and the statement waits.
+    fn needs_of(&self, ctx: &Ctx<'_>, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
+        let more = |name: Name| self.pending.bound.contains_key(&name);
+        let bound = Bound {
+            nest: &self.nest,
+            more: &more,
+        };
+        if !bound.is_parallel(ctx, stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
+            return None;
+        }
+        let mut used = FxHashSet::default();
+        uses(stm, |name| {
+            if self.pending.bound.contains_key(&name) {
+                used.insert(name);
+            }
+        });
+        if used.is_empty() {
+            return Some(Needs::default());
+        }
+        // What waits and is used later is wanted now, too.
+        let later = self.pending.bound.keys().filter(|name| {
+            let last = self.last_use.get(name);
+            last.is_some_and(|last| *last > i)
+        });
+        let mut names: Vec<Name> = later.copied().chain(used).collect();
+        names.sort_unstable();
+        names.dedup();
+        self.needs(bound, names)
+    }
+
+    /// Whether a statement's result is one of the body's.
+    fn wanted(&self, stm: &Stm<Soacs>) -> bool {
+        let end = |param: &Param<Soacs>| self.last_use.get(&param.name).copied();
+        stm.pat.len() == 1 && stm.pat.iter().any(|param| end(param).is_some())
+    }
+
+    fn needs(&self, bound: Bound<'_>, names: Vec<Name>) -> Option<Needs> {
+        let mut needs = Needs::default();
+        let mut seen: FxHashSet<Name> = FxHashSet::default();
+        let mut left = names;
+        while let Some(name) = left.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            let Some(stm) = self.pending.binder(name) else {
+                continue;
+            };
+            if is_cheap(stm) {
+                if let Some(at) = self.pending.bound.get(&name) {
+                    needs.again.push(*at);
+                }
+                uses(stm, |name| {
+                    if self.pending.bound.contains_key(&name) {
+                        left.push(name);
+                    }
+                });
+                continue;
+            }
+            let param = stm.pat.iter().find(|param| param.name == name)?;
+            if !bound.is_regular(&param.ty) {
+                return None;
+            }
+            needs.stored.push(name);
+        }
+        needs.again.sort_unstable();
+        needs.again.dedup();
+        needs.stored.sort_unstable();
+        Some(needs)
+    }
+
+    /// Puts what waits into the nest.
+    fn flush(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        needs: Needs,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let Needs { again, stored } = needs;
+        if again.is_empty() && stored.is_empty() {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut self.pending);
+        if !stored.is_empty() {
+            let mut ret = Vec::with_capacity(stored.len());
+            let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
+            let mut inner: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
+            for &name in &stored {
+                let ty = ctx.type_of(name)?;
+                let array = ctx.names().fresh_like(name);
+                let expanded = self.nest.expand(&ty);
+                ctx.types.set(array, expanded.clone());
+                pat.push(Param {
+                    name: array,
+                    ty: expanded,
+                    ann: (),
+                });
+                inner.push(Param {
+                    name,
+                    ty: ty.clone(),
+                    ann: (),
+                });
+                ret.push(ty);
+            }
+            let body = Body {
+                stms: pending.stms.clone(),
+                result: stored.iter().map(|name| Atom::Var(*name)).collect(),
+            };
+            self.in_nest(ctx, body, ret, pat.clone(), out)?;
+            for (param, array) in inner.into_iter().zip(pat) {
+                self.nest.bind_element(param, array.name);
+            }
+        }
+        for at in again {
+            if let Some(stm) = pending.stms.get(at) {
+                self.nest.bind(stm.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// A segop over the nest, all in order.
+    fn in_nest(
+        &self,
+        ctx: &mut Ctx<'_>,
+        body: Body<Soacs>,
+        ret: Vec<Type>,
+        pat: Vec<Param<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let body = super::updates::owned(ctx, &self.nest, body)?;
+        let point = Point::map(body, ret);
+        let aux = Aux::at(self.aux.prov);
+        versions::g2(ctx, &self.nest, self.at, pat, aux, point, out)
+    }
+
+    /// The rule of a parallel statement.
+    fn parallel(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        stm: Stm<Soacs>,
+        pat: Vec<Param<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let Stm {
+            pat: _,
+            mut aux,
+            exp,
+        } = stm;
+        let certs: Vec<Name> = aux.certs.iter().copied().collect();
+        let (variant, known): (Vec<Name>, Vec<Name>) =
+            certs.into_iter().partition(|cert| self.nest.is_variant(*cert));
+        aux.certs = known.into_iter().collect();
+        let nest = self.nest.child(variant);
+        match exp {
+            Exp::Op(soac) => ctx.combinator(&nest, self.at, pat, aux, soac, out),
+            Exp::Loop { params, form, body } => {
+                loops::g7(ctx, &nest, self.at, pat, aux, (params, form, body), out)
+            }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => branches::g8(
+                ctx,
+                &nest,
+                self.at,
+                pat,
+                aux,
+                (cond, then_body, else_body),
+                out,
+            ),
+            Exp::Basic(op) => book::operation(ctx, &nest, self.at, pat, aux, op, out),
+            Exp::Apply { .. } => Err(PassError::bug("a nest goes into a call")),
+        }
+    }
+
+    /// The body's results that have no array yet.
+    fn results(
+        self,
+        ctx: &mut Ctx<'_>,
+        results: Vec<(Atom, Param<Soacs>)>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let (mut left, mut pat, mut ret) = (Vec::new(), Vec::new(), Vec::new());
+        for (result, param) in results {
+            let array = match result {
+                Atom::Var(name) if matches!(param.ty, Type::Acc { .. }) => self.acc(name),
+                Atom::Var(name) => self.nest.array_of(name),
+                Atom::Const(_) => None,
+            };
+            if let Some(array) = array {
+                let op = if matches!(param.ty, Type::Acc { .. }) {
+                    BasicOp::Atom(array.into())
+                } else {
+                    BasicOp::Copy(array)
+                };
+                bind(ctx, param, op, self.aux, out);
+                continue;
+            }
+            let ty = match result {
+                Atom::Var(name) => ctx.type_of(name)?,
+                Atom::Const(value) => Type::Prim(value.ty()),
+            };
+            let variant = |name| {
+                self.nest.is_variant(name) || self.pending.bound.contains_key(&name)
+            };
+            if !result.var().is_some_and(variant) && !matches!(ty, Type::Acc { .. }) {
+                let shape = self.nest.widths().collect();
+                let value = result;
+                bind(ctx, param, BasicOp::Replicate { shape, value }, self.aux, out);
+                continue;
+            }
+            left.push(result);
+            ret.push(ty);
+            pat.push(param);
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        let stms = self.pending.stms.clone();
+        let body = Body { stms, result: left };
+        self.in_nest(ctx, body, ret, pat, out)
+    }
+
+    /// The accumulator outside of the nest that a name in it is, if nothing that waits
+    /// updates it.
+    fn acc(&self, name: Name) -> Option<Name> {
+        if self.pending.bound.contains_key(&name) {
+            return None;
+        }
+        self.nest.acc(name)
+    }
+}
+
+/// Appends a basic operation on the host.
+pub(super) fn bind(
+    ctx: &mut Ctx<'_>,
+    param: Param<Soacs>,
+    op: BasicOp,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) {
+    let pat = vec![ctx.param(param)];
+    out.push(Stm {
+        pat,
+        aux: Aux::at(aux.prov),
+        exp: Exp::Basic(op),
+    });
+}

@@ -1,0 +1,259 @@
+//! Rule G4: a reduction whose operator is a map is interchanged with it, and so is a
+//! scan.
+//!
+//! ```text
+//! reduce (map f) nes xss   ==>   map (\ne col -> reduce f ne col) nes (transpose xss)
+//! scan (map f) nes xss     ==>   transpose (map (\ne col -> scan f ne col) nes (transpose xss))
+//! ```
+//!
+//! Afterwards the operator works on scalars (or on smaller arrays, and the rule
+//! applies again). Where the screma maps, too, that goes first; where its operator is
+//! no map, it is a loop whose inside is parallel.
+
+use super::distribute::distribute;
+use super::folds::{identity, results, rows, screma};
+use crate::context::Ctx;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::folds::Folds;
+use ir::interchange::{element_operator, operator_map};
+use ir::name::Name;
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{PassError, Prov, Segs, Soacs};
+use smallvec::SmallVec;
+
+/// Appends what stands for a screma with operators on arrays.
+pub(super) fn arrays(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let body = match g4(ctx, &aux, s)? {
+        Outcome::Changed(body) => body,
+        Outcome::Same(s) if !s.map.body.stms.is_empty() => map_first(ctx, &aux, *s),
+        Outcome::Same(s) => {
+            return ctx.in_order(nest, at, pat, aux, Soac::Screma(*s), out);
+        }
+    };
+    distribute(ctx, nest, at, body, pat, &aux, out)
+}
+
+/// What became of a screma.
+enum Outcome {
+    Changed(Body<Soacs>),
+    /// The rule does not apply.
+    Same(Box<Screma>),
+}
+
+/// What is folded along the columns.
+#[derive(Clone, Copy, PartialEq)]
+enum Along {
+    Reduce,
+    Scan,
+}
+
+/// Applies the rule to each operator of a screma that does nothing else.
+fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
+    let plain = s.folds.post.is_none()
+        && s.map.body.stms.is_empty()
+        && s.map.body.result.len() == s.folds.n_folded();
+    let Some(arrays) = plain.then(|| mapped_inputs(&s)).flatten() else {
+        return Ok(Outcome::Same(Box::new(s)));
+    };
+    if !s.folds.operators().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
+        return Ok(Outcome::Same(Box::new(s)));
+    }
+    let mut stms = Vec::new();
+    let mut arrays = arrays.into_iter();
+    let (mut scanned, mut reduced) = (Vec::new(), Vec::new());
+    let Folds { scans, reduces, .. } = s.folds;
+    let scans = scans.into_iter().map(|op| (Along::Scan, op));
+    let reduces = reduces.into_iter().map(|op| (Along::Reduce, op));
+    for (along, operator) in scans.chain(reduces) {
+        let k = operator.neutral.len();
+        let own: Vec<Name> = arrays.by_ref().take(k).collect();
+        let columns = one(ctx, s.width, &own, (along, operator), &mut stms)?;
+        let pat = results(ctx, &columns);
+        stms.push(screma(pat.clone(), aux, columns));
+        for param in pat {
+            if along == Along::Reduce {
+                reduced.push(Atom::Var(param.name));
+                continue;
+            }
+            let rows = transposed(ctx, &param);
+            scanned.push(Atom::Var(rows.name));
+            stms.push(basic(rows, transpose(&param)));
+        }
+    }
+    let result = [reduced, scanned].concat();
+    Ok(Outcome::Changed(Body { stms, result }))
+}
+
+/// The input array behind each result of an identity map.
+fn mapped_inputs(s: &Screma) -> Option<Vec<Name>> {
+    let results = s.map.body.result.iter();
+    let inputs = results.map(|atom| {
+        let name = atom.var()?;
+        let at = s.map.params.iter().position(|p| p.name == name)?;
+        Some(s.inputs[at])
+    });
+    inputs.collect()
+}
+
+/// The map over columns that an operator on rows becomes.
+fn one(
+    ctx: &mut Ctx<'_>,
+    outer: Dim,
+    arrays: &[Name],
+    (along, operator): (Along, Operator<Soacs>),
+    before: &mut Vec<Stm<Soacs>>,
+) -> Result<Screma, PassError> {
+    let bug = || PassError::bug("an operator changed its form");
+    let (inner, _) = operator_map(&operator).ok_or_else(bug)?;
+    let element = element_operator(&operator, &mut |hint, ty| ctx.fresh(hint, ty));
+    let element = element.ok_or_else(bug)?;
+    let elements = element.ret.clone();
+    let (mut inputs, mut params, mut neutral) = (Vec::new(), Vec::new(), Vec::new());
+    for (ne, ty) in operator.neutral.iter().zip(&elements) {
+        let array = ne.var().ok_or_else(bug)?;
+        if let Some(known) = repeated(ctx, array, ty, before) {
+            neutral.push(known);
+            continue;
+        }
+        let param: Param<Soacs> = ctx.fresh("ne", ty.clone());
+        neutral.push(Atom::Var(param.name));
+        inputs.push(array);
+        params.push(param);
+    }
+    let mut columns = Vec::new();
+    for (&array, ty) in arrays.iter().zip(&elements) {
+        let rows = ctx.type_of(array)?;
+        let whole = Param {
+            name: array,
+            ty: rows,
+            ann: (),
+        };
+        let turned = transposed(ctx, &whole);
+        inputs.push(turned.name);
+        before.push(basic(turned, transpose(&whole)));
+        let column = ctx.fresh("column", ty.array_of(outer));
+        columns.push(column.name);
+        params.push(column);
+    }
+    let operators = vec![Operator {
+        op: element,
+        neutral,
+        comm: operator.comm,
+    }];
+    let fold = Screma {
+        width: outer,
+        inputs: columns,
+        map: identity(ctx, &elements),
+        folds: match along {
+            Along::Reduce => Folds::reduce(operators),
+            Along::Scan => Folds::scan(operators),
+        },
+    };
+    let pat = results(ctx, &fold);
+    let map = Lambda {
+        params,
+        ret: pat.iter().map(|param| param.ty.clone()).collect(),
+        body: Body {
+            result: pat.iter().map(|param| param.name.into()).collect(),
+            stms: vec![screma(pat, &Aux::at(Prov::NONE), fold)],
+        },
+    };
+    Ok(Screma {
+        width: inner,
+        inputs,
+        map,
+        folds: Folds::default(),
+    })
+}
+
+/// The row of an array that repeats one value, if it is known to.
+fn repeated(
+    ctx: &mut Ctx<'_>,
+    array: Name,
+    row: &Type,
+    before: &mut Vec<Stm<Soacs>>,
+) -> Option<Atom> {
+    let (shape, value) = ctx.replicates.get(&array).cloned()?;
+    if shape.len() == 1 {
+        return Some(value);
+    }
+    let param: Param<Soacs> = ctx.fresh("ne", row.clone());
+    let name = param.name;
+    let shape: ir::types::Shape = shape.into_iter().skip(1).collect();
+    ctx.replicates.insert(name, (shape.clone(), value));
+    before.push(basic(param, BasicOp::Replicate { shape, value }));
+    Some(name.into())
+}
+
+/// A name for a matrix, rows and columns interchanged.
+fn transposed(ctx: &mut Ctx<'_>, param: &Param<Soacs>) -> Param<Soacs> {
+    let ty = match &param.ty {
+        Type::Array { elem, shape } => {
+            let mut shape = shape.clone();
+            if shape.len() > 1 {
+                shape.swap(0, 1);
+            }
+            Type::array(*elem, shape)
+        }
+        ty @ (Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_)) => ty.clone(),
+    };
+    ctx.fresh("columns", ty)
+}
+
+fn transpose(param: &Param<Soacs>) -> BasicOp {
+    let mut perm: SmallVec<[usize; 3]> = (0..param.ty.rank()).collect();
+    if perm.len() > 1 {
+        perm.swap(0, 1);
+    }
+    BasicOp::Rearrange {
+        perm,
+        array: param.name,
+    }
+}
+
+fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
+    Stm {
+        pat: vec![param],
+        aux: Aux::at(Prov::NONE),
+        exp: Exp::Basic(op),
+    }
+}
+
+/// The map of a screma, and its folds over what that gives.
+fn map_first(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    let Screma {
+        width,
+        inputs,
+        map,
+        folds,
+    } = s;
+    let types = map.ret.clone();
+    let arrays = rows(ctx, "xs", &types, Some(width));
+    let fold = Screma {
+        width,
+        inputs: arrays.iter().map(|param| param.name).collect(),
+        map: identity(ctx, &types),
+        folds,
+    };
+    let map = Screma {
+        width,
+        inputs,
+        map,
+        folds: Folds::default(),
+    };
+    let pat = results(ctx, &fold);
+    let result = pat.iter().map(|param| param.name.into()).collect();
+    let stms = vec![screma(arrays, aux, map), screma(pat, aux, fold)];
+    Body { stms, result }
+}

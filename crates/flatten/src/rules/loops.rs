@@ -1,0 +1,86 @@
+//! Rule G7: a nest over a loop is a loop of nests.
+//!
+//! ```text
+//! Σ ⊢ loop x = e for i < n do f     =>   loop xs = (Σ ⊢ e) for i < n do (Σ, x ∈ xs ⊢ f)
+//!     if n is the same at all points
+//! ```
+
+use super::distribute::{bind, distribute};
+use super::updates::array_of;
+use crate::context::Ctx;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::syntax::{Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::Type;
+use ir::{PassError, Segs, Soacs};
+
+/// Appends a loop of nests.
+pub(super) fn g7(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    (params, form, body): (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let mut inner = nest.child(Vec::new());
+    let mut all: Vec<LoopParam<Segs>> = Vec::with_capacity(params.len());
+    for LoopParam {
+        param,
+        init,
+        consumed,
+    } in params
+    {
+        let own: Param<Soacs> = {
+            let ty = nest.expand(&param.ty);
+            ctx.fresh("all", ty)
+        };
+        let (init, consumed) = if matches!(param.ty, Type::Acc { .. }) {
+            let outer = init.var().and_then(|name| nest.acc(name));
+            let outer = outer.ok_or_else(|| PassError::bug("an accumulator from nowhere"))?;
+            (outer.into(), consumed)
+        } else {
+            let array = array_of(ctx, nest, at, init, &aux, out)?;
+            if consumed {
+                (array.into(), true)
+            } else {
+                // The loop may give it back, and what a nest gives is its own.
+                let copy: Param<Soacs> = ctx.fresh("own", own.ty.clone());
+                let name = copy.name;
+                bind(ctx, copy, BasicOp::Copy(array), &aux, out);
+                (name.into(), false)
+            }
+        };
+        inner.bind_element(param, own.name);
+        all.push(LoopParam {
+            param: ctx.param(own),
+            init,
+            consumed,
+        });
+    }
+    if let LoopForm::For { var, ty, bound: _ } = form {
+        ctx.param::<Segs>(Param {
+            name: var,
+            ty: Type::Prim(ty),
+            ann: (),
+        });
+    }
+    let results: Vec<Param<Soacs>> = ctx.fresh_like(&pat);
+    let mut stms = Vec::new();
+    distribute(ctx, &inner, at, body, results.clone(), &aux, &mut stms)?;
+    let pat = ctx.params(pat);
+    out.push(Stm {
+        pat,
+        aux,
+        exp: Exp::Loop {
+            params: all,
+            form,
+            body: Body {
+                stms,
+                result: results.iter().map(|param| param.name.into()).collect(),
+            },
+        },
+    });
+    Ok(())
+}

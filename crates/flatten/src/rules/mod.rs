@@ -1,0 +1,100 @@
+//! The rules of moderate and incremental flattening (Henriksen et al., PPoPP 2019,
+//! figures 3 and 4) and of regular flattening, each from a combinator in a nest to what
+//! stands for it:
+//!
+//! | rule | where |
+//! |---|---|
+//! | G0: what no rule applies to stays | [`crate::host`] |
+//! | G1, G2: a nest without parallelism in it is a segop | [`versions::g2`] |
+//! | G3: a map with parallelism in it is one of three versions | [`versions::g3`] |
+//! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
+//! | G5: views of all points are a view of an array | [`book::g5`] |
+//! | G6: a nest over statements is a nest over each | [`distribute`] |
+//! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
+//! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
+//! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
+//! | map-iota, map-replicate, map-copy | [`book`] |
+//! | updates of all points | [`updates`] |
+
+mod book;
+mod branches;
+mod distribute;
+mod folds;
+mod interchange;
+mod loops;
+mod par;
+mod regular;
+mod updates;
+mod versions;
+
+pub(crate) use distribute::distribute;
+
+use crate::context::Ctx;
+use crate::host::unsupported;
+use crate::manifest::{self, Kind, Point};
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Aux, Param, Stm};
+use ir::{PassError, Segs, Soacs};
+
+/// Appends what stands for a combinator in a nest; the pattern has its results at all
+/// points.
+pub(crate) fn combinator(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    soac: Soac,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    match soac {
+        Soac::Screma(s) if !s.folds.operators().all(Operator::is_scalar) => {
+            interchange::arrays(ctx, nest, at, pat, aux, s, out)
+        }
+        Soac::Screma(s) if s.folds.is_map() => {
+            let Screma {
+                width, inputs, map, ..
+            } = s;
+            let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
+            versions::g3(ctx, &inner, at, pat, aux, (map.body, map.ret), out)
+        }
+        Soac::Screma(s) => folds::folds(ctx, nest, at, pat, aux, s, out),
+        Soac::Hist {
+            width,
+            inputs,
+            map,
+            ops,
+        } => {
+            if !ops.iter().all(|op| op.op.is_scalar()) {
+                let soac = Soac::Hist {
+                    width,
+                    inputs,
+                    map,
+                    ops,
+                };
+                return ctx.in_order(nest, at, pat, aux, soac, out);
+            }
+            let ops = updates::destinations(ctx, nest, at, ops, &aux, out)?;
+            let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
+            let inside = versions::inside(ctx, at)?;
+            let point = Point {
+                body: map.body,
+                ret: map.ret,
+                kind: Kind::Hist(ops),
+            };
+            manifest::segop(ctx, &inner, inside, point, pat, aux, out)
+        }
+        Soac::WithAcc { inputs, lambda } => {
+            if nest.is_empty() {
+                ctx.with_acc(at, pat, aux, inputs, lambda, out)
+            } else {
+                updates::with_acc(ctx, nest, at, pat, aux, (inputs, lambda), out)
+            }
+        }
+        Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+            Err(unsupported(ctx, &aux, &soac))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What in a body is parallel, and whether it is so in the same way at all points of a
+//! nest: sizes, bounds and operators that do not differ from point to point.
+
+use crate::context::Ctx;
+use crate::nest::Nest;
+use ir::folds::Folds;
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{free_names_lambda, sub_bodies, with_stack};
+use ir::{Name, Soacs};
+
+/// Whether there is a combinator in a body that is not to run in order.
+pub(super) fn has_parallelism(body: &Body<Soacs>) -> bool {
+    any(body, &|_| true)
+}
+
+/// Whether all combinators in a body, if there are any, reduce what they map, or are
+/// in such.
+pub(super) fn only_redomaps(body: &Body<Soacs>) -> bool {
+    !any(body, &|soac| !is_redomap(soac))
+}
+
+fn is_redomap(soac: &Soac) -> bool {
+    let Soac::Screma(Screma { map, folds, .. }) = soac else {
+        return false;
+    };
+    folds.scans.is_empty() && !folds.reduces.is_empty() && !map.body.stms.is_empty()
+}
+
+fn any(body: &Body<Soacs>, test: &dyn Fn(&Soac) -> bool) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            if stm.aux.attrs.has(&Attr::Sequential) {
+                return false;
+            }
+            match &stm.exp {
+                Exp::Op(Soac::WithAcc { lambda, .. }) => any(&lambda.body, test),
+                Exp::Op(soac) if test(soac) => true,
+                Exp::Op(soac) if is_redomap(soac) => false,
+                Exp::Basic(_) | Exp::Apply { .. } => false,
+                exp @ (Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_)) => {
+                    let mut found = false;
+                    sub_bodies(exp, |body| found = found || any(body, test));
+                    found
+                }
+            }
+        })
+    })
+}
+
+/// What is bound in a nest, and what is to be.
+#[derive(Clone, Copy)]
+pub(super) struct Bound<'a> {
+    pub(super) nest: &'a Nest<'a>,
+    /// What statements bind that are not in the nest yet.
+    pub(super) more: &'a dyn Fn(Name) -> bool,
+}
+
+impl Bound<'_> {
+    pub(super) fn is_variant(self, name: Name) -> bool {
+        self.nest.is_variant(name) || (self.more)(name)
+    }
+
+    pub(super) fn varies(self, dim: Dim) -> bool {
+        match dim {
+            Dim::Const(_) => false,
+            Dim::Var(name) => self.is_variant(name),
+            Dim::Ext(_) => true,
+        }
+    }
+
+    fn atom_varies(self, atom: Atom) -> bool {
+        matches!(atom, Atom::Var(name) if self.is_variant(name))
+    }
+
+    /// Whether values of this type have one shape at all points.
+    pub(super) fn is_regular(self, ty: &Type) -> bool {
+        match ty {
+            Type::Prim(_) | Type::Acc { .. } => true,
+            Type::Array { shape, .. } => !shape.iter().any(|dim| self.varies(*dim)),
+            Type::Cert | Type::Mem(_) => false,
+        }
+    }
+
+    fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
+        let free = free_names_lambda(lambda);
+        free.into_iter().any(|name| self.is_variant(name))
+    }
+
+    fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
+        self.lambda_varies(&operator.op) || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
+    }
+
+    fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
+        folds.operators().any(|operator| self.operator_varies(operator))
+    }
+
+    /// Whether a statement is one that a nest goes into: its results have one shape at
+    /// all points, and so has what is parallel in it.
+    pub(super) fn is_parallel(self, ctx: &Ctx<'_>, stm: &Stm<Soacs>) -> bool {
+        let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
+        let regular = stm.pat.iter().all(|param| {
+            let shape = param.ty.shape().iter();
+            let mut sizes = shape.filter_map(|dim| dim.atom()?.var());
+            self.is_regular(&param.ty) && !sizes.any(own)
+        });
+        if !regular || stm.aux.attrs.has(&Attr::Sequential) {
+            return false;
+        }
+        match &stm.exp {
+            Exp::Op(Soac::Screma(Screma {
+                width,
+                inputs: _,
+                map: _,
+                folds,
+            })) => !self.varies(*width) && !self.folds_vary(folds),
+            Exp::Op(Soac::Hist { width, ops, .. }) => {
+                !self.varies(*width)
+                    && ops.iter().all(|op| {
+                        op.op.is_scalar()
+                            && !op.shape.iter().any(|dim| self.varies(*dim))
+                            && !self.operator_varies(&op.op)
+                    })
+            }
+            Exp::Op(Soac::WithAcc { inputs, lambda }) => {
+                has_parallelism(&lambda.body)
+                    && inputs.iter().all(|input| {
+                        let varies = |op: &Operator<Soacs>| self.operator_varies(op);
+                        !input.shape.iter().any(|dim| self.varies(*dim))
+                            && !input.op.as_ref().is_some_and(varies)
+                    })
+            }
+            Exp::Op(
+                Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. },
+            ) => false,
+            Exp::Loop { params, form, body } => {
+                let bounded = match form {
+                    LoopForm::For { bound, .. } => !self.atom_varies(*bound),
+                    LoopForm::While { .. } => false,
+                };
+                let regular = |ty: &Type| {
+                    let own = |dim: &Dim| {
+                        let is = |name| params.iter().any(|p| p.param.name == name);
+                        matches!(dim, Dim::Var(name) if is(*name))
+                    };
+                    self.is_regular(ty) && !ty.shape().iter().any(own)
+                };
+                bounded
+                    && has_parallelism(body)
+                    && params.iter().all(|p| regular(&p.param.ty))
+                    && self.exploits(ctx, body)
+            }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                !self.atom_varies(*cond)
+                    && (self.exploits(ctx, then_body) || self.exploits(ctx, else_body))
+            }
+            Exp::Basic(_) | Exp::Apply { .. } => false,
+        }
+    }
+
+    /// Whether a nest goes into any statement of a body.
+    pub(super) fn exploits(self, ctx: &Ctx<'_>, body: &Body<Soacs>) -> bool {
+        with_stack(|| {
+            let mut bound: rustc_hash::FxHashSet<Name> = rustc_hash::FxHashSet::default();
+            for stm in &body.stms {
+                let more = |name: Name| bound.contains(&name) || (self.more)(name);
+                let inner = Bound {
+                    nest: self.nest,
+                    more: &more,
+                };
+                if inner.is_parallel(ctx, stm) {
+                    return true;
+                }
+                bound.extend(stm.pat.iter().map(|param| param.name));
+            }
+            false
+        })
+    }
+}
+
+/// Whether a statement is cheap to compute again at each point that needs it: an
+/// operation on scalars, a view, a check.
+pub(super) fn is_cheap(stm: &Stm<Soacs>) -> bool {
+    let Exp::Basic(op) = &stm.exp else {
+        return false;
+    };
+    match op {
+        BasicOp::Atom(_)
+        | BasicOp::Unary(..)
+        | BasicOp::Binary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Assert { .. }
+        | BasicOp::Index { .. }
+        | BasicOp::FlatIndex { .. }
+        | BasicOp::Rearrange { .. }
+        | BasicOp::Reshape { .. }
+        // Their elements are known: whoever reads one computes it.
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::ConstArray { .. } => true,
+        BasicOp::SizeAtLeast { .. }
+        | BasicOp::Math(..)
+        | BasicOp::Update { .. }
+        | BasicOp::FlatUpdate { .. }
+        | BasicOp::Concat { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. }
+        | BasicOp::Opaque(_)
+        | BasicOp::UpdateAcc { .. } => false,
+    }
+}

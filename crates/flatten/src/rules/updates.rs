@@ -1,0 +1,296 @@
+//! Updates of arrays at all points of a nest: histograms and accumulators whose arrays
+//! have the nest's dimensions before their own, and bodies that update in place what
+//! the nest has given them.
+//!
+//! ```text
+//! Σ ⊢ withacc (a, shape) (\acc -> .. updateacc acc [i] v ..)
+//!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
+//! ```
+
+use super::distribute::{bind, distribute};
+use super::versions;
+use crate::context::Ctx;
+use crate::manifest::Point;
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::soac::{AccInput, HistOp};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};
+use ir::types::Type;
+use ir::walk::{
+    Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
+};
+use ir::seg::SegOp;
+use ir::{Name, PassError, Segs, Soacs};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+/// The array over all dimensions of a nest that has a name's value at each point; made
+/// if there is none.
+pub(super) fn array_of(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    value: Atom,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Name, PassError> {
+    let ty = match value {
+        Atom::Var(name) => ctx.type_of(name)?,
+        Atom::Const(value) => Type::Prim(value.ty()),
+    };
+    if let Some(array) = value.var().and_then(|name| nest.array_of(name)) {
+        return Ok(array);
+    }
+    let expanded = nest.expand(&ty);
+    let param: Param<Soacs> = ctx.fresh("all", expanded);
+    let array = param.name;
+    if value.var().is_some_and(|name| nest.is_variant(name)) {
+        let body = Body {
+            stms: Vec::new(),
+            result: vec![value],
+        };
+        let point = Point::map(body, vec![ty]);
+        let aux = Aux::at(aux.prov);
+        versions::g2(ctx, nest, at, vec![param], aux, point, out)?;
+    } else {
+        let shape = nest.widths().collect();
+        bind(ctx, param, BasicOp::Replicate { shape, value }, aux, out);
+    }
+    Ok(array)
+}
+
+/// Histograms whose destinations are the arrays of all points'.
+pub(super) fn destinations(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    ops: Vec<HistOp<Soacs>>,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Vec<HistOp<Soacs>>, PassError> {
+    if nest.is_empty() {
+        return Ok(ops);
+    }
+    let mut all = Vec::with_capacity(ops.len());
+    for HistOp { shape, dests, op } in ops {
+        let dests = dests.into_iter();
+        let dests = dests.map(|dest| array_of(ctx, nest, at, dest.into(), aux, out));
+        all.push(HistOp {
+            shape,
+            dests: dests.collect::<Result<_, _>>()?,
+            op,
+        });
+    }
+    Ok(all)
+}
+
+/// Appends a `withacc` in a nest.
+pub(super) fn with_acc(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    (inputs, mut lambda): (Vec<AccInput<Soacs>>, Lambda<Soacs>),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let n = inputs.len();
+    let tokens = lambda.params.iter().take(n).map(|param| param.name);
+    let mut more = MoreDims {
+        tokens: tokens.collect(),
+        nest,
+        ctx,
+    };
+    more.lambda(&mut lambda);
+    let mut all = Vec::with_capacity(n);
+    for AccInput { shape, arrays, op } in inputs {
+        let arrays = arrays.into_iter();
+        let arrays = arrays.map(|array| array_of(ctx, nest, at, array.into(), &aux, out));
+        all.push(AccInput {
+            arrays: arrays.collect::<Result<_, _>>()?,
+            shape: nest.widths().chain(shape).collect(),
+            op,
+        });
+    }
+    let inputs = ctx.acc_inputs(at, all, &lambda)?;
+    let Lambda { params, body, ret } = lambda;
+    let ret: Vec<Type> = ret.iter().map(|ty| nest.expand(ty)).collect();
+    let results: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("r", ty.clone())).collect();
+    let mut stms = Vec::new();
+    let params = ctx.params(params);
+    distribute(ctx, nest, at, body, results.clone(), &aux, &mut stms)?;
+    let lambda = Lambda {
+        params,
+        body: Body {
+            stms,
+            result: results.iter().map(|param| param.name.into()).collect(),
+        },
+        ret,
+    };
+    let pat = ctx.params(pat);
+    let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// Gives accumulators the dimensions of a nest before their own.
+struct MoreDims<'a, 'n, 'c> {
+    tokens: FxHashSet<Name>,
+    nest: &'a Nest<'n>,
+    ctx: &'a mut Ctx<'c>,
+}
+
+impl VisitMut<Soacs> for MoreDims<'_, '_, '_> {
+    fn ty(&mut self, ty: &mut Type) {
+        if let Type::Acc { token, shape, .. } = ty
+            && self.tokens.contains(token)
+        {
+            *shape = self.nest.widths().chain(shape.iter().copied()).collect();
+        }
+    }
+
+    fn param(&mut self, param: &mut Param<Soacs>) {
+        self.walk_param(param);
+        self.ctx.types.set(param.name, param.ty.clone());
+    }
+
+    fn stm(&mut self, stm: &mut Stm<Soacs>) {
+        self.walk_stm(stm);
+        let of_these = |ty: &Type| matches!(ty, Type::Acc { token, .. } if self.tokens.contains(token));
+        if let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp
+            && stm.pat.iter().any(|param| of_these(&param.ty))
+        {
+            let all: SmallVec<[Atom; 2]> = self.nest.indices().chain(index.iter().copied()).collect();
+            *index = all;
+        }
+    }
+}
+
+/// A body that copies what it consumes of the nest's arrays: those are other points',
+/// too.
+pub(super) fn owned(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    body: Body<Soacs>,
+) -> Result<Body<Soacs>, PassError> {
+    let mut owner = Owner {
+        nest,
+        views: FxHashSet::default(),
+        ctx,
+    };
+    owner.body(body)
+}
+
+struct Owner<'a, 'n, 'c> {
+    nest: &'a Nest<'n>,
+    /// Names in the body that may be arrays of the nest.
+    views: FxHashSet<Name>,
+    ctx: &'a mut Ctx<'c>,
+}
+
+impl Owner<'_, '_, '_> {
+    fn is_view(&self, name: Name) -> bool {
+        self.views.contains(&name) || self.nest.is_variant(name)
+    }
+
+    fn body(&mut self, body: Body<Soacs>) -> Result<Body<Soacs>, PassError> {
+        let Body { stms, mut result } = body;
+        let mut copies = Substitution::default();
+        let mut all = Vec::with_capacity(stms.len());
+        for mut stm in stms {
+            substitute_stm(&mut stm, &copies);
+            let consumed = self.consumed(&stm.exp);
+            let mut own = Substitution::default();
+            for name in consumed {
+                let ty = self.ctx.type_of(name)?;
+                if !ty.is_array() || !self.is_view(name) {
+                    continue;
+                }
+                let param: Param<Soacs> = self.ctx.fresh("own", ty);
+                own.insert(name, param.name.into());
+                all.push(Stm {
+                    pat: vec![param],
+                    aux: Aux::at(stm.aux.prov),
+                    exp: Exp::Basic(BasicOp::Copy(name)),
+                });
+            }
+            substitute_stm(&mut stm, &own);
+            copies.extend(own);
+            self.note(&stm);
+            if let Exp::If {
+                then_body,
+                else_body,
+                ..
+            } = &mut stm.exp
+            {
+                for branch in [then_body, else_body] {
+                    let own = std::mem::replace(
+                        branch,
+                        Body {
+                            stms: Vec::new(),
+                            result: Vec::new(),
+                        },
+                    );
+                    *branch = with_stack(|| self.body(own))?;
+                }
+            }
+            all.push(stm);
+        }
+        for atom in &mut result {
+            if let Some(copy) = atom.var().and_then(|name| copies.get(&name)) {
+                *atom = *copy;
+            }
+        }
+        Ok(Body { stms: all, result })
+    }
+
+    /// Notes the results of a statement that may be arrays of the nest.
+    fn note(&mut self, stm: &Stm<Soacs>) {
+        let arrays = stm.pat.iter().filter(|param| param.ty.is_array());
+        let arrays: Vec<Name> = arrays.map(|param| param.name).collect();
+        if arrays.is_empty() {
+            return;
+        }
+        let may = match &stm.exp {
+            Exp::Basic(
+                BasicOp::Index { array, .. }
+                | BasicOp::FlatIndex { array, .. }
+                | BasicOp::Rearrange { array, .. }
+                | BasicOp::Reshape { array, .. }
+                | BasicOp::Atom(Atom::Var(array))
+                | BasicOp::Opaque(Atom::Var(array)),
+            ) => self.is_view(*array),
+            Exp::Basic(_) | Exp::Op(_) => false,
+            exp @ (Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }) => {
+                let free = free_names_exp(exp);
+                free.into_iter().any(|name| {
+                    self.is_view(name) && self.ctx.types.get(name).is_some_and(Type::is_array)
+                })
+            }
+        };
+        if may {
+            self.views.extend(arrays);
+        }
+    }
+
+    /// What a statement consumes itself.
+    fn consumed(&self, exp: &Exp<Soacs>) -> Vec<Name> {
+        match exp {
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
+                vec![*array]
+            }
+            Exp::Basic(_) | Exp::If { .. } => Vec::new(),
+            Exp::Loop { params, .. } => {
+                let consumed = |p: &LoopParam<Soacs>| p.init.var().filter(|_| p.consumed);
+                params.iter().filter_map(consumed).collect()
+            }
+            Exp::Apply { fun, args } => {
+                let args = args.iter().enumerate();
+                args.filter(|(i, _)| self.ctx.consumes(fun, *i))
+                    .filter_map(|(_, arg)| arg.var())
+                    .collect()
+            }
+            Exp::Op(op) => op.consumed(),
+        }
+    }
+}
