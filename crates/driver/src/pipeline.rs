@@ -184,7 +184,7 @@ pub fn passes() -> Vec<PassInfo> {
         };
         let optional = match run {
             Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
-                !["accumulators", "copies"].contains(&base)
+                !["accumulators", "copies", "dimensions"].contains(&base)
             }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
@@ -212,6 +212,11 @@ pub fn passes() -> Vec<PassInfo> {
         "prune-versions",
         "versions of segmented operations go that cannot win",
         Run::Segs(|program, context| Ok(flatten::prune_versions(program, context))),
+    );
+    add(
+        "dimensions",
+        "spaces of several dimensions become tasks in tasks",
+        Run::Segs(|program, context| Ok(flatten::dimensions(program, context))),
     );
     for pass in opt::SEGS {
         add(pass.name, pass.description, Run::Segs(pass.run));

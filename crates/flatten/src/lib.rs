@@ -23,6 +23,7 @@
 mod accs;
 mod context;
 mod decomp;
+mod dimensions;
 mod functions;
 mod host;
 mod lanes;
@@ -34,5 +35,6 @@ mod rules;
 mod sequential;
 
 pub use accs::accumulators;
+pub use dimensions::dimensions;
 pub use functions::flatten;
 pub use prune::prune_versions;

@@ -19,6 +19,7 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::{Aux, Body, Exp, Param, Stm};
 use ir::types::Type;
 use ir::{PassError, Segs, Soacs};
+use target::tasks::CHUNK_WORK;
 
 /// One point of a segop, and what is done with its results.
 pub(crate) struct Point {
@@ -151,7 +152,9 @@ fn push(
         guards,
         reads_across,
     } = seg;
-    seg.space.lane = (reads_across && seg.space.dims.len() == 1 && ctx.fuel.take()).then_some(0);
+    // Points that are chunks by themselves have no use for others beside them.
+    let groups = reads_across && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK;
+    seg.space.lane = (groups && ctx.fuel.take()).then_some(0);
     let what = match &seg.kind {
         SegKind::Folds(folds) => Operation::of_folds(folds),
         SegKind::Hist(_) => Operation::Histogram,

@@ -88,7 +88,7 @@ pub const GPU: Stack = Stack {
 };
 
 /// Points that keep the workers of a large machine evenly busy, without tasks inside.
-const ENOUGH_TASKS: i64 = 64;
+const ENOUGH_TASKS: i64 = 16;
 
 impl Default for Stack {
     fn default() -> Self {

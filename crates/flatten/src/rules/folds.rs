@@ -61,7 +61,9 @@ pub(super) fn g9(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
+    let has = |kind| {
+        aux.attrs.has(&Attr::Flattening(kind)) && !versions::nests(ctx, at)
+    };
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
     let inner = parallel && !aux.attrs.has(&Attr::SequentialInner);

@@ -85,6 +85,9 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
         Flatten::Incremental => {
             let (mut middle, mut flat) = (below.is_some(), exploitable);
             let mut outer = true;
+            // These say which of a GPU's versions are worth having. Tasks in tasks have
+            // no choice to make that they could speak of.
+            let has = |versions| has(versions) && !nests(ctx, at);
             if has(Versions::OnlyIntra) {
                 (outer, flat) = (false, false);
             }
@@ -102,6 +105,11 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
     }
+}
+
+/// Whether what stands at a position may contain its own level.
+pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
+    at.level.is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
 }
 
 /// A version, and what it takes to be taken.

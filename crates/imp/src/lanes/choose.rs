@@ -34,6 +34,10 @@ const LONG_BODY: f64 = 200.0;
 /// The same without fused multiply-adds, whose parts wait for each other: rounds or
 /// bodies up to this cost. What is longer outgrows the caches for code.
 const EMULATED_ROUND: f64 = 800.0;
+/// Plain bodies from this cost on run in lanes of ours: what LLVM's loop vectoriser
+/// gains by its unrolling is little beside it, and of many arrays it may not see that
+/// they lie apart (`bindrune bench` of LocVolCalib).
+const HEAVY: f64 = 32.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -184,7 +188,7 @@ impl Planner<'_> {
             }
         };
         let inside = self.chosen.len() > before;
-        if left && forced.is_none() {
+        if left && forced.is_none() && body < HEAVY {
             self.no_lanes(f, NoLanes::Plain);
             return cost.min(vector);
         }

@@ -1,0 +1,265 @@
+//! The pass `dimensions`: on machines whose levels contain themselves, segops over
+//! several dimensions become segops in segops.
+//!
+//! ```text
+//! segred level 1 (i < n, j < m) (op) { e }
+//!   =>  segmap level 1 (i < n) { segred level 1 (j < m) (op) { e } }
+//!
+//! seghist level 1 (i < n, j < m) (op, dests, shape) { b, v }
+//!   =>  seghist level 1 (p < n * m) (op, dests, [n] ++ shape)
+//!         { i = p / m; j = p % m; i, b, v }
+//! ```
+//!
+//! A histogram consumes its destinations, which nothing inside of a segop may: its
+//! points count through all dimensions instead. After: every segop has one dimension.
+
+use crate::decomp;
+use ir::folds::Folds;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{VisitMut, with_stack};
+use ir::{Context, Name, NameTable, Program, Prov, Segs};
+use prim::{BinOp, PrimType};
+
+/// Makes nests of spaces of several dimensions, where the machine allows it.
+pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
+    let stack = program.stack;
+    if stack.for_maps(stack.outermost()) != Some(stack.outermost()) {
+        return program;
+    }
+    program.functions = context.over(program.functions, |mut function: Function<Segs>, _| {
+        let mut body = std::mem::replace(&mut function.body, empty());
+        let mut nester = Nester {
+            names: &mut function.names,
+        };
+        nester.body(&mut body);
+        function.body = body;
+        function
+    });
+    program
+}
+
+fn empty() -> Body<Segs> {
+    Body {
+        stms: Vec::new(),
+        result: Vec::new(),
+    }
+}
+
+struct Nester<'a> {
+    names: &'a mut NameTable,
+}
+
+impl VisitMut<Segs> for Nester<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                self.stm(&mut stm);
+                if let Exp::Op(SegOp::Seg(seg)) = stm.exp {
+                    let seg = self.nested(seg, &stm.aux, &mut stms);
+                    stm.exp = Exp::Op(SegOp::Seg(seg));
+                }
+                stms.push(stm);
+            }
+            body.stms = stms;
+        });
+    }
+}
+
+impl Nester<'_> {
+    /// The segop with one dimension; what has to stand before it goes to `out`.
+    fn nested(&mut self, seg: Seg<Segs>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Seg<Segs> {
+        if seg.space.dims.len() <= 1 {
+            return seg;
+        }
+        match seg.kind {
+            SegKind::Hist(_) => self.counted(seg, aux, out),
+            SegKind::Folds(_) => self.in_order(seg, aux),
+        }
+    }
+
+    /// A segop that maps or folds: its first dimension around the others.
+    fn in_order(&mut self, seg: Seg<Segs>, aux: &Aux) -> Seg<Segs> {
+        let Seg {
+            level,
+            space,
+            kind,
+            body,
+            ret,
+            decomp,
+            keeps,
+        } = seg;
+        let mut dims = space.dims;
+        let outer = dims.remove(0);
+        let inner = Seg {
+            level,
+            space: SegSpace { dims, lane: None },
+            kind,
+            body,
+            ret,
+            decomp,
+            keeps,
+        };
+        let types = result_types(&inner);
+        let pat = types.iter().map(|ty| Param {
+            name: self.names.fresh("row"),
+            ty: ty.clone(),
+            ann: (),
+        });
+        let pat: Vec<Param<Segs>> = pat.collect();
+        let result = pat.iter().map(|param| param.name.into()).collect();
+        let mut stms = Vec::new();
+        let inner = self.nested(inner, aux, &mut stms);
+        stms.push(Stm {
+            pat,
+            aux: Aux::at(aux.prov),
+            exp: Exp::Op(SegOp::Seg(inner)),
+        });
+        let body = Body { stms, result };
+        let kind = SegKind::map();
+        let decomp = decomp::decompose(&body, &kind, decomp.writes > 0);
+        let dims = vec![outer];
+        Seg {
+            level,
+            space: SegSpace { dims, lane: None },
+            kind,
+            body,
+            ret: types,
+            decomp,
+            keeps: None,
+        }
+    }
+
+    /// A histogram: one dimension that counts through all.
+    fn counted(&mut self, seg: Seg<Segs>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Seg<Segs> {
+        let Seg {
+            level,
+            space,
+            kind,
+            mut body,
+            mut ret,
+            decomp,
+            keeps,
+        } = seg;
+        let SegKind::Hist(mut ops) = kind else {
+            return Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+                keeps,
+            };
+        };
+        let prov = aux.prov;
+        let mut count = Atom::i64(1);
+        for (_, size) in &space.dims {
+            let size = size.atom().unwrap_or(Atom::i64(0));
+            count = self.binary(BinOp::Mul, count, size, prov, out);
+        }
+        let point = self.names.fresh("gtid");
+        let mut stms = Vec::new();
+        let mut rest = Atom::Var(point);
+        for (at, (index, size)) in space.dims.iter().enumerate().rev() {
+            let size = size.atom().unwrap_or(Atom::i64(1));
+            let digit = if at == 0 {
+                BasicOp::Atom(rest)
+            } else {
+                BasicOp::Binary(BinOp::UMod, PrimType::I64, rest, size)
+            };
+            stms.push(index_stm(*index, digit, prov));
+            if at > 0 {
+                rest = self.binary(BinOp::UDiv, rest, size, prov, &mut stms);
+            }
+        }
+        stms.append(&mut body.stms);
+        body.stms = stms;
+        // Each histogram's indices begin with the segment's.
+        let segments = &space.dims[..space.dims.len() - 1];
+        let (mut result, mut types) = (Vec::new(), Vec::new());
+        let mut at = 0;
+        for op in &mut ops {
+            result.extend(segments.iter().map(|(index, _)| Atom::Var(*index)));
+            types.extend(segments.iter().map(|_| Type::I64));
+            let n = op.shape.len();
+            result.extend_from_slice(&body.result[at..at + n]);
+            types.extend_from_slice(&ret[at..at + n]);
+            at += n;
+            let shape = segments.iter().map(|(_, size)| *size).chain(op.shape.clone());
+            op.shape = shape.collect();
+        }
+        result.extend_from_slice(&body.result[at..]);
+        types.extend_from_slice(&ret[at..]);
+        body.result = result;
+        ret = types;
+        let kind = SegKind::Hist(ops);
+        let decomp = decomp::decompose(&body, &kind, decomp.writes > 0);
+        let width = Dim::from_atom(count).unwrap_or(Dim::Const(0));
+        Seg {
+            level,
+            space: SegSpace {
+                dims: vec![(point, width)],
+                lane: None,
+            },
+            kind,
+            body,
+            ret,
+            decomp,
+            keeps,
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinOp,
+        x: Atom,
+        y: Atom,
+        prov: Prov,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Atom {
+        let name = self.names.fresh("n");
+        out.push(index_stm(
+            name,
+            BasicOp::Binary(op, PrimType::I64, x, y),
+            prov,
+        ));
+        name.into()
+    }
+}
+
+fn index_stm(name: Name, op: BasicOp, prov: Prov) -> Stm<Segs> {
+    Stm {
+        pat: vec![Param {
+            name,
+            ty: Type::I64,
+            ann: (),
+        }],
+        aux: Aux::at(prov),
+        exp: Exp::Basic(op),
+    }
+}
+
+/// The types of the results of a segop that maps or folds.
+fn result_types(seg: &Seg<Segs>) -> Vec<Type> {
+    let SegKind::Folds(folds) = &seg.kind else {
+        return Vec::new();
+    };
+    let dims: Vec<Dim> = seg.space.dims.iter().map(|(_, size)| *size).collect();
+    let over = |ty: &Type, dims: &[Dim]| {
+        let dims = dims.iter().rev();
+        dims.fold(ty.clone(), |ty, dim| match ty {
+            Type::Acc { .. } => ty,
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => ty.array_of(*dim),
+        })
+    };
+    let segments = &dims[..dims.len().saturating_sub(1)];
+    let folds: &Folds<Segs> = folds;
+    let reduced = folds.reduced_types().map(|ty| over(ty, segments));
+    let elements = folds.element_types(&seg.ret);
+    reduced
+        .chain(elements.iter().map(|ty| over(ty, &dims)))
+        .collect()
+}
