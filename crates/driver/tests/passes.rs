@@ -3,7 +3,8 @@
 //! the pass's decisions come first, as comments. With `BLESS` set, that part is
 //! written anew. Comments above the program may set options: `// machine 32` is a
 //! machine with vectors of 32 bytes, `// size 20000` the length of arrays that cheap
-//! iterations are more than one chunk of.
+//! iterations are more than one chunk of. `// levels gpu` flattens for that machine,
+//! `// flatten full` in that mode.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and
 //! parses back, and its entry points give the same results for arguments of
@@ -15,7 +16,7 @@ mod passes {
     pub mod subject;
 }
 
-use driver::{Lanes, PassInfo};
+use driver::{Flatten, Lanes, PassInfo, Stack};
 use ir::{Context, Options};
 use passes::arguments::{LARGE, SMALL, Sizes};
 use passes::subject::{Subject, problem_at};
@@ -96,6 +97,13 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("lanes", "off")) => options.lanes = Lanes::Off,
             Some(("lanes", count)) if !count.contains(' ') => {
                 options.lanes = Lanes::Width(count.parse().map_err(|e| format!("{line}: {e}"))?);
+            }
+            Some(("levels", name)) if !name.contains(' ') => {
+                options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
+            }
+            Some(("flatten", name)) if !name.contains(' ') => {
+                let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
+                options.flatten = mode.ok_or_else(|| format!("{line}: no mode"))?;
             }
             Some(("size", size)) if !size.contains(' ') => {
                 let size = size.parse().map_err(|e| format!("{line}: {e}"))?;
