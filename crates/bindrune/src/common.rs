@@ -28,7 +28,7 @@ pub struct Compiler {
     pub lanes: Lanes,
     /// Which versions are made of nested parallelism: `none` (only the outermost is
     /// parallel), `moderate`, `incremental` (several, sizes decide), or `full`.
-    #[arg(long, default_value = "none", value_name = "MODE", value_parser = flatten)]
+    #[arg(long, default_value = "incremental", value_name = "MODE", value_parser = flatten)]
     pub flatten: Flatten,
     /// How many rewrites the optimiser may make, to find a wrong one by bisection.
     #[arg(long, value_name = "N")]

@@ -1,6 +1,7 @@
 //! `bindrune dev`: print any stage; read IR text and go on from there; evaluate.
 
 use crate::common::{self, Compiler, Files};
+use crate::forest;
 use crate::memory;
 use crate::tuning;
 use check::tast::{Program, VarId};
@@ -44,6 +45,9 @@ pub struct Args {
     /// this one there are no stages after `segs` yet.
     #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
     machine: Stack,
+    /// With `--stage versions`: how the choices between versions are shown.
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
+    form: forest::Form,
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
@@ -58,6 +62,10 @@ pub struct Args {
 fn machine(text: &str) -> Result<Stack, String> {
     Stack::named(text).ok_or_else(|| "it is `cpu` or `gpu`".to_owned())
 }
+
+/// The stage that shows which versions there are and what decides between them: what
+/// flattening leaves, before any is taken away.
+const VERSIONS: &str = "versions";
 
 /// Prints the stage.
 pub fn run(args: Args) -> ExitCode {
@@ -82,7 +90,9 @@ fn go(args: Args) -> Result<(), ExitCode> {
         }
         return common::put(&text);
     }
-    let stage = Stage::from_name(&args.stage).ok_or_else(|| {
+    let versions = args.stage == VERSIONS;
+    let name = if versions { "flatten" } else { &args.stage };
+    let stage = Stage::from_name(name).ok_or_else(|| {
         common::fail(format_args!(
             "no stage is named `{}`; --stage list lists them",
             args.stage
@@ -128,6 +138,9 @@ fn go(args: Args) -> Result<(), ExitCode> {
             "only stages between `lower` and `lanes` have tuning parameters to list",
         )),
         Output::Text(text) => common::put(&text),
+        Output::Ir(Ir::Segs(program)) if versions && !args.run => {
+            common::put(&forest::show(&ir::forest::forest(&program), args.form))
+        }
         Output::Ir(ir) if args.values.print_params => common::put(&tuning::list(&ir)),
         Output::Ir(ir) if args.run => {
             let options = Options {

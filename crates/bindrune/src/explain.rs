@@ -71,7 +71,7 @@ fn account(args: &Args) -> Result<Account, ExitCode> {
     let mut ledger = Ledger::default();
     let told = checked.and_then(|program| {
         let (ir, decisions) = session.lower_with_account(&program)?;
-        ledger.0 = decisions;
+        ledger.decisions = decisions;
         let last = Stage::from_name("lanes").ok_or_else(|| Failure::bug("no pass is `lanes`"))?;
         session.advance(ir, last, &mut ledger)?;
         Ok(program)

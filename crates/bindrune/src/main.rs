@@ -8,6 +8,7 @@ mod common;
 mod data;
 mod dev;
 mod explain;
+mod forest;
 mod interpret;
 mod link;
 mod memory;

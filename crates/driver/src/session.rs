@@ -8,10 +8,10 @@ use ir::{Context, Decision, Flatten, Lanes, Mems, Segs, Soacs};
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use target::levels::Stack;
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
+use target::levels::Stack;
 use workers::Workers;
 
 /// The processor of executables that have code for several levels of processors.
@@ -57,7 +57,7 @@ impl Default for Options {
             fuel: None,
             lanes: Lanes::Auto,
             stack: Stack::default(),
-            flatten: Flatten::None,
+            flatten: Flatten::Incremental,
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,

@@ -4,16 +4,16 @@
 use crate::functions::{Callees, Version};
 use crate::position::Position;
 use ir::decision::{Kind, Operation, Runs, Sequential};
-use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
 use ir::folds::Folds;
+use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, Stm};
 use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::walk::{Substitution, refresh_body, refresh_lambda};
 use ir::{Flatten, Fuel, Options, PassError, Segs, Soacs};
-use target::levels::Stack;
 use rustc_hash::{FxHashMap, FxHashSet};
+use target::levels::Stack;
 
 /// A function being flattened.
 pub(crate) struct Ctx<'a> {

@@ -188,7 +188,10 @@ impl Nester<'_> {
             result.extend_from_slice(&body.result[at..at + n]);
             types.extend_from_slice(&ret[at..at + n]);
             at += n;
-            let shape = segments.iter().map(|(_, size)| *size).chain(op.shape.clone());
+            let shape = segments
+                .iter()
+                .map(|(_, size)| *size)
+                .chain(op.shape.clone());
             op.shape = shape.collect();
         }
         result.extend_from_slice(&body.result[at..]);

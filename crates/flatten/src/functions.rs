@@ -4,9 +4,7 @@
 use crate::context::Ctx;
 use crate::position::Position;
 use ir::name::{FunName, Name};
-use ir::syntax::{
-    Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm,
-};
+use ir::syntax::{Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
 use ir::types::Shape;
 use ir::typing::TypeEnv;
 use ir::walk::Visit;
@@ -57,7 +55,9 @@ impl Callees {
     /// Whether a function consumes the argument at a position.
     pub(crate) fn consumes(&self, fun: &FunName, argument: usize) -> bool {
         let of = self.consumed.get(fun);
-        of.and_then(|all| all.get(argument)).copied().unwrap_or(false)
+        of.and_then(|all| all.get(argument))
+            .copied()
+            .unwrap_or(false)
     }
 
     /// What a call of `fun` from `at` calls.

@@ -9,10 +9,10 @@ use crate::position::Position;
 use crate::{lanes, rules, sequential};
 use ir::attrs::Versions;
 use ir::decision::Operation;
+use ir::seg::SegOp;
 use ir::soac::{AccInput, Operator, Soac};
 use ir::syntax::{Attr, Aux, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::Type;
-use ir::seg::SegOp;
 use ir::{PassError, Segs, Soacs};
 
 impl Ctx<'_> {

@@ -84,7 +84,15 @@ pub(crate) fn screma(
         result: pat.iter().map(|param| param.name.into()).collect(),
     };
     let (mut then_stms, mut else_stms) = (Vec::new(), Vec::new());
-    seg(ctx, level, long.clone(), aux.clone(), s, decomp, &mut then_stms)?;
+    seg(
+        ctx,
+        level,
+        long.clone(),
+        aux.clone(),
+        s,
+        decomp,
+        &mut then_stms,
+    )?;
     in_order(ctx, at, short.clone(), &aux, copy, &mut else_stms)?;
     let exp = Exp::If {
         cond,

@@ -57,17 +57,18 @@ pub(crate) fn segop(
     let Some(level) = inside.around else {
         return Err(PassError::bug("a segop at no level"));
     };
-    let Point { body: own, ret, kind } = point;
+    let Point {
+        body: own,
+        ret,
+        kind,
+    } = point;
     let seg = ctx.in_seg(|ctx| {
         let (space, body) = body(ctx, nest, inside, own)?;
         let (kind, combines) = match kind {
             Kind::Folds(mut own) => {
                 let post = own.post.take();
                 own.post = post.map(|post| nest.beside(ctx, &space, post));
-                (
-                    SegKind::Folds(folds(ctx, inside, own)?),
-                    ctx.combines(&ret),
-                )
+                (SegKind::Folds(folds(ctx, inside, own)?), ctx.combines(&ret))
             }
             Kind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
         };
@@ -117,7 +118,9 @@ pub(crate) fn folds(
     Ok(Folds {
         scans: operators(ctx, own.scans)?,
         reduces: operators(ctx, own.reduces)?,
-        post: post.map(|post| ctx.lambda_inside(inside, post)).transpose()?,
+        post: post
+            .map(|post| ctx.lambda_inside(inside, post))
+            .transpose()?,
     })
 }
 

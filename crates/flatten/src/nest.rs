@@ -66,7 +66,6 @@ impl<'p> Nest<'p> {
         self.frames().any(|frame| frame.bound.contains_key(&name))
     }
 
-
     /// The nest and those around it, inwards out.
     fn frames(&self) -> impl Iterator<Item = &Nest<'p>> {
         std::iter::successors(Some(self), |frame| frame.outer)
@@ -155,7 +154,8 @@ impl<'p> Nest<'p> {
     }
 
     fn element(&self, name: Name) -> Option<(Name, usize)> {
-        self.frames().find_map(|frame| frame.elements.get(&name).copied())
+        self.frames()
+            .find_map(|frame| frame.elements.get(&name).copied())
     }
 
     fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
@@ -169,7 +169,8 @@ impl<'p> Nest<'p> {
     /// With a statement that each point computes again.
     pub(crate) fn bind(&mut self, stm: Stm<Soacs>) {
         let at = Some(self.binds.len());
-        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.bound
+            .extend(stm.pat.iter().map(|param| (param.name, at)));
         self.binds.push(stm);
     }
 
@@ -253,7 +254,9 @@ impl<'p> Nest<'p> {
     /// What the indices are called in a space.
     fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
         let pairs = self.dims.iter().zip(dims);
-        pairs.map(|((index, _), (own, _))| (*index, Atom::Var(*own))).collect()
+        pairs
+            .map(|((index, _), (own, _))| (*index, Atom::Var(*own)))
+            .collect()
     }
 
     /// A lambda beside the body of a segop over the nest, with what it needs of the
@@ -296,6 +299,7 @@ impl<'p> Nest<'p> {
         let mut order: Vec<(usize, usize)> = found.into_iter().collect();
         order.sort_unstable_by_key(|&(frame, bind)| (std::cmp::Reverse(frame), bind));
         let stms = order.into_iter();
-        stms.map(|(frame, bind)| frames[frame].binds[bind].clone()).collect()
+        stms.map(|(frame, bind)| frames[frame].binds[bind].clone())
+            .collect()
     }
 }

@@ -174,7 +174,10 @@ impl Pruner<'_> {
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // Of a fold itself there are always two ways if there is more in it.
-                if !folds && self.stack.for_maps(level) != Some(level) && comes_apart(flattest, rank) <= 1 {
+                if !folds
+                    && self.stack.for_maps(level) != Some(level)
+                    && comes_apart(flattest, rank) <= 1
+                {
                     return Verdict::Rest(Pruned::NothingApart);
                 }
                 Verdict::Both
@@ -300,7 +303,10 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
                 // Reductions of what is computed where it is reduced may be tiled.
                 SegKind::Folds(folds) => {
                     let computes = seg.body.stms.iter().any(|stm| {
-                        !matches!(stm.exp, Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_)))
+                        !matches!(
+                            stm.exp,
+                            Exp::Basic(BasicOp::Index { .. } | BasicOp::Atom(_))
+                        )
                     });
                     let own = seg.space.dims.len() == rank + 1;
                     1 + u32::from(own && computes && folds.scans.is_empty())

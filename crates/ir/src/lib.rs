@@ -28,6 +28,7 @@ pub mod eval;
 pub mod exact;
 pub mod facts;
 pub mod folds;
+pub mod forest;
 pub mod fuel;
 pub mod interchange;
 pub mod mem;

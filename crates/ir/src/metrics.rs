@@ -179,7 +179,11 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
 
     fn lambda(&mut self, lambda: &Lambda<L>) {
         // The operators of segops are beside their bodies.
-        if self.path.last().is_some_and(|around| around.starts_with("Seg")) {
+        if self
+            .path
+            .last()
+            .is_some_and(|around| around.starts_with("Seg"))
+        {
             self.inside("SegBinOp", |counter| counter.walk_lambda(lambda));
         } else {
             self.walk_lambda(lambda);

@@ -175,12 +175,19 @@ mod tests {
             (Some(TASKS), Some(LANES))
         );
         assert_eq!((CPU.for_maps(LANES), CPU.for_folds(LANES)), (None, None));
-        assert_eq!((GPU.for_maps(GRID), GPU.for_folds(GRID)), (Some(BLOCK), None));
+        assert_eq!(
+            (GPU.for_maps(GRID), GPU.for_folds(GRID)),
+            (Some(BLOCK), None)
+        );
     }
 
     #[test]
     fn stacks_have_names() {
-        assert!(Stack::ALL.iter().all(|it| Stack::named(it.name) == Some(*it)));
+        assert!(
+            Stack::ALL
+                .iter()
+                .all(|it| Stack::named(it.name) == Some(*it))
+        );
         assert_eq!(Stack::named("abacus"), None);
     }
 }

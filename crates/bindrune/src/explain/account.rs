@@ -17,21 +17,34 @@ use super::names::{Source, User};
 use super::settle::settled;
 use check::tast::Program;
 use driver::{Decision, Ir, Observer, PassInfo};
+use ir::forest::{Trees, forest};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use syntax::span::SourceMap;
 
-/// Decisions in the order in which they were made.
+/// What is taken down.
 #[derive(Default)]
-pub struct Ledger(pub Vec<Decision>);
+pub struct Ledger {
+    /// Decisions in the order in which they were made.
+    pub decisions: Vec<Decision>,
+    /// The choices between versions that are left.
+    versions: Vec<Trees>,
+}
 
 impl Observer for Ledger {
-    fn pass(&mut self, _: &PassInfo, _: Duration, _: &Ir) {}
+    fn pass(&mut self, pass: &PassInfo, _: Duration, ir: &Ir) {
+        if let (PRUNED, Ir::Segs(program)) = (pass.name.as_str(), ir) {
+            self.versions = forest(program);
+        }
+    }
 
     fn decisions(&mut self, _: &PassInfo, decisions: &[Decision]) {
-        self.0.extend_from_slice(decisions);
+        self.decisions.extend_from_slice(decisions);
     }
 }
+
+/// The pass after which no version is taken away any more.
+const PRUNED: &str = "prune-versions";
 
 /// What is wanted.
 pub struct Wanted<'a> {
@@ -49,6 +62,8 @@ pub struct Account {
     pub functions: Vec<Function>,
     /// The user's files.
     pub files: Vec<File>,
+    /// The choices between versions, by function of the program.
+    pub versions: Vec<Trees>,
     /// Counts.
     pub summary: Summary,
 }
@@ -124,8 +139,8 @@ impl Ledger {
         {
             return Err(format!("no function of the program is named `{function}`"));
         }
-        let user = User::new(&source, &self.0);
-        let entries = self.0.iter();
+        let user = User::new(&source, &self.decisions);
+        let entries = self.decisions.iter();
         let entries = entries.filter_map(|decision| entry(decision, &user, wanted.all));
         let mut by_line: BTreeMap<(u32, u32), Vec<Entry>> = BTreeMap::new();
         for entry in settled(entries.collect(), wanted.all) {
@@ -154,7 +169,14 @@ impl Ledger {
                 }),
             }
         }
+        let versions = self.versions.iter();
+        let of = |trees: &&Trees| {
+            wanted
+                .function
+                .is_none_or(|wanted| *trees.function.0 == *wanted)
+        };
         Ok(Account {
+            versions: versions.filter(of).cloned().collect(),
             program: name.to_owned(),
             summary: Summary::of(&functions),
             files: source.files(name, &functions),

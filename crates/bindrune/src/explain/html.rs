@@ -6,6 +6,7 @@
 
 use super::account::{Account, File, Function, Line};
 use super::entry::{Entry, Group};
+use crate::forest;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
@@ -32,6 +33,12 @@ pub fn page(account: &Account) -> String {
     put("</head>");
     put("<body>");
     put(&format!("<h1>{title}</h1>"));
+    if !account.versions.is_empty() {
+        let forest = escape(&forest::text(&account.versions));
+        put(&format!(
+            "<details><summary>Versions, and the sizes that choose between them</summary><pre>{forest}</pre></details>"
+        ));
+    }
     put("<ul class=\"summary\">");
     for line in account.summary.lines() {
         put(&format!("<li>{}</li>", escape(&line)));

@@ -3,6 +3,7 @@
 
 use super::account::{Account, File, Summary};
 use super::entry::Entry;
+use crate::forest;
 use driver::decision::{Around, Copied, Kind, Runs, Sequential};
 use ir::SrcLoc;
 use serde_json::{Map, Value, json};
@@ -45,6 +46,7 @@ pub fn json(account: &Account) -> String {
         "version": VERSION,
         "program": account.program,
         "functions": functions,
+        "versions": forest::data(&account.versions),
         "summary": {
             "fused": fused,
             "not_fused": apart,

@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use super::entry::{Entry, Mark};
+use crate::forest;
 use std::fmt::Write;
 
 /// The account as text, with colours if `colour`.
@@ -52,6 +53,16 @@ pub fn text(account: &Account, colour: bool) -> String {
                 let group = entry.group.name();
                 put(format!("{:indent$}{sign} {group}: {}", "", entry.short()));
             }
+        }
+        put(String::new());
+    }
+    if !account.versions.is_empty() {
+        put(paint(
+            "1",
+            "versions, and the sizes that choose between them",
+        ));
+        for line in forest::text(&account.versions).lines() {
+            put(format!("  {line}"));
         }
         put(String::new());
     }

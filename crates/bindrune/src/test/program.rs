@@ -4,7 +4,7 @@ use super::{Depth, Options};
 use crate::backend::{Backend, Call, Executable};
 use crate::common;
 use check::tast::Program;
-use driver::{Failure, Ir, Session, Stage, Flatten, Stack, levels};
+use driver::{Failure, Flatten, Ir, Session, Stack, Stage, levels};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
 use harness::{Case, Data, Expected, Pattern as Message, Spec, Structure, property};

@@ -41,7 +41,8 @@ struct Pending {
 impl Pending {
     fn push(&mut self, stm: Stm<Soacs>) {
         let at = self.stms.len();
-        self.bound.extend(stm.pat.iter().map(|param| (param.name, at)));
+        self.bound
+            .extend(stm.pat.iter().map(|param| (param.name, at)));
         self.stms.push(stm);
     }
 
@@ -304,8 +305,9 @@ impl Distribution<'_, '_> {
             exp,
         } = stm;
         let certs: Vec<Name> = aux.certs.iter().copied().collect();
-        let (variant, known): (Vec<Name>, Vec<Name>) =
-            certs.into_iter().partition(|cert| self.nest.is_variant(*cert));
+        let (variant, known): (Vec<Name>, Vec<Name>) = certs
+            .into_iter()
+            .partition(|cert| self.nest.is_variant(*cert));
         aux.certs = known.into_iter().collect();
         let nest = self.nest.child(variant);
         match exp {
@@ -358,13 +360,18 @@ impl Distribution<'_, '_> {
                 Atom::Var(name) => ctx.type_of(name)?,
                 Atom::Const(value) => Type::Prim(value.ty()),
             };
-            let variant = |name| {
-                self.nest.is_variant(name) || self.pending.bound.contains_key(&name)
-            };
+            let variant =
+                |name| self.nest.is_variant(name) || self.pending.bound.contains_key(&name);
             if !result.var().is_some_and(variant) && !matches!(ty, Type::Acc { .. }) {
                 let shape = self.nest.widths().collect();
                 let value = result;
-                bind(ctx, param, BasicOp::Replicate { shape, value }, self.aux, out);
+                bind(
+                    ctx,
+                    param,
+                    BasicOp::Replicate { shape, value },
+                    self.aux,
+                    out,
+                );
                 continue;
             }
             left.push(result);

@@ -61,9 +61,7 @@ pub(super) fn g9(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let has = |kind| {
-        aux.attrs.has(&Attr::Flattening(kind)) && !versions::nests(ctx, at)
-    };
+    let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !versions::nests(ctx, at);
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
     let inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
@@ -71,12 +69,16 @@ pub(super) fn g9(
         Flatten::None | Flatten::Moderate => (true, false),
         Flatten::Full => (!inner, inner),
         Flatten::Incremental => {
-            let below = at.level.and_then(|level| Position::within(ctx.stack, level));
+            let below = at
+                .level
+                .and_then(|level| Position::within(ctx.stack, level));
             let outer = !has(Versions::NoOuter) && !has(Versions::OnlyInner) && below.is_some();
             (outer || !inner, inner)
         }
     };
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at
+        .level
+        .ok_or_else(|| PassError::bug("a segop at no level"))?;
     let top = |ctx: &mut Ctx<'_>, s: Screma, pat, out: &mut Vec<Stm<Segs>>| {
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
         let point = Point {

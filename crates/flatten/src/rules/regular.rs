@@ -93,7 +93,9 @@ impl Bound<'_> {
     }
 
     fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
-        folds.operators().any(|operator| self.operator_varies(operator))
+        folds
+            .operators()
+            .any(|operator| self.operator_varies(operator))
     }
 
     /// Whether a statement is one that a nest goes into: its results have one shape at

@@ -13,13 +13,13 @@ use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
+use ir::seg::SegOp;
 use ir::soac::{AccInput, HistOp};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::walk::{
     Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
 };
-use ir::seg::SegOp;
 use ir::{Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -156,11 +156,13 @@ impl VisitMut<Soacs> for MoreDims<'_, '_, '_> {
 
     fn stm(&mut self, stm: &mut Stm<Soacs>) {
         self.walk_stm(stm);
-        let of_these = |ty: &Type| matches!(ty, Type::Acc { token, .. } if self.tokens.contains(token));
+        let of_these =
+            |ty: &Type| matches!(ty, Type::Acc { token, .. } if self.tokens.contains(token));
         if let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp
             && stm.pat.iter().any(|param| of_these(&param.ty))
         {
-            let all: SmallVec<[Atom; 2]> = self.nest.indices().chain(index.iter().copied()).collect();
+            let all: SmallVec<[Atom; 2]> =
+                self.nest.indices().chain(index.iter().copied()).collect();
             *index = all;
         }
     }

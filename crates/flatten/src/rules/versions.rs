@@ -30,7 +30,9 @@ use ir::{Flatten, PassError, Segs, Soacs};
 /// Where the point of a segop runs that has nothing parallel in it.
 pub(super) fn inside(ctx: &Ctx<'_>, at: Position) -> Result<Position, PassError> {
     let _ = ctx;
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at
+        .level
+        .ok_or_else(|| PassError::bug("a segop at no level"))?;
     Ok(Position::alone(level))
 }
 
@@ -71,16 +73,26 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
     if aux.attrs.has(&Attr::SequentialInner) || !regular::has_parallelism(body) {
         return outer;
     }
-    let below = at.level.and_then(|level| Position::within(ctx.stack, level));
+    let below = at
+        .level
+        .and_then(|level| Position::within(ctx.stack, level));
     let exploitable = exploits(ctx, nest, body);
     match ctx.mode {
         Flatten::None => outer,
         Flatten::Moderate | Flatten::Full => {
             let folds_of_maps = ctx.mode == Flatten::Moderate && regular::only_redomaps(body);
-            if exploitable && !folds_of_maps { flat } else { outer }
+            if exploitable && !folds_of_maps {
+                flat
+            } else {
+                outer
+            }
         }
         Flatten::Incremental if below.is_none() => {
-            if exploitable { flat } else { outer }
+            if exploitable {
+                flat
+            } else {
+                outer
+            }
         }
         Flatten::Incremental => {
             let (mut middle, mut flat) = (below.is_some(), exploitable);
@@ -109,7 +121,8 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
 
 /// Whether what stands at a position may contain its own level.
 pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
-    at.level.is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
+    at.level
+        .is_some_and(|level| ctx.stack.for_maps(level) == Some(level))
 }
 
 /// A version, and what it takes to be taken.
@@ -131,7 +144,9 @@ pub(super) fn g3(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let want = wanted(ctx, nest, at, &aux, &body);
-    let level = at.level.ok_or_else(|| PassError::bug("a segop at no level"))?;
+    let level = at
+        .level
+        .ok_or_else(|| PassError::bug("a segop at no level"))?;
     let mut arms: Vec<Arm> = Vec::new();
     if want.outer {
         let own = ctx.fresh_like(&pat);

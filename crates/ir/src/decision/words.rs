@@ -118,8 +118,15 @@ impl Kind {
             Self::Hoisted => "is computed before the loop around it".to_owned(),
             Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
             Self::VersionGone { rule, first, why } => {
-                let which = if *first { "the first" } else { "all but the first" };
-                format!("of the versions by {}, {which} cannot win: {why}", rule.name())
+                let which = if *first {
+                    "the first"
+                } else {
+                    "all but the first"
+                };
+                format!(
+                    "of the versions by {}, {which} cannot win: {why}",
+                    rule.name()
+                )
             }
             Self::CheckGone { check, why } => format!("{check} removed: {why}"),
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),

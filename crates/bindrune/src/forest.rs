@@ -1,0 +1,198 @@
+//! A program's forest of versions, shown as text, as data and as a picture.
+
+use ir::forest::{Choice, Node, Trees, Version};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// How a forest is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Form {
+    /// Lines, further in the further down.
+    Text,
+    /// Data.
+    Json,
+    /// The language of Graphviz.
+    Dot,
+}
+
+/// The forest in this form.
+pub fn show(forest: &[Trees], form: Form) -> String {
+    match form {
+        Form::Text => text(forest),
+        Form::Json => format!("{:#}\n", data(forest)),
+        Form::Dot => dot(forest),
+    }
+}
+
+/// A comparison, as its line says it.
+fn question(choice: &Choice) -> String {
+    let Choice { name, size, .. } = choice;
+    format!("{size} >= {name} ({})?", choice.tunable.default)
+}
+
+fn title(version: &Version) -> String {
+    let what = version.operations.join("; ");
+    let what = if what.is_empty() { "in order" } else { &what };
+    format!("V{}: {what}", version.number)
+}
+
+/// The forest as lines.
+pub fn text(forest: &[Trees]) -> String {
+    fn nodes(out: &mut String, nodes_: &[Node], depth: usize) {
+        for node in nodes_ {
+            match node {
+                Node::Choice(choice) => {
+                    put(out, depth, &question(choice));
+                    nodes(out, &choice.holds, depth + 1);
+                    // A chain of choices reads like one of questions.
+                    let next = matches!(choice.fails.as_slice(), [Node::Choice(_)]);
+                    if !next {
+                        put(out, depth, "else");
+                    }
+                    nodes(out, &choice.fails, depth + usize::from(!next));
+                }
+                Node::Version(version) => {
+                    put(out, depth, &title(version));
+                    nodes(out, &version.inside, depth + 1);
+                }
+            }
+        }
+    }
+    fn put(out: &mut String, depth: usize, line: &str) {
+        let written = writeln!(out, "{:indent$}{line}", "", indent = 2 * depth);
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
+    }
+    let mut out = String::new();
+    for Trees { function, roots } in forest {
+        put(&mut out, 0, &function.0);
+        nodes(&mut out, roots, 1);
+    }
+    out
+}
+
+/// The forest as data.
+pub fn data(forest: &[Trees]) -> Value {
+    fn one(node: &Node) -> Value {
+        match node {
+            Node::Choice(choice) => json!({
+                "parameter": choice.name,
+                "rule": choice.tunable.rule.name(),
+                "default": choice.tunable.default,
+                "size": choice.size,
+                "line": choice.places.last().map(|place| place.line),
+                "holds": all(&choice.holds),
+                "fails": all(&choice.fails),
+            }),
+            Node::Version(version) => json!({
+                "version": version.number,
+                "operations": version.operations,
+                "inside": all(&version.inside),
+            }),
+        }
+    }
+    fn all(nodes: &[Node]) -> Vec<Value> {
+        nodes.iter().map(one).collect()
+    }
+    let functions = forest.iter();
+    let functions = functions
+        .map(|Trees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
+    Value::Array(functions.collect())
+}
+
+/// The forest for Graphviz.
+fn dot(forest: &[Trees]) -> String {
+    struct Dot {
+        out: String,
+        next: u32,
+    }
+    impl Dot {
+        fn put(&mut self, line: &str) {
+            let written = writeln!(self.out, "  {line}");
+            debug_assert!(written.is_ok(), "writing to a string does not fail");
+        }
+
+        fn box_(&mut self, label: &str, shape: &str) -> u32 {
+            let id = self.next;
+            self.next += 1;
+            let label = label.replace('\\', "\\\\").replace('"', "\\\"");
+            self.put(&format!("n{id} [shape={shape}, label=\"{label}\"];"));
+            id
+        }
+
+        fn under(&mut self, parent: u32, label: &str, nodes: &[Node]) {
+            for node in nodes {
+                let child = self.node(node);
+                self.put(&format!("n{parent} -> n{child} [label=\"{label}\"];"));
+            }
+        }
+
+        fn node(&mut self, node: &Node) -> u32 {
+            match node {
+                Node::Choice(choice) => {
+                    let id = self.box_(&question(choice), "ellipse");
+                    self.under(id, "T", &choice.holds);
+                    self.under(id, "F", &choice.fails);
+                    id
+                }
+                Node::Version(version) => {
+                    let id = self.box_(&title(version), "box");
+                    self.under(id, "", &version.inside);
+                    id
+                }
+            }
+        }
+    }
+    let mut dot = Dot {
+        out: "digraph versions {\n".to_owned(),
+        next: 0,
+    };
+    for Trees { function, roots } in forest {
+        let id = dot.box_(&function.0, "plaintext");
+        dot.under(id, "", roots);
+    }
+    dot.out.push_str("}\n");
+    dot.out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, show};
+
+    fn forest() -> Vec<ir::forest::Trees> {
+        let text = "segs
+fun f(n_0: i64) : (i64)
+tunable#0 suff_outer_par 0 threshold 16
+{
+  let m_1: i64 = mul.i64 n_0 n_0
+  let c_2: bool = size_at_least m_1 tunable#0
+  let r_3: i64 = if c_2 then { in (n_0) } else { in (m_1) }
+  in (r_3)
+}
+";
+        let program = ir::text::parse(text).expect("it is a program");
+        ir::forest::forest(&program)
+    }
+
+    #[test]
+    fn text_data_and_picture_say_the_same() {
+        let forest = forest();
+        let question = "n_0 * n_0 >= f.suff_outer_par_0 (16)?";
+        assert_eq!(
+            show(&forest, Form::Text),
+            format!("f\n  {question}\n    V0: in order\n  else\n    V1: in order\n")
+        );
+        let data = super::data(&forest);
+        let root = &data[0]["roots"][0];
+        assert_eq!(root["size"], "n_0 * n_0");
+        assert_eq!(
+            (&root["holds"][0]["version"], &root["default"]),
+            (&0.into(), &16.into())
+        );
+        let dot = show(&forest, Form::Dot);
+        assert!(
+            dot.contains(&format!("n1 [shape=ellipse, label=\"{question}\"];")),
+            "{dot}"
+        );
+        assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
+    }
+}

@@ -1,0 +1,265 @@
+//! The choices between versions of a program, as a forest: which comparisons decide,
+//! with what sizes, and what is behind each (Rotendahl and Larsen 2019, §2.6).
+//!
+//! ```text
+//! main
+//!   n >= main.suff_outer_par_0 (16)?
+//!     V0: segmap n
+//!   n * m >= main.suff_intra_par_0 (16)?
+//!     V1: segmap n
+//!   V2: segred n m
+//! ```
+//!
+//! A choice is a conditional on [`BasicOp::SizeAtLeast`]. What does not hold is either
+//! the next choice or the last version. A version whose segops have choices inside has
+//! these as its own.
+
+use crate::Segs;
+use crate::name::{FunName, Name, NameTable, SrcLoc};
+use crate::seg::{Seg, SegKind, SegOp};
+use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Program};
+use crate::tunable::Tunable;
+use crate::types::Dim;
+use crate::walk::with_stack;
+use prim::BinOp;
+use rustc_hash::FxHashMap;
+
+/// A function's choices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trees {
+    /// The function.
+    pub function: FunName,
+    /// Those that are made whatever others say.
+    pub roots: Vec<Node>,
+}
+
+/// A choice or what it leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// A choice.
+    Choice(Box<Choice>),
+    /// A version.
+    Version(Version),
+}
+
+/// A comparison, and what is done if it holds and if not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// The parameter's full name.
+    pub name: String,
+    /// The parameter.
+    pub tunable: Tunable,
+    /// The size, in terms of the function's sizes.
+    pub size: String,
+    /// Where it comes from, innermost first.
+    pub places: Vec<SrcLoc>,
+    /// What there is if it holds.
+    pub holds: Vec<Node>,
+    /// What there is if not.
+    pub fails: Vec<Node>,
+}
+
+/// What runs in the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Version {
+    /// Its number within the function.
+    pub number: u32,
+    /// Its segops, each with its space.
+    pub operations: Vec<String>,
+    /// Choices inside of them.
+    pub inside: Vec<Node>,
+}
+
+/// The choices of all functions that have any.
+pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
+    let functions = program.functions.iter();
+    let trees = functions.map(|function| {
+        let mut finder = Finder {
+            function,
+            sizes: FxHashMap::default(),
+            compared: FxHashMap::default(),
+            versions: 0,
+        };
+        Trees {
+            function: function.name.clone(),
+            roots: finder.choices(&function.body, true),
+        }
+    });
+    trees.filter(|trees| !trees.roots.is_empty()).collect()
+}
+
+struct Finder<'a> {
+    function: &'a Function<Segs>,
+    /// Sizes that are computed from others.
+    sizes: FxHashMap<Name, &'a BasicOp>,
+    /// Comparisons, by the names of their results.
+    compared: FxHashMap<Name, (Atom, Tunable)>,
+    versions: u32,
+}
+
+impl<'a> Finder<'a> {
+    /// The choices in a body; those inside of segops only if `all`.
+    fn choices(&mut self, body: &'a Body<Segs>, all: bool) -> Vec<Node> {
+        with_stack(|| {
+            let mut nodes = Vec::new();
+            for stm in &body.stms {
+                self.note(stm.pat.first().map(|param| param.name), &stm.exp);
+                match &stm.exp {
+                    Exp::Basic(_) | Exp::Apply { .. } => {}
+                    Exp::If {
+                        cond,
+                        then_body,
+                        else_body,
+                    } => {
+                        let known = cond
+                            .var()
+                            .and_then(|name| self.compared.get(&name).copied());
+                        let Some((size, tunable)) = known else {
+                            nodes.extend(self.choices(then_body, all));
+                            nodes.extend(self.choices(else_body, all));
+                            continue;
+                        };
+                        let choice = Choice {
+                            name: tunable.full_name(&self.function.name),
+                            tunable,
+                            size: self.size(size),
+                            places: self.function.provs.stack(stm.aux.prov),
+                            holds: self.branch(then_body),
+                            fails: self.branch(else_body),
+                        };
+                        nodes.push(Node::Choice(Box::new(choice)));
+                    }
+                    Exp::Loop { body, .. } => nodes.extend(self.choices(body, all)),
+                    Exp::Op(SegOp::WithAcc { lambda, .. }) => {
+                        nodes.extend(self.choices(&lambda.body, all));
+                    }
+                    Exp::Op(SegOp::Seg(seg)) if all => {
+                        nodes.extend(self.choices(&seg.body, all));
+                    }
+                    Exp::Op(SegOp::Seg(_)) => {}
+                }
+            }
+            nodes
+        })
+    }
+
+    /// What a choice leads to: further choices, or a version.
+    fn branch(&mut self, body: &'a Body<Segs>) -> Vec<Node> {
+        let choices = self.choices(body, false);
+        if !choices.is_empty() {
+            return choices;
+        }
+        let number = self.versions;
+        self.versions += 1;
+        let mut segs = Vec::new();
+        outermost(body, &mut segs);
+        let operations = segs.iter().map(|seg| self.operation(seg)).collect();
+        let inside = segs.iter().flat_map(|seg| self.choices(&seg.body, true));
+        let inside = inside.collect();
+        vec![Node::Version(Version {
+            number,
+            operations,
+            inside,
+        })]
+    }
+
+    fn note(&mut self, name: Option<Name>, exp: &'a Exp<Segs>) {
+        let (Some(name), Exp::Basic(op)) = (name, exp) else {
+            return;
+        };
+        match op {
+            BasicOp::SizeAtLeast { size, tunable } => {
+                if let Some(tunable) = self.function.tunables.get(tunable.index()) {
+                    self.compared.insert(name, (*size, *tunable));
+                }
+            }
+            BasicOp::Binary(BinOp::Mul | BinOp::SMax | BinOp::Add | BinOp::Sub, ..)
+            | BasicOp::Atom(_) => {
+                self.sizes.insert(name, op);
+            }
+            _ => {}
+        }
+    }
+
+    /// A size in terms of others.
+    fn size(&self, size: Atom) -> String {
+        let name = match size {
+            Atom::Const(value) => {
+                return value.as_i64().map_or("?".to_owned(), |n| n.to_string());
+            }
+            Atom::Var(name) => name,
+        };
+        match self.sizes.get(&name) {
+            Some(BasicOp::Binary(BinOp::Mul, _, x, y)) => {
+                let factor = |atom: Atom| {
+                    let text = self.size(atom);
+                    let sum = text.contains(" + ") || text.contains(" - ");
+                    if sum { format!("({text})") } else { text }
+                };
+                format!("{} * {}", factor(*x), factor(*y))
+            }
+            Some(BasicOp::Binary(BinOp::SMax, _, x, y)) => {
+                format!("max({}, {})", self.size(*x), self.size(*y))
+            }
+            Some(BasicOp::Binary(BinOp::Add, _, x, y)) => {
+                format!("{} + {}", self.size(*x), self.size(*y))
+            }
+            Some(BasicOp::Binary(_, _, x, y)) => format!("{} - {}", self.size(*x), self.size(*y)),
+            Some(BasicOp::Atom(atom)) => self.size(*atom),
+            _ => shown(&self.function.names, name),
+        }
+    }
+
+    fn operation(&self, seg: &Seg<Segs>) -> String {
+        let keyword = match &seg.kind {
+            SegKind::Folds(folds) => match (folds.scans.is_empty(), folds.reduces.is_empty()) {
+                (true, true) => "segmap",
+                (true, false) => "segred",
+                (false, true) => "segscan",
+                (false, false) => "segscanred",
+            },
+            SegKind::Hist(_) => "seghist",
+        };
+        let dims = seg.space.dims.iter().map(|(_, dim)| match dim {
+            Dim::Const(n) => n.to_string(),
+            Dim::Var(name) => self.size(Atom::Var(*name)),
+            Dim::Ext(_) => "?".to_owned(),
+        });
+        let dims: Vec<String> = dims.collect();
+        let mut text = format!("{keyword} level {} ({})", seg.level, dims.join(", "));
+        let mut inner = Vec::new();
+        outermost(&seg.body, &mut inner);
+        if !inner.is_empty() {
+            let inner: Vec<String> = inner.iter().map(|seg| self.operation(seg)).collect();
+            text = format!("{text} {{ {} }}", inner.join("; "));
+        }
+        text
+    }
+}
+
+/// A name as the program's author knows it, as far as that is unique.
+fn shown(names: &NameTable, name: Name) -> String {
+    format!("{}_{}", names.hint(name), name.0)
+}
+
+/// The segops of a body that stand in no other.
+fn outermost<'a>(body: &'a Body<Segs>, found: &mut Vec<&'a Seg<Segs>>) {
+    with_stack(|| {
+        for stm in &body.stms {
+            match &stm.exp {
+                Exp::Op(SegOp::Seg(seg)) => found.push(seg),
+                Exp::Op(SegOp::WithAcc { lambda, .. }) => outermost(&lambda.body, found),
+                Exp::If {
+                    then_body,
+                    else_body,
+                    ..
+                } => {
+                    outermost(then_body, found);
+                    outermost(else_body, found);
+                }
+                Exp::Loop { body, .. } => outermost(body, found),
+                Exp::Basic(_) | Exp::Apply { .. } => {}
+            }
+        }
+    });
+}
