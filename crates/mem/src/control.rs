@@ -3,7 +3,8 @@
 //! An array that a branch or loop yields lies
 //!
 //! - where its in-place root lies, if it has one outside;
-//! - at its destination, or for small arrays inside a segop in a block made
+//! - at its destination, or for arrays that had better lie in another order, and small
+//!   ones inside a segop, in a block made
 //!   before the branch or loop, and is copied there where it is not built there;
 //! - else in a block that is a result of its own, row-major from its start.
 
@@ -11,7 +12,7 @@ use crate::alloc::{Ctx, row_major_in, with_extents};
 use crate::dests::{self, Dest};
 use crate::{order, orders};
 use ir::decision::Copied;
-use ir::mem::{Block, MemAnn};
+use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, Body, Exp, LoopForm, LoopParam, Param, Stm};
@@ -82,8 +83,10 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
         let mut homes = Vec::with_capacity(pat.len());
-        for param in &pat {
-            homes.push(self.branch_home(param, &aux, out)?);
+        for (at, param) in pat.iter().enumerate() {
+            let own = pat.iter().map(|param| param.name);
+            let wished = self.wished_of(param, own, at, [&then_body, &else_body]);
+            homes.push(self.branch_home(param, wished, &aux, out)?);
         }
         let then_body = self.arm(then_body, &homes, aux.prov)?;
         let else_body = self.arm(else_body, &homes, aux.prov)?;
@@ -103,6 +106,7 @@ impl Ctx<'_> {
     fn branch_home(
         &mut self,
         param: &Param<Segs>,
+        wished: Option<Lmad>,
         aux: &Aux,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Home, PassError> {
@@ -116,13 +120,14 @@ impl Ctx<'_> {
         if let Some(dest) = self.dest(param) {
             return Ok(Home::Fixed(dest));
         }
-        if self.small(&param.ty) {
-            let hint = self.names.hint(param.name).clone();
-            let block = self.alloc(&hint, &param.ty, aux.prov, out);
-            let lmad = ir::mem::Lmad::row_major(param.ty.shape());
-            return Ok(Home::Fixed(Dest { block, lmad }));
-        }
-        Ok(Home::Returned)
+        let lmad = match wished {
+            Some(lmad) if self.fuel.take() => lmad,
+            _ if self.small(&param.ty) => Lmad::row_major(param.ty.shape()),
+            _ => return Ok(Home::Returned),
+        };
+        let hint = self.names.hint(param.name).clone();
+        let block = self.alloc(&hint, &param.ty, aux.prov, out);
+        Ok(Home::Fixed(Dest { block, lmad }))
     }
 
     /// One branch: its results brought home.
@@ -290,7 +295,7 @@ impl Ctx<'_> {
         if self.small(&param.ty) {
             let hint = self.names.hint(param.name).clone();
             let block = self.alloc(&hint, &param.ty, aux.prov, out);
-            let lmad = ir::mem::Lmad::row_major(param.ty.shape());
+            let lmad = Lmad::row_major(param.ty.shape());
             return Ok(Home::Fixed(Dest { block, lmad }));
         }
         Ok(Home::Returned)

@@ -20,7 +20,8 @@ use ir::Segs;
 use ir::mem::{Lmad, MemAnn};
 use ir::name::Name;
 use ir::poly::Poly;
-use ir::seg::SegSpace;
+use ir::seg::{SegOp, SegSpace};
+use ir::types::Dim;
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Param, ReshapeKind};
 use ir::walk::Visit;
 use rustc_hash::FxHashMap;
@@ -103,6 +104,60 @@ impl Ctx<'_> {
         };
         reads.body(body);
         (reads.along > 0 && reads.across == 0).then(|| permuted(order, &param.ty))
+    }
+}
+
+impl Ctx<'_> {
+    /// The index function that a branch's result gets by its wish, if a segop in one of
+    /// the arms would be granted it; `own` are the names of the branch's results.
+    pub(crate) fn wished_of(
+        &mut self,
+        param: &Param<Segs>,
+        mut own: impl Iterator<Item = Name>,
+        at: usize,
+        arms: [&Body<Segs>; 2],
+    ) -> Option<Lmad> {
+        let order = self.orders.get(&param.name)?.clone();
+        let shape = param.ty.shape();
+        if own.any(|name| shape.contains(&Dim::Var(name))) {
+            return None;
+        }
+        let granted = arms.iter().any(|arm| self.granted_in(arm, at, &order));
+        granted.then(|| permuted(&order, &param.ty))
+    }
+
+    /// Whether a segop that gives a body's result at a position would be granted an
+    /// order.
+    fn granted_in(&mut self, body: &Body<Segs>, at: usize, order: &Order) -> bool {
+        let Some(Atom::Var(name)) = body.result.get(at) else {
+            return false;
+        };
+        let binder = body.stms.iter().find_map(|stm| {
+            let at = stm.pat.iter().position(|param| param.name == *name)?;
+            Some((stm, at))
+        });
+        let Some((stm, at)) = binder else {
+            return false;
+        };
+        match &stm.exp {
+            Exp::Op(SegOp::Seg(seg)) if seg.kind.is_map() => {
+                let before = self.orders.insert(*name, order.clone());
+                let granted = self.granted(&stm.pat[at], &seg.space, &seg.body);
+                match before {
+                    Some(before) => self.orders.insert(*name, before),
+                    None => self.orders.remove(name),
+                };
+                granted.is_some()
+            }
+            Exp::If {
+                then_body,
+                else_body,
+                ..
+            } => [then_body, else_body]
+                .iter()
+                .any(|arm| self.granted_in(arm, at, order)),
+            Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+        }
     }
 }
 

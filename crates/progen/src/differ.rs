@@ -7,7 +7,7 @@ use crate::choices::Choices;
 use crate::coverage::Seen;
 use crate::generator::{Call, Program, generate};
 use check::Loader;
-use driver::{Failure, Lanes, Options, Session};
+use driver::{Failure, Flatten, Ir, Lanes, Options, Session, Stage, levels};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
@@ -88,6 +88,14 @@ impl Setting {
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
+        let modes = [
+            Flatten::Incremental,
+            Flatten::Incremental,
+            Flatten::Full,
+            Flatten::Moderate,
+            Flatten::None,
+        ];
+        setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
         setting
     }
 
@@ -112,9 +120,10 @@ impl Setting {
     /// In a few words.
     pub fn text(&self) -> String {
         format!(
-            "cpu {}, fuse {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
+            "cpu {}, fuse {}, flatten {}, lanes {:?}, strict floats {}, fuel {:?}, LLVM level {}, threads {:?}, tuning {:?}",
             self.options.cpu,
             self.options.fuse,
+            self.options.flatten.name(),
             self.options.lanes,
             self.options.strict_floats,
             self.options.fuel,
@@ -206,6 +215,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .lower(&typed)
         .map_err(|failure| refused("lower", &session, &failure))?;
     report.seen.add(&ir);
+    flattened_for_gpus(&mut session, ir.clone())?;
     let image = session
         .image(ir, &mut report.seen)
         .map_err(|failure| refused("compile", &session, &failure))?;
@@ -238,6 +248,16 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         }
     }
     Ok(report)
+}
+
+/// What GPUs would run is in order after each pass.
+fn flattened_for_gpus(session: &mut Session, ir: Ir) -> Result<(), Problem> {
+    let stage = Stage::from_name("segs").ok_or_else(|| Problem::new("stage", "segs"))?;
+    let own = std::mem::replace(&mut session.options.stack, levels::GPU);
+    let made = session.advance(ir, stage, &mut ());
+    session.options.stack = own;
+    made.map_err(|failure| refused("for GPUs", session, &failure))?;
+    Ok(())
 }
 
 fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {

@@ -226,7 +226,7 @@ fn a_compiler_that_breaks_asks_for_a_report() {
     let said = &broken.stderr;
     for part in [
         "a bug of the compiler: this was asked for",
-        "fine.fut, pass simplify-2)",
+        "fine.fut, pass prune-versions)",
         "please report it",
         env!("CARGO_PKG_VERSION"),
     ] {

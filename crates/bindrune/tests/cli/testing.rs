@@ -162,7 +162,7 @@ fn structure_blocks_count_operations_of_the_optimised_program() {
     let program = folder.file(
         "p.fut",
         "-- ==\n-- structure { Screma 1 /Screma 1 Screma/Screma 0 /Screma/BinOp 3 BinOp 3 }\n\n\
-         -- ==\n-- structure gpu { SegMap 100 }\n\n\
+         -- ==\n-- structure gpu { SegRed 1 SegMap 100 }\n\n\
          -- ==\n-- entry: main\n-- structure soacs { Screma 2 Loop 0 }\n\n\
          entry main (xs: []i32) = map (* 2) xs |> map (+ 1) |> reduce (+) 0\n",
     );
@@ -170,7 +170,7 @@ fn structure_blocks_count_operations_of_the_optimised_program() {
     assert_eq!(done.code, 1);
     let text = done.text();
     assert!(
-        text.contains("structures         1 of 2 (50.0 %)"),
+        text.contains("structures         1 of 3 (33.3 %)"),
         "{text}"
     );
     assert!(

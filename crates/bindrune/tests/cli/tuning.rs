@@ -1,9 +1,12 @@
 //! Tuning parameters as users meet them: executables, `run`, `dev`, `test`, `bench`.
+//!
+//! The programs have a map of reductions and one of scans. From so many rows on, rows are
+//! the tasks, and lanes share long ones; of fewer rows each is tasks itself.
 
 use crate::process::{Finished, Folder, bindrune, finish};
 use std::process::{Command, Stdio};
 
-/// Lanes share rows from a length on that a parameter says, in two entry points.
+/// Two entry points with two parameters each.
 const ROWS: &str = "\
 -- ==
 -- entry: squares
@@ -14,6 +17,9 @@ entry running [n][m] (xss: [n][m]f32) : [n][m]f32 = map (scan (+) 0) xss
 ";
 const INPUT: &str = "[[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]]";
 const SQUARES: &str = "[14f32, 77f32]\n";
+/// The rows of the input are enough for this.
+const ENOUGH: &str = "--param=squares.suff_outer_par_0=2";
+const IS_ENOUGH: &str = "Compared squares.suff_outer_par_0 <= 2: true; the parameter is 2.\n";
 
 fn executable(folder: &Folder) -> impl Fn(&[&str], &str) -> Finished + use<> {
     let program = folder.file("rows.fut", ROWS);
@@ -34,8 +40,9 @@ fn executables_list_take_and_log_them() {
     let (first, second) = ("running.lanes_share_0", "squares.lanes_share_0");
     let mut lines: Vec<&str> = listed.text().lines().collect();
     lines.sort_unstable();
-    let line = |name: &str| format!("{name} (threshold)");
-    assert_eq!(lines, [line(first), line(second)]);
+    let outer = ["running.suff_outer_par_0", "squares.suff_outer_par_0"];
+    let expected = [first, outer[0], second, outer[1]];
+    assert_eq!(lines, expected.map(|name| format!("{name} (threshold)")));
 
     // One line for each comparison: name, size, outcome, value.
     let logged = |args: &[&str]| {
@@ -44,8 +51,12 @@ fn executables_list_take_and_log_them() {
         assert_eq!((done.code, done.text()), (0, SQUARES), "{done:?}");
         done.stderr
     };
-    let line =
-        |holds, least| format!("Compared {second} <= 3: {holds}; the parameter is {least}.\n");
+    let too_few = "Compared squares.suff_outer_par_0 <= 2: false; the parameter is 16.\n";
+    assert_eq!(logged(&[]), too_few);
+    let logged = |args: &[&str]| logged(&[&[ENOUGH], args].concat());
+    let line = |holds, least| {
+        format!("{IS_ENOUGH}Compared {second} <= 3: {holds}; the parameter is {least}.\n")
+    };
     assert_eq!(logged(&[]), line(false, 128));
     assert_eq!(logged(&["--param", &format!("{second}=3")]), line(true, 3));
     assert_eq!(logged(&[&format!("--param={first}=1")]), line(false, 128));
@@ -56,7 +67,7 @@ fn executables_list_take_and_log_them() {
 
     // Whatever the values are, results of exact sums are the same.
     for value in ["-9223372036854775808", "0", "1", "9223372036854775807"] {
-        for name in [first, second] {
+        for name in expected {
             let param = format!("--param={name}={value}");
             let done = rows(&["-e", "squares", &param], INPUT).quiet();
             assert_eq!(done.text(), SQUARES);
@@ -115,8 +126,9 @@ fn programs_that_are_run_or_evaluated_take_them() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
     let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
-    let line = "Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n";
-    let options = ["-e", "squares", "--tuning", &*tuning, "--log-versions"];
+    let line =
+        &*format!("{IS_ENOUGH}Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n");
+    let options = ["-e", "squares", "--tuning", &*tuning, ENOUGH, "--log-versions"];
     let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
     assert_eq!((run.text(), run.stderr.as_str()), (SQUARES, line));
     for stage in ["segs", "mems", "imp", "lanes", "split"] {
@@ -156,7 +168,7 @@ fn names_stay_when_something_else_is_edited() {
     let mut lines: Vec<&str> = after.lines().collect();
     lines.retain(|line| !line.starts_with("be"));
     assert_eq!(lines, before.lines().collect::<Vec<_>>());
-    assert_eq!(after.lines().count(), before.lines().count() + 2, "{after}");
+    assert_eq!(after.lines().count(), before.lines().count() + 4, "{after}");
 }
 
 #[test]
@@ -197,12 +209,14 @@ fn tuning_files_beside_programs_are_found() {
              entry main [n][m] (xss: [n][m]f32) : [n]f32 = map f32.sum xss\n"
         ),
     );
-    folder.file("ones.fut.tuning", "main.lanes_share_0=2\n");
-    folder.file("ones.fut.high", "main.lanes_share_0=1000\n");
+    let enough = "main.suff_outer_par_0=1";
+    folder.file("ones.fut.tuning", format!("{enough}\nmain.lanes_share_0=2\n"));
+    folder.file("ones.fut.high", format!("{enough}\nmain.lanes_share_0=1000\n"));
+    let enough = format!("--pass-option=--param={enough}");
     for command in ["test", "bench"] {
         let code = |option: &[&str]| bindrune(&[&[command, &*program], option].concat(), "").code;
         assert_eq!(code(&[]), 0, "{command}");
-        assert_eq!(code(&["--no-tuning"]), 1, "{command}");
+        assert_eq!(code(&["--no-tuning", &enough]), 1, "{command}");
         assert_eq!(code(&["--tuning=high"]), 1, "{command}");
     }
 }
