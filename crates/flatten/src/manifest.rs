@@ -11,7 +11,7 @@
 use crate::context::{Ctx, InSeg};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
-use crate::{decomp, lanes};
+use crate::{decomp, lanes, rules};
 use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::seg::{Seg, SegKind, SegOp, SegSpace};
@@ -94,6 +94,7 @@ pub(crate) fn body(
     inside: Position,
     body: Body<Soacs>,
 ) -> Result<(SegSpace, Body<Segs>), PassError> {
+    let body = rules::owned(ctx, nest, body)?;
     let Manifest { space, body } = nest.manifest(ctx, body);
     Ok((space, ctx.body(inside, body)?))
 }

@@ -6,6 +6,7 @@
 //! G5   Σ, x ∈ xs ⊢ rearrange (k1, .., kn) x    =>   rearrange (0, 1 + k1, .., 1 + kn) xs
 //! book Σ ⊢ iota m                              =>   segmap (Σ, j < m) j
 //! book Σ ⊢ replicate m v                       =>   segmap (Σ, j < m) v
+//! book Σ ⊢ concat a b                          =>   segmap (Σ, j < m) (concat a b)[j]
 //! ```
 
 use super::distribute::bind;
@@ -43,7 +44,10 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
 fn is_elementwise(op: &BasicOp) -> bool {
     matches!(
         op,
-        BasicOp::Copy(_) | BasicOp::Iota { .. } | BasicOp::Replicate { .. }
+        BasicOp::Copy(_)
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Concat { .. }
     )
 }
 
@@ -62,6 +66,11 @@ pub(super) fn operation(
     };
     match op {
         BasicOp::Rearrange { perm, array } => g5(ctx, nest, at, param, &aux, (perm, array), out),
+        BasicOp::Copy(array) if nest.array_of(array).is_some() => {
+            let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+            bind(ctx, param, BasicOp::Copy(all), &aux, out);
+            Ok(())
+        }
         op => elementwise(ctx, nest, at, param, aux, op, out),
     }
 }

@@ -285,7 +285,6 @@ impl Distribution<'_, '_> {
         pat: Vec<Param<Soacs>>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let body = super::updates::owned(ctx, &self.nest, body)?;
         let point = Point::map(body, ret);
         let aux = Aux::at(self.aux.prov);
         versions::g2(ctx, &self.nest, self.at, pat, aux, point, out)

@@ -21,10 +21,10 @@ use crate::position::Position;
 use ir::attrs::Versions;
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Attr, Aux, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::Type;
-use ir::{Flatten, PassError, Segs, Soacs};
+use ir::{Flatten, Name, PassError, Segs, Soacs};
 
 /// Appends what stands for a screma that folds scalars.
 pub(super) fn folds(
@@ -36,10 +36,16 @@ pub(super) fn folds(
     mut s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
+    let nests = versions::nests(ctx, at);
     let arrays_after = |ctx: &Ctx<'_>, post: &Lambda<Soacs>| {
         let arrays = post.params.iter().any(|p| p.ty.is_array());
-        arrays || ctx.combines(&post.ret)
+        arrays && nests || ctx.combines(&post.ret)
     };
+    let both = !s.folds.scans.is_empty() && !s.folds.reduces.is_empty();
+    if both && !nests {
+        let stms = scan_and_reduce(ctx, &aux, s);
+        return distribute(ctx, nest, at, stms, pat, &aux, out);
+    }
     let after = s.folds.post.take_if(|post| arrays_after(ctx, post));
     let stms = if let Some(post) = after {
         map_after(ctx, &aux, s, post)
@@ -161,7 +167,7 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     if let Some(post) = post {
         let elements = rows(ctx, "ys", &post.ret, Some(width));
         result.truncate(reduced);
-        result.extend(elements.iter().map(|param| ir::Atom::Var(param.name)));
+        result.extend(elements.iter().map(|param| Atom::Var(param.name)));
         let map = Screma {
             width,
             inputs: pat.iter().skip(reduced).map(|param| param.name).collect(),
@@ -169,6 +175,64 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
             folds: Folds::default(),
         };
         stms.push(screma(elements, aux, map));
+    }
+    Body { stms, result }
+}
+
+/// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
+/// a reduction of what it gives.
+fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    let Screma {
+        width,
+        inputs,
+        map,
+        folds,
+    } = s;
+    let types = map.ret.clone();
+    let arrays = rows(ctx, "xs", &types, Some(width));
+    // What is an element of an input is there already.
+    let inputs_of = map.body.result.iter().zip(&arrays).map(|(result, array)| {
+        let param = map.params.iter().position(|param| Atom::Var(param.name) == *result);
+        param.map_or(array.name, |at| inputs[at])
+    });
+    let all: Vec<Name> = inputs_of.collect();
+    let given = all.iter().all(|name| inputs.contains(name));
+    let groups = folds.values(&all);
+    let reduced = groups.reduced.to_vec();
+    let scanned = [groups.scanned, groups.mapped].concat();
+    let kept: Vec<Type> = {
+        let groups = folds.values(&types);
+        [groups.scanned, groups.mapped].concat()
+    };
+    let own: Vec<Type> = folds.values(&types).reduced.to_vec();
+    let reduce = Screma {
+        width,
+        inputs: reduced,
+        map: identity(ctx, &own),
+        folds: Folds::reduce(folds.reduces),
+    };
+    let scan = Screma {
+        width,
+        inputs: scanned,
+        map: identity(ctx, &kept),
+        folds: Folds {
+            scans: folds.scans,
+            reduces: Vec::new(),
+            post: folds.post,
+        },
+    };
+    let map = Screma {
+        width,
+        inputs,
+        map,
+        folds: Folds::default(),
+    };
+    let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
+    let result = totals.iter().chain(&elements);
+    let result = result.map(|param| param.name.into()).collect();
+    let mut stms = vec![screma(totals, aux, reduce), screma(elements, aux, scan)];
+    if !given {
+        stms.insert(0, screma(arrays, aux, map));
     }
     Body { stms, result }
 }
@@ -201,7 +265,7 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let pat = results(ctx, &scan);
     // Reduced, scanned, mapped: the accumulators are among the last.
     let (folded, mut rest) = pat.split_at(n_reduced + n_scanned);
-    let mut result: Vec<ir::Atom> = folded.iter().map(|param| param.name.into()).collect();
+    let mut result: Vec<Atom> = folded.iter().map(|param| param.name.into()).collect();
     for i in n_scanned + n_reduced..types.len() {
         if is_acc(&types[i]) {
             result.push(mapped[i].name.into());

@@ -28,6 +28,7 @@ mod updates;
 mod versions;
 
 pub(crate) use distribute::distribute;
+pub(crate) use updates::owned;
 
 use crate::context::Ctx;
 use crate::host::unsupported;

@@ -170,7 +170,7 @@ impl VisitMut<Soacs> for MoreDims<'_, '_, '_> {
 
 /// A body that copies what it consumes of the nest's arrays: those are other points',
 /// too.
-pub(super) fn owned(
+pub(crate) fn owned(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     body: Body<Soacs>,
