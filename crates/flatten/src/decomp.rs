@@ -111,10 +111,15 @@ fn updates(body: &Body<Segs>) -> u32 {
 /// share, if they can and LLVM does not make vectors of its loop without help.
 pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
     let operators: &[_] = &operators.iter().collect::<Vec<_>>();
-    if operators.is_empty() || plain(body, operators) || !in_step(operators) || !scalar(body) {
+    if operators.is_empty() || plain(body, operators) || !in_step(operators) {
         return None;
     }
     let (width, streams) = accumulators(body, operators, true);
+    // What goes on for as long as it likes at each point is for lanes side by side, not
+    // for stretches in step.
+    if !scalar(body) && (width == 1 || !scalar_loops(body)) {
+        return None;
+    }
     let depth = if streams > 1 { block(operators) } else { 1 };
     Some(Decomp {
         width,
@@ -184,6 +189,37 @@ fn scalar<L: Level>(body: &Body<L>) -> bool {
                 Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
             };
             scalars && plain
+        })
+    })
+}
+
+/// Whether a body computes nothing but scalars, in loops too.
+pub(crate) fn scalar_loops<L: Level>(body: &Body<L>) -> bool {
+    with_stack(|| {
+        body.stms.iter().all(|stm| {
+            let scalars = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
+            let plain = match &stm.exp {
+                Exp::Basic(_) => true,
+                Exp::If {
+                    then_body,
+                    else_body,
+                    ..
+                } => scalar_loops(then_body) && scalar_loops(else_body),
+                Exp::Loop { body, .. } => scalar_loops(body),
+                Exp::Apply { .. } | Exp::Op(_) => false,
+            };
+            scalars && plain
+        })
+    })
+}
+
+/// Whether a body has loops.
+pub(crate) fn has_loops<L: Level>(body: &Body<L>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = matches!(stm.exp, Exp::Loop { .. });
+            sub_bodies(&stm.exp, |body| found = found || has_loops(body));
+            found
         })
     })
 }

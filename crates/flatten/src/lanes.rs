@@ -128,8 +128,8 @@ fn decide(ctx: &mut Ctx<'_>, aux: &Aux, s: &Screma, guarded: bool) {
     });
 }
 
-/// How a screma that does nothing but reduce, or scan and map, falls apart if
-/// lanes share it.
+/// How a screma that reduces or scans, and maps scalars beside, falls apart if lanes share
+/// it.
 fn shared(s: &Screma) -> Option<Decomp> {
     let Folds {
         scans,
@@ -137,7 +137,8 @@ fn shared(s: &Screma) -> Option<Decomp> {
         post,
     } = &s.folds;
     if scans.is_empty() {
-        let only = post.is_none() && s.map.ret.len() == s.folds.n_reduced();
+        let mapped = s.folds.values(&s.map.ret).mapped;
+        let only = post.is_none() && mapped.iter().all(Type::is_prim);
         only.then(|| decomp::inside(&s.map.body, reduces))?
     } else {
         let only = reduces.is_empty() && s.map.ret.iter().all(Type::is_prim);
@@ -145,11 +146,12 @@ fn shared(s: &Screma) -> Option<Decomp> {
     }
 }
 
-/// Whether a screma reads elements in order that belong to the point around it.
+/// Whether a screma reads elements in order that belong to the point around it. Where
+/// loops take most of the time, it does not matter what is read.
 fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
     s.map.params.iter().all(|param| param.ty.is_prim())
         && s.inputs.iter().all(|&input| !ctx.is_strided(input))
-        && s.inputs.iter().any(|&input| ctx.is_inside(input))
+        && (decomp::has_loops(&s.map.body) || s.inputs.iter().any(|&input| ctx.is_inside(input)))
 }
 
 /// From how many points on partial accumulators pay for being set up and combined,

@@ -128,7 +128,14 @@ fn programs_that_are_run_or_evaluated_take_them() {
     let tuning = folder.file("a.tuning", "squares.lanes_share_0=2\n");
     let line =
         &*format!("{IS_ENOUGH}Compared squares.lanes_share_0 <= 3: true; the parameter is 2.\n");
-    let options = ["-e", "squares", "--tuning", &*tuning, ENOUGH, "--log-versions"];
+    let options = [
+        "-e",
+        "squares",
+        "--tuning",
+        &*tuning,
+        ENOUGH,
+        "--log-versions",
+    ];
     let run = bindrune(&[&["run", &*program], &options[..]].concat(), INPUT);
     assert_eq!((run.text(), run.stderr.as_str()), (SQUARES, line));
     for stage in ["segs", "mems", "imp", "lanes", "split"] {
@@ -210,8 +217,14 @@ fn tuning_files_beside_programs_are_found() {
         ),
     );
     let enough = "main.suff_outer_par_0=1";
-    folder.file("ones.fut.tuning", format!("{enough}\nmain.lanes_share_0=2\n"));
-    folder.file("ones.fut.high", format!("{enough}\nmain.lanes_share_0=1000\n"));
+    folder.file(
+        "ones.fut.tuning",
+        format!("{enough}\nmain.lanes_share_0=2\n"),
+    );
+    folder.file(
+        "ones.fut.high",
+        format!("{enough}\nmain.lanes_share_0=1000\n"),
+    );
     let enough = format!("--pass-option=--param={enough}");
     for command in ["test", "bench"] {
         let code = |option: &[&str]| bindrune(&[&[command, &*program], option].concat(), "").code;

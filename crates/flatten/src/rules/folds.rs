@@ -192,7 +192,10 @@ fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     let arrays = rows(ctx, "xs", &types, Some(width));
     // What is an element of an input is there already.
     let inputs_of = map.body.result.iter().zip(&arrays).map(|(result, array)| {
-        let param = map.params.iter().position(|param| Atom::Var(param.name) == *result);
+        let param = map
+            .params
+            .iter()
+            .position(|param| Atom::Var(param.name) == *result);
         param.map_or(array.name, |at| inputs[at])
     });
     let all: Vec<Name> = inputs_of.collect();
