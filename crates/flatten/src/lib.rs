@@ -1,21 +1,25 @@
 //! Flattening: nested combinators to segmented operations at hardware levels.
 //!
 //! Before: a program of second-order array combinators (level `soacs`), after:
-//! a program of segops (level `segs`). The outermost combinator of each nest
-//! becomes a segop at level 1 (tasks over all workers); combinators inside its
-//! body become sequential loops ([`sequential`]), or segops at level 0 where a
-//! worker's lanes may share a reduction ([`level0`]). A function that is called from
-//! inside a segop gets a sequential version of its own, named `f.seq`.
+//! a program of segops (level `segs`), for the levels of a machine
+//! ([`target::levels`]). Four passes:
 //!
-//! What a segop cannot express directly is rewritten first: a reduction whose
-//! elements are arrays is interchanged with the map in its operator (rule G4 of
-//! incremental flattening) or becomes a loop over parallel operators; a screma
-//! that both scans and reduces is split. Accumulators with an operator are gone
-//! before ([`accs`], a pass of its own). [`decomp`] fixes how each segop falls
-//! apart into chunks.
+//! 1. [`accumulators`]: those whose operator works on arrays get more dimensions, or
+//!    become arrays that are updated in place;
+//! 2. [`flatten`]: combinators become segops, in all versions that the rules of
+//!    moderate, incremental and regular flattening give (`rules`);
+//! 3. [`prune_versions`]: versions go that cannot win;
+//! 4. [`dimensions`]: where a level may contain itself, spaces of several dimensions
+//!    become segops in segops.
 //!
-//! Needs: a verified program. Guarantees: no combinator is left; every segop
-//! has one dimension; operators of reductions and scans work on scalars.
+//! A rule takes a combinator and the `nest` that it stands in, and gives what stands
+//! for it. A nest is made `manifest` as a segop. What runs in order inside of one is a
+//! loop (`sequential`), or shared by the lanes of one worker (`lanes`). Functions have
+//! a version for each `position` that they are called from (`functions`). `decomp`
+//! fixes how each segop falls apart into chunks.
+//!
+//! Needs: a verified program. Guarantees: no combinator is left; every segop stands at a
+//! level where the machine allows it; operators of reductions and scans work on scalars.
 
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]

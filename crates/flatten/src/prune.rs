@@ -166,7 +166,7 @@ impl Pruner<'_> {
         match choice.rule {
             Rule::OuterParallelism => {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
-                let known = choice.size.constant().and_then(|size| size.as_i64());
+                let known = choice.size.constant().and_then(prim::Scalar::as_i64);
                 if known.is_some_and(|points| points < width) {
                     return Verdict::Rest(Pruned::FewPoints);
                 }
@@ -264,7 +264,7 @@ fn flattest(body: &Body<Segs>) -> &Body<Segs> {
         Exp::If {
             cond, else_body, ..
         } if compared(*cond) => Some(else_body),
-        _ => None,
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
     });
     let single = body.stms.iter().all(|stm| match &stm.exp {
         Exp::Basic(_) => true,

@@ -167,17 +167,16 @@ impl<'a> Finder<'a> {
         let (Some(name), Exp::Basic(op)) = (name, exp) else {
             return;
         };
-        match op {
-            BasicOp::SizeAtLeast { size, tunable } => {
-                if let Some(tunable) = self.function.tunables.get(tunable.index()) {
-                    self.compared.insert(name, (*size, *tunable));
-                }
+        if let BasicOp::SizeAtLeast { size, tunable } = op {
+            if let Some(tunable) = self.function.tunables.get(tunable.index()) {
+                self.compared.insert(name, (*size, *tunable));
             }
-            BasicOp::Binary(BinOp::Mul | BinOp::SMax | BinOp::Add | BinOp::Sub, ..)
-            | BasicOp::Atom(_) => {
-                self.sizes.insert(name, op);
-            }
-            _ => {}
+        } else if matches!(
+            op,
+            BasicOp::Atom(_)
+                | BasicOp::Binary(BinOp::Mul | BinOp::SMax | BinOp::Add | BinOp::Sub, ..)
+        ) {
+            self.sizes.insert(name, op);
         }
     }
 
@@ -189,24 +188,26 @@ impl<'a> Finder<'a> {
             }
             Atom::Var(name) => name,
         };
-        match self.sizes.get(&name) {
-            Some(BasicOp::Binary(BinOp::Mul, _, x, y)) => {
-                let factor = |atom: Atom| {
-                    let text = self.size(atom);
-                    let sum = text.contains(" + ") || text.contains(" - ");
-                    if sum { format!("({text})") } else { text }
-                };
-                format!("{} * {}", factor(*x), factor(*y))
-            }
-            Some(BasicOp::Binary(BinOp::SMax, _, x, y)) => {
-                format!("max({}, {})", self.size(*x), self.size(*y))
-            }
-            Some(BasicOp::Binary(BinOp::Add, _, x, y)) => {
-                format!("{} + {}", self.size(*x), self.size(*y))
-            }
-            Some(BasicOp::Binary(_, _, x, y)) => format!("{} - {}", self.size(*x), self.size(*y)),
-            Some(BasicOp::Atom(atom)) => self.size(*atom),
-            _ => shown(&self.function.names, name),
+        let known = self.sizes.get(&name).copied();
+        if let Some(BasicOp::Atom(atom)) = known {
+            return self.size(*atom);
+        }
+        let Some(BasicOp::Binary(op, _, x, y)) = known else {
+            return shown(&self.function.names, name);
+        };
+        let (x, y) = (self.size(*x), self.size(*y));
+        let factor = |text: String| {
+            let sum = text.contains(" + ") || text.contains(" - ");
+            if sum { format!("({text})") } else { text }
+        };
+        if *op == BinOp::Mul {
+            format!("{} * {}", factor(x), factor(y))
+        } else if *op == BinOp::SMax {
+            format!("max({x}, {y})")
+        } else if *op == BinOp::Add {
+            format!("{x} + {y}")
+        } else {
+            format!("{x} - {}", factor(y))
         }
     }
 

@@ -8,7 +8,7 @@ use ir::syntax::{
 };
 use ir::types::Shape;
 use ir::walk::{Import, Substitution, free_names, import_body, refresh_body, substitute_body};
-use ir::{Atom, Builder, Dim, FunName, Program, Prov, Soacs, Type, TypeEnv, text, verify};
+use ir::{Atom, Builder, Dim, FunName, Program, Prov, Soacs, Stack, Type, TypeEnv, text, verify};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// `f n xs` with a map, a reduction, a conditional with an existential size and a loop.
@@ -105,7 +105,7 @@ fn sample() -> Function<Soacs> {
 
 fn checked(function: Function<Soacs>) -> String {
     let program = Program {
-        stack: Default::default(),
+        stack: Stack::default(),
         files: vec!["f.fut".into()],
         opaques: OpaqueTypes::default(),
         entries: Vec::new(),

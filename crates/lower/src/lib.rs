@@ -61,7 +61,7 @@ pub use copies::Limits;
 use function::Instance;
 use ir::decision::{Decision, Kind};
 use ir::walk::VisitMut;
-use ir::{Function, Soacs};
+use ir::{Function, Soacs, Stack};
 use opaque::Opaques;
 use place::Places;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -207,7 +207,7 @@ fn run(
         VisitMut::<Soacs>::walk_function(&mut NotNegative, function);
     }
     let program = ir::Program {
-        stack: Default::default(),
+        stack: Stack::default(),
         files,
         opaques: lower.opaques.table,
         entries,

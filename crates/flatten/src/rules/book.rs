@@ -34,9 +34,10 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if !wanted || !bound.is_regular(&param.ty) {
         return false;
     }
-    match op {
-        BasicOp::Rearrange { array, .. } => bound.nest.array_of(*array).is_some(),
-        op => is_elementwise(op),
+    if let BasicOp::Rearrange { array, .. } = op {
+        bound.nest.array_of(*array).is_some()
+    } else {
+        is_elementwise(op)
     }
 }
 
@@ -64,15 +65,17 @@ pub(super) fn operation(
     let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
         return Err(PassError::bug("an operation with several results"));
     };
-    match op {
-        BasicOp::Rearrange { perm, array } => g5(ctx, nest, at, param, &aux, (perm, array), out),
-        BasicOp::Copy(array) if nest.array_of(array).is_some() => {
-            let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
-            bind(ctx, param, BasicOp::Copy(all), &aux, out);
-            Ok(())
-        }
-        op => elementwise(ctx, nest, at, param, aux, op, out),
+    if let BasicOp::Rearrange { perm, array } = op {
+        return g5(ctx, nest, at, param, &aux, (perm, array), out);
     }
+    if let BasicOp::Copy(array) = op
+        && nest.array_of(array).is_some()
+    {
+        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+        bind(ctx, param, BasicOp::Copy(all), &aux, out);
+        return Ok(());
+    }
+    elementwise(ctx, nest, at, param, aux, op, out)
 }
 
 /// Rule G5: the array of all points' rearranged arrays.
@@ -114,19 +117,18 @@ fn elementwise(
     let result: Param<Soacs> = ctx.fresh("x", Type::Prim(elem));
     let name = result.name;
     // Whoever reads one element of such an array computes that alone.
-    let (array, mut stms) = match op {
-        BasicOp::Copy(array) => (array, Vec::new()),
-        op => {
-            let ty = (0..outer).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty));
-            let array: Param<Soacs> = ctx.fresh("xs", ty);
-            let name = array.name;
-            let stm = Stm {
-                pat: vec![array],
-                aux: Aux::at(aux.prov),
-                exp: Exp::Basic(op),
-            };
-            (name, vec![stm])
-        }
+    let (array, mut stms) = if let BasicOp::Copy(array) = op {
+        (array, Vec::new())
+    } else {
+        let ty = (0..outer).fold(param.ty.clone(), |ty, _| ty.row().unwrap_or(ty));
+        let array: Param<Soacs> = ctx.fresh("xs", ty);
+        let name = array.name;
+        let stm = Stm {
+            pat: vec![array],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(op),
+        };
+        (name, vec![stm])
     };
     stms.push(Stm {
         pat: vec![result],

@@ -14,6 +14,7 @@ use crate::position::Position;
 use ir::syntax::{Atom, Aux, Body, Exp, Param, Stm};
 use ir::types::Type;
 use ir::{PassError, Segs, Soacs};
+use smallvec::SmallVec;
 
 /// Appends a branch of nests.
 pub(super) fn g8(
@@ -31,7 +32,7 @@ pub(super) fn g8(
         let mut stms = Vec::new();
         let result = own.iter().map(|param| param.name.into()).collect();
         let aux = Aux {
-            certs: Default::default(),
+            certs: SmallVec::new(),
             ..aux.clone()
         };
         if regular::has_parallelism(&body) {

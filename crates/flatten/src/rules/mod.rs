@@ -9,7 +9,7 @@
 //! | G3: a map with parallelism in it is one of three versions | [`versions::g3`] |
 //! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
 //! | G5: views of all points are a view of an array | [`book::g5`] |
-//! | G6: a nest over statements is a nest over each | [`distribute`] |
+//! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
