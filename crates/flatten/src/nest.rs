@@ -56,6 +56,15 @@ impl<'p> Nest<'p> {
         self.dims.iter().map(|(_, width)| *width)
     }
 
+    /// How many points it has, if that is known.
+    pub(crate) fn points(&self) -> Option<i64> {
+        let mut widths = self.widths();
+        widths.try_fold(1i64, |points, width| match width {
+            Dim::Const(n) => Some(points.saturating_mul(n)),
+            Dim::Var(_) | Dim::Ext(_) => None,
+        })
+    }
+
     /// The indices, outermost first.
     pub(crate) fn indices(&self) -> impl Iterator<Item = Atom> + '_ {
         self.dims.iter().map(|(index, _)| Atom::Var(*index))

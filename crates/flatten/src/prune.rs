@@ -10,8 +10,7 @@
 //! | a nest with all in it in order | its points are too few for the level, as is known at once |
 //! | a nest with all in it in order | the rest has nothing that comes apart from it: one more map, or one fold in a deeper nest |
 //! | a nest with parallelism at the level below | that is one segop, or of a size known to be below the level's width |
-//! | the rest | the level contains itself: tasks in tasks have the same parallelism, and no arrays between |
-//!
+//! //!
 //! What goes into the counts are segops, those in loops ten times, and the dearer of
 //! branches: one segop alone needs no second way to run it.
 
@@ -70,8 +69,6 @@ enum Verdict {
     Both,
     /// The first goes.
     Rest(Pruned),
-    /// All but the first go.
-    First(Pruned),
 }
 
 impl Pruner<'_> {
@@ -127,10 +124,9 @@ impl Pruner<'_> {
         let verdict = choice.map_or(Verdict::Both, |choice| {
             self.verdict(choice, &then_body, &else_body)
         });
-        let (kept, why, first) = match verdict {
-            Verdict::Rest(why) if self.context.fuel.take() => (else_body, why, true),
-            Verdict::First(why) if self.context.fuel.take() => (then_body, why, false),
-            Verdict::Both | Verdict::Rest(_) | Verdict::First(_) => {
+        let (kept, why) = match verdict {
+            Verdict::Rest(why) if self.context.fuel.take() => (else_body, why),
+            Verdict::Both | Verdict::Rest(_) => {
                 let exp = Exp::If {
                     cond,
                     then_body,
@@ -142,7 +138,7 @@ impl Pruner<'_> {
         };
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
             let places = self.function.provs.stack(aux.prov);
-            let kind = Kind::VersionGone { rule, first, why };
+            let kind = Kind::VersionGone { rule, why };
             self.context.decide(&self.function.name.0, places, kind);
         }
         out.extend(kept.stms);
@@ -186,9 +182,6 @@ impl Pruner<'_> {
                 let Some(inner) = self.stack.for_maps(level) else {
                     return Verdict::Both;
                 };
-                if inner == level {
-                    return Verdict::First(Pruned::TasksInTasks);
-                }
                 let width = self.stack.level(inner).map_or(1, |level| level.width);
                 if shared(&seg.body, inner, width) <= 1 {
                     return Verdict::Rest(Pruned::LittleInside);

@@ -113,13 +113,10 @@ pub enum Kind {
         /// Where each of those comes from that became one.
         parts: Vec<Vec<SrcLoc>>,
     },
-    /// Of versions that sizes choose between, one is gone.
+    /// Of two versions that a size chooses between, the one for large sizes is gone.
     VersionGone {
         /// Which rule made the choice.
         rule: Rule,
-        /// Whether it is the one that goes from so many points on: else what goes
-        /// below.
-        first: bool,
         /// Why.
         why: Pruned,
     },
@@ -260,8 +257,6 @@ pub enum Pruned {
     NothingApart,
     /// There is little at the level below.
     LittleInside,
-    /// Tasks in tasks have the same parallelism.
-    TasksInTasks,
 }
 
 /// What a check is about.

@@ -21,7 +21,7 @@ use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Program};
 use crate::tunable::Tunable;
 use crate::types::Dim;
 use crate::walk::with_stack;
-use prim::BinOp;
+use prim::{BinOp, UnOp};
 use rustc_hash::FxHashMap;
 
 /// A function's choices.
@@ -78,6 +78,8 @@ pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
             function,
             sizes: FxHashMap::default(),
             compared: FxHashMap::default(),
+            denied: FxHashMap::default(),
+            either: FxHashMap::default(),
             versions: 0,
         };
         Trees {
@@ -94,6 +96,10 @@ struct Finder<'a> {
     sizes: FxHashMap<Name, &'a BasicOp>,
     /// Comparisons, by the names of their results.
     compared: FxHashMap<Name, (Atom, Tunable)>,
+    /// What is true where a comparison does not hold.
+    denied: FxHashMap<Name, Name>,
+    /// What is true where the first of two comparisons holds or the second does not.
+    either: FxHashMap<Name, (Name, Name)>,
     versions: u32,
 }
 
@@ -111,23 +117,24 @@ impl<'a> Finder<'a> {
                         then_body,
                         else_body,
                     } => {
-                        let known = cond
-                            .var()
-                            .and_then(|name| self.compared.get(&name).copied());
-                        let Some((size, tunable)) = known else {
+                        let cond = cond.var();
+                        let both = cond.and_then(|name| self.either.get(&name).copied());
+                        let (first, second) = match both {
+                            Some((first, second)) => (Some(first), Some(second)),
+                            None => (cond, None),
+                        };
+                        if !first.is_some_and(|name| self.compared.contains_key(&name)) {
                             nodes.extend(self.choices(then_body, all));
                             nodes.extend(self.choices(else_body, all));
                             continue;
-                        };
-                        let choice = Choice {
-                            name: tunable.full_name(&self.function.name),
-                            tunable,
-                            size: self.size(size),
-                            places: self.function.provs.stack(stm.aux.prov),
-                            holds: self.branch(then_body),
-                            fails: self.branch(else_body),
-                        };
-                        nodes.push(Node::Choice(Box::new(choice)));
+                        }
+                        let places = self.function.provs.stack(stm.aux.prov);
+                        let holds = self.branch(then_body);
+                        let mut fails = self.branch(else_body);
+                        if second.is_some() {
+                            fails = self.choice(second, &places, fails, holds.clone());
+                        }
+                        nodes.extend(self.choice(first, &places, holds, fails));
                     }
                     Exp::Loop { body, .. } => nodes.extend(self.choices(body, all)),
                     Exp::Op(SegOp::WithAcc { lambda, .. }) => {
@@ -141,6 +148,28 @@ impl<'a> Finder<'a> {
             }
             nodes
         })
+    }
+
+    /// The choice that a comparison makes.
+    fn choice(
+        &self,
+        compared: Option<Name>,
+        places: &[SrcLoc],
+        holds: Vec<Node>,
+        fails: Vec<Node>,
+    ) -> Vec<Node> {
+        let known = compared.and_then(|name| self.compared.get(&name).copied());
+        let choice = known.map(|(size, tunable)| {
+            Node::Choice(Box::new(Choice {
+                name: tunable.full_name(&self.function.name),
+                tunable,
+                size: self.size(size),
+                places: places.to_vec(),
+                holds,
+                fails,
+            }))
+        });
+        choice.into_iter().collect()
     }
 
     /// What a choice leads to: further choices, or a version.
@@ -170,6 +199,12 @@ impl<'a> Finder<'a> {
         if let BasicOp::SizeAtLeast { size, tunable } = op {
             if let Some(tunable) = self.function.tunables.get(tunable.index()) {
                 self.compared.insert(name, (*size, *tunable));
+            }
+        } else if let BasicOp::Unary(UnOp::Not, _, Atom::Var(denied)) = op {
+            self.denied.insert(name, *denied);
+        } else if let BasicOp::Binary(BinOp::Or, _, Atom::Var(first), Atom::Var(second)) = op {
+            if let Some(denied) = self.denied.get(second) {
+                self.either.insert(name, (*first, *denied));
             }
         } else if matches!(
             op,

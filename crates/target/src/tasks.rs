@@ -4,6 +4,9 @@
 /// Least work of a chunk, in sixteenths of a nanosecond: 8 µs, so that handing it
 /// out is lost in it (`bench/run.py small`).
 pub const CHUNK_WORK: i64 = 8_000 * 16;
+/// Least work of a nest that few points have, for it to be tasks in tasks: some chunks'
+/// worth (`bindrune bench` of LU decomposition).
+pub const NEST_WORK: i64 = 8 * CHUNK_WORK;
 /// Most chunks of one segop: enough to keep many cores evenly busy.
 pub const MAX_CHUNKS: i64 = 512;
 /// How many updates of accumulators a point is taken to make at most: copies for

@@ -146,8 +146,8 @@ fn data(kind: &Kind) -> Value {
                 },
             }),
         },
-        Kind::VersionGone { rule, first, why } => {
-            json!({ "rule": rule.name(), "first": first, "why": word(why) })
+        Kind::VersionGone { rule, why } => {
+            json!({ "rule": rule.name(), "why": word(why) })
         }
         Kind::CheckGone { check, why } => {
             json!({ "check": word(check), "why": word(why) })

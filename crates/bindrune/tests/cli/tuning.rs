@@ -1,12 +1,13 @@
 //! Tuning parameters as users meet them: executables, `run`, `dev`, `test`, `bench`.
 //!
 //! The programs have a map of reductions and one of scans. From so many rows on, rows are
-//! the tasks, and lanes share long ones; of fewer rows each is tasks itself.
+//! the tasks, and lanes share long ones; of fewer rows each is tasks itself, if there is
+//! enough to do.
 
 use crate::process::{Finished, Folder, bindrune, finish};
 use std::process::{Command, Stdio};
 
-/// Two entry points with two parameters each.
+/// Two entry points with three parameters each.
 const ROWS: &str = "\
 -- ==
 -- entry: squares
@@ -19,7 +20,10 @@ const INPUT: &str = "[[1f32, 2f32, 3f32], [4f32, 5f32, 6f32]]";
 const SQUARES: &str = "[14f32, 77f32]\n";
 /// The rows of the input are enough for this.
 const ENOUGH: &str = "--param=squares.suff_outer_par_0=2";
-const IS_ENOUGH: &str = "Compared squares.suff_outer_par_0 <= 2: true; the parameter is 2.\n";
+const IS_ENOUGH: &str = "\
+Compared squares.suff_outer_par_0 <= 2: true; the parameter is 2.
+Compared squares.suff_intra_par_0 <= 6: false; the parameter is 512000.
+";
 
 fn executable(folder: &Folder) -> impl Fn(&[&str], &str) -> Finished + use<> {
     let program = folder.file("rows.fut", ROWS);
@@ -40,8 +44,14 @@ fn executables_list_take_and_log_them() {
     let (first, second) = ("running.lanes_share_0", "squares.lanes_share_0");
     let mut lines: Vec<&str> = listed.text().lines().collect();
     lines.sort_unstable();
-    let outer = ["running.suff_outer_par_0", "squares.suff_outer_par_0"];
-    let expected = [first, outer[0], second, outer[1]];
+    let expected = [
+        first,
+        "running.suff_intra_par_0",
+        "running.suff_outer_par_0",
+        second,
+        "squares.suff_intra_par_0",
+        "squares.suff_outer_par_0",
+    ];
     assert_eq!(lines, expected.map(|name| format!("{name} (threshold)")));
 
     // One line for each comparison: name, size, outcome, value.
@@ -51,8 +61,14 @@ fn executables_list_take_and_log_them() {
         assert_eq!((done.code, done.text()), (0, SQUARES), "{done:?}");
         done.stderr
     };
-    let too_few = "Compared squares.suff_outer_par_0 <= 2: false; the parameter is 16.\n";
-    assert_eq!(logged(&[]), too_few);
+    let few_but_long = "\
+Compared squares.suff_outer_par_0 <= 2: false; the parameter is 16.
+Compared squares.suff_intra_par_0 <= 6: true; the parameter is 6.
+";
+    assert_eq!(
+        logged(&["--param=squares.suff_intra_par_0=6"]),
+        few_but_long
+    );
     let logged = |args: &[&str]| logged(&[&[ENOUGH], args].concat());
     let line = |holds, least| {
         format!("{IS_ENOUGH}Compared {second} <= 3: {holds}; the parameter is {least}.\n")
@@ -175,7 +191,7 @@ fn names_stay_when_something_else_is_edited() {
     let mut lines: Vec<&str> = after.lines().collect();
     lines.retain(|line| !line.starts_with("be"));
     assert_eq!(lines, before.lines().collect::<Vec<_>>());
-    assert_eq!(after.lines().count(), before.lines().count() + 4, "{after}");
+    assert_eq!(after.lines().count(), before.lines().count() + 6, "{after}");
 }
 
 #[test]

@@ -116,7 +116,11 @@ pub(super) fn g9(
     };
     top(ctx, copy, own.clone(), &mut stms)?;
     arms.push(versions::Arm {
-        guard: Some((before, size, tunable)),
+        guard: Some(versions::Guard {
+            before,
+            enough: (size, tunable),
+            little: None,
+        }),
         stms,
         pat: own,
     });

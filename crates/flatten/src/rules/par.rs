@@ -31,13 +31,15 @@ pub(super) fn of_body(
 ) -> Option<Atom> {
     let own: FxHashSet<Name> = binders(body).into_iter().collect();
     let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if own.contains(name));
+    let mut all: Vec<Vec<Dim>> = Vec::new();
+    spaces(body, level, &[], &mut all);
+    all.retain(|space| space.iter().all(known));
     let mut spaces: Vec<Vec<Dim>> = Vec::new();
-    each_seg(body, level, &mut |seg| {
-        let dims: Vec<Dim> = seg.space.dims.iter().map(|(_, size)| *size).collect();
-        if dims.iter().all(known) && !spaces.contains(&dims) {
-            spaces.push(dims);
+    for space in all {
+        if !spaces.contains(&space) {
+            spaces.push(space);
         }
-    });
+    }
     let mut most: Option<Atom> = None;
     for space in spaces {
         let points = product(ctx, space.into_iter(), aux, out);
@@ -48,6 +50,27 @@ pub(super) fn of_body(
     }
     let outer = of_nest(ctx, nest, aux, out);
     most.map(|inner| binary(ctx, BinOp::Mul, outer, inner, aux, out))
+}
+
+/// The spaces of segops at a level in a body, each with those around it that are at the
+/// level, too.
+fn spaces(body: &Body<Segs>, level: u8, around: &[Dim], found: &mut Vec<Vec<Dim>>) {
+    each_seg(body, level, &mut |seg| {
+        let own = seg.space.dims.iter().map(|(_, size)| *size);
+        let space: Vec<Dim> = around.iter().copied().chain(own).collect();
+        spaces(&seg.body, level, &space, found);
+        found.push(space);
+    });
+}
+
+/// What a point of the dearest segop at a level costs, in sixteenths of a nanosecond.
+pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
+    let mut most = 0;
+    each_seg(body, level, &mut |seg| {
+        let inner = cost(&seg.body, level);
+        most = most.max(if inner > 0 { inner } else { seg.decomp.cost });
+    });
+    most
 }
 
 /// Whether a body has segops at a level.

@@ -12,8 +12,8 @@
 //!
 //! Rule G1 is the same at the lowest level, where there are no versions: nests are
 //! flattened as far as that goes. On a machine whose tasks contain tasks, the level
-//! below is the same one, and versions inside of the middle one have no flat one: that
-//! is the middle of the middle.
+//! below is the same one, and there is no flat version: that is the middle of the
+//! middle. Where the middle one would have too little to do, the first is taken.
 
 use super::distribute::{distribute, exploits};
 use super::{par, regular};
@@ -25,7 +25,9 @@ use ir::attrs::Versions;
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
-use ir::{Flatten, PassError, Segs, Soacs};
+use ir::{Flatten, Name, PassError, Segs, Soacs};
+use prim::{BinOp, PrimType, UnOp};
+use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
 pub(super) fn inside(ctx: &Ctx<'_>, at: Position) -> Result<Position, PassError> {
@@ -108,8 +110,14 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
             outer &= !has(Versions::NoOuter);
             middle &= !has(Versions::NoIntra);
-            // Inside of a task the middle version is what flattens further.
-            flat &= at.around.is_none() || !middle;
+            // Tasks in tasks have the parallelism of flattening further, and no arrays
+            // between.
+            flat &= !(middle && nests(ctx, at));
+            // Where it is known that the points are enough, there is nothing to choose.
+            let known = nest
+                .points()
+                .is_some_and(|points| points >= enough(ctx, at));
+            middle &= !(nests(ctx, at) && known);
             Wanted {
                 outer: outer || !(middle || flat),
                 middle,
@@ -127,10 +135,26 @@ pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
 
 /// A version, and what it takes to be taken.
 pub(super) struct Arm {
-    /// What computes `Par`, that, and the parameter; none for a version that always goes.
-    pub(super) guard: Option<(Vec<Stm<Segs>>, Atom, TunableId)>,
+    /// None for a version that always goes.
+    pub(super) guard: Option<Guard>,
     pub(super) stms: Vec<Stm<Segs>>,
     pub(super) pat: Vec<Param<Soacs>>,
+}
+
+/// How many points are enough at a position by default.
+fn enough(ctx: &Ctx<'_>, at: Position) -> i64 {
+    let level = at.level.and_then(|level| ctx.stack.level(level));
+    level.map_or(1, |level| level.enough)
+}
+
+/// When a version is taken.
+pub(super) struct Guard {
+    /// What computes the sizes.
+    pub(super) before: Vec<Stm<Segs>>,
+    /// From here on: `Par`, and the parameter.
+    pub(super) enough: (Atom, TunableId),
+    /// Below here, too, as what comes next has too little to do.
+    pub(super) little: Option<(Atom, TunableId)>,
 }
 
 /// Appends the versions of a nest over a body with results of these types.
@@ -153,7 +177,11 @@ pub(super) fn g3(
         let guard = (want.middle || want.flat).then(|| {
             let mut before = Vec::new();
             let size = par::of_nest(ctx, nest, &aux, &mut before);
-            (before, size, threshold(ctx, Rule::OuterParallelism, level))
+            Guard {
+                before,
+                enough: (size, threshold(ctx, Rule::OuterParallelism, level)),
+                little: None,
+            }
         });
         let mut stms = Vec::new();
         let point = Point::map(ctx.copy_body(&body), ret.clone());
@@ -166,6 +194,9 @@ pub(super) fn g3(
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         arms.extend(middle(ctx, nest, below, &pat, &aux, (&body, &ret))?);
+        if !want.flat {
+            last_two(&mut arms);
+        }
     }
     if arms.is_empty() && !want.flat {
         // What was asked for there is not.
@@ -184,6 +215,20 @@ pub(super) fn g3(
         });
     }
     choose(ctx, arms, pat, &aux, out)
+}
+
+/// Of two versions the first is taken also where the second one's guard says no.
+fn last_two(arms: &mut [Arm]) {
+    let [first, second] = arms else {
+        if let [only] = arms {
+            only.guard = None;
+        }
+        return;
+    };
+    if let (Some(first), Some(second)) = (&mut first.guard, second.guard.take()) {
+        first.before.extend(second.before);
+        first.little = Some(second.enough);
+    }
 }
 
 /// The version whose inner parallelism goes to the level below, if there is one.
@@ -217,10 +262,22 @@ fn middle(
     }
     let mut before = Vec::new();
     let size = par::of_body(ctx, (nest, seg, inner), aux, &mut before);
-    let size = size.unwrap_or_else(|| par::of_nest(ctx, nest, aux, &mut before));
-    let tunable = threshold(ctx, Rule::InnerParallelism, inner);
+    let guard = size.map(|size| {
+        let tunable = if nests(ctx, below) {
+            // So many points that it takes some time to compute them.
+            let cost = par::cost(seg, inner).max(1);
+            ctx.threshold(Rule::InnerParallelism, (NEST_WORK / cost).max(1))
+        } else {
+            threshold(ctx, Rule::InnerParallelism, inner)
+        };
+        Guard {
+            before,
+            enough: (size, tunable),
+            little: None,
+        }
+    });
     Ok(Some(Arm {
-        guard: Some((before, size, tunable)),
+        guard,
         stms: made.stms,
         pat: own,
     }))
@@ -244,6 +301,34 @@ fn inner_bodies<'b>(body: &'b Body<Segs>, found: &mut Vec<&'b Body<Segs>>) {
     }
 }
 
+impl Guard {
+    /// What computes the condition, and its name.
+    fn condition(self, ctx: &mut Ctx<'_>, aux: &Aux) -> (Vec<Stm<Segs>>, Name) {
+        let mut stms = self.before;
+        let mut bind = |ctx: &mut Ctx<'_>, hint: &str, op: BasicOp| {
+            let param = ctx.fresh(hint, Type::BOOL);
+            let name = param.name;
+            stms.push(Stm {
+                pat: vec![param],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(op),
+            });
+            name
+        };
+        let (size, tunable) = self.enough;
+        let enough = bind(ctx, "enough", BasicOp::SizeAtLeast { size, tunable });
+        let Some((size, tunable)) = self.little else {
+            return (stms, enough);
+        };
+        let much = bind(ctx, "much", BasicOp::SizeAtLeast { size, tunable });
+        let little = BasicOp::Unary(UnOp::Not, PrimType::Bool, much.into());
+        let little = bind(ctx, "little", little);
+        let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, enough.into(), little.into());
+        let either = bind(ctx, "outer", either);
+        (stms, either)
+    }
+}
+
 /// Appends the choice between versions: the first that sizes suffice for, or the last.
 pub(super) fn choose(
     ctx: &mut Ctx<'_>,
@@ -261,18 +346,12 @@ pub(super) fn choose(
         stms: last.stms,
     };
     for arm in arms.into_iter().rev() {
-        let Some((mut stms, size, tunable)) = arm.guard else {
+        let Some(guard) = arm.guard else {
             return Err(PassError::bug("a version without a guard before another"));
         };
-        let cond = ctx.fresh("enough", Type::BOOL);
         let own = ctx.fresh_like(&pat);
         let own = ctx.params(own);
-        let name = cond.name;
-        stms.push(Stm {
-            pat: vec![cond],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::SizeAtLeast { size, tunable }),
-        });
+        let (mut stms, name) = guard.condition(ctx, aux);
         let own_result = own.iter().map(|param| param.name.into()).collect();
         stms.push(Stm {
             pat: own,

@@ -117,16 +117,8 @@ impl Kind {
             }
             Self::Hoisted => "is computed before the loop around it".to_owned(),
             Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
-            Self::VersionGone { rule, first, why } => {
-                let which = if *first {
-                    "the first"
-                } else {
-                    "all but the first"
-                };
-                format!(
-                    "of the versions by {}, {which} cannot win: {why}",
-                    rule.name()
-                )
+            Self::VersionGone { rule, why } => {
+                format!("the version by {} cannot win: {why}", rule.name())
             }
             Self::CheckGone { check, why } => format!("{check} removed: {why}"),
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
@@ -188,7 +180,6 @@ impl fmt::Display for Pruned {
             Self::FewPoints => "it has too few points",
             Self::NothingApart => "the other has all parallelism in one operation, too",
             Self::LittleInside => "there is little to share inside",
-            Self::TasksInTasks => "tasks in tasks have the same parallelism",
         })
     }
 }

@@ -116,6 +116,10 @@ impl Gen<'_, '_> {
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let step = if space.in_lanes {
             Expr::i64(LANES_LEAST)
+        } else if self.in_task() && space.independent {
+            // There are tasks around: that points fill lanes matters more than that there
+            // are many.
+            self.step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
             let few = self.step(n.clone(), LANES_GRAIN, LANES_GRAIN);
             self.enough_work(space, few)?
