@@ -64,13 +64,6 @@ struct Choice {
     rule: Rule,
 }
 
-/// Which of a choice's versions stays.
-enum Verdict {
-    Both,
-    /// The first goes.
-    Rest(Pruned),
-}
-
 impl Pruner<'_> {
     fn function(&mut self) {
         let empty = Body {
@@ -121,21 +114,17 @@ impl Pruner<'_> {
             }
         };
         let choice = cond.var().and_then(|name| choices.get(&name).copied());
-        let verdict = choice.map_or(Verdict::Both, |choice| {
-            self.verdict(choice, &then_body, &else_body)
-        });
-        let (kept, why) = match verdict {
-            Verdict::Rest(why) if self.context.fuel.take() => (else_body, why),
-            Verdict::Both | Verdict::Rest(_) => {
-                let exp = Exp::If {
-                    cond,
-                    then_body,
-                    else_body,
-                };
-                out.push(Stm { pat, aux, exp });
-                return;
-            }
+        let gone = choice.and_then(|choice| self.cannot_win(choice, &then_body, &else_body));
+        let Some(why) = gone.filter(|_| self.context.fuel.take()) else {
+            let exp = Exp::If {
+                cond,
+                then_body,
+                else_body,
+            };
+            out.push(Stm { pat, aux, exp });
+            return;
         };
+        let kept = else_body;
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
             let places = self.function.provs.stack(aux.prov);
             let kind = Kind::VersionGone { rule, why };
@@ -151,12 +140,16 @@ impl Pruner<'_> {
         }
     }
 
-    fn verdict(&mut self, choice: Choice, version: &Body<Segs>, rest: &Body<Segs>) -> Verdict {
-        let Some(seg) = nest(version) else {
-            return Verdict::Both;
-        };
+    /// Why a version cannot win against the rest, if so.
+    fn cannot_win(
+        &mut self,
+        choice: Choice,
+        version: &Body<Segs>,
+        rest: &Body<Segs>,
+    ) -> Option<Pruned> {
+        let seg = nest(version)?;
         if self.same(version, rest) {
-            return Verdict::Rest(Pruned::Same);
+            return Some(Pruned::Same);
         }
         let level = seg.level;
         match choice.rule {
@@ -164,7 +157,7 @@ impl Pruner<'_> {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
                 if known.is_some_and(|points| points < width) {
-                    return Verdict::Rest(Pruned::FewPoints);
+                    return Some(Pruned::FewPoints);
                 }
                 let flattest = flattest(rest);
                 let folds = !is_map(seg);
@@ -174,21 +167,19 @@ impl Pruner<'_> {
                     && self.stack.for_maps(level) != Some(level)
                     && comes_apart(flattest, rank) <= 1
                 {
-                    return Verdict::Rest(Pruned::NothingApart);
+                    return Some(Pruned::NothingApart);
                 }
-                Verdict::Both
+                None
             }
             Rule::InnerParallelism => {
-                let Some(inner) = self.stack.for_maps(level) else {
-                    return Verdict::Both;
-                };
+                let inner = self.stack.for_maps(level)?;
                 let width = self.stack.level(inner).map_or(1, |level| level.width);
                 if shared(&seg.body, inner, width) <= 1 {
-                    return Verdict::Rest(Pruned::LittleInside);
+                    return Some(Pruned::LittleInside);
                 }
-                Verdict::Both
+                None
             }
-            Rule::LanesShare => Verdict::Both,
+            Rule::LanesShare => None,
         }
     }
 

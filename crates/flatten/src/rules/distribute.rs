@@ -106,6 +106,7 @@ pub(crate) fn distribute(
         nest: outer.child(Vec::new()),
         pending: Pending::default(),
         last_use,
+        end,
         at,
         aux,
     };
@@ -150,6 +151,8 @@ struct Distribution<'a, 'n> {
     pending: Pending,
     /// Which statement uses a name last; the number of statements for results.
     last_use: FxHashMap<Name, usize>,
+    /// That number.
+    end: usize,
     at: Position,
     aux: &'a Aux,
 }
@@ -186,10 +189,15 @@ impl Distribution<'_, '_> {
         self.needs(bound, names)
     }
 
-    /// Whether a statement's result is one of the body's.
+    /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
+    /// known wherever one of them is.
     fn wanted(&self, stm: &Stm<Soacs>) -> bool {
-        let end = |param: &Param<Soacs>| self.last_use.get(&param.name).copied();
-        stm.pat.len() == 1 && stm.pat.iter().any(|param| end(param).is_some())
+        let [param] = stm.pat.as_slice() else {
+            return false;
+        };
+        let last = self.last_use.get(&param.name).copied();
+        let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
+        last.is_some_and(|last| last == self.end || !counts)
     }
 
     fn needs(&self, bound: Bound<'_>, names: Vec<Name>) -> Option<Needs> {

@@ -79,7 +79,7 @@ pub(crate) fn combinator(
             }
             let ops = updates::destinations(ctx, nest, at, ops, &aux, out)?;
             let inner = nest.with_map(ctx, width, &map.params, &inputs)?;
-            let inside = versions::inside(ctx, at)?;
+            let inside = versions::inside(at)?;
             let point = Point {
                 body: map.body,
                 ret: map.ret,

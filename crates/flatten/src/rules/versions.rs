@@ -30,8 +30,7 @@ use prim::{BinOp, PrimType, UnOp};
 use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
-pub(super) fn inside(ctx: &Ctx<'_>, at: Position) -> Result<Position, PassError> {
-    let _ = ctx;
+pub(super) fn inside(at: Position) -> Result<Position, PassError> {
     let level = at
         .level
         .ok_or_else(|| PassError::bug("a segop at no level"))?;
@@ -48,7 +47,7 @@ pub(super) fn g2(
     point: Point,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let inside = inside(ctx, at)?;
+    let inside = inside(at)?;
     manifest::segop(ctx, nest, inside, point, pat, aux, out)
 }
 
@@ -256,8 +255,9 @@ fn middle(
     let Some(seg) = segs.first() else {
         return Ok(None);
     };
-    let same = ctx.stack.for_maps(inner).is_none();
-    if !par::has(seg, inner) || same && par::is_irregular(seg, inner) {
+    // Where nothing is below, those that share the level have to be as many at all points.
+    let last = ctx.stack.for_maps(inner).is_none();
+    if !par::has(seg, inner) || last && par::is_irregular(seg, inner) {
         return Ok(None);
     }
     let mut before = Vec::new();
