@@ -22,12 +22,12 @@ use ir::{Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Whether the rule gains anything: there is a statement that the nest goes into.
-pub(super) fn exploits(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+pub(super) fn exploits(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
     let bound = Bound {
         nest,
         more: &|_| false,
     };
-    bound.exploits(ctx, body)
+    bound.exploits(body)
 }
 
 /// Statements that wait for their nest.
@@ -112,7 +112,7 @@ pub(crate) fn distribute(
     };
     let mut done: FxHashSet<usize> = FxHashSet::default();
     for (i, stm) in body.stms.into_iter().enumerate() {
-        let Some(needs) = d.needs_of(ctx, &stm, i) else {
+        let Some(needs) = d.needs_of(&stm, i) else {
             d.pending.push(stm);
             continue;
         };
@@ -160,13 +160,13 @@ struct Distribution<'a, 'n> {
 impl Distribution<'_, '_> {
     /// What the nest has to have before it goes into a statement; `None` if it does not
     /// go there, and the statement waits.
-    fn needs_of(&self, ctx: &Ctx<'_>, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
+    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
         let bound = Bound {
             nest: &self.nest,
             more: &more,
         };
-        if !bound.is_parallel(ctx, stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
+        if !bound.is_parallel(stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
             return None;
         }
         let mut used = FxHashSet::default();

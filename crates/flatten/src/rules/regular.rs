@@ -1,7 +1,6 @@
 //! What in a body is parallel, and whether it is so in the same way at all points of a
 //! nest: sizes, bounds and operators that do not differ from point to point.
 
-use crate::context::Ctx;
 use crate::nest::Nest;
 use ir::folds::Folds;
 use ir::soac::{Operator, Screma, Soac};
@@ -100,7 +99,7 @@ impl Bound<'_> {
 
     /// Whether a statement is one that a nest goes into: its results have one shape at
     /// all points, and so has what is parallel in it.
-    pub(super) fn is_parallel(self, ctx: &Ctx<'_>, stm: &Stm<Soacs>) -> bool {
+    pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
         let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
         let regular = stm.pat.iter().all(|param| {
             let shape = param.ty.shape().iter();
@@ -151,22 +150,19 @@ impl Bound<'_> {
                 bounded
                     && has_parallelism(body)
                     && params.iter().all(|p| regular(&p.param.ty))
-                    && self.exploits(ctx, body)
+                    && self.exploits(body)
             }
             Exp::If {
                 cond,
                 then_body,
                 else_body,
-            } => {
-                !self.atom_varies(*cond)
-                    && (self.exploits(ctx, then_body) || self.exploits(ctx, else_body))
-            }
+            } => !self.atom_varies(*cond) && (self.exploits(then_body) || self.exploits(else_body)),
             Exp::Basic(_) | Exp::Apply { .. } => false,
         }
     }
 
     /// Whether a nest goes into any statement of a body.
-    pub(super) fn exploits(self, ctx: &Ctx<'_>, body: &Body<Soacs>) -> bool {
+    pub(super) fn exploits(self, body: &Body<Soacs>) -> bool {
         with_stack(|| {
             let mut bound: rustc_hash::FxHashSet<Name> = rustc_hash::FxHashSet::default();
             for stm in &body.stms {
@@ -175,7 +171,7 @@ impl Bound<'_> {
                     nest: self.nest,
                     more: &more,
                 };
-                if inner.is_parallel(ctx, stm) {
+                if inner.is_parallel(stm) {
                     return true;
                 }
                 bound.extend(stm.pat.iter().map(|param| param.name));

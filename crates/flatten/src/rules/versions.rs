@@ -77,7 +77,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
     let below = at
         .level
         .and_then(|level| Position::within(ctx.stack, level));
-    let exploitable = exploits(ctx, nest, body);
+    let exploitable = exploits(nest, body);
     match ctx.mode {
         Flatten::None => outer,
         Flatten::Moderate | Flatten::Full => {
