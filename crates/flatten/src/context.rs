@@ -6,12 +6,14 @@ use crate::position::Position;
 use ir::decision::{Kind, Operation, Runs, Sequential};
 use ir::folds::Folds;
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
-use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, Param, Stm};
+use ir::syntax::{
+    Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm,
+};
 use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
-use ir::walk::{Substitution, refresh_body, refresh_lambda};
-use ir::{Flatten, Fuel, Options, PassError, Segs, Soacs};
+use ir::walk::{Substitution, refresh_lambda};
+use ir::{Builder, Flatten, Fuel, Options, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
@@ -324,7 +326,10 @@ impl<'a> Ctx<'a> {
     }
 
     /// A fresh name for each of these, with their types.
-    pub(crate) fn fresh_like<L: Level<Ann = ()>>(&mut self, params: &[Param<L>]) -> Vec<Param<L>> {
+    pub(crate) fn fresh_like<L: Level<Ann = ()>>(
+        &mut self,
+        params: &[Param<Soacs>],
+    ) -> Vec<Param<L>> {
         let params = params.iter();
         let fresh = params.map(|param| {
             let name = self.names.fresh_like(param.name);
@@ -335,18 +340,31 @@ impl<'a> Ctx<'a> {
         fresh.collect()
     }
 
+    /// Makes statements that come from where a statement comes from.
+    pub(crate) fn builder<L: Level<Ann = ()>>(&mut self, aux: &Aux) -> Builder<'_, L> {
+        let mut builder = Builder::new(&mut self.names, &mut self.types);
+        builder.prov = aux.prov;
+        builder
+    }
+
+    /// What is made for names like these, as a body that gives them.
+    pub(crate) fn made(
+        &mut self,
+        pat: &[Param<Soacs>],
+        make: impl FnOnce(&mut Self, Vec<Param<Soacs>>, &mut Vec<Stm<Segs>>) -> Result<(), PassError>,
+    ) -> Result<Body<Segs>, PassError> {
+        let own = self.fresh_like(pat);
+        let result = atoms(&own);
+        let mut stms = Vec::new();
+        make(self, own, &mut stms)?;
+        Ok(Body { stms, result })
+    }
+
     /// A copy of a lambda whose names are its own.
     pub(crate) fn copy_lambda(&mut self, lambda: &Lambda<Soacs>) -> Lambda<Soacs> {
         let copy = refresh_lambda(lambda, &mut self.names, &mut Substitution::default());
         self.types.add_params(&copy.params);
         self.types.add_body(&copy.body);
-        copy
-    }
-
-    /// A copy of a body whose names are its own.
-    pub(crate) fn copy_body(&mut self, body: &Body<Soacs>) -> Body<Soacs> {
-        let copy = refresh_body(body, &mut self.names, &mut Substitution::default());
-        self.types.add_body(&copy);
         copy
     }
 
@@ -358,6 +376,13 @@ impl<'a> Ctx<'a> {
             self.types.add_body(&lambda.body);
         }
         copy
+    }
+
+    /// A loop's counter is bound.
+    pub(crate) fn note_counter(&mut self, form: LoopForm) {
+        if let LoopForm::For { var, ty, bound: _ } = form {
+            self.note(var, Type::Prim(ty));
+        }
     }
 
     fn note(&mut self, name: Name, ty: Type) {
@@ -421,6 +446,11 @@ impl<'a> Ctx<'a> {
             self.strided.insert(name);
         }
     }
+}
+
+/// The names as operands.
+pub(crate) fn atoms<L: Level>(params: &[Param<L>]) -> Vec<Atom> {
+    params.iter().map(|param| param.name.into()).collect()
 }
 
 /// The slice that is the row at an index of the outermost dimension.

@@ -117,7 +117,7 @@ pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Opt
     let (width, streams) = accumulators(body, operators, true);
     // What goes on for as long as it likes at each point is for lanes side by side, not
     // for stretches in step.
-    if !scalar(body) && (width == 1 || !scalar_loops(body)) {
+    if !scalar(body) && (width == 1 || !scalars(body, true)) {
         return None;
     }
     let depth = if streams > 1 { block(operators) } else { 1 };
@@ -176,39 +176,25 @@ fn in_step<L: Level>(operators: &[&Operator<L>]) -> bool {
 
 /// Whether a body computes nothing but scalars, one after another.
 fn scalar<L: Level>(body: &Body<L>) -> bool {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+    scalars(body, false)
+}
+
+/// Whether a body computes nothing but scalars, in loops too if `loops`.
+fn scalars<L: Level>(body: &Body<L>, loops: bool) -> bool {
+    with_stack(|| {
         body.stms.iter().all(|stm| {
-            let scalars = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
+            let own = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
             let plain = match &stm.exp {
                 Exp::Basic(_) => true,
                 Exp::If {
                     cond: _,
                     then_body,
                     else_body,
-                } => scalar(then_body) && scalar(else_body),
-                Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-            };
-            scalars && plain
-        })
-    })
-}
-
-/// Whether a body computes nothing but scalars, in loops too.
-pub(crate) fn scalar_loops<L: Level>(body: &Body<L>) -> bool {
-    with_stack(|| {
-        body.stms.iter().all(|stm| {
-            let scalars = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
-            let plain = match &stm.exp {
-                Exp::Basic(_) => true,
-                Exp::If {
-                    then_body,
-                    else_body,
-                    ..
-                } => scalar_loops(then_body) && scalar_loops(else_body),
-                Exp::Loop { body, .. } => scalar_loops(body),
+                } => scalars(then_body, loops) && scalars(else_body, loops),
+                Exp::Loop { body, .. } => loops && scalars(body, loops),
                 Exp::Apply { .. } | Exp::Op(_) => false,
             };
-            scalars && plain
+            own && plain
         })
     })
 }

@@ -13,10 +13,12 @@
 //! A histogram consumes its destinations, which nothing inside of a segop may: its
 //! points count through all dimensions instead. After: every segop has one dimension.
 
+use crate::context::atoms;
 use crate::decomp;
 use ir::folds::Folds;
-use ir::seg::{Seg, SegKind, SegOp, SegSpace};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Param, Stm};
+use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use ir::soac::HistOp;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
 use ir::{Context, Name, NameTable, Program, Prov, Segs};
@@ -29,22 +31,11 @@ pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<
         return program;
     }
     program.functions = context.over(program.functions, |mut function: Function<Segs>, _| {
-        let mut body = std::mem::replace(&mut function.body, empty());
-        let mut nester = Nester {
-            names: &mut function.names,
-        };
-        nester.body(&mut body);
-        function.body = body;
+        let names = &mut function.names;
+        Nester { names }.body(&mut function.body);
         function
     });
     program
-}
-
-fn empty() -> Body<Segs> {
-    Body {
-        stms: Vec::new(),
-        result: Vec::new(),
-    }
 }
 
 struct Nester<'a> {
@@ -74,42 +65,42 @@ impl Nester<'_> {
         if seg.space.dims.len() <= 1 {
             return seg;
         }
-        match seg.kind {
-            SegKind::Hist(_) => self.counted(seg, aux, out),
-            SegKind::Folds(_) => self.in_order(seg, aux),
+        let (kind, rest) = taken(seg);
+        match kind {
+            SegKind::Hist(ops) => self.counted(ops, rest, aux, out),
+            SegKind::Folds(folds) => self.in_order(folds, rest, aux),
         }
     }
 
     /// A segop that maps or folds: its first dimension around the others.
-    fn in_order(&mut self, seg: Seg<Segs>, aux: &Aux) -> Seg<Segs> {
-        let Seg {
+    fn in_order(&mut self, folds: Folds<Segs>, rest: Rest, aux: &Aux) -> Seg<Segs> {
+        let Rest {
             level,
-            space,
-            kind,
+            mut dims,
             body,
             ret,
             decomp,
             keeps,
-        } = seg;
-        let mut dims = space.dims;
+        } = rest;
         let outer = dims.remove(0);
+        let space = SegSpace { dims, lane: None };
+        let types = space.fold_types(&folds, &ret);
         let inner = Seg {
             level,
-            space: SegSpace { dims, lane: None },
-            kind,
+            space,
+            kind: SegKind::Folds(folds),
             body,
             ret,
             decomp,
             keeps,
         };
-        let types = result_types(&inner);
         let pat = types.iter().map(|ty| Param {
             name: self.names.fresh("row"),
             ty: ty.clone(),
             ann: (),
         });
         let pat: Vec<Param<Segs>> = pat.collect();
-        let result = pat.iter().map(|param| param.name.into()).collect();
+        let result = atoms(&pat);
         let mut stms = Vec::new();
         let inner = self.nested(inner, aux, &mut stms);
         stms.push(Stm {
@@ -133,37 +124,31 @@ impl Nester<'_> {
     }
 
     /// A histogram: one dimension that counts through all.
-    fn counted(&mut self, seg: Seg<Segs>, aux: &Aux, out: &mut Vec<Stm<Segs>>) -> Seg<Segs> {
-        let Seg {
+    fn counted(
+        &mut self,
+        mut ops: Vec<HistOp<Segs>>,
+        rest: Rest,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Seg<Segs> {
+        let Rest {
             level,
-            space,
-            kind,
+            dims,
             mut body,
             mut ret,
             decomp,
             keeps,
-        } = seg;
-        let SegKind::Hist(mut ops) = kind else {
-            return Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            };
-        };
+        } = rest;
         let prov = aux.prov;
         let mut count = Atom::i64(1);
-        for (_, size) in &space.dims {
+        for (_, size) in &dims {
             let size = size.atom().unwrap_or(Atom::i64(0));
             count = self.binary(BinOp::Mul, count, size, prov, out);
         }
         let point = self.names.fresh("gtid");
         let mut stms = Vec::new();
         let mut rest = Atom::Var(point);
-        for (at, (index, size)) in space.dims.iter().enumerate().rev() {
+        for (at, (index, size)) in dims.iter().enumerate().rev() {
             let size = size.atom().unwrap_or(Atom::i64(1));
             let digit = if at == 0 {
                 BasicOp::Atom(rest)
@@ -178,7 +163,7 @@ impl Nester<'_> {
         stms.append(&mut body.stms);
         body.stms = stms;
         // Each histogram's indices begin with the segment's.
-        let segments = &space.dims[..space.dims.len() - 1];
+        let segments = &dims[..dims.len() - 1];
         let (mut result, mut types) = (Vec::new(), Vec::new());
         let mut at = 0;
         for op in &mut ops {
@@ -233,6 +218,37 @@ impl Nester<'_> {
     }
 }
 
+/// A segop but for its kind.
+struct Rest {
+    level: u8,
+    dims: Vec<(Name, Dim)>,
+    body: Body<Segs>,
+    ret: Vec<Type>,
+    decomp: Decomp,
+    keeps: Option<Lambda<Segs>>,
+}
+
+fn taken(seg: Seg<Segs>) -> (SegKind<Segs>, Rest) {
+    let Seg {
+        level,
+        space,
+        kind,
+        body,
+        ret,
+        decomp,
+        keeps,
+    } = seg;
+    let rest = Rest {
+        level,
+        dims: space.dims,
+        body,
+        ret,
+        decomp,
+        keeps,
+    };
+    (kind, rest)
+}
+
 fn index_stm(name: Name, op: BasicOp, prov: Prov) -> Stm<Segs> {
     Stm {
         pat: vec![Param {
@@ -243,26 +259,4 @@ fn index_stm(name: Name, op: BasicOp, prov: Prov) -> Stm<Segs> {
         aux: Aux::at(prov),
         exp: Exp::Basic(op),
     }
-}
-
-/// The types of the results of a segop that maps or folds.
-fn result_types(seg: &Seg<Segs>) -> Vec<Type> {
-    let SegKind::Folds(folds) = &seg.kind else {
-        return Vec::new();
-    };
-    let dims: Vec<Dim> = seg.space.dims.iter().map(|(_, size)| *size).collect();
-    let over = |ty: &Type, dims: &[Dim]| {
-        let dims = dims.iter().rev();
-        dims.fold(ty.clone(), |ty, dim| match ty {
-            Type::Acc { .. } => ty,
-            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => ty.array_of(*dim),
-        })
-    };
-    let segments = &dims[..dims.len().saturating_sub(1)];
-    let folds: &Folds<Segs> = folds;
-    let reduced = folds.reduced_types().map(|ty| over(ty, segments));
-    let elements = folds.element_types(&seg.ret);
-    reduced
-        .chain(elements.iter().map(|ty| over(ty, &dims)))
-        .collect()
 }

@@ -3,7 +3,7 @@
 //! Combinators go to the rules, with an empty nest, or become loops where there is no
 //! level for them; branches, loops and the bodies of `withacc` stay what they are.
 
-use crate::context::{Ctx, Lanes};
+use crate::context::{Ctx, Lanes, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
 use crate::{lanes, rules, sequential};
@@ -11,8 +11,9 @@ use ir::attrs::Versions;
 use ir::decision::Operation;
 use ir::seg::SegOp;
 use ir::soac::{AccInput, Operator, Soac};
-use ir::syntax::{Attr, Aux, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Attr, Aux, Body, Exp, Lambda, LoopParam, Param, Stm};
 use ir::types::Type;
+use ir::walk::with_stack;
 use ir::{PassError, Segs, Soacs};
 
 impl Ctx<'_> {
@@ -37,7 +38,7 @@ impl Ctx<'_> {
         stms: Vec<Stm<Soacs>>,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        with_stack(|| {
             for stm in stms {
                 self.g0(at, stm, out)?;
             }
@@ -71,13 +72,7 @@ impl Ctx<'_> {
             },
             Exp::Loop { params, form, body } => {
                 let params = self.loop_params(params);
-                if let LoopForm::For { var, ty, bound: _ } = form {
-                    self.param::<Segs>(Param {
-                        name: var,
-                        ty: Type::Prim(ty),
-                        ann: (),
-                    });
-                }
+                self.note_counter(form);
                 Exp::Loop {
                     params,
                     form,
@@ -162,7 +157,7 @@ impl Ctx<'_> {
             let types = types.into_iter();
             types.map(|ty| self.fresh("r", ty)).collect()
         };
-        let result = pat.iter().map(|param| param.name.into()).collect();
+        let result = atoms(&pat);
         match soac {
             Soac::Screma(screma) => {
                 let inside = at.level.is_none() && at.around.is_some();

@@ -8,7 +8,7 @@
 //! Σ, reduce_by_index d f    seghist    (Σ, i < w) (op, d) { ... }
 //! ```
 
-use crate::context::{Ctx, InSeg};
+use crate::context::{Ctx, InSeg, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
 use crate::{decomp, lanes, rules};
@@ -114,12 +114,11 @@ pub(crate) fn folds(
         });
         noted.collect::<Result<_, PassError>>()
     };
-    let own = ctx.copy_folds(&own);
-    let post = own.post;
     Ok(Folds {
         scans: operators(ctx, own.scans)?,
         reduces: operators(ctx, own.reduces)?,
-        post: post
+        post: own
+            .post
             .map(|post| ctx.lambda_inside(inside, post))
             .transpose()?,
     })
@@ -132,11 +131,7 @@ fn histograms(
 ) -> Result<Vec<HistOp<Segs>>, PassError> {
     let mut converted = Vec::with_capacity(ops.len());
     for HistOp { shape, dests, op } in ops {
-        let op = Operator {
-            op: ctx.copy_lambda(&op.op),
-            neutral: op.neutral,
-            comm: true,
-        };
+        let op = Operator { comm: true, ..op };
         let op = ctx.operator_inside(inside, op)?;
         converted.push(HistOp { shape, dests, op });
     }
@@ -174,7 +169,7 @@ fn push(
         let own: Vec<_> = (pat.iter())
             .map(|param| ctx.fresh("r", param.ty.clone()))
             .collect();
-        let result = own.iter().map(|param| param.name.into()).collect();
+        let result = atoms(&own);
         let stm = Stm {
             pat: own,
             aux: aux.clone(),

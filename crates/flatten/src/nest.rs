@@ -110,6 +110,7 @@ impl<'p> Nest<'p> {
         let index = ctx.fresh::<Soacs>("gtid", Type::I64).name;
         nest.dims.push((index, width));
         nest.bound.insert(index, None);
+        let certs = self.checks();
         for (param, &input) in params.iter().zip(inputs) {
             let op = match ctx.type_of(input)? {
                 ty @ Type::Array { .. } => BasicOp::Index {
@@ -129,7 +130,13 @@ impl<'p> Nest<'p> {
             if let Some(array) = whole.filter(|_| !matches!(param.ty, Type::Acc { .. })) {
                 nest.elements.insert(param.name, (array, nest.dims.len()));
             }
-            nest.bind_op(param.clone(), op);
+            let mut aux = Aux::at(Prov::NONE);
+            aux.certs = certs.iter().copied().collect();
+            nest.bind(Stm {
+                pat: vec![param.clone()],
+                aux,
+                exp: Exp::Basic(op),
+            });
         }
         Ok(nest)
     }
@@ -234,8 +241,7 @@ impl<'p> Nest<'p> {
     /// The nest as a segop's space, and the body with what it needs of the nest, all
     /// with names of their own.
     pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Manifest {
-        let certs = self.frames().flat_map(|frame| &frame.certs);
-        let certs: Vec<Name> = certs.copied().collect();
+        let certs = self.checks();
         for stm in &mut body.stms {
             let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
             let more: Vec<Name> = more.copied().collect();
@@ -258,6 +264,12 @@ impl<'p> Nest<'p> {
         ctx.types.add_body(&body);
         let space = SegSpace { dims, lane: None };
         Manifest { space, body }
+    }
+
+    /// The checks that must hold before what stands in the nest.
+    fn checks(&self) -> Vec<Name> {
+        let certs = self.frames().flat_map(|frame| &frame.certs);
+        certs.copied().collect()
     }
 
     /// What the indices are called in a space.
@@ -290,6 +302,7 @@ impl<'p> Nest<'p> {
     fn needed(&self, mut names: Vec<Name>) -> Vec<Stm<Soacs>> {
         let frames: Vec<&Nest<'_>> = self.frames().collect();
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
+        let mut order = Vec::new();
         while let Some(name) = names.pop() {
             let at = frames.iter().enumerate();
             let mut at = at.filter_map(|(i, frame)| Some((i, (*frame.bound.get(&name)?)?)));
@@ -297,6 +310,7 @@ impl<'p> Nest<'p> {
                 continue;
             };
             if found.insert((frame, bind)) {
+                order.push((frame, bind));
                 let stm = &frames[frame].binds[bind];
                 used_names(&stm.exp, |name| names.push(name));
                 names.extend(stm.aux.certs.iter().copied());
@@ -304,8 +318,6 @@ impl<'p> Nest<'p> {
                 names.extend(shapes.filter_map(|dim| dim.atom()?.var()));
             }
         }
-        #[allow(clippy::iter_over_hash_type, reason = "sorted right away")]
-        let mut order: Vec<(usize, usize)> = found.into_iter().collect();
         order.sort_unstable_by_key(|&(frame, bind)| (std::cmp::Reverse(frame), bind));
         let stms = order.into_iter();
         stms.map(|(frame, bind)| frames[frame].binds[bind].clone())

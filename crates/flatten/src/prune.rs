@@ -10,50 +10,50 @@
 //! | a nest with all in it in order | its points are too few for the level, as is known at once |
 //! | a nest with all in it in order | the rest has nothing that comes apart from it: one more map, or one fold in a deeper nest |
 //! | a nest with parallelism at the level below | that is one segop, or of a size known to be below the level's width |
-//! //!
+//!
 //! What goes into the counts are segops, those in loops ten times, and the dearer of
 //! branches: one segop alone needs no second way to run it.
 
 use ir::decision::{Kind, Pruned};
+use ir::name::{FunName, ProvTable};
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
-use ir::tunable::Rule;
+use ir::tunable::{Rule, Tunable};
 use ir::types::Dim;
-use ir::walk::{Substitution, refresh_body, sub_bodies, with_stack};
+use ir::walk::{same_but_names, sub_bodies_mut, with_stack};
 use ir::{Context, Name, Program, Segs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
 
 /// Takes versions away that cannot win.
-pub fn prune_versions(program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let Program {
-        stack,
-        files,
-        opaques,
-        entries,
-        functions,
-    } = program;
-    let functions = context.over(functions, |mut function, own| {
+pub fn prune_versions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
+    let stack = program.stack;
+    program.functions = context.over(program.functions, |mut function, own| {
+        let Function {
+            name,
+            body,
+            tunables,
+            provs,
+            ..
+        } = &mut function;
         let mut pruner = Pruner {
             stack,
-            function: &mut function,
+            name,
+            tunables,
+            provs,
             context: own,
         };
-        pruner.function();
+        pruner.body(body);
         function
     });
-    Program {
-        stack,
-        files,
-        opaques,
-        entries,
-        functions,
-    }
+    program
 }
 
 struct Pruner<'a> {
     stack: Stack,
-    function: &'a mut Function<Segs>,
+    name: &'a FunName,
+    tunables: &'a [Tunable],
+    provs: &'a ProvTable,
     context: &'a mut Context,
 }
 
@@ -65,25 +65,15 @@ struct Choice {
 }
 
 impl Pruner<'_> {
-    fn function(&mut self) {
-        let empty = Body {
-            stms: Vec::new(),
-            result: Vec::new(),
-        };
-        let mut body = std::mem::replace(&mut self.function.body, empty);
-        self.body(&mut body);
-        self.function.body = body;
-    }
-
     fn body(&mut self, body: &mut Body<Segs>) {
         with_stack(|| {
             let mut choices: FxHashMap<Name, Choice> = FxHashMap::default();
             let mut stms = Vec::with_capacity(body.stms.len());
             for mut stm in std::mem::take(&mut body.stms) {
-                bodies_mut(&mut stm.exp, &mut |body| self.body(body));
+                sub_bodies_mut(&mut stm.exp, |body| self.body(body));
                 if let (Exp::Basic(BasicOp::SizeAtLeast { size, tunable }), [param]) =
                     (&stm.exp, stm.pat.as_slice())
-                    && let Some(tunable) = self.function.tunables.get(tunable.index())
+                    && let Some(tunable) = self.tunables.get(tunable.index())
                 {
                     let rule = tunable.rule;
                     choices.insert(param.name, Choice { size: *size, rule });
@@ -126,9 +116,9 @@ impl Pruner<'_> {
         };
         let kept = else_body;
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
-            let places = self.function.provs.stack(aux.prov);
+            let places = self.provs.stack(aux.prov);
             let kind = Kind::VersionGone { rule, why };
-            self.context.decide(&self.function.name.0, places, kind);
+            self.context.decide(&self.name.0, places, kind);
         }
         out.extend(kept.stms);
         for (param, result) in pat.into_iter().zip(kept.result) {
@@ -142,13 +132,13 @@ impl Pruner<'_> {
 
     /// Why a version cannot win against the rest, if so.
     fn cannot_win(
-        &mut self,
+        &self,
         choice: Choice,
         version: &Body<Segs>,
         rest: &Body<Segs>,
     ) -> Option<Pruned> {
         let seg = nest(version)?;
-        if self.same(version, rest) {
+        if same_but_names(version, rest) {
             return Some(Pruned::Same);
         }
         let level = seg.level;
@@ -159,13 +149,12 @@ impl Pruner<'_> {
                 if known.is_some_and(|points| points < width) {
                     return Some(Pruned::FewPoints);
                 }
-                let flattest = flattest(rest);
                 let folds = !is_map(seg);
                 let rank = seg.space.dims.len();
                 // Of a fold itself there are always two ways if there is more in it.
                 if !folds
                     && self.stack.for_maps(level) != Some(level)
-                    && comes_apart(flattest, rank) <= 1
+                    && comes_apart(rest, rank) <= 1
                 {
                     return Some(Pruned::NothingApart);
                 }
@@ -182,48 +171,6 @@ impl Pruner<'_> {
             Rule::LanesShare => None,
         }
     }
-
-    /// Whether two bodies do the same.
-    fn same(&mut self, one: &Body<Segs>, other: &Body<Segs>) -> bool {
-        if size(one) != size(other) {
-            return false;
-        }
-        // With the same names in the same places they are equal or not.
-        let mut names = self.function.names.clone();
-        let mut again = self.function.names.clone();
-        let one = refresh_body(one, &mut names, &mut Substitution::default());
-        let other = refresh_body(other, &mut again, &mut Substitution::default());
-        one == other
-    }
-}
-
-/// How many statements there are.
-fn size(body: &Body<Segs>) -> usize {
-    with_stack(|| {
-        let mut count = body.stms.len();
-        for stm in &body.stms {
-            sub_bodies(&stm.exp, |body| count += size(body));
-        }
-        count
-    })
-}
-
-/// Calls `f` with the bodies of statements, but for operators'.
-fn bodies_mut(exp: &mut Exp<Segs>, f: &mut dyn FnMut(&mut Body<Segs>)) {
-    match exp {
-        Exp::If {
-            then_body,
-            else_body,
-            ..
-        } => {
-            f(then_body);
-            f(else_body);
-        }
-        Exp::Loop { body, .. } => f(body),
-        Exp::Op(SegOp::Seg(seg)) => f(&mut seg.body),
-        Exp::Op(SegOp::WithAcc { lambda, .. }) => f(&mut lambda.body),
-        Exp::Basic(_) | Exp::Apply { .. } => {}
-    }
 }
 
 /// The segop that a version is.
@@ -237,27 +184,28 @@ fn nest(version: &Body<Segs>) -> Option<&Seg<Segs>> {
 }
 
 /// The last of the versions that a body begins with a choice between.
-fn flattest(body: &Body<Segs>) -> &Body<Segs> {
-    let compared = |cond: Atom| {
-        body.stms.iter().any(|stm| {
-            matches!(stm.exp, Exp::Basic(BasicOp::SizeAtLeast { .. }))
-                && stm.pat.iter().any(|param| Atom::Var(param.name) == cond)
-        })
-    };
-    let last = body.stms.iter().find_map(|stm| match &stm.exp {
-        Exp::If {
-            cond, else_body, ..
-        } if compared(*cond) => Some(else_body),
-        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
-    });
-    let single = body.stms.iter().all(|stm| match &stm.exp {
-        Exp::Basic(_) => true,
-        Exp::If { cond, .. } => compared(*cond),
-        Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
-    });
-    match last.filter(|_| single) {
-        Some(rest) => flattest(rest),
-        None => body,
+fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
+    loop {
+        let mut compared: FxHashSet<Name> = FxHashSet::default();
+        let mut last = None;
+        for stm in &body.stms {
+            match &stm.exp {
+                Exp::Basic(BasicOp::SizeAtLeast { .. }) => {
+                    compared.extend(stm.pat.iter().map(|param| param.name));
+                }
+                Exp::Basic(_) => {}
+                Exp::If {
+                    cond, else_body, ..
+                } if cond.var().is_some_and(|name| compared.contains(&name)) => {
+                    last = last.or(Some(else_body));
+                }
+                Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => return body,
+            }
+        }
+        let Some(rest) = last else {
+            return body;
+        };
+        body = rest;
     }
 }
 

@@ -16,11 +16,11 @@
 
 use crate::Segs;
 use crate::name::{FunName, Name, NameTable, SrcLoc};
-use crate::seg::{Seg, SegKind, SegOp};
+use crate::seg::{SegOp, outermost};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Program};
 use crate::tunable::Tunable;
 use crate::types::Dim;
-use crate::walk::with_stack;
+use crate::walk::{Operation, with_stack};
 use prim::{BinOp, UnOp};
 use rustc_hash::FxHashMap;
 
@@ -180,11 +180,14 @@ impl<'a> Finder<'a> {
         }
         let number = self.versions;
         self.versions += 1;
-        let mut segs = Vec::new();
-        outermost(body, &mut segs);
-        let operations = segs.iter().map(|seg| self.operation(seg)).collect();
-        let inside = segs.iter().flat_map(|seg| self.choices(&seg.body, true));
-        let inside = inside.collect();
+        let segs = outermost(body);
+        let operations = segs.iter().filter_map(|op| self.operation(op)).collect();
+        let mut inside = Vec::new();
+        for op in segs {
+            if let SegOp::Seg(seg) = op {
+                inside.extend(self.choices(&seg.body, true));
+            }
+        }
         vec![Node::Version(Version {
             number,
             operations,
@@ -246,15 +249,10 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn operation(&self, seg: &Seg<Segs>) -> String {
-        let keyword = match &seg.kind {
-            SegKind::Folds(folds) => match (folds.scans.is_empty(), folds.reduces.is_empty()) {
-                (true, true) => "segmap",
-                (true, false) => "segred",
-                (false, true) => "segscan",
-                (false, false) => "segscanred",
-            },
-            SegKind::Hist(_) => "seghist",
+    /// A segop's name and space, with those inside of it.
+    fn operation(&self, op: &SegOp<Segs>) -> Option<String> {
+        let SegOp::Seg(seg) = op else {
+            return None;
         };
         let dims = seg.space.dims.iter().map(|(_, dim)| match dim {
             Dim::Const(n) => n.to_string(),
@@ -262,40 +260,18 @@ impl<'a> Finder<'a> {
             Dim::Ext(_) => "?".to_owned(),
         });
         let dims: Vec<String> = dims.collect();
-        let mut text = format!("{keyword} level {} ({})", seg.level, dims.join(", "));
-        let mut inner = Vec::new();
-        outermost(&seg.body, &mut inner);
-        if !inner.is_empty() {
-            let inner: Vec<String> = inner.iter().map(|seg| self.operation(seg)).collect();
-            text = format!("{text} {{ {} }}", inner.join("; "));
+        let keyword = Operation::<Segs>::keyword(op);
+        let text = format!("{keyword} level {} ({})", seg.level, dims.join(", "));
+        let inner = outermost(&seg.body);
+        if inner.is_empty() {
+            return Some(text);
         }
-        text
+        let inner: Vec<String> = inner.iter().filter_map(|op| self.operation(op)).collect();
+        Some(format!("{text} {{ {} }}", inner.join("; ")))
     }
 }
 
 /// A name as the program's author knows it, as far as that is unique.
 fn shown(names: &NameTable, name: Name) -> String {
     format!("{}_{}", names.hint(name), name.0)
-}
-
-/// The segops of a body that stand in no other.
-fn outermost<'a>(body: &'a Body<Segs>, found: &mut Vec<&'a Seg<Segs>>) {
-    with_stack(|| {
-        for stm in &body.stms {
-            match &stm.exp {
-                Exp::Op(SegOp::Seg(seg)) => found.push(seg),
-                Exp::Op(SegOp::WithAcc { lambda, .. }) => outermost(&lambda.body, found),
-                Exp::If {
-                    then_body,
-                    else_body,
-                    ..
-                } => {
-                    outermost(then_body, found);
-                    outermost(else_body, found);
-                }
-                Exp::Loop { body, .. } => outermost(body, found),
-                Exp::Basic(_) | Exp::Apply { .. } => {}
-            }
-        }
-    });
 }

@@ -12,8 +12,9 @@
 use crate::folds::Folds;
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp};
-use crate::syntax::{Body, Lambda, Level};
+use crate::syntax::{Body, Exp, Lambda, Level};
 use crate::types::{Dim, Type};
+use crate::walk::with_stack;
 use std::ops::Range;
 
 /// The level whose operations are segmented operations.
@@ -33,6 +34,23 @@ pub struct SegSpace {
     pub dims: Vec<(Name, Dim)>,
     /// Which dimension runs in the lanes of a vector, if any.
     pub lane: Option<u32>,
+}
+
+impl SegSpace {
+    /// The types of what folds over the space give, of points with results of these types:
+    /// a value for each segment of what is reduced, one for each point of the rest.
+    pub fn fold_types<L: Level>(&self, folds: &Folds<L>, ret: &[Type]) -> Vec<Type> {
+        let dims: Vec<Dim> = self.dims.iter().map(|(_, dim)| *dim).collect();
+        let segments = &dims[..dims.len().saturating_sub(1)];
+        let over = |ty: &Type, dims: &[Dim]| {
+            let dims = dims.iter().rev();
+            dims.fold(ty.clone(), |ty, dim| ty.array_of(*dim))
+        };
+        let reduced = folds.reduced_types().map(|ty| over(ty, segments));
+        let elements = folds.element_types(ret);
+        let arrays = elements.iter().map(|ty| over(ty, &dims));
+        reduced.chain(arrays).collect()
+    }
 }
 
 /// How a segop's innermost dimension (for `segmap`: the whole space, flattened)
@@ -175,6 +193,33 @@ impl<L: Level> SegKind<L> {
             Self::Hist(_) => false,
         }
     }
+}
+
+/// The segops of a body that stand in no other.
+pub fn outermost<L: Level<Op = SegOp<L>>>(body: &Body<L>) -> Vec<&SegOp<L>> {
+    fn find<'b, L: Level<Op = SegOp<L>>>(body: &'b Body<L>, found: &mut Vec<&'b SegOp<L>>) {
+        with_stack(|| {
+            for stm in &body.stms {
+                match &stm.exp {
+                    Exp::Op(op @ SegOp::Seg(_)) => found.push(op),
+                    Exp::Op(SegOp::WithAcc { lambda, .. }) => find(&lambda.body, found),
+                    Exp::If {
+                        then_body,
+                        else_body,
+                        ..
+                    } => {
+                        find(then_body, found);
+                        find(else_body, found);
+                    }
+                    Exp::Loop { body, .. } => find(body, found),
+                    Exp::Basic(_) | Exp::Apply { .. } => {}
+                }
+            }
+        });
+    }
+    let mut found = Vec::new();
+    find(body, &mut found);
+    found
 }
 
 /// A segmented operation.

@@ -64,6 +64,27 @@ pub struct Screma {
     pub folds: Folds<Soacs>,
 }
 
+impl Screma {
+    /// A map.
+    pub fn map(width: Dim, inputs: Vec<Name>, map: Lambda<Soacs>) -> Self {
+        Self {
+            width,
+            inputs,
+            map,
+            folds: Folds::default(),
+        }
+    }
+
+    /// The input behind each of the map's results that is an element of one.
+    pub fn given(&self) -> impl Iterator<Item = Option<Name>> + '_ {
+        self.map.body.result.iter().map(|atom| {
+            let name = atom.var()?;
+            let at = self.map.params.iter().position(|p| p.name == name)?;
+            self.inputs.get(at).copied()
+        })
+    }
+}
+
 /// One histogram of a [`Soac::Hist`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct HistOp<L: Level> {

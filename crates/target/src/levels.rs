@@ -88,6 +88,8 @@ pub const GPU: Stack = Stack {
 };
 
 /// Points that keep the workers of a large machine evenly busy, without tasks inside.
+/// Tasks inside cost arrays between them: the 16 points of LocVolCalib small take 277 ms
+/// as tasks alone and 480 ms with tasks inside, on two cores.
 const ENOUGH_TASKS: i64 = 16;
 
 impl Default for Stack {

@@ -258,9 +258,9 @@ fn structured(
         ("soacs", OPTIMISED, Stack::default()),
         ("gpu", "segs", levels::GPU),
     ] {
-        let mut asked = structures.iter();
-        let mut asked = asked.by_ref().filter(|it| pipeline(it, name)).peekable();
-        if asked.peek().is_none() {
+        let asked = structures.iter().filter(|it| pipeline(it, name));
+        let asked: Vec<&Structure> = asked.collect();
+        if asked.is_empty() {
             continue;
         }
         let stage = Stage::from_name(until).ok_or("no such stage")?;

@@ -27,20 +27,18 @@ pub(super) fn g8(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     let branch = |ctx: &mut Ctx<'_>, body: Body<Soacs>| -> Result<Body<Segs>, PassError> {
-        let own: Vec<Param<Soacs>> = ctx.fresh_like(&pat);
-        let ret = element_types(nest, &pat);
-        let mut stms = Vec::new();
-        let result = own.iter().map(|param| param.name.into()).collect();
         let aux = Aux {
             certs: SmallVec::new(),
             ..aux.clone()
         };
-        if regular::has_parallelism(&body) {
-            versions::g3(ctx, nest, at, own, aux, (body, ret), &mut stms)?;
-        } else {
-            super::distribute(ctx, nest, at, body, own, &aux, &mut stms)?;
-        }
-        Ok(Body { stms, result })
+        ctx.made(&pat, |ctx, own, stms| {
+            if regular::has_parallelism(&body) {
+                let ret = element_types(nest, &pat);
+                versions::g3(ctx, nest, at, own, aux, (body, ret), stms)
+            } else {
+                super::distribute(ctx, nest, at, body, own, &aux, stms)
+            }
+        })
     };
     let then_body = branch(ctx, then_body)?;
     let else_body = branch(ctx, else_body)?;

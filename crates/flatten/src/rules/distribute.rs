@@ -245,7 +245,9 @@ impl Distribution<'_, '_> {
         if again.is_empty() && stored.is_empty() {
             return Ok(());
         }
-        let pending = std::mem::take(&mut self.pending);
+        let Pending { stms, bound: _ } = std::mem::take(&mut self.pending);
+        let again = again.into_iter().filter_map(|at| stms.get(at).cloned());
+        let again: Vec<Stm<Soacs>> = again.collect();
         if !stored.is_empty() {
             let mut ret = Vec::with_capacity(stored.len());
             let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
@@ -267,19 +269,15 @@ impl Distribution<'_, '_> {
                 });
                 ret.push(ty);
             }
-            let body = Body {
-                stms: pending.stms.clone(),
-                result: stored.iter().map(|name| Atom::Var(*name)).collect(),
-            };
+            let result = stored.iter().map(|name| Atom::Var(*name)).collect();
+            let body = Body { stms, result };
             self.in_nest(ctx, body, ret, pat.clone(), out)?;
             for (param, array) in inner.into_iter().zip(pat) {
                 self.nest.bind_element(param, array.name);
             }
         }
-        for at in again {
-            if let Some(stm) = pending.stms.get(at) {
-                self.nest.bind(stm.clone());
-            }
+        for stm in again {
+            self.nest.bind(stm);
         }
         Ok(())
     }
@@ -342,7 +340,7 @@ impl Distribution<'_, '_> {
 
     /// The body's results that have no array yet.
     fn results(
-        self,
+        mut self,
         ctx: &mut Ctx<'_>,
         results: Vec<(Atom, Param<Soacs>)>,
         out: &mut Vec<Stm<Segs>>,
@@ -388,7 +386,7 @@ impl Distribution<'_, '_> {
         if left.is_empty() {
             return Ok(());
         }
-        let stms = self.pending.stms.clone();
+        let stms = std::mem::take(&mut self.pending.stms);
         let body = Body { stms, result: left };
         self.in_nest(ctx, body, ret, pat, out)
     }

@@ -14,7 +14,7 @@
 
 use super::distribute::distribute;
 use super::{par, regular, versions};
-use crate::context::Ctx;
+use crate::context::{Ctx, atoms};
 use crate::manifest::{Kind, Point};
 use crate::nest::Nest;
 use crate::position::Position;
@@ -23,8 +23,8 @@ use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
 use ir::syntax::{Atom, Attr, Aux, Body, Exp, Lambda, Param, Stm};
 use ir::tunable::Rule;
-use ir::types::Type;
-use ir::{Flatten, Name, PassError, Segs, Soacs};
+use ir::types::{Dim, Type};
+use ir::{Flatten, Name, PassError, Prov, Segs, Soacs};
 
 /// Appends what stands for a screma that folds scalars.
 pub(super) fn folds(
@@ -104,36 +104,26 @@ pub(super) fn g9(
     let mut before = Vec::new();
     let over = nest.with_map(ctx, s.width, &[], &[])?;
     let size = par::of_nest(ctx, &over, &aux, &mut before);
-    let tunable = versions::threshold(ctx, Rule::OuterParallelism, level);
-    let mut arms = Vec::with_capacity(2);
-    let own = ctx.fresh_like(&pat);
-    let mut stms = Vec::new();
-    let copy = Screma {
-        width: s.width,
-        inputs: s.inputs.clone(),
-        map: ctx.copy_lambda(&s.map),
-        folds: ctx.copy_folds(&s.folds),
+    let guard = versions::Guard {
+        before,
+        enough: (
+            size,
+            versions::threshold(ctx, Rule::OuterParallelism, level),
+        ),
+        little: None,
     };
-    top(ctx, copy, own.clone(), &mut stms)?;
-    arms.push(versions::Arm {
-        guard: Some(versions::Guard {
-            before,
-            enough: (size, tunable),
-            little: None,
-        }),
-        stms,
-        pat: own,
-    });
-    let own = ctx.fresh_like(&pat);
-    let mut stms = Vec::new();
+    let copy = Screma {
+        folds: ctx.copy_folds(&s.folds),
+        ..s.clone()
+    };
+    let whole = ctx.made(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
     let body = apart(ctx, &aux, s);
-    distribute(ctx, nest, at, body, own.clone(), &aux, &mut stms)?;
-    arms.push(versions::Arm {
-        guard: None,
-        stms,
-        pat: own,
-    });
-    versions::choose(ctx, arms, pat, &aux, out)
+    let rest = ctx.made(&pat, |ctx, own, stms| {
+        distribute(ctx, nest, at, body, own, &aux, stms)
+    })?;
+    let arms = [(Some(guard), whole), (None, rest)];
+    let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
+    versions::choose(ctx, arms.into(), pat, &aux, out)
 }
 
 /// A screma as a map, a fold of what it gives, and a map of what the post lambda does.
@@ -146,46 +136,44 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     } = s;
     let types = map.ret.clone();
     let arrays = rows(ctx, "xs", &types, Some(width));
-    let mut stms = vec![screma(
-        arrays.clone(),
-        aux,
-        Screma {
-            width,
-            inputs,
-            map,
-            folds: Folds::default(),
-        },
-    )];
+    let names = arrays.iter().map(|param| param.name).collect();
+    let map = screma(arrays, aux, Screma::map(width, inputs, map));
     let post = folds.post.take();
-    let identity = identity(ctx, &types);
-    let fold = Screma {
-        width,
-        inputs: arrays.iter().map(|param| param.name).collect(),
-        map: identity,
-        folds,
+    let fold = as_they_are(ctx, width, names, &types, folds);
+    let mut rest = match post {
+        Some(post) => map_after(ctx, aux, fold, post),
+        None => {
+            let pat = results(ctx, &fold);
+            let result = atoms(&pat);
+            let stms = vec![screma(pat, aux, fold)];
+            Body { stms, result }
+        }
     };
-    let pat = results(ctx, &fold);
-    let mut result: Vec<_> = pat.iter().map(|param| param.name.into()).collect();
-    let reduced = fold.folds.n_reduced();
-    stms.push(screma(pat.clone(), aux, fold));
-    if let Some(post) = post {
-        let elements = rows(ctx, "ys", &post.ret, Some(width));
-        result.truncate(reduced);
-        result.extend(elements.iter().map(|param| Atom::Var(param.name)));
-        let map = Screma {
-            width,
-            inputs: pat.iter().skip(reduced).map(|param| param.name).collect(),
-            map: post,
-            folds: Folds::default(),
-        };
-        stms.push(screma(elements, aux, map));
+    rest.stms.insert(0, map);
+    rest
+}
+
+/// The fold of arrays with elements of these types.
+pub(super) fn as_they_are(
+    ctx: &mut Ctx<'_>,
+    width: Dim,
+    inputs: Vec<Name>,
+    types: &[Type],
+    folds: Folds<Soacs>,
+) -> Screma {
+    Screma {
+        width,
+        inputs,
+        map: ctx.builder(&Aux::at(Prov::NONE)).identity_lambda(types),
+        folds,
     }
-    Body { stms, result }
 }
 
 /// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
 /// a reduction of what it gives.
 fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    // What is an element of an input is there already.
+    let given: Vec<Option<Name>> = s.given().collect();
     let Screma {
         width,
         inputs,
@@ -194,52 +182,34 @@ fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     } = s;
     let types = map.ret.clone();
     let arrays = rows(ctx, "xs", &types, Some(width));
-    // What is an element of an input is there already.
-    let inputs_of = map.body.result.iter().zip(&arrays).map(|(result, array)| {
-        let param = map
-            .params
-            .iter()
-            .position(|param| Atom::Var(param.name) == *result);
-        param.map_or(array.name, |at| inputs[at])
-    });
-    let all: Vec<Name> = inputs_of.collect();
-    let given = all.iter().all(|name| inputs.contains(name));
-    let groups = folds.values(&all);
-    let reduced = groups.reduced.to_vec();
-    let scanned = [groups.scanned, groups.mapped].concat();
-    let kept: Vec<Type> = {
-        let groups = folds.values(&types);
-        [groups.scanned, groups.mapped].concat()
+    let all = given.iter().zip(&arrays);
+    let all: Vec<Name> = all
+        .map(|(name, array)| name.unwrap_or(array.name))
+        .collect();
+    let own = folds.values(&types);
+    let (reduced, kept) = (own.reduced.to_vec(), [own.scanned, own.mapped].concat());
+    let names = folds.values(&all);
+    let (totalled, scanned) = (
+        names.reduced.to_vec(),
+        [names.scanned, names.mapped].concat(),
+    );
+    let Folds {
+        scans,
+        reduces,
+        post,
+    } = folds;
+    let reduce = as_they_are(ctx, width, totalled, &reduced, Folds::reduce(reduces));
+    let folds = Folds {
+        scans,
+        reduces: Vec::new(),
+        post,
     };
-    let own: Vec<Type> = folds.values(&types).reduced.to_vec();
-    let reduce = Screma {
-        width,
-        inputs: reduced,
-        map: identity(ctx, &own),
-        folds: Folds::reduce(folds.reduces),
-    };
-    let scan = Screma {
-        width,
-        inputs: scanned,
-        map: identity(ctx, &kept),
-        folds: Folds {
-            scans: folds.scans,
-            reduces: Vec::new(),
-            post: folds.post,
-        },
-    };
-    let map = Screma {
-        width,
-        inputs,
-        map,
-        folds: Folds::default(),
-    };
+    let scan = as_they_are(ctx, width, scanned, &kept, folds);
     let (totals, elements) = (results(ctx, &reduce), results(ctx, &scan));
-    let result = totals.iter().chain(&elements);
-    let result = result.map(|param| param.name.into()).collect();
+    let result = [atoms(&totals), atoms(&elements)].concat();
     let mut stms = vec![screma(totals, aux, reduce), screma(elements, aux, scan)];
-    if !given {
-        stms.insert(0, screma(arrays, aux, map));
+    if given.contains(&None) {
+        stms.insert(0, screma(arrays, aux, Screma::map(width, inputs, map)));
     }
     Body { stms, result }
 }
@@ -255,38 +225,26 @@ fn map_before(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     } = s;
     let types = map.ret.clone();
     let mapped = rows(ctx, "xs", &types, Some(width));
-    let (n_scanned, n_reduced) = (folds.n_scanned(), folds.n_reduced());
+    let n_folded = folds.n_folded();
     // Accumulators are done; the others go on.
     let is_acc = |ty: &Type| matches!(ty, Type::Acc { .. });
-    let left: Vec<usize> = (0..types.len())
-        .filter(|&i| i < folds.n_folded() || !is_acc(&types[i]))
-        .collect();
+    let goes_on = |i: &usize| *i < n_folded || !is_acc(&types[*i]);
+    let left: Vec<usize> = (0..types.len()).filter(goes_on).collect();
     let own: Vec<Type> = left.iter().map(|&i| types[i].clone()).collect();
-    let identity = identity(ctx, &own);
-    let scan = Screma {
-        width,
-        inputs: left.iter().map(|&i| mapped[i].name).collect(),
-        map: identity,
-        folds,
-    };
+    let names = left.iter().map(|&i| mapped[i].name).collect();
+    let scan = as_they_are(ctx, width, names, &own, folds);
     let pat = results(ctx, &scan);
     // Reduced, scanned, mapped: the accumulators are among the last.
-    let (folded, mut rest) = pat.split_at(n_reduced + n_scanned);
-    let mut result: Vec<Atom> = folded.iter().map(|param| param.name.into()).collect();
-    for i in n_scanned + n_reduced..types.len() {
-        if is_acc(&types[i]) {
-            result.push(mapped[i].name.into());
-        } else if let Some((first, more)) = rest.split_first() {
-            result.push(first.name.into());
-            rest = more;
+    let mut own = pat.iter().map(|param| Atom::Var(param.name));
+    let mut result: Vec<Atom> = own.by_ref().take(n_folded).collect();
+    for (ty, mapped) in types.iter().zip(&mapped).skip(n_folded) {
+        if is_acc(ty) {
+            result.push(mapped.name.into());
+        } else {
+            result.extend(own.next());
         }
     }
-    let map = Screma {
-        width,
-        inputs,
-        map,
-        folds: Folds::default(),
-    };
+    let map = Screma::map(width, inputs, map);
     let stms = vec![screma(mapped, aux, map), screma(pat, aux, scan)];
     Body { stms, result }
 }
@@ -297,14 +255,9 @@ fn map_after(ctx: &mut Ctx<'_>, aux: &Aux, scan: Screma, post: Lambda<Soacs>) ->
     let pat = results(ctx, &scan);
     let (reduced, elements) = scan.folds.results(&pat);
     let last = rows(ctx, "ys", &post.ret, Some(width));
-    let map = Screma {
-        width,
-        inputs: elements.iter().map(|param| param.name).collect(),
-        map: post,
-        folds: Folds::default(),
-    };
-    let result = reduced.iter().chain(&last);
-    let result = result.map(|param| param.name.into()).collect();
+    let inputs = elements.iter().map(|param| param.name).collect();
+    let map = Screma::map(width, inputs, post);
+    let result = [atoms(reduced), atoms(&last)].concat();
     let stms = vec![screma(pat.clone(), aux, scan), screma(last, aux, map)];
     Body { stms, result }
 }
@@ -333,7 +286,7 @@ pub(super) fn rows(
     ctx: &mut Ctx<'_>,
     hint: &str,
     types: &[Type],
-    width: Option<ir::Dim>,
+    width: Option<Dim>,
 ) -> Vec<Param<Soacs>> {
     let types = types.iter();
     let of = |ty: &Type| match (ty, width) {
@@ -341,17 +294,4 @@ pub(super) fn rows(
         (_, Some(width)) => ty.array_of(width),
     };
     types.map(|ty| ctx.fresh(hint, of(ty))).collect()
-}
-
-/// A lambda that gives its parameters back.
-pub(super) fn identity(ctx: &mut Ctx<'_>, types: &[Type]) -> Lambda<Soacs> {
-    let params = rows(ctx, "x", types, None);
-    Lambda {
-        body: Body {
-            stms: Vec::new(),
-            result: params.iter().map(|param| param.name.into()).collect(),
-        },
-        params,
-        ret: types.to_vec(),
-    }
 }

@@ -11,8 +11,8 @@
 //! no map, it is a loop whose inside is parallel.
 
 use super::distribute::distribute;
-use super::folds::{identity, results, rows, screma};
-use crate::context::Ctx;
+use super::folds::{apart, as_they_are, results, screma};
+use crate::context::{Ctx, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::folds::Folds;
@@ -36,7 +36,7 @@ pub(super) fn arrays(
 ) -> Result<(), PassError> {
     let body = match g4(ctx, &aux, s)? {
         Outcome::Changed(body) => body,
-        Outcome::Same(s) if !s.map.body.stms.is_empty() => map_first(ctx, &aux, *s),
+        Outcome::Same(s) if !s.map.body.stms.is_empty() => apart(ctx, &aux, *s),
         Outcome::Same(s) => {
             return ctx.in_order(nest, at, pat, aux, Soac::Screma(*s), out);
         }
@@ -63,7 +63,10 @@ fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
     let plain = s.folds.post.is_none()
         && s.map.body.stms.is_empty()
         && s.map.body.result.len() == s.folds.n_folded();
-    let Some(arrays) = plain.then(|| mapped_inputs(&s)).flatten() else {
+    let Some(arrays) = plain
+        .then(|| s.given().collect::<Option<Vec<Name>>>())
+        .flatten()
+    else {
         return Ok(Outcome::Same(Box::new(s)));
     };
     if !s.folds.operators().all(|r| operator_map(r).is_some()) || !ctx.fuel.take() {
@@ -93,17 +96,6 @@ fn g4(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Result<Outcome, PassError> {
     }
     let result = [reduced, scanned].concat();
     Ok(Outcome::Changed(Body { stms, result }))
-}
-
-/// The input array behind each result of an identity map.
-fn mapped_inputs(s: &Screma) -> Option<Vec<Name>> {
-    let results = s.map.body.result.iter();
-    let inputs = results.map(|atom| {
-        let name = atom.var()?;
-        let at = s.map.params.iter().position(|p| p.name == name)?;
-        Some(s.inputs[at])
-    });
-    inputs.collect()
 }
 
 /// The map over columns that an operator on rows becomes.
@@ -151,30 +143,21 @@ fn one(
         neutral,
         comm: operator.comm,
     }];
-    let fold = Screma {
-        width: outer,
-        inputs: columns,
-        map: identity(ctx, &elements),
-        folds: match along {
-            Along::Reduce => Folds::reduce(operators),
-            Along::Scan => Folds::scan(operators),
-        },
+    let folds = match along {
+        Along::Reduce => Folds::reduce(operators),
+        Along::Scan => Folds::scan(operators),
     };
+    let fold = as_they_are(ctx, outer, columns, &elements, folds);
     let pat = results(ctx, &fold);
     let map = Lambda {
         params,
         ret: pat.iter().map(|param| param.ty.clone()).collect(),
         body: Body {
-            result: pat.iter().map(|param| param.name.into()).collect(),
+            result: atoms(&pat),
             stms: vec![screma(pat, &Aux::at(Prov::NONE), fold)],
         },
     };
-    Ok(Screma {
-        width: inner,
-        inputs,
-        map,
-        folds: Folds::default(),
-    })
+    Ok(Screma::map(inner, inputs, map))
 }
 
 /// The row of an array that repeats one value, if it is known to.
@@ -228,32 +211,4 @@ fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
         aux: Aux::at(Prov::NONE),
         exp: Exp::Basic(op),
     }
-}
-
-/// The map of a screma, and its folds over what that gives.
-fn map_first(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
-    let Screma {
-        width,
-        inputs,
-        map,
-        folds,
-    } = s;
-    let types = map.ret.clone();
-    let arrays = rows(ctx, "xs", &types, Some(width));
-    let fold = Screma {
-        width,
-        inputs: arrays.iter().map(|param| param.name).collect(),
-        map: identity(ctx, &types),
-        folds,
-    };
-    let map = Screma {
-        width,
-        inputs,
-        map,
-        folds: Folds::default(),
-    };
-    let pat = results(ctx, &fold);
-    let result = pat.iter().map(|param| param.name.into()).collect();
-    let stms = vec![screma(arrays, aux, map), screma(pat, aux, fold)];
-    Body { stms, result }
 }

@@ -59,16 +59,10 @@ pub(super) fn g7(
             consumed,
         });
     }
-    if let LoopForm::For { var, ty, bound: _ } = form {
-        ctx.param::<Segs>(Param {
-            name: var,
-            ty: Type::Prim(ty),
-            ann: (),
-        });
-    }
-    let results: Vec<Param<Soacs>> = ctx.fresh_like(&pat);
-    let mut stms = Vec::new();
-    distribute(ctx, &inner, at, body, results.clone(), &aux, &mut stms)?;
+    ctx.note_counter(form);
+    let body = ctx.made(&pat, |ctx, own, stms| {
+        distribute(ctx, &inner, at, body, own, &aux, stms)
+    })?;
     let pat = ctx.params(pat);
     out.push(Stm {
         pat,
@@ -76,10 +70,7 @@ pub(super) fn g7(
         exp: Exp::Loop {
             params: all,
             form,
-            body: Body {
-                stms,
-                result: results.iter().map(|param| param.name.into()).collect(),
-            },
+            body,
         },
     });
     Ok(())

@@ -147,10 +147,7 @@ impl Bound<'_> {
                     };
                     self.is_regular(ty) && !ty.shape().iter().any(own)
                 };
-                bounded
-                    && has_parallelism(body)
-                    && params.iter().all(|p| regular(&p.param.ty))
-                    && self.exploits(body)
+                bounded && params.iter().all(|p| regular(&p.param.ty)) && self.exploits(body)
             }
             Exp::If {
                 cond,

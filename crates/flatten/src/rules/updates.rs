@@ -9,7 +9,7 @@
 
 use super::distribute::{bind, distribute};
 use super::versions;
-use crate::context::Ctx;
+use crate::context::{Ctx, atoms};
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
@@ -116,17 +116,12 @@ pub(super) fn with_acc(
     let Lambda { params, body, ret } = lambda;
     let ret: Vec<Type> = ret.iter().map(|ty| nest.expand(ty)).collect();
     let results: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("r", ty.clone())).collect();
-    let mut stms = Vec::new();
     let params = ctx.params(params);
-    distribute(ctx, nest, at, body, results.clone(), &aux, &mut stms)?;
-    let lambda = Lambda {
-        params,
-        body: Body {
-            stms,
-            result: results.iter().map(|param| param.name.into()).collect(),
-        },
-        ret,
-    };
+    let result = atoms(&results);
+    let mut stms = Vec::new();
+    distribute(ctx, nest, at, body, results, &aux, &mut stms)?;
+    let body = Body { stms, result };
+    let lambda = Lambda { params, body, ret };
     let pat = ctx.params(pat);
     let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
     out.push(Stm { pat, aux, exp });
@@ -173,14 +168,15 @@ impl VisitMut<Soacs> for MoreDims<'_, '_, '_> {
 pub(crate) fn owned(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
-    body: Body<Soacs>,
+    mut body: Body<Soacs>,
 ) -> Result<Body<Soacs>, PassError> {
     let mut owner = Owner {
         nest,
         views: FxHashSet::default(),
         ctx,
     };
-    owner.body(body)
+    owner.body(&mut body)?;
+    Ok(body)
 }
 
 struct Owner<'a, 'n, 'c> {
@@ -195,11 +191,10 @@ impl Owner<'_, '_, '_> {
         self.views.contains(&name) || self.nest.is_variant(name)
     }
 
-    fn body(&mut self, body: Body<Soacs>) -> Result<Body<Soacs>, PassError> {
-        let Body { stms, mut result } = body;
+    fn body(&mut self, body: &mut Body<Soacs>) -> Result<(), PassError> {
         let mut copies = Substitution::default();
-        let mut all = Vec::with_capacity(stms.len());
-        for mut stm in stms {
+        let mut all = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
             substitute_stm(&mut stm, &copies);
             let consumed = self.consumed(&stm.exp);
             let mut own = Substitution::default();
@@ -226,24 +221,18 @@ impl Owner<'_, '_, '_> {
             } = &mut stm.exp
             {
                 for branch in [then_body, else_body] {
-                    let own = std::mem::replace(
-                        branch,
-                        Body {
-                            stms: Vec::new(),
-                            result: Vec::new(),
-                        },
-                    );
-                    *branch = with_stack(|| self.body(own))?;
+                    with_stack(|| self.body(branch))?;
                 }
             }
             all.push(stm);
         }
-        for atom in &mut result {
+        body.stms = all;
+        for atom in &mut body.result {
             if let Some(copy) = atom.var().and_then(|name| copies.get(&name)) {
                 *atom = *copy;
             }
         }
-        Ok(Body { stms: all, result })
+        Ok(())
     }
 
     /// Notes the results of a statement that may be arrays of the nest.

@@ -15,13 +15,14 @@
 //! below is the same one, and there is no flat version: that is the middle of the
 //! middle. Where the middle one would have too little to do, the first is taken.
 
-use super::distribute::{distribute, exploits};
+use super::distribute::{bind, distribute, exploits};
 use super::{par, regular};
-use crate::context::Ctx;
+use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::attrs::Versions;
+use ir::seg::{SegOp, outermost};
 use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
@@ -59,68 +60,58 @@ struct Wanted {
     flat: bool,
 }
 
-fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
-    let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
-    let outer = Wanted {
+impl Wanted {
+    const OUTER: Self = Self {
         outer: true,
         middle: false,
         flat: false,
     };
-    let flat = Wanted {
+    const FLAT: Self = Self {
         outer: false,
         middle: false,
         flat: true,
     };
+}
+
+fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
     if aux.attrs.has(&Attr::SequentialInner) || !regular::has_parallelism(body) {
-        return outer;
+        return Wanted::OUTER;
     }
     let below = at
         .level
         .and_then(|level| Position::within(ctx.stack, level));
-    let exploitable = exploits(nest, body);
     match ctx.mode {
-        Flatten::None => outer,
-        Flatten::Moderate | Flatten::Full => {
-            let folds_of_maps = ctx.mode == Flatten::Moderate && regular::only_redomaps(body);
-            if exploitable && !folds_of_maps {
-                flat
-            } else {
-                outer
-            }
-        }
-        Flatten::Incremental if below.is_none() => {
-            if exploitable {
-                flat
-            } else {
-                outer
-            }
-        }
-        Flatten::Incremental => {
-            let (mut middle, mut flat) = (below.is_some(), exploitable);
-            let mut outer = true;
-            // These say which of a GPU's versions are worth having. Tasks in tasks have
-            // no choice to make that they could speak of.
-            let has = |versions| has(versions) && !nests(ctx, at);
-            if has(Versions::OnlyIntra) {
-                (outer, flat) = (false, false);
-            }
-            if has(Versions::OnlyInner) {
-                (outer, middle) = (false, false);
-            }
-            outer &= !has(Versions::NoOuter);
-            middle &= !has(Versions::NoIntra);
+        Flatten::None => Wanted::OUTER,
+        Flatten::Moderate if regular::only_redomaps(body) => Wanted::OUTER,
+        Flatten::Incremental if nests(ctx, at) => {
             // Tasks in tasks have the parallelism of flattening further, and no arrays
-            // between.
-            flat &= !(middle && nests(ctx, at));
-            // Where it is known that the points are enough, there is nothing to choose.
-            let known = nest
-                .points()
-                .is_some_and(|points| points >= enough(ctx, at));
-            middle &= !(nests(ctx, at) && known);
+            // between. Where it is known that the points are enough, there is nothing to
+            // choose.
+            let known = nest.points();
+            let known = known.is_some_and(|points| points >= enough(ctx, at));
+            Wanted {
+                middle: !known,
+                ..Wanted::OUTER
+            }
+        }
+        Flatten::Incremental if below.is_some() => {
+            let flat = exploits(nest, body);
+            let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
+            let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
+            let outer = all && !no_flat && !has(Versions::NoOuter);
+            let middle = all && !has(Versions::NoIntra);
+            let flat = flat && !no_flat;
             Wanted {
                 outer: outer || !(middle || flat),
                 middle,
                 flat,
+            }
+        }
+        Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
+            if exploits(nest, body) {
+                Wanted::FLAT
+            } else {
+                Wanted::OUTER
             }
         }
     }
@@ -136,8 +127,7 @@ pub(super) fn nests(ctx: &Ctx<'_>, at: Position) -> bool {
 pub(super) struct Arm {
     /// None for a version that always goes.
     pub(super) guard: Option<Guard>,
-    pub(super) stms: Vec<Stm<Segs>>,
-    pub(super) pat: Vec<Param<Soacs>>,
+    pub(super) body: Body<Segs>,
 }
 
 /// How many points are enough at a position by default.
@@ -172,7 +162,6 @@ pub(super) fn g3(
         .ok_or_else(|| PassError::bug("a segop at no level"))?;
     let mut arms: Vec<Arm> = Vec::new();
     if want.outer {
-        let own = ctx.fresh_like(&pat);
         let guard = (want.middle || want.flat).then(|| {
             let mut before = Vec::new();
             let size = par::of_nest(ctx, nest, &aux, &mut before);
@@ -182,14 +171,11 @@ pub(super) fn g3(
                 little: None,
             }
         });
-        let mut stms = Vec::new();
-        let point = Point::map(ctx.copy_body(&body), ret.clone());
-        g2(ctx, nest, at, own.clone(), aux.clone(), point, &mut stms)?;
-        arms.push(Arm {
-            guard,
-            stms,
-            pat: own,
-        });
+        let point = Point::map(body.clone(), ret.clone());
+        let body = ctx.made(&pat, |ctx, own, stms| {
+            g2(ctx, nest, at, own, aux.clone(), point, stms)
+        })?;
+        arms.push(Arm { guard, body });
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         arms.extend(middle(ctx, nest, below, &pat, &aux, (&body, &ret))?);
@@ -203,15 +189,10 @@ pub(super) fn g3(
         return g2(ctx, nest, at, pat, aux, point, out);
     }
     if want.flat {
-        let own = ctx.fresh_like(&pat);
-        let mut stms = Vec::new();
-        let body = ctx.copy_body(&body);
-        distribute(ctx, nest, at, body, own.clone(), &aux, &mut stms)?;
-        arms.push(Arm {
-            guard: None,
-            stms,
-            pat: own,
-        });
+        let body = ctx.made(&pat, |ctx, own, stms| {
+            distribute(ctx, nest, at, body, own, &aux, stms)
+        })?;
+        arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
 }
@@ -242,19 +223,14 @@ fn middle(
     let (Some(_), Some(inner)) = (below.around, below.level) else {
         return Ok(None);
     };
-    let own = ctx.fresh_like(pat);
-    let mut stms = Vec::new();
-    let point = Point::map(ctx.copy_body(body), ret.to_vec());
-    manifest::segop(ctx, nest, below, point, own.clone(), aux.clone(), &mut stms)?;
-    let made = Body {
-        stms,
-        result: Vec::new(),
-    };
-    let mut segs = Vec::new();
-    inner_bodies(&made, &mut segs);
-    let Some(seg) = segs.first() else {
+    let point = Point::map(body.clone(), ret.to_vec());
+    let body = ctx.made(pat, |ctx, own, stms| {
+        manifest::segop(ctx, nest, below, point, own, aux.clone(), stms)
+    })?;
+    let Some(SegOp::Seg(seg)) = outermost(&body).first() else {
         return Ok(None);
     };
+    let seg = &seg.body;
     // Where nothing is below, those that share the level have to be as many at all points.
     let last = ctx.stack.for_maps(inner).is_none();
     if !par::has(seg, inner) || last && par::is_irregular(seg, inner) {
@@ -276,56 +252,25 @@ fn middle(
             little: None,
         }
     });
-    Ok(Some(Arm {
-        guard,
-        stms: made.stms,
-        pat: own,
-    }))
-}
-
-/// The bodies of the outermost segops.
-fn inner_bodies<'b>(body: &'b Body<Segs>, found: &mut Vec<&'b Body<Segs>>) {
-    for stm in &body.stms {
-        match &stm.exp {
-            Exp::Op(ir::seg::SegOp::Seg(seg)) => found.push(&seg.body),
-            Exp::If {
-                then_body,
-                else_body,
-                ..
-            } => {
-                inner_bodies(then_body, found);
-                inner_bodies(else_body, found);
-            }
-            Exp::Basic(_) | Exp::Apply { .. } | Exp::Loop { .. } | Exp::Op(_) => {}
-        }
-    }
+    Ok(Some(Arm { guard, body }))
 }
 
 impl Guard {
     /// What computes the condition, and its name.
     fn condition(self, ctx: &mut Ctx<'_>, aux: &Aux) -> (Vec<Stm<Segs>>, Name) {
-        let mut stms = self.before;
-        let mut bind = |ctx: &mut Ctx<'_>, hint: &str, op: BasicOp| {
-            let param = ctx.fresh(hint, Type::BOOL);
-            let name = param.name;
-            stms.push(Stm {
-                pat: vec![param],
-                aux: Aux::at(aux.prov),
-                exp: Exp::Basic(op),
-            });
-            name
-        };
+        let mut builder = ctx.builder(aux);
+        builder.extend(self.before);
         let (size, tunable) = self.enough;
-        let enough = bind(ctx, "enough", BasicOp::SizeAtLeast { size, tunable });
+        let enough = builder.let_basic("enough", BasicOp::SizeAtLeast { size, tunable });
         let Some((size, tunable)) = self.little else {
-            return (stms, enough);
+            return (builder.take_stms(), enough);
         };
-        let much = bind(ctx, "much", BasicOp::SizeAtLeast { size, tunable });
+        let much = builder.let_basic("much", BasicOp::SizeAtLeast { size, tunable });
         let little = BasicOp::Unary(UnOp::Not, PrimType::Bool, much.into());
-        let little = bind(ctx, "little", little);
+        let little = builder.let_basic("little", little);
         let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, enough.into(), little.into());
-        let either = bind(ctx, "outer", either);
-        (stms, either)
+        let either = builder.let_basic("outer", either);
+        (builder.take_stms(), either)
     }
 }
 
@@ -340,44 +285,28 @@ pub(super) fn choose(
     let Some(last) = arms.pop() else {
         return Err(PassError::bug("a nest without versions"));
     };
-    let result = |pat: &[Param<Soacs>]| pat.iter().map(|param| param.name.into()).collect();
-    let mut rest = Body {
-        result: result(&last.pat),
-        stms: last.stms,
-    };
+    let mut rest = last.body;
     for arm in arms.into_iter().rev() {
         let Some(guard) = arm.guard else {
             return Err(PassError::bug("a version without a guard before another"));
         };
-        let own = ctx.fresh_like(&pat);
-        let own = ctx.params(own);
+        let own: Vec<Param<Segs>> = ctx.fresh_like(&pat);
         let (mut stms, name) = guard.condition(ctx, aux);
-        let own_result = own.iter().map(|param| param.name.into()).collect();
+        let result = atoms(&own);
         stms.push(Stm {
             pat: own,
             aux: Aux::at(aux.prov),
             exp: Exp::If {
                 cond: name.into(),
-                then_body: Body {
-                    result: result(&arm.pat),
-                    stms: arm.stms,
-                },
+                then_body: arm.body,
                 else_body: rest,
             },
         });
-        rest = Body {
-            stms,
-            result: own_result,
-        };
+        rest = Body { stms, result };
     }
     out.append(&mut rest.stms);
     for (param, result) in pat.into_iter().zip(rest.result) {
-        let pat = vec![ctx.param(param)];
-        out.push(Stm {
-            pat,
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Atom(result)),
-        });
+        bind(ctx, param, BasicOp::Atom(result), aux, out);
     }
     Ok(())
 }

@@ -362,27 +362,13 @@ impl<L: Level> Operation<L> for SegOp<L> {
         match self {
             Self::Seg(Seg {
                 space, kind, ret, ..
-            }) => {
-                let dims: Vec<Dim> = space.dims.iter().map(|(_, dim)| *dim).collect();
-                let segments = &dims[..dims.len().saturating_sub(1)];
-                let over = |ty: &Type, dims: &[Dim]| {
-                    dims.iter()
-                        .rev()
-                        .fold(ty.clone(), |ty, dim| ty.array_of(*dim))
-                };
-                match kind {
-                    SegKind::Folds(folds) => {
-                        let reduced = folds.reduced_types().map(|ty| over(ty, segments));
-                        let elements = folds.element_types(ret);
-                        let arrays = elements.iter().map(|ty| over(ty, &dims));
-                        reduced.chain(arrays).collect()
-                    }
-                    SegKind::Hist(ops) => ops
-                        .iter()
-                        .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
-                        .collect(),
-                }
-            }
+            }) => match kind {
+                SegKind::Folds(folds) => space.fold_types(folds, ret),
+                SegKind::Hist(ops) => ops
+                    .iter()
+                    .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
+                    .collect(),
+            },
             Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
         }
     }

@@ -209,6 +209,25 @@ pub fn refresh_body<L: Level>(
     copy
 }
 
+/// Whether two bodies of a function are the same but for what they call the names that
+/// they bind.
+pub fn same_but_names<L: Level>(one: &Body<L>, other: &Body<L>) -> bool {
+    if one.stms.len() != other.stms.len() {
+        return false;
+    }
+    let mut bound = binders(one).into_iter();
+    let mut copy = other.clone();
+    VisitMut::<L>::body(
+        &mut Copier {
+            map: &mut Substitution::default(),
+            fresh: |name| bound.next().unwrap_or(name),
+            prov: |prov| prov,
+        },
+        &mut copy,
+    );
+    *one == copy
+}
+
 /// As [`refresh_body`], for a lambda; its parameters are fresh too.
 pub fn refresh_lambda<L: Level>(
     lambda: &Lambda<L>,
