@@ -2,9 +2,10 @@
 //!
 //! Functions are visited callees first, so that a body that is copied has its
 //! own calls replaced already. A call is replaced where the callee is small,
-//! called once, asked for (`#[inline]`), or holds combinators or takes arrays
-//! (so that it can fuse with its caller), as long as neither the callee nor the
-//! caller has grown too far; never where it is recursive or asked not to be
+//! called once, asked for (`#[inline]`), holds combinators or takes arrays (so that it
+//! can fuse with its caller), or is called from within a combinator (whose points can
+//! go side by side in lanes then), as long as neither the callee nor the caller has
+//! grown too far; never where it is recursive or asked not to be
 //! (`#[noinline]`). Constants are inlined where they are constants.
 //! Functions that no entry point reaches are removed, each for a unit of fuel.
 //!
@@ -32,16 +33,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Statements of a function that is copied wherever it is called.
 const SMALL: usize = 60;
-/// Statements of a function of scalars that is copied: a call of a mathematical
-/// function keeps a loop out of vector registers.
+/// Statements of a function of scalars that is copied although no combinator calls it.
 const SCALAR: usize = 400;
-/// Statements of a function with arrays or combinators that is copied.
+/// Statements of a function with arrays or combinators, or called within one, that is
+/// copied.
 const MEDIUM: usize = 2000;
 /// Statements that a caller may have after inlining what is not small.
 const CALLER: usize = 20_000;
 
-/// Limits for functions with arrays or combinators that are tried in turn; those
-/// of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
+/// Limits for functions with arrays or around combinators that are tried in turn; other
+/// functions of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
 const LIMITS: [usize; 7] = [MEDIUM, 1400, 1000, 700, 400, 200, 100];
 /// Statements that a program may come to by inlining, whatever it had.
 const PROGRAM: usize = 24_000;
@@ -80,10 +81,11 @@ pub(crate) fn inline<L: Level>(
     for root in &roots {
         count[*root] += 2;
     }
+    let inside = inside_combinators(&functions, &index, &calls, &order);
     let known: Vec<Callee> = functions
         .iter()
         .enumerate()
-        .map(|(i, f)| Callee::of(f, recursive[i], count[i]))
+        .map(|(i, f)| Callee::of(f, recursive[i], count[i], inside[i]))
         .collect();
     let limit = plan::limit(&plan::Functions {
         known: &known,
@@ -115,7 +117,7 @@ pub(crate) fn inline<L: Level>(
             let places = function.provs.stack(prov);
             context.decide(&function.name.0, places, kind);
         }
-        facts[i] = Some(Callee::of(&function, recursive[i], count[i]));
+        facts[i] = Some(Callee::of(&function, recursive[i], count[i], inside[i]));
         done[i] = Some(function);
     }
     let functions: Vec<Function<L>> = done.into_iter().flatten().collect();
@@ -137,11 +139,12 @@ struct Callee {
     unwanted: bool,
     forbidden: bool,
     calls: usize,
-    arrays: bool,
+    /// Whether there may be combinators that gain by a copy: around its calls, or in it.
+    combinators: bool,
 }
 
 impl Callee {
-    fn of<L: Level>(function: &Function<L>, recursive: bool, calls: usize) -> Self {
+    fn of<L: Level>(function: &Function<L>, recursive: bool, calls: usize, inside: bool) -> Self {
         let size = size_of(&function.body);
         let params = function.params.iter().map(|p| &p.param.ty);
         let results = function.ret.iter().map(|r| &r.ty);
@@ -156,7 +159,7 @@ impl Callee {
             unwanted: function.attrs.has(&Attr::NoInline),
             forbidden: recursive || computed,
             calls,
-            arrays: arrays || operations,
+            combinators: arrays || operations || inside,
         }
     }
 
@@ -176,7 +179,7 @@ impl Callee {
     }
 
     /// Whether a call is replaced in a caller of this size, where so many
-    /// statements with arrays are few enough.
+    /// statements with combinators are few enough.
     fn pays(&self, caller: usize, limit: usize) -> bool {
         if self.never() {
             return false;
@@ -187,7 +190,7 @@ impl Callee {
             || (fits && self.calls == 1)
             || (fits
                 && self.size
-                    <= if self.arrays {
+                    <= if self.combinators {
                         limit
                     } else {
                         SCALAR.min(limit)
@@ -327,24 +330,59 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
 struct Calls<'a> {
     index: &'a FxHashMap<FunName, usize>,
     calls: Vec<usize>,
+    /// Those from within combinators.
+    inside: Vec<usize>,
+    /// Combinators around.
+    depth: usize,
 }
 
 impl<L: Level> Visit<L> for Calls<'_> {
     fn exp(&mut self, exp: &Exp<L>) {
         if let Exp::Apply { fun, args: _ } = exp {
-            self.calls.extend(self.index.get(fun));
+            let callee = self.index.get(fun);
+            self.calls.extend(callee);
+            self.inside.extend(callee.filter(|_| self.depth > 0));
         }
+        let within = usize::from(matches!(exp, Exp::Op(_)));
+        self.depth += within;
         self.walk_exp(exp);
+        self.depth -= within;
     }
 }
 
+impl<'a> Calls<'a> {
+    fn of<L: Level>(function: &Function<L>, index: &'a FxHashMap<FunName, usize>) -> Self {
+        let mut calls = Self {
+            index,
+            calls: Vec::new(),
+            inside: Vec::new(),
+            depth: 0,
+        };
+        Visit::<L>::body(&mut calls, &function.body);
+        calls
+    }
+}
+
+/// What a function calls.
 fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>) -> Vec<usize> {
-    let mut calls = Calls {
-        index,
-        calls: Vec::new(),
-    };
-    Visit::<L>::body(&mut calls, &function.body);
-    calls.calls
+    Calls::of(function, index).calls
+}
+
+/// Which functions are called within combinators, by others or through others.
+fn inside_combinators<L: Level>(
+    functions: &[Function<L>],
+    index: &FxHashMap<FunName, usize>,
+    calls: &[Vec<usize>],
+    order: &[usize],
+) -> Vec<bool> {
+    let mut inside = vec![false; functions.len()];
+    for &caller in order.iter().rev() {
+        let own = Calls::of(&functions[caller], index).inside;
+        let through = calls[caller].iter().filter(|_| inside[caller]);
+        let all: Vec<usize> = own.into_iter().chain(through.copied()).collect();
+        all.into_iter().for_each(|callee| inside[callee] = true);
+    }
+    inside
 }
 
 /// How many statements there are, at any depth.

@@ -8,6 +8,7 @@
 
 use super::cost::{Costs, trips, widest};
 use super::legal::examine;
+use super::likely::Likely;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use crate::divider::shares_roots;
@@ -28,6 +29,13 @@ const MAX_NEST: usize = 4;
 /// Rounds of inner loops up to this cost leave the machine idle between
 /// operations that depend on each other.
 const SHORT_ROUND: f64 = 24.0;
+/// Longer rounds do, too, that wait for each other for this share of their cost or
+/// more, as there are several operations a cycle,
+const IDLE: f64 = 0.6;
+/// and then go in up to this many registers of lanes,
+const MOST_REGISTERS: usize = 4;
+/// as long as no more registers than these go from round to round.
+const CARRIED: usize = 16;
 /// Bodies without loops from this cost on are too long for the machine to begin
 /// the next group while one is under way.
 const LONG_BODY: f64 = 200.0;
@@ -63,6 +71,7 @@ struct Candidate {
 struct Planner<'a> {
     vars: &'a [VarInfo],
     places: &'a Places,
+    likely: Likely,
     lanes: Lanes,
     machine: Machine,
     chosen: Vec<Chosen>,
@@ -81,6 +90,7 @@ pub(super) fn plan(
     let mut planner = Planner {
         vars: &function.vars,
         places,
+        likely: Likely::of(&function.body),
         lanes: context.options.lanes,
         machine: context.options.machine,
         chosen: Vec::new(),
@@ -149,7 +159,7 @@ impl Planner<'_> {
             | Stmt::WriteGlobal(..) => {}
         }
         let mut arms = arms.into_iter();
-        let mut costs = Costs::scalar(self.machine);
+        let mut costs = Costs::scalar(self.machine).knowing(&self.likely);
         costs.stmt(stmt, &mut |_, _| arms.next().unwrap_or(0.0))
     }
 
@@ -242,7 +252,7 @@ impl Planner<'_> {
     fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NoLanes> {
         let mut shapes = examine(self.vars, self.places, f, at)?;
         analyse(&mut shapes, self.places, f, at)?;
-        let mut costs = Costs::vector(&shapes, self.machine);
+        let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         costs.block(&f.body);
         let (weights, loops) = (costs.weights, costs.loops);
         shapes.lanes = match forced {
@@ -251,7 +261,7 @@ impl Planner<'_> {
         };
         shapes.check_private()?;
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
-        let mut costs = Costs::vector(&shapes, self.machine);
+        let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         let body = costs.block(&f.body);
         Ok(Candidate {
             lanes: shapes.lanes,
@@ -273,11 +283,11 @@ impl Planner<'_> {
             .unwrap_or(3);
         let mut lanes = (self.machine.bytes >> log2).clamp(2, MAX_LANES);
         shapes.lanes = lanes;
-        let mut costs = Costs::vector(shapes, self.machine);
-        let cost = if loops {
-            costs.round(&f.body)
+        let mut costs = Costs::vector(shapes, self.machine).knowing(&self.likely);
+        let (cost, waits) = if loops {
+            costs.rounds(&f.body)
         } else {
-            costs.block(&f.body)
+            (costs.block(&f.body), None)
         };
         let idle = if costs.fused && !self.machine.fma {
             cost <= EMULATED_ROUND
@@ -288,6 +298,15 @@ impl Planner<'_> {
         };
         if idle || log2 == 3 && any_shares_roots(&f.body, self.machine) {
             lanes = (2 * lanes).min(MAX_LANES);
+        } else if let Some((latency, carried)) = waits {
+            let mut times = 1;
+            while times < MOST_REGISTERS
+                && 2 * times * carried <= CARRIED
+                && latency >= IDLE * cost * times as f64
+            {
+                times *= 2;
+            }
+            lanes = (times as u32 * lanes).min(MAX_LANES);
         }
         if let (Expr::Const(Scalar::I64(from)), Expr::Const(Scalar::I64(to))) = (&f.from, &f.to) {
             let count = to.saturating_sub(*from).max(1);
@@ -335,7 +354,9 @@ impl Planner<'_> {
                 true
             }
         });
-        let body = Costs::vector(&shapes, self.machine).block(&f.body);
+        let body = Costs::vector(&shapes, self.machine)
+            .knowing(&self.likely)
+            .block(&f.body);
         let groups = (trips(f) / f64::from(shapes.lanes)).ceil();
         in_order.then_some(groups * (body + 1.0) + 10.0)
     }

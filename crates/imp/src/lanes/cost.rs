@@ -2,6 +2,8 @@
 //! the same everywhere, so that decisions do not depend on the machine that the
 //! compiler runs on.
 
+use super::chain;
+use super::likely::Likely;
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
@@ -13,6 +15,9 @@ use target::throughput::{self, BRANCH, CALL, Price, STRAGGLERS};
 const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
 /// Arms of a conditional up to this cost are run under a mask without a branch.
 const FLAT: f64 = 16.0;
+
+/// What counts of the arm of a conditional that is hardly ever taken.
+const RARELY: f64 = 1.0 / 16.0;
 
 /// How often a loop runs.
 pub(super) fn trips(f: &For) -> f64 {
@@ -36,6 +41,8 @@ enum Kind {
 pub(super) struct Costs<'s, 'a> {
     pub(super) shapes: Option<&'s Shapes<'a>>,
     pub(super) machine: Machine,
+    /// Which conditions nearly always hold.
+    likely: Option<&'s Likely>,
     /// Cost of vector operations on elements of 1, 2, 4 and 8 bytes.
     pub(super) weights: [f64; 4],
     /// Whether there is a loop inside.
@@ -56,6 +63,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         Self {
             shapes: Some(shapes),
             machine,
+            likely: None,
             weights: [0.0; 4],
             loops: false,
             parts: 0,
@@ -70,6 +78,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         Self {
             shapes: None,
             machine,
+            likely: None,
             weights: [0.0; 4],
             loops: false,
             parts: 0,
@@ -77,6 +86,12 @@ impl<'s, 'a> Costs<'s, 'a> {
             fused: false,
             scale: 1.0,
         }
+    }
+
+    /// The same with what is known of conditions.
+    pub(super) const fn knowing(mut self, likely: &'s Likely) -> Self {
+        self.likely = Some(likely);
+        self
     }
 
     fn lanes(&self) -> f64 {
@@ -240,13 +255,17 @@ impl<'s, 'a> Costs<'s, 'a> {
             Stmt::If(Expr::Logging, ..) | Stmt::Compared(..) => 0.0,
             Stmt::If(cond, yes, no) => {
                 let (cost, kind) = self.priced(cond);
-                let (yes, no) = (inner(self, yes), inner(self, no));
+                let likely = self.likely.is_some_and(|likely| likely.holds(cond));
+                let yes = inner(self, yes);
+                let rarely = if likely { RARELY } else { 1.0 };
+                let no = self.scaled(rarely, |costs| inner(costs, no)) * rarely;
                 match kind {
                     // Lanes go both ways.
                     Kind::Varying | Kind::Affine => {
                         self.parts += 1;
                         cost + yes + no + 3.0
                     }
+                    Kind::Uniform if likely => cost + yes + no + 1.0,
                     Kind::Uniform if self.shapes.is_some() => cost + 0.5 * (yes + no) + 1.0,
                     Kind::Uniform => cost + 0.5 * (yes + no) + BRANCH * 0.5,
                 }
@@ -254,7 +273,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             Stmt::While(cond, body) => {
                 self.loops = true;
                 let kind = self.priced(&Expr::Var(*cond)).1;
-                let body = self.repeated(WHILE_TRIPS, |costs| inner(costs, body));
+                let body = self.scaled(WHILE_TRIPS, |costs| inner(costs, body));
                 match (kind, self.shapes) {
                     (Kind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
                     (Kind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
@@ -265,7 +284,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 self.loops = true;
                 let (from, from_kind) = self.priced(&f.from);
                 let (to, to_kind) = self.priced(&f.to);
-                let body = self.repeated(trips(f), |costs| inner(costs, &f.body));
+                let body = self.scaled(trips(f), |costs| inner(costs, &f.body));
                 let uniform = from_kind.max(to_kind) == Kind::Uniform;
                 let more = if uniform {
                     body + 1.0
@@ -303,9 +322,10 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
-    fn repeated(&mut self, trips: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
+    /// What is done so many times, as far as weights count.
+    fn scaled(&mut self, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
         let scale = self.scale;
-        self.scale = scale * trips;
+        self.scale = scale * times;
         let cost = f(self);
         self.scale = scale;
         cost
@@ -327,14 +347,26 @@ impl<'s, 'a> Costs<'s, 'a> {
         })
     }
 
-    /// The cost of one round of the dearest loop, 0 if there is none.
-    pub(super) fn round(&mut self, stmts: &[Stmt]) -> f64 {
+    /// The cost of one round of the dearest loop, 0 if there is none, and how long its
+    /// rounds wait for each other, if it is an innermost one.
+    pub(super) fn rounds(&mut self, stmts: &[Stmt]) -> (f64, Option<(f64, usize)>) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            stmts.iter().fold(0.0, |most: f64, stmt| match stmt {
-                Stmt::While(_, body) | Stmt::For(For { body, .. }) => most.max(self.once(body)),
-                Stmt::If(_, yes, no) => most.max(self.round(yes)).max(self.round(no)),
-                crate::leaf_stmt!() => most,
-            })
+            let mut most = (0.0, None);
+            for stmt in stmts {
+                let found = match stmt {
+                    Stmt::While(cond, body) => (self.once(body), chain::rounds(body, Some(*cond))),
+                    Stmt::For(For { body, .. }) => (self.once(body), chain::rounds(body, None)),
+                    Stmt::If(_, yes, no) => {
+                        let (yes, no) = (self.rounds(yes), self.rounds(no));
+                        if yes.0 >= no.0 { yes } else { no }
+                    }
+                    crate::leaf_stmt!() => continue,
+                };
+                if found.0 > most.0 {
+                    most = found;
+                }
+            }
+            most
         })
     }
 

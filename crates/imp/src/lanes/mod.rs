@@ -27,6 +27,7 @@
 //! | [`rewrite`] | how both walk and replace statements |
 //! | [`legal`] | which loops can run in lanes |
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
+//! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
 //! | [`emit`], [`body`] | vector code |
 //!
@@ -34,11 +35,13 @@
 //! without loops marked as running in lanes.
 
 mod body;
+mod chain;
 mod choose;
 mod cost;
 mod emit;
 mod expand;
 mod legal;
+mod likely;
 mod positions;
 mod rewrite;
 mod sink;

@@ -65,7 +65,7 @@ fn registers(vars: &[VarInfo], expr: &Expr, machine: Machine) -> f64 {
 }
 
 /// Latency of an operation, and cycles of the multipliers for a register of it.
-fn operation(expr: &Expr) -> Latency {
+pub(crate) fn operation(expr: &Expr) -> Latency {
     match expr {
         Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging | Expr::Lanes(..) => {
             latency::NOTHING

@@ -31,7 +31,7 @@
 //! verified program with the same results.
 
 mod copy;
-mod cost;
+pub(crate) mod cost;
 mod cut;
 mod graph;
 mod order;

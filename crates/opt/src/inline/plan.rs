@@ -38,7 +38,7 @@ impl Functions<'_> {
             for &callee in &self.calls[i] {
                 if known[callee].pays(known[i].size, limit) {
                     known[i].size += known[callee].size;
-                    known[i].arrays |= known[callee].arrays;
+                    known[i].combinators |= known[callee].combinators;
                 } else {
                     stays[callee] = true;
                 }
@@ -60,7 +60,7 @@ mod tests {
             unwanted: false,
             forbidden: false,
             calls,
-            arrays: true,
+            combinators: true,
         }
     }
 

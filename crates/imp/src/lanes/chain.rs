@@ -1,0 +1,155 @@
+//! How long the rounds of an innermost loop wait for each other: the longest path from
+//! what one round gets of the last to what it gives to the next. Where that is long
+//! beside the work of a round, the machine is idle, and more lanes cost nothing.
+
+use crate::pipeline::cost;
+use crate::syntax::{Access, Expr, Stmt, Var};
+use crate::walk::each_part;
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::latency;
+
+/// Cycles from a value to its remainder or quotient by a constant.
+const BY_CONSTANT: f64 = 14.0;
+
+/// Cycles that each round of a body without loops waits for the last, and how many
+/// variables it gets of it; `condition` is tested before each.
+pub(super) fn rounds(body: &[Stmt], condition: Option<Var>) -> Option<(f64, usize)> {
+    let mut all = Flow::default();
+    all.used.extend(condition);
+    all.block(body)?;
+    let carried = all.used.iter().filter(|var| all.times.contains_key(var));
+    let mut flow = Flow {
+        carried: Some(carried.copied().collect()),
+        ..Flow::default()
+    };
+    flow.block(body)?;
+    let carried = flow.carried.unwrap_or_default();
+    let times = carried.iter().filter_map(|var| *flow.times.get(var)?);
+    Some((times.fold(0.0, f64::max), carried.len()))
+}
+
+/// When values are there, counted from those of the last round.
+#[derive(Default)]
+struct Flow {
+    /// What goes from round to round, once that is known: all that is used before it is
+    /// set, until then.
+    carried: Option<FxHashSet<Var>>,
+    /// What was set in this round, and when; `None` if it does not wait for the last one.
+    times: FxHashMap<Var, Option<f64>>,
+    /// What was used before it was set.
+    used: FxHashSet<Var>,
+}
+
+impl Flow {
+    fn block(&mut self, stmts: &[Stmt]) -> Option<()> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+        })
+    }
+
+    /// `None` for what is not looked into.
+    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
+        match stmt {
+            Stmt::Set(var, e) => {
+                let time = self.expr(e);
+                self.times.insert(*var, time);
+            }
+            Stmt::Load(var, access) => {
+                let time = self.access(access).map(|time| time + latency::LOAD.0);
+                self.times.insert(*var, time);
+            }
+            Stmt::Store(access, e) => {
+                self.access(access);
+                self.expr(e);
+            }
+            Stmt::Check { cond, .. } => {
+                self.expr(cond);
+            }
+            Stmt::If(cond, yes, no) => {
+                let chosen = self.expr(cond);
+                // As if both were run, one after the other, and then chosen from.
+                self.block(yes)?;
+                self.block(no)?;
+                for var in own_sets(yes).chain(own_sets(no)) {
+                    let time = self.times.get(&var).copied().flatten();
+                    let latest = [time, chosen].into_iter().flatten().reduce(f64::max);
+                    let latest = latest.map(|time| time + latency::SELECT.0);
+                    self.times.insert(var, latest);
+                }
+            }
+            Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Borrow(..)
+            | Stmt::Release(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Compared(..)
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => return None,
+        }
+        Some(())
+    }
+
+    fn access(&mut self, access: &Access) -> Option<f64> {
+        let mut latest = self.expr(&access.offset);
+        for (index, stride) in &access.dims {
+            for part in [index, stride] {
+                latest = [latest, self.expr(part)]
+                    .into_iter()
+                    .flatten()
+                    .reduce(f64::max);
+            }
+        }
+        latest
+    }
+
+    fn expr(&mut self, e: &Expr) -> Option<f64> {
+        if let Expr::Var(var) = e {
+            return match self.times.get(var) {
+                Some(time) => *time,
+                None => {
+                    self.used.insert(*var);
+                    let carried = self.carried.as_ref();
+                    carried.is_none_or(|all| all.contains(var)).then_some(0.0)
+                }
+            };
+        }
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut latest: Option<f64> = None;
+            each_part(e, &mut |part| {
+                let time = self.expr(part);
+                latest = [latest, time].into_iter().flatten().reduce(f64::max);
+            });
+            latest.map(|time| time + own(e))
+        })
+    }
+}
+
+/// What statements set, but for those in others.
+fn own_sets(stmts: &[Stmt]) -> impl Iterator<Item = Var> {
+    let set = |stmt: &Stmt| {
+        if let Stmt::Set(var, _) | Stmt::Load(var, _) = stmt {
+            Some(*var)
+        } else {
+            None
+        }
+    };
+    stmts.iter().filter_map(set)
+}
+
+/// From the operands of an expression to its value.
+fn own(e: &Expr) -> f64 {
+    if let Expr::Binary(op, _, _, y) = e
+        && op.is_division()
+        && matches!(**y, Expr::Const(_))
+    {
+        return BY_CONSTANT;
+    }
+    cost::operation(e).0
+}

@@ -1,0 +1,63 @@
+//! Conditions that nearly always hold: that a number is no larger than a bound which
+//! few numbers reach. What else there is to do is rare then, and neither its cost nor
+//! the width of its operands counts for much: mathematical functions have another way
+//! for arguments of more turns than a few ten thousand (`prelude/libm32.fut`).
+
+use crate::syntax::{Expr, Stmt, Var};
+use crate::walk::each_stmt;
+use prim::{CmpOp, PrimType, Scalar, UnOp};
+use rustc_hash::FxHashMap;
+
+/// Bounds from here on are reached by few numbers.
+const LARGE: f64 = 65536.0;
+
+/// The conditions of a function that nearly always hold.
+pub(super) struct Likely(FxHashMap<Var, bool>);
+
+impl Likely {
+    /// Looks for them in the statements of a function.
+    pub(super) fn of(body: &[Stmt]) -> Self {
+        let mut magnitudes: FxHashMap<Var, bool> = FxHashMap::default();
+        let mut found: FxHashMap<Var, bool> = FxHashMap::default();
+        each_stmt(body, &mut |stmt| {
+            let Stmt::Set(var, e) = stmt else {
+                return;
+            };
+            // What is set more than once has to be so each time.
+            let is = is_magnitude(e, &magnitudes);
+            *magnitudes.entry(*var).or_insert(true) &= is;
+            let is = is_bounded(e, &magnitudes);
+            *found.entry(*var).or_insert(true) &= is;
+        });
+        Self(found)
+    }
+
+    /// Whether a condition is one of them.
+    pub(super) fn holds(&self, cond: &Expr) -> bool {
+        if let Expr::Var(var) = cond {
+            self.0.get(var).copied().unwrap_or(false)
+        } else {
+            is_bounded(cond, &FxHashMap::default())
+        }
+    }
+}
+
+fn is_magnitude(e: &Expr, known: &FxHashMap<Var, bool>) -> bool {
+    if let Expr::Var(var) = e {
+        return known.get(var).copied().unwrap_or(false);
+    }
+    matches!(e, Expr::Unary(UnOp::FAbs, ..))
+}
+
+/// Whether an expression says that a magnitude is no larger than a large bound.
+fn is_bounded(e: &Expr, magnitudes: &FxHashMap<Var, bool>) -> bool {
+    let Expr::Compare(CmpOp::FLe | CmpOp::FLt, PrimType::F32 | PrimType::F64, x, bound) = e else {
+        return false;
+    };
+    let large = if let Expr::Const(Scalar::F32(bound)) = **bound {
+        f64::from(bound) >= LARGE
+    } else {
+        matches!(**bound, Expr::Const(Scalar::F64(bound)) if bound >= LARGE)
+    };
+    large && is_magnitude(x, magnitudes)
+}
