@@ -50,6 +50,9 @@ pub(crate) struct Ctx<'a> {
     ordinals: FxHashMap<Rule, u32>,
     /// Whether combinators may be shared by the lanes of one worker.
     pub(crate) lanes: Lanes,
+    /// Whether there is a loop over the points of a map around, in the segop that is being
+    /// made.
+    pub(crate) rows: bool,
     /// How many choices may still be made that flattening gets on without.
     pub(crate) fuel: &'a mut Fuel,
     /// What was decided, where that is wanted.
@@ -136,6 +139,7 @@ impl<'a> Ctx<'a> {
                 here: true,
                 inside: true,
             },
+            rows: false,
             fuel,
             decided: options.account.then(Vec::new),
             outermost: Prov::NONE,
@@ -203,12 +207,12 @@ impl<'a> Ctx<'a> {
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, PassError>,
     ) -> Result<InSeg<T>, PassError> {
-        let around = (self.is_inside, self.guarded);
+        let around = (self.is_inside, self.guarded, self.rows);
         let before = std::mem::take(&mut self.guards);
         let across = std::mem::take(&mut self.reads_across);
-        (self.is_inside, self.guarded) = (true, true);
+        (self.is_inside, self.guarded, self.rows) = (true, true, false);
         let parts = f(self)?;
-        (self.is_inside, self.guarded) = around;
+        (self.is_inside, self.guarded, self.rows) = around;
         Ok(InSeg {
             parts,
             guards: std::mem::replace(&mut self.guards, before),

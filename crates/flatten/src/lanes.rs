@@ -12,7 +12,9 @@
 //! blocks. That pays for long rows that lie in order in memory and belong to one
 //! point of the segop; other reductions and scans stay loops, so that lanes may
 //! take a dimension around them: rows that all points share are then read once for
-//! all lanes, and rows that lie across come in vectors. A map needs no segop of its
+//! all lanes, and rows that lie across come in vectors. Lanes that share a scan apply
+//! its operator twice as often: a scan for each point of a map that is a loop already
+//! leaves the lanes to that map. A map needs no segop of its
 //! own: as a loop its iterations are seen to be independent.
 //!
 //! How long a row is shows at run time, so both forms are made, guarded by a
@@ -38,6 +40,9 @@ use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS};
 
+/// So many points of a map fill the lanes by themselves.
+const LEAST_ROWS: i64 = 8;
+
 /// Appends a screma inside a segop: as a segred at level 0 where that may pay,
 /// else as a loop.
 pub(crate) fn screma(
@@ -53,7 +58,7 @@ pub(crate) fn screma(
     }
     ctx.note_across(&s.inputs);
     let level = at.around.and_then(|around| ctx.stack.for_folds(around));
-    let allowed = ctx.lanes.here && level.is_some();
+    let allowed = ctx.lanes.here && level.is_some() && (s.folds.scans.is_empty() || !ctx.rows);
     let (level, decomp) = match (level, shared(&s)) {
         (Some(level), Some(decomp)) if allowed && reads_rows(ctx, &s) && ctx.fuel.take() => {
             (level, decomp)
@@ -114,9 +119,14 @@ fn in_order(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     ctx.decide_loop(aux, Operation::of_folds(&s.folds), at);
+    let short = matches!(s.width, Dim::Const(n) if n < LEAST_ROWS);
+    let rows = ctx.rows || s.folds.is_map() && !short;
     let mut stms = Vec::new();
     screma_loop(ctx, pat, aux, s, &mut stms)?;
-    ctx.stms(at, stms, out)
+    let around = std::mem::replace(&mut ctx.rows, rows);
+    ctx.stms(at, stms, out)?;
+    ctx.rows = around;
+    Ok(())
 }
 
 /// Notes that the lanes of one worker share a screma.

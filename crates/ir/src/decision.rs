@@ -453,8 +453,6 @@ pub enum NoLanes {
 pub enum PrivateUse {
     /// It has several names.
     Names,
-    /// It is copied.
-    Copied,
     /// It holds elements of several sizes.
     Sizes,
     /// It is given to a function.

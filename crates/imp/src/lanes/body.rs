@@ -38,6 +38,10 @@ impl Emit<'_, '_> {
                 elem: *elem,
                 count: count * u64::from(self.lanes()),
             }),
+            Stmt::Alloc(buffer, bytes, check) => {
+                let bytes = self.of_all_lanes(bytes);
+                self.out.push(Stmt::Alloc(*buffer, bytes, *check));
+            }
             Stmt::If(cond, yes, no) => self.conditional(cond, yes, no, at, outer, mask),
             Stmt::While(cond, body) => self.while_loop(*cond, body, at, outer, mask),
             Stmt::For(f) => self.for_loop(f, at, outer, mask),
@@ -79,14 +83,23 @@ impl Emit<'_, '_> {
             Stmt::Borrow(..)
             | Stmt::ConstData(..)
             | Stmt::ReadGlobal(..)
-            // What follows does not stand in loops that can run in lanes.
-            | Stmt::Alloc(..)
-            | Stmt::Share(..)
             | Stmt::Release(_)
+            // What follows does not stand in loops that can run in lanes.
+            | Stmt::Share(..)
             | Stmt::WriteGlobal(..)
             | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. } => self.out.push(stmt.clone()),
         }
+    }
+
+    /// The bytes of all lanes' blocks in one; what no machine has stays too much.
+    fn of_all_lanes(&mut self, bytes: &Expr) -> Expr {
+        let lanes = i64::from(self.lanes());
+        let bytes = self.spread(bytes).0;
+        let i64_of = |op, x, y| Expr::Binary(op, PrimType::I64, Box::new(x), Box::new(y));
+        let least = i64_of(BinOp::SMax, bytes, Expr::i64(-1));
+        let bounded = i64_of(BinOp::SMin, least, Expr::i64(i64::MAX / lanes));
+        i64_of(BinOp::Mul, bounded, Expr::i64(lanes))
     }
 
     /// The access of all lanes to their elements, with a mask or without.
@@ -124,6 +137,14 @@ impl Emit<'_, '_> {
         } else {
             var
         };
+        self.load_lanes(into, access, position, mask);
+        if kept {
+            self.assign(var, Val::Vector(Expr::Var(into)), mask);
+        }
+    }
+
+    /// Loads each lane's element from a position that differs between them.
+    fn load_lanes(&mut self, into: Var, access: &Access, position: Val, mask: Mask) {
         // Other lanes may read their own arrays where these lanes do.
         let private = self.shapes.private.contains_key(&access.buffer);
         let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
@@ -134,9 +155,6 @@ impl Emit<'_, '_> {
             from: self.lane_access(access, at, masked),
             mask: there.map(Expr::Var),
         });
-        if kept {
-            self.assign(var, Val::Vector(Expr::Var(into)), mask);
-        }
     }
 
     fn store(&mut self, access: &Access, value: &Expr, mask: Mask) {
@@ -146,6 +164,11 @@ impl Emit<'_, '_> {
             self.out.push(Stmt::Store(access.clone(), e.clone()));
             return;
         }
+        self.store_lanes(access, position, value, mask);
+    }
+
+    /// Stores each lane's element.
+    fn store_lanes(&mut self, access: &Access, position: Val, value: Val, mask: Mask) {
         // Outside of regions nobody reads what lanes that are not there have.
         let private = self.shapes.private.contains_key(&access.buffer);
         let everywhere = private && mask.region.is_none() && is_unit(&position);
@@ -422,6 +445,10 @@ impl Emit<'_, '_> {
     }
 
     fn copy(&mut self, to: &Extent, from: &Extent, elem: PrimType, extents: &[Expr], mask: Mask) {
+        if [to, from].map(|end| self.shapes.private.contains_key(&end.buffer)) != [false, false] {
+            self.copy_elements(to, from, elem, extents, mask);
+            return;
+        }
         let mut spread = |exprs: &[Expr]| -> Vec<(Expr, bool)> {
             exprs.iter().map(|e| self.spread(e)).collect()
         };
@@ -449,6 +476,54 @@ impl Emit<'_, '_> {
             let from = region(from.buffer, from_offset, from_strides);
             emit.out.push(Stmt::copy(to, from, elem, extents));
         });
+    }
+
+    /// A copy that reads or writes lanes' own arrays: all lanes' elements together, one
+    /// after another. Its extents are the same in all lanes.
+    fn copy_elements(
+        &mut self,
+        to: &Extent,
+        from: &Extent,
+        elem: PrimType,
+        extents: &[Expr],
+        mask: Mask,
+    ) {
+        let counters: Vec<Var> = (extents.iter())
+            .map(|_| self.var(VarType::Scalar(PrimType::I64), "k"))
+            .collect();
+        let access = |end: &Extent| Access {
+            buffer: end.buffer,
+            elem,
+            offset: end.offset.clone(),
+            dims: (counters.iter().map(|k| Expr::Var(*k)))
+                .zip(end.strides.iter().cloned())
+                .collect(),
+        };
+        let (source, target) = (access(from), access(to));
+        let mut body = self.collect(|emit| {
+            let position = emit.shapes.position(&source);
+            let value = if position.is_uniform() {
+                let scalar = emit.var(VarType::Scalar(elem), "x");
+                emit.out.push(Stmt::Load(scalar, source.clone()));
+                Val::Uniform(Expr::Var(scalar))
+            } else {
+                let vector = emit.var(VarType::Vector(elem, emit.lanes()), "x");
+                emit.load_lanes(vector, &source, position, mask);
+                Val::Vector(Expr::Var(vector))
+            };
+            let position = emit.shapes.position(&target);
+            emit.store_lanes(&target, position, value, mask);
+        });
+        for (var, extent) in counters.into_iter().zip(extents).rev() {
+            body = vec![Stmt::For(For {
+                how: How::Seq { independent: false },
+                var,
+                from: Expr::i64(0),
+                to: self.spread(extent).0,
+                body,
+            })];
+        }
+        self.out.extend(body);
     }
 }
 

@@ -252,6 +252,7 @@ impl Planner<'_> {
     fn candidate(&self, f: &For, at: u32, forced: Option<u32>) -> Result<Candidate, NoLanes> {
         let mut shapes = examine(self.vars, self.places, f, at)?;
         analyse(&mut shapes, self.places, f, at)?;
+        shapes.check_extents()?;
         let mut costs = Costs::vector(&shapes, self.machine).knowing(&self.likely);
         costs.block(&f.body);
         let (weights, loops) = (costs.weights, costs.loops);
@@ -342,6 +343,7 @@ impl Planner<'_> {
             known: FxHashMap::default(),
             private: FxHashMap::default(),
             bytes: 0,
+            extents: Vec::new(),
         };
         analyse(&mut shapes, self.places, f, at).ok()?;
         let in_order = f.body.iter().all(|stmt| {

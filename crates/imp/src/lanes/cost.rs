@@ -5,7 +5,7 @@
 use super::chain;
 use super::likely::Likely;
 use super::value::{Shape, Shapes, Stride, Val};
-use crate::syntax::{Access, Arg, Expr, For, Stmt, VarInfo};
+use crate::syntax::{Access, Arg, Expr, For, Region, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
 use prim::{BinOp, PrimType, Scalar};
 use target::Machine;
@@ -308,7 +308,33 @@ impl<'s, 'a> Costs<'s, 'a> {
                 check: _,
                 values: _,
             } => self.expr(cond) + 1.0,
-            Stmt::Copy { .. } => CALL * self.lanes(),
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+                plan: _,
+            } => {
+                let private = |end: &Region| {
+                    let shapes = self.shapes?;
+                    shapes.private.contains_key(&end.buffer).then_some(())
+                };
+                if private(to).or(private(from)).is_none() {
+                    return CALL * self.lanes();
+                }
+                let mut element = |end: &Region, store| {
+                    let dims = end.strides.iter().map(|by| (Expr::i64(0), by.clone()));
+                    let access = Access {
+                        buffer: end.buffer,
+                        elem: *elem,
+                        offset: end.offset.clone(),
+                        dims: dims.collect(),
+                    };
+                    self.access(&access, store)
+                };
+                let each = element(from, false) + element(to, true) + 1.0;
+                each * (target::TRIPS as f64).powi(extents.len() as i32)
+            }
             Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. }
             | Stmt::Alloc(..)

@@ -2,7 +2,7 @@
 
 use super::value::{Private, Shapes};
 use crate::places::Places;
-use crate::syntax::{Arg, For, How, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{Arg, Expr, For, How, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
 use ir::decision::{NoLanes, PrivateUse};
 use prim::PrimType;
@@ -21,6 +21,8 @@ struct Body<'a> {
     /// For each private array the size of its elements, when one was accessed.
     sizes: FxHashMap<Var, u64>,
     bytes: u64,
+    /// Sizes of those that lie in blocks of their own, extents of copies.
+    extents: Vec<Expr>,
     /// What every run up to the point of the walk has set.
     assigned: FxHashSet<Var>,
     trail: Vec<Var>,
@@ -47,6 +49,7 @@ pub(super) fn examine<'a>(
         private: FxHashMap::default(),
         sizes: FxHashMap::default(),
         bytes: 0,
+        extents: Vec::new(),
         assigned: FxHashSet::default(),
         trail: Vec::new(),
     };
@@ -61,10 +64,20 @@ pub(super) fn examine<'a>(
         known: FxHashMap::default(),
         private: body.private,
         bytes: body.bytes,
+        extents: body.extents,
     })
 }
 
 impl Shapes<'_> {
+    /// Refuses private arrays whose sizes differ from lane to lane.
+    pub(super) fn check_extents(&self) -> Result<(), NoLanes> {
+        let same = |size: &Expr| self.value(size).is_uniform();
+        if self.extents.iter().all(same) {
+            return Ok(());
+        }
+        Err(NoLanes::Allocates)
+    }
+
     /// Refuses private arrays that are too large for this number of lanes.
     pub(super) fn check_private(&self) -> Result<(), NoLanes> {
         if self.bytes.saturating_mul(u64::from(self.lanes)) <= PRIVATE_BYTES {
@@ -177,12 +190,18 @@ impl Body<'_> {
                     _ => Err(NoLanes::PrivateUse(PrivateUse::Names)),
                 }
             }
-            Stmt::Copy { to, from, .. } => {
-                if self.private.contains_key(&to.buffer) || self.private.contains_key(&from.buffer)
-                {
-                    return Err(NoLanes::PrivateUse(PrivateUse::Copied));
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+                plan: _,
+            } => {
+                if [to, from].map(|end| self.private.contains_key(&end.buffer)) != [false, false] {
+                    self.extents.extend(extents.iter().cloned());
                 }
-                Ok(())
+                self.access(to.buffer, *elem)?;
+                self.access(from.buffer, *elem)
             }
             Stmt::If(_, yes, no) => {
                 let yes = self.tried(|body| body.block(yes))?;
@@ -226,7 +245,13 @@ impl Body<'_> {
                     (false, false) => Ok(()),
                 }
             }
-            Stmt::Alloc(..) | Stmt::Share(..) | Stmt::Release(_) => Err(NoLanes::Allocates),
+            Stmt::Alloc(buffer, bytes, _) => {
+                self.private.insert(*buffer, Private { root: *buffer });
+                self.extents.push(bytes.clone());
+                Ok(())
+            }
+            Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
+            Stmt::Share(..) | Stmt::Release(_) => Err(NoLanes::Allocates),
             Stmt::WriteGlobal(..) => Err(NoLanes::Globals),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
             Stmt::Set(..)

@@ -49,7 +49,7 @@ pub(super) enum Val {
 /// An array of the loop's body that each lane has for itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Private {
-    /// The frame variable.
+    /// The variable of the frame, or of the block.
     pub(super) root: Var,
 }
 
@@ -64,8 +64,11 @@ pub(super) struct Shapes<'a> {
     pub(super) known: FxHashMap<Var, Shape>,
     /// Buffers that lie interleaved by lane.
     pub(super) private: FxHashMap<Var, Private>,
-    /// Bytes of the private arrays of one lane.
+    /// Bytes of the private arrays of one lane that lie in the frame.
     pub(super) bytes: u64,
+    /// Bytes of the others, each in a block of its own, and extents of copies of any: the
+    /// same in all lanes.
+    pub(super) extents: Vec<Expr>,
 }
 
 impl Shapes<'_> {

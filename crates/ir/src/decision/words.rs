@@ -428,7 +428,6 @@ impl NoLanes {
             }
             Self::PrivateUse(what) => match what {
                 PrivateUse::Names => "a private array has several names",
-                PrivateUse::Copied => "private arrays are copied",
                 PrivateUse::Sizes => "a private array holds elements of several sizes",
                 PrivateUse::Given => "it gives a private array to a function",
             },

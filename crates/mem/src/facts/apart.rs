@@ -1,16 +1,15 @@
 //! Points and iterations that may run in any order, side by side.
 //!
 //! What a body updates in place belongs to its iteration (a row of the result, or the
-//! frame), since a body cannot consume what is bound outside of it. What is left is
-//! that it writes no accumulator and has no blocks that iterations might be given one
-//! after another.
+//! frame or a block that it allocates), since a body cannot consume what is bound outside
+//! of it. What is left is that it writes no accumulator.
 
 use ir::Mems;
 use ir::mem::MemOp;
 use ir::name::Name;
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, LoopParam, Stm};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::walk::{Visit, with_stack};
 use target::levels::LANES;
 
@@ -31,9 +30,7 @@ pub(super) fn independent(stms: &[Stm<Mems>]) -> bool {
                 form: _,
                 body,
             } => independent(&body.stms),
-            Exp::Op(MemOp::Alloc { bytes: _, space }) => {
-                matches!(space, Space::Registers | Space::Private)
-            }
+            Exp::Op(MemOp::Alloc { .. }) => true,
             Exp::Op(MemOp::Seg(SegOp::Seg(Seg { level, body, .. }))) => {
                 *level == LANES && independent(&body.stms)
             }
