@@ -329,7 +329,7 @@ impl<L: Level> VisitMut<L> for Inliner<'_, L> {
 
 struct Calls<'a> {
     index: &'a FxHashMap<FunName, usize>,
-    calls: Vec<usize>,
+    all: Vec<usize>,
     /// Those from within combinators.
     inside: Vec<usize>,
     /// Combinators around.
@@ -340,7 +340,7 @@ impl<L: Level> Visit<L> for Calls<'_> {
     fn exp(&mut self, exp: &Exp<L>) {
         if let Exp::Apply { fun, args: _ } = exp {
             let callee = self.index.get(fun);
-            self.calls.extend(callee);
+            self.all.extend(callee);
             self.inside.extend(callee.filter(|_| self.depth > 0));
         }
         let within = usize::from(matches!(exp, Exp::Op(_)));
@@ -354,7 +354,7 @@ impl<'a> Calls<'a> {
     fn of<L: Level>(function: &Function<L>, index: &'a FxHashMap<FunName, usize>) -> Self {
         let mut calls = Self {
             index,
-            calls: Vec::new(),
+            all: Vec::new(),
             inside: Vec::new(),
             depth: 0,
         };
@@ -365,7 +365,7 @@ impl<'a> Calls<'a> {
 
 /// What a function calls.
 fn calls_of<L: Level>(function: &Function<L>, index: &FxHashMap<FunName, usize>) -> Vec<usize> {
-    Calls::of(function, index).calls
+    Calls::of(function, index).all
 }
 
 /// Which functions are called within combinators, by others or through others.
