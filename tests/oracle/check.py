@@ -56,7 +56,10 @@ def check_file(path, write, problems, used):
             results = [results] if len(kinds) == 1 else list(results)
             values = [value_of(k, r) for k, r in zip(kinds, results, strict=True)]
             text = " ".join(format_value(v) for v in values)
-            if write:
+            if write and case.end == case.line + 1 and case.expected is not None:
+                start = lines[case.line].index("} output {")
+                lines[case.line] = f"{lines[case.line][:start]}}} output {{ {text} }}"
+            elif write:
                 end = case.line + 1
                 while "}" not in lines[end - 1]:
                     end += 1

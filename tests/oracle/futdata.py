@@ -231,6 +231,12 @@ def read_cases(lines):
         elif active and text.startswith("entry:"):
             entries = text[len("entry:"):].split()
         elif active and text.startswith("input"):
+            if "} output {" in line:
+                body, expected = line[2:].split("} output {")
+                body, expected = body[body.index("{") + 1:], expected[:expected.rindex("}")]
+                cases.append(Case(entries, i, parse_values(body), expected, None, i + 1))
+                i += 1
+                continue
             body, end = braces(lines, i)
             case = Case(entries, i, parse_values(body), None, None, end)
             follow = lines[end][2:].strip() if end < len(lines) else ""

@@ -6,6 +6,7 @@ use crate::position::Position;
 use ir::decision::{Kind, Operation, Runs, Sequential};
 use ir::folds::Folds;
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
+use ir::soac::Screma;
 use ir::syntax::{
     Atom, Attr, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopForm, Param, Stm,
 };
@@ -380,6 +381,16 @@ impl<'a> Ctx<'a> {
             self.types.add_body(&lambda.body);
         }
         copy
+    }
+
+    /// A copy of a screma whose names are its own.
+    pub(crate) fn copy_screma(&mut self, s: &Screma) -> Screma {
+        Screma {
+            width: s.width,
+            inputs: s.inputs.clone(),
+            map: self.copy_lambda(&s.map),
+            folds: self.copy_folds(&s.folds),
+        }
     }
 
     /// A loop's counter is bound.

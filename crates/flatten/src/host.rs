@@ -165,7 +165,8 @@ impl Ctx<'_> {
                     return lanes::screma(self, at, pat, aux, screma, out);
                 }
                 self.decide_loop(&aux, Operation::of_folds(&screma.folds), at);
-                sequential::screma_loop(self, pat, &aux, screma, &mut stms)?;
+                let bound = sequential::bound(screma.width)?;
+                sequential::screma_loop(self, pat, &aux, (screma, bound), &mut stms)?;
             }
             Soac::Hist {
                 width,

@@ -27,7 +27,7 @@ use crate::decomp;
 use crate::manifest;
 use crate::nest::Nest;
 use crate::position::Position;
-use crate::sequential::screma_loop;
+use crate::sequential::{bound, screma_loop};
 use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
@@ -77,7 +77,7 @@ pub(crate) fn screma(
     };
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
-    let copy = copied(ctx, &s);
+    let copy = ctx.copy_screma(&s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter()
             .map(|param| ctx.fresh("acc", param.ty.clone()))
@@ -122,7 +122,8 @@ fn in_order(
     let short = matches!(s.width, Dim::Const(n) if n < LEAST_ROWS);
     let rows = ctx.rows || s.folds.is_map() && !short;
     let mut stms = Vec::new();
-    screma_loop(ctx, pat, aux, s, &mut stms)?;
+    let bound = bound(s.width)?;
+    screma_loop(ctx, pat, aux, (s, bound), &mut stms)?;
     let around = std::mem::replace(&mut ctx.rows, rows);
     ctx.stms(at, stms, out)?;
     ctx.rows = around;
@@ -173,16 +174,6 @@ fn least(decomp: Decomp) -> i64 {
         ROUNDS_OF_BLOCKS
     };
     rounds * decomp.whole()
-}
-
-fn copied(ctx: &mut Ctx<'_>, s: &Screma) -> Screma {
-    let map = ctx.copy_lambda(&s.map);
-    Screma {
-        width: s.width,
-        inputs: s.inputs.clone(),
-        map,
-        folds: ctx.copy_folds(&s.folds),
-    }
 }
 
 fn seg(

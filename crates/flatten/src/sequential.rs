@@ -16,6 +16,9 @@
 //! written in place. What is in the lambdas stays as it is: whoever asks for the loop
 //! flattens it for where it stands.
 
+mod operators;
+
+use self::operators::{Outs, accumulators, copied, operators};
 use crate::context::{Ctx, row_slice};
 use ir::name::Name;
 use ir::soac::{HistOp, Operator, Screma};
@@ -26,12 +29,19 @@ use ir::types::{Dim, Type};
 use ir::{PassError, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 
-/// A screma as a loop; what is in it stays as it is.
+/// A combinator's width as a loop's bound.
+pub(crate) fn bound(width: Dim) -> Result<Atom, PassError> {
+    let bound = width.atom();
+    bound.ok_or_else(|| PassError::bug("a width is existential"))
+}
+
+/// A screma as a loop; what is in it stays as it is. Of rounds beyond `bound` there is
+/// nothing, as if the inputs ended there.
 pub(crate) fn screma_loop(
     ctx: &mut Ctx<'_>,
     pat: Vec<Param<Soacs>>,
     aux: &Aux,
-    screma: Screma,
+    (screma, bound): (Screma, Atom),
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
     let Screma {
@@ -43,15 +53,7 @@ pub(crate) fn screma_loop(
     let mut params: Vec<LoopParam<Soacs>> = Vec::new();
     let n_reduced = folds.n_reduced();
     let types = folds.values(&map.ret);
-    let neutral = folds.reduces.iter().flat_map(|r| &r.neutral);
-    for (&init, ty) in neutral.zip(types.reduced) {
-        let param = ctx.fresh("acc", ty.clone());
-        params.push(LoopParam {
-            param,
-            init,
-            consumed: false,
-        });
-    }
+    accumulators(ctx, &folds.reduces, types.reduced, aux, out, &mut params);
     let element_types = folds.element_types(&map.ret);
     // Accumulators among the inputs are threaded through the loop: each
     // accumulator result belongs to the accumulator input of the same token.
@@ -80,15 +82,7 @@ pub(crate) fn screma_loop(
             consumed: true,
         });
     }
-    let neutral = folds.scans.iter().flat_map(|s| &s.neutral);
-    for (&init, ty) in neutral.zip(types.scanned) {
-        let param = ctx.fresh("acc", ty.clone());
-        params.push(LoopParam {
-            param,
-            init,
-            consumed: false,
-        });
-    }
+    accumulators(ctx, &folds.scans, types.scanned, aux, out, &mut params);
 
     let mut stms = Vec::new();
     let index = ctx.fresh::<Soacs>("i", Type::I64).name;
@@ -98,34 +92,38 @@ pub(crate) fn screma_loop(
     let groups = folds.values(&mapped);
     let accs: Vec<Atom> = params.iter().map(|p| Atom::Var(p.param.name)).collect();
     let n_out = element_types.len();
-    let reduced = operators(
-        folds.reduces,
-        &accs[..n_reduced],
-        groups.reduced,
-        aux,
-        &mut stms,
-    );
-    let scanned = operators(
-        folds.scans,
-        &accs[n_reduced + n_out..],
-        groups.scanned,
-        aux,
-        &mut stms,
-    );
-    let elements: Vec<Atom> = scanned.iter().chain(groups.mapped).copied().collect();
+    let row = Atom::Var(index);
+    let outs = Outs { arrays: &[], row };
+    let values = (&accs[..n_reduced], groups.reduced);
+    let reduced = operators(ctx, folds.reduces, values, outs, aux, &mut stms)?;
+    let arrays = match folds.post {
+        None => &params[n_reduced..n_reduced + groups.scanned.len()],
+        Some(_) => &[],
+    };
+    let outs = Outs { arrays, row };
+    let values = (&accs[n_reduced + n_out..], groups.scanned);
+    let scanned = operators(ctx, folds.scans, values, outs, aux, &mut stms)?;
+    let elements = scanned.values.iter().chain(groups.mapped);
+    let elements: Vec<Atom> = elements.copied().collect();
     let elements = match folds.post {
         Some(post) => inline(post, elements, aux, &mut stms),
         None => elements,
     };
-    let mut result = reduced;
-    for (param, element) in params[n_reduced..n_reduced + n_out].iter().zip(elements) {
+    let mut result = reduced.values;
+    let written = scanned.written.into_iter().chain(std::iter::repeat(None));
+    let outs = params[n_reduced..n_reduced + n_out].iter();
+    for ((param, element), written) in outs.zip(elements).zip(written) {
+        if let Some(written) = written {
+            result.push(written);
+            continue;
+        }
         if matches!(param.param.ty, Type::Acc { .. }) {
             result.push(element);
             continue;
         }
         let updated = ctx.fresh("out", param.param.ty.clone());
         result.push(Atom::Var(updated.name));
-        let slice = row_slice(&param.param.ty, Atom::Var(index));
+        let slice = row_slice(&param.param.ty, row);
         let update = BasicOp::Update {
             array: param.param.name,
             slice,
@@ -137,27 +135,25 @@ pub(crate) fn screma_loop(
             exp: Exp::Basic(update),
         });
     }
-    result.extend(scanned);
+    result.extend(scanned.values);
 
     let mut pat = pat;
     for param in &params[n_reduced + n_out..] {
         let unused = ctx.fresh("last", param.param.ty.clone());
         pat.push(unused);
     }
-    let bound = width
-        .atom()
-        .ok_or_else(|| PassError::bug("a width is existential"))?;
     let form = LoopForm::For {
         var: index,
         ty: PrimType::I64,
         bound,
     };
+    let own: Vec<bool> = params[..n_reduced].iter().map(|p| p.consumed).collect();
     let exp = Exp::Loop {
         params,
         form,
         body: Body { stms, result },
     };
-    let copies = copied(ctx, &mut pat[..n_reduced], aux);
+    let copies = copied(ctx, &mut pat[..n_reduced], &own, aux);
     out.push(Stm {
         pat,
         aux: aux.clone(),
@@ -167,24 +163,6 @@ pub(crate) fn screma_loop(
     Ok(())
 }
 
-/// Reduced arrays are new ones, but the loop may yield what an operator or the
-/// input gave it: replaces the names in the loop's pattern, and returns the
-/// copies that bind the old ones.
-fn copied(ctx: &mut Ctx<'_>, pat: &mut [Param<Soacs>], aux: &Aux) -> Vec<Stm<Soacs>> {
-    let mut copies = Vec::new();
-    for param in pat.iter_mut().filter(|param| param.ty.is_array()) {
-        let last = ctx.fresh("last", param.ty.clone());
-        let copy = Exp::Basic(BasicOp::Copy(last.name));
-        let pat = vec![std::mem::replace(param, last)];
-        copies.push(Stm {
-            pat,
-            aux: Aux::at(aux.prov),
-            exp: copy,
-        });
-    }
-    copies
-}
-
 fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name), PassError> {
     for (position, &input) in inputs.iter().enumerate() {
         if matches!(ctx.type_of(input)?, Type::Acc { token: t, .. } if t == token) {
@@ -192,24 +170,6 @@ fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name
         }
     }
     Err(PassError::bug("an accumulator result has no input"))
-}
-
-/// Applies each operator to its accumulators and its new values.
-fn operators(
-    operators: Vec<Operator<Soacs>>,
-    mut accs: &[Atom],
-    mut values: &[Atom],
-    aux: &Aux,
-    out: &mut Vec<Stm<Soacs>>,
-) -> Vec<Atom> {
-    let mut results = Vec::new();
-    for operator in operators {
-        let k = operator.neutral.len();
-        let args: Vec<Atom> = accs[..k].iter().chain(&values[..k]).copied().collect();
-        results.extend(inline(operator.op, args, aux, out));
-        (accs, values) = (&accs[k..], &values[k..]);
-    }
-    results
 }
 
 /// A fresh array of unspecified contents.
@@ -283,13 +243,10 @@ pub(crate) fn hist_loop(
             ctx, &op.shape, bucket, op.op, &dests, new, aux, &mut stms,
         )?);
     }
-    let bound = width
-        .atom()
-        .ok_or_else(|| PassError::bug("a width is existential"))?;
     let form = LoopForm::For {
         var: index,
         ty: PrimType::I64,
-        bound,
+        bound: bound(width)?,
     };
     let exp = Exp::Loop {
         params,

@@ -4,11 +4,12 @@
 use crate::soac::{Operator, Screma, Soac};
 use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use crate::types::{Dim, Type};
+use crate::walk::free_names_lambda;
 use crate::{Name, Prov, Soacs};
 
-/// The inner width and lambda, with the position of the operator's parameter
-/// for each lambda parameter, of an operator that is exactly one map over its
-/// parameters.
+/// The inner width, with the position of the operator's parameter for each lambda
+/// parameter, of an operator that is exactly one map over its parameters and sees only
+/// elements of them.
 pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let [stm] = operator.op.body.stms.as_slice() else {
         return None;
@@ -16,22 +17,27 @@ pub fn operator_map(operator: &Operator<Soacs>) -> Option<(Dim, Vec<usize>)> {
     let Exp::Op(Soac::Screma(Screma {
         width,
         inputs,
-        map: _,
+        map,
         folds,
     })) = &stm.exp
     else {
         return None;
     };
+    let params = &operator.op.params;
+    let free = free_names_lambda(map);
+    let only_elements = free
+        .iter()
+        .all(|name| params.iter().all(|param| param.name != *name));
     let returned = stm.pat.len() == operator.op.body.result.len()
         && stm
             .pat
             .iter()
             .zip(&operator.op.body.result)
             .all(|(p, &r)| Atom::Var(p.name) == r);
-    if !folds.is_map() || !returned {
+    if !folds.is_map() || !returned || !only_elements {
         return None;
     }
-    let position = |input: &Name| operator.op.params.iter().position(|p| p.name == *input);
+    let position = |input: &Name| params.iter().position(|p| p.name == *input);
     let inputs: Option<Vec<usize>> = inputs.iter().map(position).collect();
     let neutral_arrays = operator.neutral.iter().all(|ne| ne.var().is_some());
     neutral_arrays.then_some((*width, inputs?))

@@ -10,8 +10,10 @@
 //! applies again). Where the screma maps, too, that goes first; where its operator is
 //! no map, it is a loop whose inside is parallel.
 
+use super::chunks::{self, Chunks, chunks};
 use super::distribute::distribute;
 use super::folds::{apart, as_they_are, results, screma};
+use super::versions;
 use crate::context::{Ctx, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
@@ -19,13 +21,48 @@ use ir::folds::Folds;
 use ir::interchange::{element_operator, operator_map};
 use ir::name::Name;
 use ir::soac::{Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov, Segs, Soacs};
 use smallvec::SmallVec;
 
 /// Appends what stands for a screma with operators on arrays.
 pub(super) fn arrays(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let by_chunks = |ctx: &mut Ctx<'_>, s, pat, out: &mut Vec<Stm<Segs>>| {
+        chunks(ctx, nest, at, (pat, &aux), s, out, |ctx, pat, s, out| {
+            // There are few of them.
+            let mut aux = aux.clone();
+            aux.attrs.add(Attr::SequentialInner);
+            columns(ctx, nest, at, pat, aux, s, out)
+        })
+    };
+    match (chunks::wanted(ctx, nest, at, &s), s.width.atom()) {
+        (Chunks::Only, _) => by_chunks(ctx, s, pat, out),
+        (Chunks::Some, Some(width)) => {
+            let guard = chunks::guard(ctx, width);
+            let copy = ctx.copy_screma(&s);
+            let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
+            let rest = ctx.made(&pat, |ctx, own, stms| {
+                columns(ctx, nest, at, own, aux.clone(), s, stms)
+            })?;
+            let arms = [(Some(guard), body), (None, rest)];
+            let arms = arms.map(|(guard, body)| versions::Arm { guard, body });
+            versions::choose(ctx, arms.into(), pat, &aux, out)
+        }
+        (Chunks::Some | Chunks::No, _) => columns(ctx, nest, at, pat, aux, s, out),
+    }
+}
+
+/// Appends what stands for a screma with operators on arrays, by columns where it can be.
+fn columns(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     at: Position,

@@ -8,6 +8,7 @@
 //! | G1, G2: a nest without parallelism in it is a segop | [`versions::g2`] |
 //! | G3: a map with parallelism in it is one of three versions | [`versions::g3`] |
 //! | G4: a reduction or scan of maps is a map of reductions or scans | [`interchange`] |
+//! | chunks of rows, beside G4 | [`chunks`] |
 //! | G5: views of all points are a view of an array | [`book::g5`] |
 //! | G6: a nest over statements is a nest over each | [`mod@distribute`] |
 //! | G7: a nest over a loop is a loop of nests | [`loops::g7`] |
@@ -18,6 +19,7 @@
 
 mod book;
 mod branches;
+mod chunks;
 mod distribute;
 mod folds;
 mod interchange;

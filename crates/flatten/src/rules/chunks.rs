@@ -1,0 +1,290 @@
+//! Reductions and scans of arrays by chunks of rows, where a task may do several rows in
+//! order.
+//!
+//! ```text
+//! reduce op ne xss  =>  if n >= suff_outer_par
+//!                       then let ts = segmap (c < k) { reduce op ne (rows c) }
+//!                            in reduce op ne ts
+//!                       else rule G4
+//! scan op ne xss    =>  if n >= suff_outer_par
+//!                       then let ts = segmap (c < k) { reduce op ne (rows (c - 1)) }
+//!                            let ss = scan op ne ts
+//!                            in segmap (c < k) { scan op ss[c] (rows c) }, in one dimension
+//!                       else rule G4
+//! where rows c = xss[c * per :+ min per (n - c * per)], rows (-1) = []
+//! ```
+//!
+//! A chunk reads its rows once (a scan twice), in the order of memory, and changes an
+//! accumulator of its own in place, while rule G4 reads columns. How the rows fall apart
+//! depends on their number alone, and so do the results. What the chunks give is folded by
+//! G4, or in order where the operator is no map. What a fold maps first is an array: the
+//! points of a map by itself may go to lanes, the rows of a chunk may not.
+
+use super::folds::{as_they_are, results, rows, screma};
+use super::versions;
+use crate::context::{Ctx, atoms, row_slice};
+use crate::manifest::Point;
+use crate::nest::Nest;
+use crate::position::Position;
+use crate::sequential::{bound, screma_loop};
+use ir::folds::Folds;
+use ir::name::Name;
+use ir::soac::Screma;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Param, ReshapeKind, Stm};
+use ir::tunable::Rule;
+use ir::types::{Dim, Type};
+use ir::{Builder, Flatten, PassError, Segs, Soacs};
+use prim::{BinOp, PrimType};
+
+/// At most so many chunks: their results are folded once more.
+const MOST_CHUNKS: i64 = 256;
+
+/// A chunk has so many rows at least, which take longer than to fold its result.
+const LEAST_ROWS: i64 = 16;
+
+/// From so many rows on there are chunks by default.
+const ENOUGH_ROWS: i64 = 32 * LEAST_ROWS;
+
+/// Whether there are to be chunks, and whether something else, too.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Chunks {
+    No,
+    Some,
+    Only,
+}
+
+/// Whether a screma with operators on arrays is one for this rule.
+pub(super) fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, s: &Screma) -> Chunks {
+    let folds = &s.folds;
+    let one = folds.scans.is_empty() != folds.reduces.is_empty();
+    let maps = !s.map.body.stms.is_empty() || s.map.ret.len() > folds.n_folded();
+    let only = folds.post.is_none() && !maps;
+    let arrays = s
+        .inputs
+        .iter()
+        .all(|&input| ctx.types.type_of(input).is_array());
+    let alone = nest.is_empty() && at.around.is_none();
+    if !(one && only && arrays && alone && versions::nests(ctx, at)) {
+        return Chunks::No;
+    }
+    match (ctx.mode, s.width) {
+        (Flatten::Full, _) => Chunks::No,
+        (Flatten::Incremental, Dim::Const(n)) if n < ENOUGH_ROWS => Chunks::No,
+        (Flatten::Incremental, Dim::Var(_)) => Chunks::Some,
+        (Flatten::None | Flatten::Moderate | Flatten::Incremental, _) => Chunks::Only,
+    }
+}
+
+/// What it takes to be folded by chunks.
+pub(super) fn guard(ctx: &mut Ctx<'_>, width: Atom) -> versions::Guard {
+    versions::Guard {
+        before: Vec::new(),
+        enough: (width, ctx.threshold(Rule::OuterParallelism, ENOUGH_ROWS)),
+        little: None,
+    }
+}
+
+/// How rows fall apart.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// How many there are.
+    width: Atom,
+    /// How many a chunk has, but the last.
+    per: Atom,
+    /// How many chunks there are.
+    count: Dim,
+}
+
+/// Folds by chunks; `fold` appends the fold of what the chunks give, under the names given.
+pub(super) fn chunks(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    (pat, aux): (Vec<Param<Soacs>>, &Aux),
+    s: Screma,
+    out: &mut Vec<Stm<Segs>>,
+    fold: impl FnOnce(
+        &mut Ctx<'_>,
+        Vec<Param<Soacs>>,
+        Screma,
+        &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError>,
+) -> Result<(), PassError> {
+    let mut builder: Builder<'_, Segs> = ctx.builder(aux);
+    let parts = Parts::of(&mut builder, bound(s.width)?);
+    out.extend(builder.take_stms());
+    let over = nest.with_map(ctx, parts.count, &[], &[])?;
+    let Some(chunk) = over.indices().last() else {
+        return Err(PassError::bug("a nest without dimensions"));
+    };
+    let map = |ctx: &mut Ctx<'_>, pat, body, ret, out: &mut Vec<Stm<Segs>>| {
+        let point = Point::map(body, ret);
+        versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
+    };
+    let scan = !s.folds.scans.is_empty();
+    let mut first = if scan { ctx.copy_screma(&s) } else { s.clone() };
+    if scan {
+        first.folds = Folds::reduce(std::mem::take(&mut first.folds.scans));
+    }
+    let types: Vec<Type> = first.folds.reduced_types().cloned().collect();
+    let rest = ctx.copy_folds(&s.folds);
+    let body = parts.reduction(ctx, aux, first, chunk, scan);
+    let totals = rows(ctx, "totals", &types, Some(parts.count));
+    let names = totals.iter().map(|param| param.name).collect();
+    map(ctx, totals, body, types.clone(), out)?;
+    let rest = as_they_are(ctx, parts.count, names, &types, rest);
+    if !scan {
+        return fold(ctx, pat, rest, out);
+    }
+    let starts = rows(ctx, "starts", &types, Some(parts.count));
+    let names: Vec<Name> = starts.iter().map(|param| param.name).collect();
+    fold(ctx, starts, rest, out)?;
+    let (body, ret) = parts.scan(ctx, aux, s, chunk, &names)?;
+    let chunks = rows(ctx, "chunks", &ret, Some(parts.count));
+    let names: Vec<Name> = chunks.iter().map(|param| param.name).collect();
+    map(ctx, chunks, body, ret, out)?;
+    for ((param, row), chunks) in pat.into_iter().zip(types).zip(names) {
+        parts.joined(ctx, aux, param, (&row, chunks), out);
+    }
+    Ok(())
+}
+
+impl Parts {
+    fn of(builder: &mut Builder<'_, Segs>, width: Atom) -> Self {
+        let even = quotient(builder, width, Atom::i64(MOST_CHUNKS));
+        let least = Atom::i64(LEAST_ROWS);
+        let per = builder
+            .binary(BinOp::SMax, PrimType::I64, even, least)
+            .into();
+        let count = quotient(builder, width, per);
+        Self {
+            width,
+            per,
+            count: Builder::<Segs>::dim(count),
+        }
+    }
+
+    /// The rows of a chunk, in place of all.
+    fn rows(self, builder: &mut Builder<'_, Soacs>, (first, count): (Atom, Atom), s: &mut Screma) {
+        let count = Builder::<Soacs>::dim(count);
+        for input in &mut s.inputs {
+            let ty = builder.type_of((*input).into());
+            let inner = ty.shape().iter().skip(1);
+            let slice = std::iter::once(part(first, count));
+            let slice = slice.chain(inner.map(|&dim| part(Atom::i64(0), dim)));
+            let slice = slice.collect();
+            let array = *input;
+            *input = builder.let_basic("rows", BasicOp::Index { array, slice });
+        }
+        s.width = count;
+    }
+
+    /// Where a chunk begins and how many rows it has.
+    fn extent(self, builder: &mut Builder<'_, Soacs>, chunk: Atom) -> (Atom, Atom) {
+        let first = builder.mul_i64(chunk, self.per);
+        let left = builder.sub_i64(self.width, first);
+        let count = builder.binary(BinOp::SMin, PrimType::I64, self.per, left);
+        (first, count.into())
+    }
+
+    /// The reduction of a chunk's rows, or of those of the chunk `before`.
+    fn reduction(
+        self,
+        ctx: &mut Ctx<'_>,
+        aux: &Aux,
+        mut s: Screma,
+        chunk: Atom,
+        before: bool,
+    ) -> Body<Soacs> {
+        let mut builder: Builder<'_, Soacs> = ctx.builder(aux);
+        let extent = if before {
+            let one = builder.binary(BinOp::SMin, PrimType::I64, chunk, Atom::i64(1));
+            let previous = builder.sub_i64(chunk, one.into());
+            let first = builder.mul_i64(previous, self.per);
+            (first, builder.mul_i64(one.into(), self.per))
+        } else {
+            self.extent(&mut builder, chunk)
+        };
+        self.rows(&mut builder, extent, &mut s);
+        let mut stms = builder.take_stms();
+        let totals = results(ctx, &s);
+        let result = atoms(&totals);
+        stms.push(screma(totals, aux, s));
+        Body { stms, result }
+    }
+
+    /// The scan of a chunk's rows, from where those before it end; the arrays have room for
+    /// a whole chunk.
+    fn scan(
+        self,
+        ctx: &mut Ctx<'_>,
+        aux: &Aux,
+        mut s: Screma,
+        chunk: Atom,
+        starts: &[Name],
+    ) -> Result<(Body<Soacs>, Vec<Type>), PassError> {
+        let mut builder: Builder<'_, Soacs> = ctx.builder(aux);
+        let extent = self.extent(&mut builder, chunk);
+        self.rows(&mut builder, extent, &mut s);
+        let mut starts = starts.iter();
+        for operator in &mut s.folds.scans {
+            for (neutral, &array) in operator.neutral.iter_mut().zip(&mut starts) {
+                let slice = row_slice(&builder.type_of(array.into()), chunk);
+                *neutral = builder
+                    .let_basic("start", BasicOp::Index { array, slice })
+                    .into();
+            }
+        }
+        let mut stms = builder.take_stms();
+        s.width = Builder::<Soacs>::dim(self.per);
+        let chunks = results(ctx, &s);
+        let result = atoms(&chunks);
+        let ret = chunks.iter().map(|param| param.ty.clone()).collect();
+        screma_loop(ctx, chunks, aux, (s, extent.1), &mut stms)?;
+        Ok((Body { stms, result }, ret))
+    }
+
+    /// The rows of all chunks in one dimension, without the room that the last one does
+    /// not fill.
+    fn joined(
+        self,
+        ctx: &mut Ctx<'_>,
+        aux: &Aux,
+        param: Param<Soacs>,
+        (row, array): (&Type, Name),
+        out: &mut Vec<Stm<Segs>>,
+    ) {
+        let mut builder: Builder<'_, Segs> = ctx.builder(aux);
+        let all = builder.product(&[self.count, Builder::<Segs>::dim(self.per)]);
+        let whole = row.array_of(Builder::<Segs>::dim(all));
+        let array = builder.let_basic(
+            "all",
+            BasicOp::Reshape {
+                kind: ReshapeKind::Arbitrary,
+                shape: whole.shape().into(),
+                array,
+            },
+        );
+        let inner = row.shape().iter().map(|&dim| part(Atom::i64(0), dim));
+        let slice = std::iter::once(part(Atom::i64(0), Builder::<Segs>::dim(self.width)));
+        let slice = slice.chain(inner).collect();
+        out.extend(builder.take_stms());
+        super::distribute::bind(ctx, param, BasicOp::Index { array, slice }, aux, out);
+    }
+}
+
+/// So many indices from a first one on.
+fn part(start: Atom, count: Dim) -> DimIndex {
+    DimIndex::Slice {
+        start,
+        count,
+        stride: Atom::i64(1),
+    }
+}
+
+/// A quotient of sizes, rounded up; no array is so long that this overflows.
+fn quotient(builder: &mut Builder<'_, Segs>, x: Atom, by: Atom) -> Atom {
+    let more = builder.sub_i64(by, Atom::i64(1));
+    let sum = builder.add_i64(x, more);
+    builder.binary(BinOp::SQuot, PrimType::I64, sum, by).into()
+}
