@@ -59,6 +59,16 @@ def same(case, left, right):
     return left == right or agree(parse(left), parse(right), case.tolerance)
 
 
+def is_known(case, result):
+    """Whether a result is the one that came with the input, where there is one."""
+    known = case.known()
+    if known is None:
+        return True
+    found = [x for values in parse(result) for x in values]
+    close = [math.isclose(x, y, rel_tol=case.tolerance) for x, y in zip(found, known)]
+    return len(found) == len(known) and all(close)
+
+
 def turns(entrants, data, options, expected):
     """Medians of each round by contestant; `expected` microseconds say how many runs
     a process makes."""
@@ -92,6 +102,9 @@ def compare(case, entrants, options, notes):
     wrong = [who for who, result in results.items() if not same(case, results["bindrune"], result)]
     if wrong:
         notes.add(f"{case.name}: {', '.join(wrong)} and bindrune disagree")
+    if not is_known(case, results["bindrune"]):
+        notes.add(f"{case.name}: bindrune's result is not the one beside the input")
+        wrong.append("bindrune")
     times = {who: time for who, (_, time) in first.items()}
     least = min((times[who] for who in times if who in PEERS), default=math.inf)
     near = [c for c in entrants if c.name == "bindrune" or times.get(c.name, math.inf) <= FAR * least]
