@@ -5,7 +5,8 @@ one.
 Each executable times itself. All peers run once to find out which matter; those that
 take more than `FAR` times the fastest peer are left out of the turns. A ratio is that
 of neighbours in time: the peer's median over ours within one round, and of these the
-median over the rounds.
+median over the rounds. Where both threads of a process begin on one core, they may
+stay there; so `least` sets the best round of the one against the best of the other.
 """
 
 import math
@@ -115,12 +116,13 @@ def compare(case, entrants, options, notes):
         ratios = {who: paired(rounds[who], rounds["bindrune"]) for who in peers}
         row["peer"] = min(ratios, key=ratios.get)
         row["ratio"] = ratios[row["peer"]]
+        row["least"] = min(min(rounds[who]) for who in peers) / max(min(rounds["bindrune"]), 1)
     return row | {"agree": not wrong}
 
 
-def listed(options, notes):
+def listed(options, notes, wanted=lambda _: True):
     """The cases asked for whose input is at hand."""
-    for case in cases(options.case):
+    for case in filter(wanted, cases(options.case)):
         if case.input():
             yield case
         else:
@@ -143,7 +145,7 @@ def figure_nests(options, notes):
 def brief(row):
     """A row in a line."""
     return " ".join(f"{who} {value:.0f}" for who, value in row.get("microseconds", {}).items()) + (
-        f": {row['ratio']:.2f} of {row['peer']}" if "ratio" in row else ""
+        f": {row['ratio']:.2f} of {row['peer']}, least {row['least']:.2f}" if "ratio" in row else ""
     )
 
 
@@ -153,9 +155,7 @@ def figure_scaling(options, notes):
         notes.add("bindrune is not built")
         return {"rows": {}}
     built, rows = {}, {}
-    for case in listed(options, notes):
-        if not case.bound:
-            continue
+    for case in listed(options, notes, lambda case: case.bound):
         (ours,) = executables(case, built, notes, peers=False)
         entrants = [Contestant(str(n), [*ours.command, "--num-threads", str(n)]) for n in (1, 2)]
         found = once(entrants[0], case.input(), None)
@@ -165,7 +165,8 @@ def figure_scaling(options, notes):
         rounds = turns(entrants, case.input(), options, found[1])
         rows[case.name] = {
             "one": statistics.median(rounds["1"]), "two": statistics.median(rounds["2"]),
-            "gain": paired(rounds["1"], rounds["2"]), "wanted": GAIN[case.bound],
+            "gain": paired(rounds["1"], rounds["2"]), "least": min(rounds["1"]) / min(rounds["2"]),
+            "wanted": GAIN[case.bound],
         }
         case.forget()
         print(case.name, {key: round(value, 2) for key, value in rows[case.name].items()}, flush=True)
@@ -178,11 +179,12 @@ def report_nests(results):
     if results.get("nests", {}).get("rows"):
         rows = results["nests"]["rows"]
         names = ["bindrune", *PEERS]
-        lines += ["## Nested parallelism", "", "| µs | " + " | ".join(names) + " | ratio |"]
-        lines.append("|---|" + "---:|" * (len(names) + 1))
+        lines += ["## Nested parallelism", "", "| µs | " + " | ".join(names) + " | ratio | least |"]
+        lines.append("|---|" + "---:|" * (len(names) + 2))
         for name, row in rows.items():
             times = [f"{row['microseconds'][n]:.0f}" if n in row.get("microseconds", {}) else "" for n in names]
-            lines.append(f"| {name} | " + " | ".join(times) + f" | {row.get('ratio', math.nan):.2f} |")
+            ratios = " | ".join(f"{row.get(key, math.nan):.2f}" for key in ("ratio", "least"))
+            lines.append(f"| {name} | " + " | ".join(times) + f" | {ratios} |")
         ratios = {name: row["ratio"] for name, row in rows.items() if "ratio" in row}
         if ratios:
             mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
@@ -191,10 +193,10 @@ def report_nests(results):
                 ", ".join(f"{name} {ratios[name]:.2f}" for name in low) or "none") + "."]
         lines.append("")
     if results.get("scaling", {}).get("rows"):
-        lines += ["## Two threads", "", "| µs | one | two | gain | wanted |", "|---|---:|---:|---:|---:|"]
+        lines += ["## Two threads", "", "| µs | one | two | gain | least | wanted |", "|---|---:|---:|---:|---:|---:|"]
         for name, row in results["scaling"]["rows"].items():
             lines.append(
-                f"| {name} | {row['one']:.0f} | {row['two']:.0f} | {row['gain']:.2f} | {row['wanted']} |"
+                f"| {name} | {row['one']:.0f} | {row['two']:.0f} | {row['gain']:.2f} | {row['least']:.2f} | {row['wanted']} |"
             )
         lines.append("")
     return lines
