@@ -124,6 +124,12 @@ def skewed():
     return vector("i64", first) + below(NODES, first[-1], 7) + f64s(first[-1], 8) + f64s(NODES, 9)
 
 
+def unsorted():
+    """As `skewed`, but fewer of the shortest."""
+    first = starts(400_000 // (i + 1) + 1 for i in range(100_000))
+    return vector("i64", first) + below(1 << 30, first[-1], 11)
+
+
 def integers(*numbers):
     return b"".join(scalar("i64", n) for n in numbers)
 
@@ -179,6 +185,7 @@ def traps():
     yield Case("bfs by frontier", "bfs", "by_frontier", graph)
     yield Case("sparse by index", "sparse", "by_index", sparse, tolerance=1e-9)
     yield Case("sparse by skewed rows", "sparse", "by_rows", skewed, tolerance=1e-9, bound="irregular")
+    yield Case("quicksort of segments", "quicksort", "main", unsorted, bound="irregular")
     yield Case(
         "mandelbrot", "mandelbrot", "main",
         lambda: integers(1000, 1000) + scalar("i32", 1000), bound="irregular",

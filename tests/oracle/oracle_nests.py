@@ -108,3 +108,9 @@ def by_index(n, rows, columns, values, x):
 def by_rows(starts, columns, values, x):
     spans = zip(starts, starts[1:])
     return [sum((values[k] * x[columns[k]] for k in range(a, b)), 0.0) for a, b in spans]
+
+
+@oracle(NESTS + "quicksort.fut", "[]i64")
+def main____(starts, xs):
+    segments = (sorted(xs[a:b]) for a, b in zip(starts, starts[1:]))
+    return [sum(place * x for place, x in enumerate(ordered)) for ordered in segments]
