@@ -6,8 +6,8 @@
     python3 bench/run.py mini --rounds 9
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
-memory, cycles, generated, builds, levels, before, checks, ablation (README.md says
-what each means).  Contestants that are not there are left out and named.  Needs gcc with
+memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
+scaling, middle (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
 OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -31,8 +31,11 @@ from ablation import figure_ablation, report_ablation
 from before import figure_before, listed, report_before
 from checks import figure_checks, report_checks
 from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
+from forced import figure_forced, report_forced
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
+from middle import figure_middle, report_middle
+from nests import figure_nests, figure_scaling, report_nests
 from rows import figure_rows
 from sizes import figure_builds, figure_generated, report_sizes
 from values import agree, parse, random_i32s, scalar
@@ -252,6 +255,7 @@ FIGURES = {
     "cycles": figure_machine, "generated": figure_generated, "builds": figure_builds,
     "levels": figure_of_levels, "before": figure_of_change, "checks": figure_checks,
     "ablation": figure_of_fusion,
+    "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling, "middle": figure_middle,
 }
 
 
@@ -329,6 +333,9 @@ def report(results):
     lines += report_before(results)
     lines += report_ablation(results)
     lines += report_checks(results)
+    lines += report_nests(results)
+    lines += report_forced(results)
+    lines += report_middle(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
@@ -349,6 +356,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
+    parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling` those with this in the name")
+    parser.add_argument("--quick", action="store_true", help="one round of few runs, to see that all works")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--runs", type=int, default=10, help="runs a turn")
     parser.add_argument("--size", type=int, default=10_000_000, help="elements in `mini`")
@@ -356,6 +365,8 @@ def main():
     parser.add_argument("--memory-size", type=int, default=100_000_000, help="elements in `memory`")
     options = parser.parse_args()
     options.only = options.only or BENCHMARKS
+    if options.quick:
+        options.rounds, options.runs = 1, 3
     unknown = set(options.figures) - set(FIGURES)
     if unknown:
         parser.error(f"no such figure: {' '.join(sorted(unknown))}")

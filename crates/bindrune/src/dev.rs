@@ -51,7 +51,8 @@ pub struct Args {
     /// With `--stage typed`: print the standard library's definitions too.
     #[arg(long)]
     all: bool,
-    /// Print the time that each pass took, to standard error.
+    /// Print the time that each pass took and how many statements it left, to standard
+    /// error.
     #[arg(long)]
     times: bool,
     /// Break after the pass of this name, to see what is said then.
@@ -186,9 +187,12 @@ impl Observer for Notes {
             self.panic_after.as_ref() != Some(&pass.name),
             "this was asked for"
         );
+        let left = ir
+            .statements()
+            .map_or_else(String::new, |count| format!("{count:>10} statements"));
         let written = writeln!(
             self.times,
-            "{:<24}{:>10.3} ms",
+            "{:<24}{:>10.3} ms{left}",
             pass.name,
             time.as_secs_f64() * 1e3
         );

@@ -29,6 +29,16 @@ impl Ir {
         }
     }
 
+    /// How many statements there are, where a level consists of such.
+    pub fn statements(&self) -> Option<usize> {
+        match self {
+            Self::Soacs(program) => Some(ir::metrics::statements(program)),
+            Self::Segs(program) => Some(ir::metrics::statements(program)),
+            Self::Mems(program) => Some(ir::metrics::statements(program)),
+            Self::Imp(_) => None,
+        }
+    }
+
     /// The source files that places refer to.
     pub(crate) fn files(&self) -> &[std::sync::Arc<str>] {
         match self {

@@ -1,5 +1,5 @@
 //! How often operations occur in a program, by name and place: what `structure`
-//! blocks of test programs ask.
+//! blocks of test programs ask; and how many statements a program has.
 //!
 //! Names are those that test blocks use: the kinds of expressions (`Screma`, `Hist`,
 //! `WithAcc`, `Loop`, `If`, `Apply`; after flattening `SegMap`, `SegRed`, `SegScan`,
@@ -121,6 +121,23 @@ pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) 
         Visit::<L>::body(&mut counter, &function.body);
     }
     counter.counts
+}
+
+/// How many statements a program of any level has, those inside others included: what
+/// the growth of programs is measured by.
+pub fn statements<L: Level>(program: &Program<L>) -> usize {
+    struct Statements(usize);
+    impl<L: Level> Visit<L> for Statements {
+        fn stm(&mut self, stm: &Stm<L>) {
+            self.0 += 1;
+            self.walk_stm(stm);
+        }
+    }
+    let mut counter = Statements(0);
+    for function in &program.functions {
+        Visit::<L>::body(&mut counter, &function.body);
+    }
+    counter.0
 }
 
 /// How often names are used, but for inputs of combinators.

@@ -133,7 +133,9 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
     bindrune(&["dev", &broken], "").fails(&["2:"]);
     let timed = bindrune(&["dev", "--stage", "imp", "--times", &program], "");
     assert!(
-        timed.stderr.contains("flatten") && timed.stderr.contains(" ms"),
+        timed.stderr.contains("flatten")
+            && timed.stderr.contains(" ms")
+            && timed.stderr.contains(" statements"),
         "{}",
         timed.stderr
     );

@@ -1,0 +1,243 @@
+"""Nested parallelism: the programs of `programs/nests`, what they are measured on,
+and the inputs, of which those of the paper's benchmarks lie in the folder `DATA`
+(default: `../shared/data`) and the others are made here.
+
+Arrays of floats repeat a block of a prime length, so that large ones are made at
+once and rows differ.
+"""
+
+import array
+import itertools
+import math
+import os
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+from contest import HERE, ROOT, WORK
+from values import matrix, scalar, vector
+
+NESTS = HERE / "programs" / "nests"
+DATA = Path(os.environ.get("DATA", ROOT.parent / "shared" / "data"))
+PRIME = 65_521
+NODES = 1_000_000
+
+
+@dataclass
+class Case:
+    """One entry point on one input.
+
+    `make` gives the input's bytes, `file` is an input that is there already; `bound`
+    says what compute-bound and irregular nests have to gain from a second thread.
+    """
+
+    name: str
+    program: str
+    entry: str
+    make: Callable[[], bytes] | None = None
+    file: str | None = None
+    tolerance: float = 1e-3
+    bound: str = ""
+
+    @property
+    def path(self):
+        return NESTS / f"{self.program}.fut"
+
+    def input(self):
+        """The file with the input, or None where it is not at hand."""
+        if self.file:
+            path = DATA / self.file
+            return path if path.exists() else None
+        path = WORK / f"nest-{self.name.replace(' ', '-').replace('/', '-')}.in"
+        if not path.exists():
+            try:
+                path.write_bytes(self.make())
+            except FileNotFoundError:
+                return None
+        return path
+
+    def known(self):
+        """The results that come with the input, if any: numbers in text form."""
+        path = DATA / self.file.replace(".in", ".out") if self.file else None
+        if not path or not path.exists():
+            return None
+        text = re.sub("--.*", "", path.read_text())
+        return [float(number) for number in re.findall(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?=f32|f64)", text)]
+
+    def forget(self):
+        """Removes a large input that was made."""
+        path = self.input()
+        if self.make and path and path.stat().st_size > 1 << 24:
+            path.unlink()
+
+
+def reals(code, count, seed):
+    """The bytes of so many floats from 0 to 1."""
+    source = random.Random(seed)
+    block = array.array(code, (source.random() for _ in range(min(count, PRIME))))
+    return (bytes(block) * (count // PRIME + 1))[: count * block.itemsize]
+
+
+def bits(shape, seed):
+    """Floats that are 0 or 1: sums of their products are exact in any order."""
+    source, count = random.Random(seed), math.prod(shape)
+    block = array.array("f", (source.getrandbits(1) for _ in range(min(count, PRIME))))
+    return matrix("f32", shape, (bytes(block) * (count // PRIME + 1))[: 4 * count])
+
+
+def f32s(shape, seed):
+    return matrix("f32", shape, reals("f", math.prod(shape), seed))
+
+
+def f64s(count, seed):
+    return vector("f64", reals("d", count, seed))
+
+
+def below(limit, count, seed):
+    """Integers from 0 to below `limit`."""
+    words = array.array("I", random.Random(seed).randbytes(4 * count))
+    return vector("i32", array.array("i", map(limit.__rmod__, words)))
+
+
+def starts(sizes):
+    """Where segments of these sizes begin, and the end of the last."""
+    return array.array("q", itertools.accumulate(sizes, initial=0))
+
+
+def graph():
+    """Each node has from 0 to 15 edges to any other."""
+    first = starts(random.Random(1).choices(range(16), k=NODES))
+    return vector("i64", first) + below(NODES, first[-1], 2)
+
+
+def sparse():
+    entries = 5 * NODES
+    rows, columns = below(NODES, entries, 3), below(NODES, entries, 4)
+    return scalar("i64", NODES) + rows + columns + f64s(entries, 5) + f64s(NODES, 6)
+
+
+def skewed():
+    """Row i has about 400,000/(i + 1) entries and at least one."""
+    first = starts(400_000 // (i + 1) + 1 for i in range(NODES))
+    return vector("i64", first) + below(NODES, first[-1], 7) + f64s(first[-1], 8) + f64s(NODES, 9)
+
+
+def unsorted():
+    """As `skewed`, but fewer of the shortest."""
+    first = starts(400_000 // (i + 1) + 1 for i in range(100_000))
+    return vector("i64", first) + below(1 << 30, first[-1], 11)
+
+
+def integers(*numbers):
+    return b"".join(scalar("i64", n) for n in numbers)
+
+
+def bridge(dates):
+    """A Brownian bridge over days 1, ..., `dates`: the last first, then always the
+    middle of what lies between two that are there."""
+    order, spans = [(dates, 0, 0)], [(0, dates)]
+    for left, right in spans:
+        if right - left > 1:
+            middle = (left + right) // 2
+            order.append((middle, left, right))
+            spans += [(left, middle), (middle, right)]
+    weights = []
+    for place, left, right in order:
+        if not right:
+            weights.append((math.sqrt(place / 365), 0.0, 0.0))
+            continue
+        share = (place - left) / (right - left)
+        spread = math.sqrt((place - left) * (right - place) / (right - left) / 365)
+        weights.append((spread, 1 - share if left else 0.0, share))
+    places = array.array("i", itertools.chain(*zip(*order)))
+    return matrix("i32", (3, dates), places) + matrix("f32", (3, dates), array.array("f", itertools.chain(*zip(*weights))))
+
+
+def options(paths=500, dates=367, assets=3, bits=30):
+    """Few paths of many dates; the directions of Sobol's numbers by chance, which
+    any with the right leading bit may be."""
+    source = random.Random(10)
+    directions = array.array(
+        "i", ((1 << bits - 1 - b) | source.getrandbits(b) << (bits - b) for _ in range(dates * assets) for b in range(bits))
+    )
+    correlation = [1, 0, 0, 0.6, 0.8, 0, 0.8, 0.15, 0.5809475]
+    data = scalar("i32", 3) + scalar("i32", paths) + matrix("i32", (dates * assets, bits), directions)
+    data += matrix("f32", (1, assets, assets), array.array("f", correlation))
+    for level in (0.19, -1e-4):
+        row = [level * (1 + 0.1 * j) for j in range(assets)]
+        data += matrix("f32", (1, dates, assets), array.array("f", row * dates))
+    data += matrix("f32", (1, assets), array.array("f", [3758.05, 11840, 1200]))
+    data += matrix("f32", (1, 1), array.array("f", [0])) + matrix("f32", (1, 2), array.array("f", [0.97, 0.95]))
+    return data + bridge(dates)
+
+
+def traps():
+    for k, n in [(1, 10**6), (2, 10**6), (64, 10**5), (10**4, 500)]:
+        yield Case(f"collatz {k} of {n}", "collatz", "main", lambda k=k, n=n: integers(k, n), bound="compute")
+    rows = lambda: f32s((100_000, 50), 1)
+    yield Case("reduce of rows", "row_operators", "reduce_rows", rows)
+    yield Case("scan of rows", "row_operators", "scan_rows", rows)
+    yield Case("softmax", "row_operators", "softmax", lambda: f32s((4000, 1000), 2))
+    yield Case("queens 13", "queens", "main", lambda: integers(13), bound="irregular")
+    yield Case("bfs by flags", "bfs", "by_flags", graph)
+    yield Case("bfs by frontier", "bfs", "by_frontier", graph)
+    yield Case("sparse by index", "sparse", "by_index", sparse, tolerance=1e-9)
+    yield Case("sparse by skewed rows", "sparse", "by_rows", skewed, tolerance=1e-9, bound="irregular")
+    yield Case("quicksort of segments", "quicksort", "main", unsorted, bound="irregular")
+    yield Case(
+        "mandelbrot", "mandelbrot", "main",
+        lambda: integers(1000, 1000) + scalar("i32", 1000), bound="irregular",
+    )
+
+
+def products():
+    """Figure 2 of the paper: 2^n rows times 2^n columns of 2^(k - 2n)."""
+    for k in (20, 25):
+        for n in range(11):
+            rows, inner = 1 << n, 1 << k - 2 * n
+            yield Case(
+                f"matmul 2^{k} n={n}", "matmul", "main",
+                lambda r=rows, i=inner: bits((r, i), 3) + bits((i, r), 4),
+                tolerance=0,
+                bound="compute" if k == 25 and n >= 5 else "",
+            )
+
+
+def segments():
+    for entry in ("sums", "scans"):
+        for exponent in range(8):
+            shape = (10 ** (7 - exponent), 10**exponent)
+            yield Case(
+                f"{entry} {shape[0]}x{shape[1]}", "segments", entry,
+                lambda s=shape: f32s(s, 5),
+            )
+
+
+def paper():
+    yield Case("OptionPricing D1", "option_pricing", "main", file="OptionPricing/D1.in", bound="compute")
+    yield Case("OptionPricing D2", "option_pricing", "main", options, bound="compute")
+    yield Case("LavaMD D2", "lava_md", "main", file="lavaMD/D2.in", bound="compute")
+    for size in ("small", "medium"):
+        yield Case(
+            f"LocVolCalib {size}", "local_volatility", "main", file=f"LocVolCalib/{size}.in", bound="compute"
+        )
+    yield Case("Heston 1062 errors", "heston", "errors", heston_quotes, tolerance=1e-2)
+    # Where candidates differ by roundings, so does what comes of them.
+    yield Case(
+        "Heston 1062", "heston", "main", file="heston32/1062_quotes.in", tolerance=0.1, bound="compute"
+    )
+
+
+def heston_quotes():
+    """The quotes without what only the calibration reads."""
+    lines = (DATA / "heston32/1062_quotes.in").read_text().splitlines()
+    kept = [line for line in lines if "max_global" not in line and "-- np" not in line]
+    return "\n".join(kept).encode()
+
+
+def cases(wanted=""):
+    """All whose name contains `wanted`."""
+    every = itertools.chain(paper(), products(), segments(), traps())
+    return [case for case in every if wanted in case.name]

@@ -1,0 +1,202 @@
+"""Nested parallelism (`cases.py`) beside the reference compiler: `nests` sets our
+times against those of the fastest of its back ends, `scaling` two threads against
+one.
+
+Each executable times itself. All peers run once to find out which matter; those that
+take more than `FAR` times the fastest peer are left out of the turns. A ratio is that
+of neighbours in time: the peer's median over ours within one round, and of these the
+median over the rounds. Where both threads of a process begin on one core, they may
+stay there; so `least` sets the best round of the one against the best of the other.
+"""
+
+import math
+import statistics
+import subprocess
+
+from cases import cases
+from contest import WORK, Contestant, build_futhark, timed_runs
+from lanes import compiler
+from values import agree, parse
+
+PEERS = ["futhark c", "futhark multicore", "futhark ispc"]
+FAR = 1.4
+# Seconds that one process may take, more where others take long; and above which a
+# round has a single run.
+LIMIT = 20
+LONG = 2.0
+GAIN = {"compute": 1.8, "irregular": 1.6}
+
+
+def executables(case, built, notes, peers=True):
+    """Those of the case's program, by contestant."""
+    key = (case.path, peers)
+    if key not in built:
+        if peers:
+            built[key] = build_futhark(case.path, f"nest-{case.program}", notes)
+        else:
+            exe = WORK / f"nest-{case.program}-bindrune"
+            subprocess.run([compiler(), "build", case.path, "-o", exe], check=True)
+            built[key] = {"bindrune": exe}
+    return [Contestant(who, [exe, "-e", case.entry]) for who, exe in built[key].items()]
+
+
+def once(contestant, data, limit):
+    """The result of a run, and its microseconds by the executable's own clock; None
+    for what fails or takes more seconds than `limit`."""
+    times = WORK / "once"
+    with open(data, "rb") as source:
+        try:
+            done = subprocess.run(
+                [*contestant.command, "-b", "-t", times], stdin=source, capture_output=True, timeout=limit
+            )
+        except subprocess.TimeoutExpired:
+            return None
+    if done.returncode:
+        return None
+    return done.stdout, float(times.read_text().split()[-1])
+
+
+def same(case, left, right):
+    return left == right or agree(parse(left), parse(right), case.tolerance)
+
+
+def is_known(case, result):
+    """Whether a result is the one that came with the input, where there is one."""
+    known = case.known()
+    if known is None:
+        return True
+    found = [x for values in parse(result) for x in values]
+    close = [math.isclose(x, y, rel_tol=case.tolerance) for x, y in zip(found, known)]
+    return len(found) == len(known) and all(close)
+
+
+def turns(entrants, data, options, expected):
+    """Medians of each round by contestant; `expected` microseconds say how many runs
+    a process makes."""
+    runs = 1 if expected > LONG * 1e6 else options.runs
+    rounds = {c.name: [] for c in entrants}
+    for i in range(options.rounds):
+        for contestant in entrants if i % 2 else entrants[::-1]:
+            rounds[contestant.name].append(statistics.median(timed_runs(contestant, data, runs)))
+    return rounds
+
+
+def paired(theirs, ours):
+    """The median over rounds of what they took over what we took."""
+    return statistics.median(a / max(b, 1) for a, b in zip(theirs, ours))
+
+
+def compare(case, entrants, options, notes):
+    """One row: times, the fastest peer and the ratio to it."""
+    data, first = case.input(), {}
+    for contestant in entrants:
+        # What is far behind the others does not matter; we always do.
+        others = min((time for _, time in first.values()), default=math.inf) / 1e6
+        found = once(contestant, data, LIMIT + 10 * others if others < math.inf else None)
+        if found is None:
+            notes.add(f"{case.name}: {contestant.name} fails or takes too long")
+        else:
+            first[contestant.name] = found
+    if "bindrune" not in first:
+        return {"agree": False}
+    results = {who: result for who, (result, _) in first.items()}
+    wrong = [who for who, result in results.items() if not same(case, results["bindrune"], result)]
+    if wrong:
+        notes.add(f"{case.name}: {', '.join(wrong)} and bindrune disagree")
+    if not is_known(case, results["bindrune"]):
+        notes.add(f"{case.name}: bindrune's result is not the one beside the input")
+        wrong.append("bindrune")
+    times = {who: time for who, (_, time) in first.items()}
+    least = min((times[who] for who in times if who in PEERS), default=math.inf)
+    near = [c for c in entrants if c.name == "bindrune" or times.get(c.name, math.inf) <= FAR * least]
+    rounds = turns(near, data, options, max(times[c.name] for c in near))
+    row = {"microseconds": times | {who: statistics.median(found) for who, found in rounds.items()}}
+    peers = [who for who in rounds if who != "bindrune"]
+    if peers:
+        ratios = {who: paired(rounds[who], rounds["bindrune"]) for who in peers}
+        row["peer"] = min(ratios, key=ratios.get)
+        row["ratio"] = ratios[row["peer"]]
+        row["least"] = min(min(rounds[who]) for who in peers) / max(min(rounds["bindrune"]), 1)
+    return row | {"agree": not wrong}
+
+
+def listed(options, notes, wanted=lambda _: True):
+    """The cases asked for whose input is at hand."""
+    for case in filter(wanted, cases(options.case)):
+        if case.input():
+            yield case
+        else:
+            notes.add(f"{case.name}: the input is not at hand (DATA names its folder)")
+
+
+def figure_nests(options, notes):
+    """Our times beside those of the fastest peer."""
+    if not compiler():
+        notes.add("bindrune is not built")
+        return {"rows": {}, "agree": True}
+    built, rows = {}, {}
+    for case in listed(options, notes):
+        rows[case.name] = compare(case, executables(case, built, notes), options, notes)
+        case.forget()
+        print(case.name, brief(rows[case.name]), flush=True)
+    return {"rows": rows, "agree": all(row["agree"] for row in rows.values())}
+
+
+def brief(row):
+    """A row in a line."""
+    return " ".join(f"{who} {value:.0f}" for who, value in row.get("microseconds", {}).items()) + (
+        f": {row['ratio']:.2f} of {row['peer']}, least {row['least']:.2f}" if "ratio" in row else ""
+    )
+
+
+def figure_scaling(options, notes):
+    """Two threads against one, for the nests that have something to gain."""
+    if not compiler():
+        notes.add("bindrune is not built")
+        return {"rows": {}}
+    built, rows = {}, {}
+    for case in listed(options, notes, lambda case: case.bound):
+        (ours,) = executables(case, built, notes, peers=False)
+        entrants = [Contestant(str(n), [*ours.command, "--num-threads", str(n)]) for n in (1, 2)]
+        found = once(entrants[0], case.input(), None)
+        if found is None:
+            notes.add(f"{case.name}: fails on one thread")
+            continue
+        rounds = turns(entrants, case.input(), options, found[1])
+        rows[case.name] = {
+            "one": statistics.median(rounds["1"]), "two": statistics.median(rounds["2"]),
+            "gain": paired(rounds["1"], rounds["2"]), "least": min(rounds["1"]) / min(rounds["2"]),
+            "wanted": GAIN[case.bound],
+        }
+        case.forget()
+        print(case.name, {key: round(value, 2) for key, value in rows[case.name].items()}, flush=True)
+    return {"rows": rows}
+
+
+def report_nests(results):
+    """Lines of the report on this module's figures."""
+    lines = []
+    if results.get("nests", {}).get("rows"):
+        rows = results["nests"]["rows"]
+        names = ["bindrune", *PEERS]
+        lines += ["## Nested parallelism", "", "| µs | " + " | ".join(names) + " | ratio | least |"]
+        lines.append("|---|" + "---:|" * (len(names) + 2))
+        for name, row in rows.items():
+            times = [f"{row['microseconds'][n]:.0f}" if n in row.get("microseconds", {}) else "" for n in names]
+            ratios = " | ".join(f"{row.get(key, math.nan):.2f}" for key in ("ratio", "least"))
+            lines.append(f"| {name} | " + " | ".join(times) + f" | {ratios} |")
+        ratios = {name: row["ratio"] for name, row in rows.items() if "ratio" in row}
+        if ratios:
+            mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
+            low = sorted((name for name in ratios if ratios[name] < 1), key=ratios.get)
+            lines += ["", f"Ratio: the fastest peer to bindrune. Geometric mean {mean:.2f}; below 1: " + (
+                ", ".join(f"{name} {ratios[name]:.2f}" for name in low) or "none") + "."]
+        lines.append("")
+    if results.get("scaling", {}).get("rows"):
+        lines += ["## Two threads", "", "| µs | one | two | gain | least | wanted |", "|---|---:|---:|---:|---:|---:|"]
+        for name, row in results["scaling"]["rows"].items():
+            lines.append(
+                f"| {name} | {row['one']:.0f} | {row['two']:.0f} | {row['gain']:.2f} | {row['least']:.2f} | {row['wanted']} |"
+            )
+        lines.append("")
+    return lines

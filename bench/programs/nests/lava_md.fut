@@ -1,0 +1,42 @@
+-- Forces between particles of a box and of its neighbours ("LavaMD" of the Rodinia
+-- benchmarks, as described by Henriksen, Thorøe, Elsman and Oancea, "Incremental
+-- Flattening for Nested Data Parallelism", §5.3): two maps, a loop over boxes, a redomap
+-- over their particles. How many neighbours a box has differs.
+
+type particle = {v: f32, x: f32, y: f32, z: f32}
+
+def add (a: particle) (b: particle) : particle =
+  {v = a.v + b.v, x = a.x + b.x, y = a.y + b.y, z = a.z + b.z}
+
+-- What particle b of charge q does to particle a.
+def force (alpha: f32) (a: particle) (b: particle) (q: f32) : particle =
+  let distance = a.v + b.v - (a.x * b.x + a.y * b.y + a.z * b.z)
+  let near = q * f32.exp (-2 * alpha * alpha * distance)
+  in {v = near, x = 2 * near * (a.x - b.x), y = 2 * near * (a.y - b.y), z = 2 * near * (a.z - b.z)}
+
+-- Coordinates of boxes come with the data and are not needed; `places` and `neighbours`
+-- say where a box's particles are and which boxes lie around it.
+entry main [boxes] [size] [most]
+           (alpha: f32)
+           (_: [boxes]i32) (_: [boxes]i32) (_: [boxes]i32)
+           (places: [boxes]i32)
+           (_: [most][boxes]i32) (_: [most][boxes]i32) (_: [most][boxes]i32)
+           (neighbours: [most][boxes]i32)
+           (counts: [boxes]i32)
+           (vs: [boxes][size]f32) (xs: [boxes][size]f32) (ys: [boxes][size]f32) (zs: [boxes][size]f32)
+           (charges: [boxes][size]f32) : ([boxes][size]f32, [boxes][size]f32, [boxes][size]f32, [boxes][size]f32) =
+  let particles = map4 (map4 (\v x y z -> {v, x, y, z})) vs xs ys zs
+  let none: particle = {v = 0, x = 0, y = 0, z = 0}
+  let of_box (box: i64) : [size]particle =
+    map (\a ->
+           loop sum = none for k < counts[box] + 1 do
+             let other = if k == 0 then box else i64.i32 neighbours[k - 1, box]
+             let place = places[other]
+             in add sum (reduce add none (map2 (force alpha a) particles[place] charges[place])))
+        particles[box]
+  let forces = map of_box (iota boxes)
+  in ( map (map (.v)) forces
+     , map (map (.x)) forces
+     , map (map (.y)) forces
+     , map (map (.z)) forces
+     )
