@@ -93,6 +93,7 @@ impl Counted for SegOp<Segs> {
                 SegKind::Folds(folds) if !folds.reduces.is_empty() => "SegRed",
                 SegKind::Folds(_) => "SegMap",
                 SegKind::Hist(_) => "SegHist",
+                SegKind::FlatMap => "SegFlatMap",
             },
             Self::WithAcc { .. } => "WithAcc",
         }

@@ -59,6 +59,8 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether statements may carry facts: nothing rewrites them after.
     const FACTS: bool = false;
+    /// Whether an operation whose arrays' sizes it finds out itself gives their blocks, too.
+    const BLOCKS: bool = false;
 }
 
 /// An operand: a variable or a constant.

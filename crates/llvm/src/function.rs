@@ -106,6 +106,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
         | Stmt::Alloc(..)
         | Stmt::Share(..)
         | Stmt::Release(_)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::If(..)

@@ -120,6 +120,7 @@ impl<'p> Flow<'p> {
             | Stmt::Frame { .. }
             | Stmt::Share(..)
             | Stmt::Borrow(..)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
