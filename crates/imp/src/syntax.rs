@@ -313,13 +313,13 @@ pub enum Slots {
     /// An owned variable gets a new block of a number (`i64`) of empty slots; fails as
     /// [`Stmt::Alloc`] does.
     New(Var, Expr, Option<CheckId>),
-    /// An empty slot gets a further reference to what a variable denotes.
+    /// An empty slot gets the reference of an owned variable, which is null then.
     Keep {
         /// The slots.
         slots: Var,
         /// Which slot (`i64`).
         at: Expr,
-        /// The block, not one of the frame.
+        /// The variable.
         block: Var,
     },
     /// A borrowed variable denotes what a slot holds, which is not empty.

@@ -9,7 +9,7 @@
 //!    `i64` where tasks take pieces of its range.
 //! 3. A variable is used as what it is: scalar, owned buffer or borrowed buffer.
 //!    Owned are the variables in the list of a function or of a task loop, each
-//!    in one list, once, and no parameter; `alloc`, `slots`, `share`, `release`
+//!    in one list, once, and no parameter; `alloc`, `slots`, `share`, `release`, `keep`
 //!    and results of calls go to owned variables, `borrow`, `kept`, `frame`, constant
 //!    data and global reads to others.
 //! 4. A function's parameters are distinct, and so are its results; its result

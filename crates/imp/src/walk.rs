@@ -125,6 +125,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             f(*slots, Use::Reads);
             in_expr(at, f);
             f(*block, Use::Reads);
+            f(*block, Use::Sets);
         }
         Stmt::Slots(Slots::Kept { var, slots, at }) => {
             f(*slots, Use::Reads);

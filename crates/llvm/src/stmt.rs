@@ -183,10 +183,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 self.new_owned(*v, self.emit.runtime.slots, count, *place)
             }
             Slots::Keep { slots, at, block } => {
-                let (place, block) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
-                call(&self.builder, self.emit.runtime.share, &[block.into()])?;
-                self.builder.build_store(place, block)?;
-                Ok(())
+                let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
+                self.builder.build_store(place, kept)?;
+                self.note_owned(*block, self.emit.types.ptr.const_null())
             }
             Slots::Kept { var, slots, at } => {
                 let place = self.slot_address(*slots, at)?;

@@ -298,8 +298,9 @@ impl<'p> Machine<'p> {
             }
             Stmt::Slots(Slots::Keep { slots, at, block }) => {
                 let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);
-                let block = frame.values().pointer(*block)?;
-                self.memory.keep(slots, at, block)
+                let kept = frame.values().pointer(*block)?;
+                self.memory.keep(slots, at, kept)?;
+                frame.set(*block, Slot::Buffer(None))
             }
             Stmt::Slots(Slots::Kept { var, slots, at }) => {
                 let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);

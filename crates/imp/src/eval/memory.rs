@@ -179,12 +179,14 @@ impl Memory {
         Ok(at)
     }
 
-    /// A slot gets a reference.
+    /// A slot gets somebody's reference.
     pub(super) fn keep(&mut self, slots: Pointer, at: i64, block: Pointer) -> Result<()> {
         if self.slot(slots, at, Access::Write)?.is_some() {
             return bug("a slot is not empty");
         }
-        self.share(block)?;
+        if self.block(block)?.kind == Kind::Frame {
+            return bug("a slot gets a block of the frame");
+        }
         self.block_mut(slots)?.slots[at as usize] = Some(block);
         Ok(())
     }

@@ -296,7 +296,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::Slots(Slots::Keep { slots, at, block }) => {
                 self.read_buffer(*slots);
                 self.typed(at, PrimType::I64);
-                self.read_buffer(*block);
+                self.write_buffer(*block, true);
             }
             Stmt::Slots(Slots::Kept { var, slots, at }) => {
                 self.read_buffer(*slots);
