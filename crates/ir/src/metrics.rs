@@ -229,6 +229,7 @@ fn basic(op: &BasicOp) -> &'static str {
         BasicOp::Unary(..) => "UnOp",
         BasicOp::Binary(..) | BasicOp::Fma(..) => "BinOp",
         BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => "CmpOp",
+        BasicOp::Param { .. } => "UserParam",
         BasicOp::Convert { .. } => "ConvOp",
         BasicOp::Select { .. } => "If",
         BasicOp::Math(..) => "Apply",

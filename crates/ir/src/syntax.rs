@@ -316,6 +316,14 @@ pub enum BasicOp {
         /// The function's parameter.
         tunable: TunableId,
     },
+    /// The value (`i64`) that the tuning parameter of a name is given, by which the source
+    /// program knows it; the operand, if it is given none. It is never folded.
+    Param {
+        /// The name.
+        name: Arc<str>,
+        /// The value otherwise.
+        default: Atom,
+    },
     /// A conversion.
     Convert {
         /// Which one.
