@@ -76,7 +76,9 @@ impl Gen<'_> {
                 _ => (format!("({} {xs})", self.helper("evens")), estimate),
             },
             9 => (format!("({} {xs})", self.helper("evens")), estimate),
-            10 | 11 => self.flat_mapped(&xs, row, estimate, fuel - 1),
+            10 | 11 if self.affordable(estimate.saturating_mul(8 * self.cells(row))) => {
+                self.flat_mapped(&xs, row, estimate, fuel - 1)
+            }
             _ => {
                 let trips = 1 + self.c.below(3);
                 let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
