@@ -3,7 +3,7 @@
 
 use crate::common;
 use driver::Ir;
-use ir::tunable::{Comparison, Listener, Settings};
+use ir::tunable::{Class, Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -81,6 +81,8 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
                 (name, tunable.class.name())
             }));
         }
+        let user = ir::tunable::user(program).into_iter();
+        names.extend(user.map(|name| (name.to_string(), Class::User.name())));
         names
     }
     match ir {

@@ -438,6 +438,7 @@ impl<'a> Ctx<'a> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

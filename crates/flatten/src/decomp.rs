@@ -22,7 +22,7 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
     let (mut cost, mut loops) = body_cost(body);
     let (mut width, mut streams, mut depth) = (1, 1, 1);
     match kind {
-        SegKind::Hist(_) => {}
+        SegKind::Hist(_) | SegKind::FlatMap => {}
         SegKind::Folds(folds) if folds.is_map() => {}
         SegKind::Folds(Folds {
             scans,

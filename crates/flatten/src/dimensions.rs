@@ -69,6 +69,8 @@ impl Nester<'_> {
         match kind {
             SegKind::Hist(ops) => self.counted(ops, rest, aux, out),
             SegKind::Folds(folds) => self.in_order(folds, rest, aux),
+            // It has one dimension.
+            SegKind::FlatMap => self.in_order(Folds::default(), rest, aux),
         }
     }
 

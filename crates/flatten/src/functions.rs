@@ -81,7 +81,7 @@ impl Callees {
 /// Flattens a program; see the crate's header.
 ///
 /// # Errors
-/// Combinators that are not supported yet (`stream`, `flatmap`, `jvp`, `vjp`).
+/// Combinators that are not supported yet (`stream`, `jvp`, `vjp`).
 pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
     let callees = Callees::of(&program.functions);

@@ -6,7 +6,7 @@
 use crate::context::{Ctx, Lanes, atoms};
 use crate::nest::Nest;
 use crate::position::Position;
-use crate::{lanes, rules, sequential};
+use crate::{growing, lanes, rules, sequential};
 use ir::attrs::Versions;
 use ir::decision::Operation;
 use ir::seg::SegOp;
@@ -177,14 +177,20 @@ impl Ctx<'_> {
                 self.decide_loop(&aux, Operation::Histogram, at);
                 sequential::hist_loop(self, pat, &aux, width, &inputs, map, ops, &mut stms)?;
             }
+            Soac::FlatMap {
+                width,
+                inputs,
+                lambda,
+            } => {
+                self.decide_loop(&aux, Operation::FlatMap, at);
+                growing::flat_map_loop(self, pat, &aux, (width, inputs, lambda), &mut stms)?;
+            }
             Soac::WithAcc { inputs, lambda } if nest.is_empty() => {
                 return self.with_acc(at, pat, aux, inputs, lambda, out);
             }
-            Soac::WithAcc { .. }
-            | Soac::Stream { .. }
-            | Soac::FlatMap { .. }
-            | Soac::Jvp { .. }
-            | Soac::Vjp { .. } => return Err(unsupported(self, &aux, &soac)),
+            Soac::WithAcc { .. } | Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+                return Err(unsupported(self, &aux, &soac));
+            }
         }
         if nest.is_empty() {
             return self.stms(at, stms, out);
@@ -278,10 +284,11 @@ impl Ctx<'_> {
 pub(crate) fn unsupported(ctx: &Ctx<'_>, aux: &Aux, soac: &Soac) -> PassError {
     let what = match soac {
         Soac::Stream { .. } => "sequential streams",
-        Soac::FlatMap { .. } => "irregular nested parallelism (flatmap)",
         Soac::Jvp { .. } => "forward-mode differentiation (jvp)",
         Soac::Vjp { .. } => "reverse-mode differentiation (vjp)",
-        Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } => "this combinator",
+        Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. } | Soac::FlatMap { .. } => {
+            "this combinator"
+        }
     };
     PassError::unsupported(what, ctx.stack(aux))
 }

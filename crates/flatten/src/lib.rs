@@ -14,7 +14,7 @@
 //!
 //! A rule takes a combinator and the `nest` that it stands in, and gives what stands
 //! for it. A nest is made `manifest` as a segop. What runs in order inside of one is a
-//! loop (`sequential`), or shared by the lanes of one worker (`lanes`). Functions have
+//! loop (`sequential`, `growing`), or shared by the lanes of one worker (`lanes`). Functions have
 //! a version for each `position` that they are called from (`functions`). `decomp`
 //! fixes how each segop falls apart into chunks.
 //!
@@ -29,6 +29,7 @@ mod context;
 mod decomp;
 mod dimensions;
 mod functions;
+mod growing;
 mod host;
 mod lanes;
 mod manifest;

@@ -6,6 +6,7 @@
 //! Σ, scanomap op f xs       segscan    (Σ, i < w) (op) { ... }
 //! Σ, screma opS opR f xs    segscanred (Σ, i < w) (opS, opR) { ... }
 //! Σ, reduce_by_index d f    seghist    (Σ, i < w) (op, d) { ... }
+//!    flatmap f xs           segflatmap (i < w) { let x = xs[i] in <f x> }
 //! ```
 
 use crate::context::{Ctx, InSeg, atoms};
@@ -33,6 +34,7 @@ pub(crate) struct Point {
 pub(crate) enum Kind {
     Folds(Folds<Soacs>),
     Hist(Vec<HistOp<Soacs>>),
+    FlatMap,
 }
 
 impl Point {
@@ -71,6 +73,7 @@ pub(crate) fn segop(
                 (SegKind::Folds(folds(ctx, inside, own)?), ctx.combines(&ret))
             }
             Kind::Hist(ops) => (SegKind::Hist(histograms(ctx, inside, ops)?), false),
+            Kind::FlatMap => (SegKind::FlatMap, false),
         };
         let decomp = decomp::decompose(&body, &kind, combines);
         Ok(Seg {
@@ -152,11 +155,13 @@ fn push(
         reads_across,
     } = seg;
     // Points that are chunks by themselves have no use for others beside them.
-    let groups = reads_across && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK;
+    let flat = matches!(seg.kind, SegKind::FlatMap);
+    let groups = reads_across && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK;
     seg.space.lane = (groups && ctx.fuel.take()).then_some(0);
     let what = match &seg.kind {
         SegKind::Folds(folds) => Operation::of_folds(folds),
         SegKind::Hist(_) => Operation::Histogram,
+        SegKind::FlatMap => Operation::FlatMap,
     };
     ctx.decide(&aux, what, |_| Runs::Tasks {
         decomp: seg.decomp,

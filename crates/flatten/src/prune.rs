@@ -243,7 +243,7 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
                     let own = seg.space.dims.len() == rank + 1;
                     1 + u32::from(own && computes && folds.scans.is_empty())
                 }
-                SegKind::Hist(_) => 0,
+                SegKind::Hist(_) | SegKind::FlatMap => 0,
             },
         });
         each.fold(0, u32::saturating_add)

@@ -173,7 +173,7 @@ fn acc_input(ctx: &Ctx<'_>, inputs: &[Name], token: Name) -> Result<(usize, Name
 }
 
 /// A fresh array of unspecified contents.
-fn scratch(
+pub(crate) fn scratch(
     ctx: &mut Ctx<'_>,
     ty: &Type,
     aux: &Aux,
@@ -357,7 +357,7 @@ fn bucket_slice(ty: &Type, bucket: &[Atom]) -> Vec<DimIndex> {
         .collect()
 }
 
-fn bind(
+pub(crate) fn bind(
     ctx: &mut Ctx<'_>,
     hint: &str,
     ty: Type,
@@ -377,7 +377,7 @@ fn bind(
 
 /// Statements that bind a map lambda's parameters to one row of the inputs
 /// (accumulators to the input itself).
-fn bind_rows(
+pub(crate) fn bind_rows(
     ctx: &mut Ctx<'_>,
     params: Vec<Param<Soacs>>,
     inputs: &[Name],

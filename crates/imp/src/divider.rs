@@ -156,6 +156,7 @@ impl Load {
                     | Stmt::Share(..)
                     | Stmt::Borrow(..)
                     | Stmt::Release(_)
+                    | Stmt::Slots(_)
                     | Stmt::Copy { .. }
                     | Stmt::ConstData(..)
                     | Stmt::While(..)

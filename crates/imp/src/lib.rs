@@ -16,7 +16,8 @@
 //! [`Stmt::Borrow`] and constants) or owned: those listed in a function's or a
 //! task loop's `owned`. Owned variables are null at first; [`Stmt::Alloc`] and
 //! [`Stmt::Share`] set them, [`Stmt::Release`] gives the reference back and
-//! makes them null. When the function (or one run of a task) ends, with success
+//! makes them null; [`Slots::Keep`] hands it over to a block of slots, for blocks that
+//! tasks make and others read. When the function (or one run of a task) ends, with success
 //! or failure, every owned variable that is not a result gives its reference
 //! back. So nothing leaks when a check fails.
 

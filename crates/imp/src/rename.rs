@@ -1,7 +1,7 @@
 //! Changes of the variables in statements.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Stmt, Var,
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Slots, Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
@@ -68,6 +68,22 @@ impl Change<'_> {
             Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
                 self.set(v);
                 self.set(w);
+            }
+            Stmt::Slots(Slots::New(v, e, _)) => {
+                self.set(v);
+                self.expr(e);
+            }
+            Stmt::Slots(
+                Slots::Keep {
+                    slots,
+                    at,
+                    block: var,
+                }
+                | Slots::Kept { var, slots, at },
+            ) => {
+                self.set(slots);
+                self.expr(at);
+                self.set(var);
             }
             Stmt::Copy {
                 to,

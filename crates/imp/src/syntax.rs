@@ -306,6 +306,33 @@ pub enum Arg {
     Buffer(Var),
 }
 
+/// What is done with blocks of slots: each slot holds a reference to a block, or
+/// nothing. The references go with the block of slots. Its bytes are nobody's business.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Slots {
+    /// An owned variable gets a new block of a number (`i64`) of empty slots; fails as
+    /// [`Stmt::Alloc`] does.
+    New(Var, Expr, Option<CheckId>),
+    /// An empty slot gets the reference of an owned variable, which is null then.
+    Keep {
+        /// The slots.
+        slots: Var,
+        /// Which slot (`i64`).
+        at: Expr,
+        /// The variable.
+        block: Var,
+    },
+    /// A borrowed variable denotes what a slot holds, which is not empty.
+    Kept {
+        /// The variable.
+        var: Var,
+        /// The slots.
+        slots: Var,
+        /// Which slot (`i64`).
+        at: Expr,
+    },
+}
+
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
@@ -355,6 +382,8 @@ pub enum Stmt {
     Borrow(Var, Var),
     /// An owned variable gives its reference back.
     Release(Var),
+    /// Blocks in slots of another one.
+    Slots(Slots),
     /// Elements are copied; the two regions do not overlap.
     Copy {
         /// To.

@@ -234,6 +234,7 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
         | Stmt::Alloc(..)
         | Stmt::Frame { .. }
         | Stmt::Borrow(..)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::If(..)

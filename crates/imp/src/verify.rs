@@ -9,9 +9,9 @@
 //!    `i64` where tasks take pieces of its range.
 //! 3. A variable is used as what it is: scalar, owned buffer or borrowed buffer.
 //!    Owned are the variables in the list of a function or of a task loop, each
-//!    in one list, once, and no parameter; `alloc`, `share`, `release` and
-//!    results of calls go to owned variables, `borrow`, `frame`, constant data
-//!    and global reads to others.
+//!    in one list, once, and no parameter; `alloc`, `slots`, `share`, `release`, `keep`
+//!    and results of calls go to owned variables, `borrow`, `kept`, `frame`, constant
+//!    data and global reads to others.
 //! 4. A function's parameters are distinct, and so are its results; its result
 //!    buffers are in its list of owned variables.
 //! 5. Inside a loop of tasks, everything that is set is a local or an
@@ -265,6 +265,7 @@ fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
                 | Stmt::Share(..)
                 | Stmt::Borrow(..)
                 | Stmt::Release(_)
+                | Stmt::Slots(_)
                 | Stmt::Copy { .. }
                 | Stmt::ConstData(..)
                 | Stmt::Check { .. }

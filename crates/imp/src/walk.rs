@@ -2,8 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Stmt, Var, VarInfo,
-    VarType,
+    Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt, Var,
+    VarInfo, VarType,
 };
 use prim::PrimType;
 
@@ -23,6 +23,7 @@ macro_rules! leaf_stmt {
             | $crate::Stmt::Share(..)
             | $crate::Stmt::Borrow(..)
             | $crate::Stmt::Release(_)
+            | $crate::Stmt::Slots(_)
             | $crate::Stmt::Copy { .. }
             | $crate::Stmt::ConstData(..)
             | $crate::Stmt::Call { .. }
@@ -115,6 +116,21 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
         Stmt::Release(v) => {
             f(*v, Use::Reads);
             f(*v, Use::Sets);
+        }
+        Stmt::Slots(Slots::New(v, e, _)) => {
+            in_expr(e, f);
+            f(*v, Use::Sets);
+        }
+        Stmt::Slots(Slots::Keep { slots, at, block }) => {
+            f(*slots, Use::Reads);
+            in_expr(at, f);
+            f(*block, Use::Reads);
+            f(*block, Use::Sets);
+        }
+        Stmt::Slots(Slots::Kept { var, slots, at }) => {
+            f(*slots, Use::Reads);
+            in_expr(at, f);
+            f(*var, Use::Sets);
         }
         Stmt::WriteGlobal(_, v) | Stmt::While(v, _) => f(*v, Use::Reads),
         Stmt::Share(v, w) | Stmt::Borrow(v, w) => {

@@ -16,6 +16,7 @@ pub fn basic(op: &BasicOp) -> i64 {
         BasicOp::Unary(..)
         | BasicOp::Compare(..)
         | BasicOp::SizeAtLeast { .. }
+        | BasicOp::Param { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)

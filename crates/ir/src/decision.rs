@@ -173,6 +173,8 @@ pub enum Operation {
     ScanAndReduce,
     /// A histogram.
     Histogram,
+    /// A map whose results vary in size.
+    FlatMap,
     /// Updates of arrays by accumulators.
     Updates,
     /// Anything else.
@@ -186,9 +188,8 @@ impl Operation {
             Soac::Screma(screma) => Self::of_folds(&screma.folds),
             Soac::Hist { .. } => Self::Histogram,
             Soac::WithAcc { .. } => Self::Updates,
-            Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
-                Self::Other
-            }
+            Soac::FlatMap { .. } => Self::FlatMap,
+            Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => Self::Other,
         }
     }
 
@@ -198,6 +199,7 @@ impl Operation {
             SegOp::Seg(seg) => match &seg.kind {
                 SegKind::Folds(folds) => Self::of_folds(folds),
                 SegKind::Hist(_) => Self::Histogram,
+                SegKind::FlatMap => Self::FlatMap,
             },
             SegOp::WithAcc { .. } => Self::Updates,
         }

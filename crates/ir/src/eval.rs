@@ -50,6 +50,7 @@ mod array;
 mod basic;
 mod block;
 mod buffer;
+mod flat;
 mod live;
 mod machine;
 mod ops;

@@ -31,6 +31,7 @@ fn exact_body<L: Level>(body: &Body<L>) -> bool {
                 | BasicOp::Unary(..)
                 | BasicOp::Compare(..)
                 | BasicOp::SizeAtLeast { .. }
+                | BasicOp::Param { .. }
                 | BasicOp::Select { .. }
                 | BasicOp::Assert { .. }
                 | BasicOp::Index { .. }

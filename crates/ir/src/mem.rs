@@ -22,6 +22,7 @@ impl Level for Mems {
     type Ann = MemAnn;
     const NAME: &'static str = "mems";
     const FACTS: bool = true;
+    const BLOCKS: bool = true;
 }
 
 /// An operation of the level with memory.

@@ -93,6 +93,7 @@ impl Counted for SegOp<Segs> {
                 SegKind::Folds(folds) if !folds.reduces.is_empty() => "SegRed",
                 SegKind::Folds(_) => "SegMap",
                 SegKind::Hist(_) => "SegHist",
+                SegKind::FlatMap => "SegFlatMap",
             },
             Self::WithAcc { .. } => "WithAcc",
         }
@@ -245,6 +246,7 @@ fn basic(op: &BasicOp) -> &'static str {
         BasicOp::Unary(..) => "UnOp",
         BasicOp::Binary(..) | BasicOp::Fma(..) => "BinOp",
         BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => "CmpOp",
+        BasicOp::Param { .. } => "UserParam",
         BasicOp::Convert { .. } => "ConvOp",
         BasicOp::Select { .. } => "If",
         BasicOp::Math(..) => "Apply",

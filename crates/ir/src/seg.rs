@@ -3,7 +3,7 @@
 //! A segop runs its body for each point of its space at a hardware level.
 //! `segmap` returns what the body gives, `segred` reduces and `segscan` scans
 //! the body's first results along the innermost dimension (`segscanred` both),
-//! `seghist` updates histograms. Nothing inside a body is parallel unless it is a segop of a
+//! `seghist` updates histograms, `segflatmap` concatenates arrays of different sizes. Nothing inside a body is parallel unless it is a segop of a
 //! lower level: inner combinators have become loops.
 //!
 //! The [`Decomp`] fixes how the work falls apart (design contract 1); who runs
@@ -13,7 +13,7 @@ use crate::folds::Folds;
 use crate::name::Name;
 use crate::soac::{AccInput, HistOp};
 use crate::syntax::{Body, Exp, Lambda, Level};
-use crate::types::{Dim, Type};
+use crate::types::{Dim, Space, Type};
 use crate::walk::with_stack;
 use std::ops::Range;
 
@@ -178,6 +178,32 @@ pub enum SegKind<L: Level> {
     Folds(Folds<L>),
     /// Results are, for each histogram, its indices, then for each its values.
     Hist(Vec<HistOp<L>>),
+    /// Results are a size, `?0` in the types of the others, arrays of that size, which
+    /// are concatenated, and elements of arrays over the space, which has one dimension.
+    /// (At the level of memory each array made by concatenation comes after its block.)
+    FlatMap,
+}
+
+/// The types of what a flat map over so many points gives, of points with results of
+/// these types: the sum of the sizes (`?0` in the others), then the arrays.
+pub fn flat_map_types<L: Level>(width: Dim, ret: &[Type]) -> Vec<Type> {
+    let mut types = Vec::with_capacity(ret.len());
+    for (i, ty) in ret.iter().enumerate() {
+        if is_concatenated(ty) && L::BLOCKS {
+            types.push(Type::Mem(Space::Host));
+        }
+        types.push(if i == 0 || is_concatenated(ty) {
+            ty.clone()
+        } else {
+            ty.array_of(width)
+        });
+    }
+    types
+}
+
+/// Whether a result of a flat map's point is concatenated with those of the others.
+pub fn is_concatenated(ty: &Type) -> bool {
+    ty.shape().first() == Some(&Dim::Ext(0))
 }
 
 impl<L: Level> SegKind<L> {
@@ -190,7 +216,7 @@ impl<L: Level> SegKind<L> {
     pub fn is_map(&self) -> bool {
         match self {
             Self::Folds(folds) => folds.is_map(),
-            Self::Hist(_) => false,
+            Self::Hist(_) | Self::FlatMap => false,
         }
     }
 }

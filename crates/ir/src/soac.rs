@@ -148,7 +148,9 @@ pub enum Soac {
         lambda: Lambda<Soacs>,
     },
     /// A map whose iterations give arrays of different sizes, concatenated: the
-    /// lambda's first result is the size.
+    /// lambda's first result is the size, `?0` in its other results. Those that have
+    /// this size are concatenated, the rest is mapped. Results: the sum of the sizes,
+    /// then arrays in the order of the lambda's results.
     FlatMap {
         /// Size of the outer dimension.
         width: Dim,

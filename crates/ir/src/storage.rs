@@ -16,6 +16,7 @@ impl BasicOp {
             | Self::Binary(..)
             | Self::Compare(..)
             | Self::SizeAtLeast { .. }
+            | Self::Param { .. }
             | Self::Convert { .. }
             | Self::Select { .. }
             | Self::Fma(..)
@@ -60,6 +61,7 @@ impl BasicOp {
             | Self::Binary(..)
             | Self::Compare(..)
             | Self::SizeAtLeast { .. }
+            | Self::Param { .. }
             | Self::Convert { .. }
             | Self::Select { .. }
             | Self::Fma(..)

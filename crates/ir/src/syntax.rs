@@ -59,6 +59,8 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether statements may carry facts: nothing rewrites them after.
     const FACTS: bool = false;
+    /// Whether an operation whose arrays' sizes it finds out itself gives their blocks, too.
+    const BLOCKS: bool = false;
 }
 
 /// An operand: a variable or a constant.
@@ -313,6 +315,14 @@ pub enum BasicOp {
         size: Atom,
         /// The function's parameter.
         tunable: TunableId,
+    },
+    /// The value (`i64`) that the tuning parameter of a name is given, by which the source
+    /// program knows it; the operand, if it is given none. It is never folded.
+    Param {
+        /// The name.
+        name: Arc<str>,
+        /// The value otherwise.
+        default: Atom,
     },
     /// A conversion.
     Convert {

@@ -10,12 +10,16 @@
 //!
 //! What a program means does not depend on the values, but for how inexact sums are
 //! put together (contract 1).
+//!
+//! Other parameters are the source program's own (`#[param(NAME)]`): it says what they
+//! mean, and the whole program knows them by their names ([`user`]).
 
 use crate::name::FunName;
-use crate::syntax::{BasicOp, Function, Level};
+use crate::syntax::{BasicOp, Function, Level, Program};
 use crate::walk::Visit;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// A parameter of a function, an index into its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -63,16 +67,23 @@ impl Rule {
 pub enum Class {
     /// From which size on a version is taken.
     Threshold,
+    /// What the source program says ([`BasicOp::Param`]);
+    /// [`NOT_GIVEN`] stands for what it has otherwise.
+    User,
 }
+
+/// The value of a parameter of the source program that is given none.
+pub const NOT_GIVEN: i64 = i64::MIN;
 
 impl Class {
     /// All classes.
-    pub const ALL: [Self; 1] = [Self::Threshold];
+    pub const ALL: [Self; 2] = [Self::Threshold, Self::User];
 
     /// Its name, as lists of parameters have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
+            Self::User => "custom",
         }
     }
 }
@@ -150,4 +161,23 @@ pub fn used<L: Level>(function: &Function<L>) -> Vec<bool> {
         Visit::<L>::walk_function(&mut found, function);
     }
     found.0
+}
+
+/// The parameters that a program names itself, in the order in which they come up.
+pub fn user<L: Level>(program: &Program<L>) -> Vec<Arc<str>> {
+    struct Names(Vec<Arc<str>>);
+    impl<L: Level> Visit<L> for Names {
+        fn basic(&mut self, op: &BasicOp) {
+            if let BasicOp::Param { name, .. } = op
+                && !self.0.contains(name)
+            {
+                self.0.push(Arc::clone(name));
+            }
+        }
+    }
+    let mut names = Names(Vec::new());
+    for function in &program.functions {
+        Visit::<L>::walk_function(&mut names, function);
+    }
+    names.0
 }

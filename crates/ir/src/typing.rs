@@ -117,6 +117,7 @@ pub fn basic_type(op: &BasicOp, type_of: &dyn Fn(Name) -> Type) -> Type {
         | BasicOp::Select { ty, .. }
         | BasicOp::Convert { to: ty, .. } => Type::Prim(*ty),
         BasicOp::Compare(..) | BasicOp::SizeAtLeast { .. } => Type::Prim(PrimType::Bool),
+        BasicOp::Param { .. } => Type::I64,
         BasicOp::Assert { .. } => Type::Cert,
         BasicOp::Index { array, slice } => {
             let ty = type_of(*array);

@@ -333,7 +333,8 @@ macro_rules! walker {
                         self.atom(x);
                         self.atom(y);
                     }
-                    BasicOp::SizeAtLeast { size, tunable: _ } => self.atom(size),
+                    BasicOp::SizeAtLeast { size: x, tunable: _ }
+                    | BasicOp::Param { name: _, default: x } => self.atom(x),
                     BasicOp::Convert { op: _, from: _, to: _, arg } => self.atom(arg),
                     BasicOp::Select { ty: _, cond, if_true, if_false } => {
                         self.atom(cond);

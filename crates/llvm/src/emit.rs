@@ -48,6 +48,7 @@ pub enum Effects {
 pub struct Runtime<'c> {
     pub alloc: FunctionValue<'c>,
     pub share: FunctionValue<'c>,
+    pub slots: FunctionValue<'c>,
     pub release: FunctionValue<'c>,
     pub release_all: FunctionValue<'c>,
     pub tasks: FunctionValue<'c>,
@@ -430,6 +431,13 @@ fn declare_runtime<'c>(
     set(context, compared, AttributeLoc::Function, "cold", 0);
     Runtime {
         alloc,
+        // What is given back with such a block may be reached through others: it is
+        // not said that nothing else leads there.
+        slots: declare(
+            "br_slots",
+            types.ptr.fn_type(&[ptr, i64, ptr], false),
+            hidden,
+        ),
         share: declare("br_ref", void.fn_type(&[ptr], false), Effects::Arguments),
         release: declare("br_unref", void.fn_type(&[ptr, ptr], false), hidden),
         release_all,

@@ -106,6 +106,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
         | Stmt::Alloc(..)
         | Stmt::Share(..)
         | Stmt::Release(_)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::If(..)
@@ -258,7 +259,7 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
     }
 
     /// An owned variable has this value now.
-    fn note_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
+    pub fn note_owned(&mut self, var: Var, block: PointerValue<'c>) -> Res<()> {
         self.set(var, block)?;
         let position = self.owned.position.get(&var).copied();
         if let (Some(array), Some(position)) = (self.owned.array, position) {

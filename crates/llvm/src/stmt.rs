@@ -5,10 +5,10 @@ use crate::emit::{call, call_instruction, call_value};
 use crate::error::{Error, Res};
 use crate::function::{Frame, instruction_of};
 use crate::types::{Value, pointer};
-use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Stmt, Var, VarType};
+use imp::{Access, Arg, CheckId, Expr, FunId, GlobalId, Slots, Stmt, Var, VarType};
 use inkwell::IntPredicate;
 use inkwell::types::BasicType;
-use inkwell::values::{IntValue, PointerValue};
+use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use prim::{ConvOp, PrimType};
 
 impl<'p, 'c> Frame<'_, 'p, 'c> {
@@ -45,6 +45,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 self.set(*v, block)
             }
             Stmt::Release(v) => self.set_owned(*v, self.emit.types.ptr.const_null()),
+            Stmt::Slots(slots) => self.slots(slots),
             Stmt::Copy {
                 to,
                 from,
@@ -153,20 +154,55 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
-        let bytes = self.expr(bytes)?;
+        self.new_owned(var, self.emit.runtime.alloc, bytes, place)
+    }
+
+    /// An owned variable gets a new block of a size, or the function fails.
+    fn new_owned(
+        &mut self,
+        var: Var,
+        make: FunctionValue<'c>,
+        size: &Expr,
+        place: Option<CheckId>,
+    ) -> Res<()> {
+        let size = self.expr(size)?;
         let place = match place {
             Some(check) => self.emit.check(check.0)?,
             None => self.emit.types.ptr.const_null(),
         };
-        let block = call_value(
-            &self.builder,
-            self.emit.runtime.alloc,
-            &[self.ctx.into(), bytes, place.into()],
-        )?;
-        let block = pointer(block)?;
+        let args = [self.ctx.into(), size, place.into()];
+        let block = pointer(call_value(&self.builder, make, &args)?)?;
         let good = self.builder.build_is_not_null(block, "")?;
         self.fail_unless(good)?;
         self.set_owned(var, block)
+    }
+
+    fn slots(&mut self, slots: &Slots) -> Res<()> {
+        match slots {
+            Slots::New(v, count, place) => {
+                self.new_owned(*v, self.emit.runtime.slots, count, *place)
+            }
+            Slots::Keep { slots, at, block } => {
+                let (place, kept) = (self.slot_address(*slots, at)?, self.buffer(*block)?);
+                self.builder.build_store(place, kept)?;
+                self.note_owned(*block, self.emit.types.ptr.const_null())
+            }
+            Slots::Kept { var, slots, at } => {
+                let place = self.slot_address(*slots, at)?;
+                let ptr = self.emit.types.ptr;
+                let block = self.builder.build_load(ptr, place, "kept")?;
+                self.set(*var, pointer(block)?)
+            }
+        }
+    }
+
+    /// The address of a slot.
+    fn slot_address(&mut self, slots: Var, at: &Expr) -> Res<PointerValue<'c>> {
+        let at = self.int_expr(at)?;
+        let slots = self.buffer(slots)?;
+        let ptr = self.emit.types.ptr;
+        // SAFETY: whoever makes the program vouches that there is such a slot.
+        Ok(unsafe { self.builder.build_in_bounds_gep(ptr, slots, &[at], "")? })
     }
 
     fn frame_array(&mut self, var: Var, elem: PrimType, count: u64) -> Res<()> {

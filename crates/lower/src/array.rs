@@ -75,7 +75,7 @@ impl Lower<'_> {
             (ArrayFun::Filter | ArrayFun::Partition | ArrayFun::Rotate, _) => self.unsupported(
                 format!("the built-in `{}`, which is a library function", fun.name()),
             ),
-            (ArrayFun::FlatMap, _) => self.unsupported("flatmap (irregular map)"),
+            (ArrayFun::FlatMap, [f, xs]) => self.flat_map(f, xs, [types.get(1), types.get(2)]),
             (ArrayFun::Jvp2 | ArrayFun::Vjp2 | ArrayFun::Jmp2 | ArrayFun::Mjp2, _) => {
                 self.unsupported(format!("automatic differentiation ({})", fun.name()))
             }

@@ -7,7 +7,7 @@
 //! function none is: what acts on a combinator acts on what is in it. `unsafe` and
 //! `warn(safety_checks)` are in force everywhere inside.
 //!
-//! `blank`, `scratch` and `opaque` are done with here; `trace` and `break` are the
+//! `blank`, `scratch`, `opaque` and `param` are done with here; `trace` and `break` are the
 //! interpreter's. None of these stands on a statement.
 
 use crate::blank::Filler;
@@ -18,11 +18,13 @@ use check::tast::{Attr as SourceAttr, Exp};
 use ir::attrs::Heir;
 use ir::syntax::{Attr, Attrs};
 use ir::{BasicOp, Exp as CoreExp, Soacs};
+use prim::ScalarType;
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Those that no statement carries.
-const DONE: [&str; 5] = ["blank", "scratch", "opaque", "trace", "break"];
+const DONE: [&str; 6] = ["blank", "scratch", "opaque", "trace", "break", "param"];
 
 impl Lower<'_> {
     /// An expression under attributes.
@@ -53,10 +55,28 @@ impl Lower<'_> {
         };
         self.f.set_attrs(before);
         (self.f.unchecked, self.f.warned) = (unchecked, warned);
+        let value = attrs
+            .iter()
+            .fold(value, |value, attr| self.param(attr, value));
         if attrs.iter().any(|attr| &*attr.name == "opaque") {
             return self.opaque(&value);
         }
         Ok(value)
+    }
+}
+
+impl Lower<'_> {
+    /// The value of the tuning parameter that an attribute names, if it is one and the
+    /// value an `i64`; others stay what they are.
+    fn param(&mut self, attr: &SourceAttr, value: Value) -> Value {
+        match (&*attr.name, attr.args.as_slice(), value) {
+            ("param", [name], Value::Scalar(default, ty @ ScalarType::I64)) => {
+                let name = Arc::clone(&name.name);
+                let op = BasicOp::Param { name, default };
+                Value::Scalar(self.f.basic("param", op).into(), ty)
+            }
+            (_, _, value) => value,
+        }
     }
 }
 

@@ -36,6 +36,7 @@ mod copies;
 mod entry;
 mod exp;
 mod flat;
+mod flat_map;
 mod fold;
 mod function;
 mod index;

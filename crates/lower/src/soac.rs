@@ -30,7 +30,7 @@ impl Lower<'_> {
     }
 
     /// A lambda with parameters of these types.
-    fn lambda(
+    pub(crate) fn lambda(
         &mut self,
         params: &[&LTy],
         body: impl FnOnce(&mut Self, &[Value]) -> Res<(Vec<Atom>, Vec<Type>)>,
@@ -53,7 +53,7 @@ impl Lower<'_> {
     }
 
     /// The lambda that gives its parameters back.
-    fn identity(&mut self, types: &[Type]) -> Lambda<Soacs> {
+    pub(crate) fn identity(&mut self, types: &[Type]) -> Lambda<Soacs> {
         self.f.enter(true);
         let params: Vec<Param<Soacs>> = types
             .iter()
@@ -70,7 +70,7 @@ impl Lower<'_> {
 
     /// The type of a result of a lambda's body, with sizes that are known
     /// outside of it.
-    fn regular(&mut self, ty: &LTy, claim: Option<&LTy>) -> Res<LTy> {
+    pub(crate) fn regular(&mut self, ty: &LTy, claim: Option<&LTy>) -> Res<LTy> {
         let claims = claim.map(LTy::sizes).unwrap_or_default();
         let n_claims = claims.len();
         let mut claims = claims.into_iter();

@@ -580,6 +580,7 @@ pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
             | BasicOp::Unary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..) => true,

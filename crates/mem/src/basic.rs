@@ -116,6 +116,7 @@ impl Ctx<'_> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

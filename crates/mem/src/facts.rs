@@ -131,6 +131,7 @@ impl Finder<'_> {
                     SegKind::Hist(ops) => {
                         ops.iter_mut().for_each(|op| self.body(&mut op.op.op.body));
                     }
+                    SegKind::FlatMap => {}
                 }
                 self.seg(seg, &mut stm.aux.facts);
             }
@@ -138,7 +139,8 @@ impl Finder<'_> {
     }
 
     fn seg(&mut self, seg: &mut Seg<Mems>, facts: &mut ir::Facts) {
-        // Points of a histogram meet in their bins.
+        // Points of a histogram meet in their bins, those of a flat map follow one
+        // another in their chunk.
         let SegKind::Folds(folds) = &mut seg.kind else {
             return;
         };

@@ -115,6 +115,7 @@ impl Roots {
                             self.set(elem, Some(root));
                         }
                     }
+                    SegKind::FlatMap => {}
                 }
             }
             Exp::Op(SegOp::WithAcc { inputs, lambda }) => {

@@ -1,12 +1,12 @@
 //! Segops: result arrays get memory before, each point's results are built in it.
 
-use crate::alloc::Ctx;
+use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
 use ir::decision::Copied;
 use ir::folds::Folds;
 use ir::mem::{Block, MemAnn, MemOp};
-use ir::name::Name;
-use ir::seg::{Seg, SegKind, SegOp, SegSpace};
+use ir::name::{Name, Prov};
+use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
 use ir::soac::{AccInput, HistOp, Operator};
 use ir::syntax::{Atom, Aux, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Space, Type};
@@ -32,6 +32,7 @@ impl Ctx<'_> {
         } = seg;
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
+            SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out),
             SegKind::Folds(folds) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for param in pat {
@@ -55,7 +56,7 @@ impl Ctx<'_> {
             self.bind(index, Type::I64, MemAnn::None);
         }
         let outside = std::mem::replace(&mut self.inside, true);
-        let result = self.seg_inside(&pat, &space, kind, body);
+        let result = self.seg_inside(&pat, &space, kind, body, &ret);
         self.inside = outside;
         let (kind, body) = result?;
         let op = MemOp::Seg(SegOp::Seg(Seg {
@@ -81,8 +82,10 @@ impl Ctx<'_> {
         space: &SegSpace,
         kind: SegKind<Segs>,
         body: Body<Segs>,
+        ret: &[Type],
     ) -> Result<(SegKind<Mems>, Body<Mems>), PassError> {
-        let places: Vec<Option<Dest>> = pat.iter().map(|p| self.point(p, space)).collect();
+        let own = pat.iter().filter(|p| !matches!(p.ty, Type::Mem(_)));
+        let places: Vec<Option<Dest>> = own.map(|p| self.point(p, space)).collect();
         let places = places.as_slice();
         Ok(match kind {
             SegKind::Folds(folds) => {
@@ -119,6 +122,14 @@ impl Ctx<'_> {
                 }
                 (SegKind::Hist(converted), body)
             }
+            SegKind::FlatMap => {
+                let at: Vec<Option<Dest>> = ret
+                    .iter()
+                    .zip(places)
+                    .map(|(ty, place)| place.clone().filter(|_| !is_concatenated(ty)))
+                    .collect();
+                (SegKind::FlatMap, self.body(body, &at)?)
+            }
         })
     }
 
@@ -151,6 +162,30 @@ impl Ctx<'_> {
             block: *block,
             lmad: lmad.slice(&slice),
         })
+    }
+
+    /// The results of a flat map: blocks of its own for what is concatenated.
+    fn flat_pattern(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        ret: &[Type],
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Vec<Param<Mems>> {
+        let mut bound = Vec::with_capacity(2 * pat.len());
+        for (param, ty) in pat.into_iter().zip(ret) {
+            let ann = if is_concatenated(ty) {
+                let hint = format!("{}_mem", self.names.hint(param.name));
+                let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                let ann = row_major_in(block.name, &param.ty);
+                bound.push(block);
+                ann
+            } else {
+                self.place(&param, prov, out)
+            };
+            bound.push(self.bind(param.name, param.ty, ann));
+        }
+        bound
     }
 
     fn hist_pattern(
@@ -260,7 +295,7 @@ impl Ctx<'_> {
             } else if param.ty.is_array() {
                 let hint = format!("{}_mem", self.names.hint(param.name));
                 let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
-                let ann = crate::alloc::row_major_in(block.name, &param.ty);
+                let ann = row_major_in(block.name, &param.ty);
                 bound.push(block);
                 ann
             } else {

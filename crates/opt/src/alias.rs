@@ -175,6 +175,7 @@ impl<L: Level> Visit<L> for Collect<'_> {
                     | BasicOp::Binary(..)
                     | BasicOp::Compare(..)
                     | BasicOp::SizeAtLeast { .. }
+                    | BasicOp::Param { .. }
                     | BasicOp::Convert { .. }
                     | BasicOp::Select { .. }
                     | BasicOp::Fma(..)

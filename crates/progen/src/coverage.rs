@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Operations of the first level, beside scalar operators.
-const SOACS: [&str; 25] = [
+const SOACS: [&str; 26] = [
     "map",
     "reduce",
     "scan",
@@ -17,6 +17,7 @@ const SOACS: [&str; 25] = [
     "screma",
     "post",
     "hist",
+    "flatmap",
     "withacc",
     "loop",
     "while",
@@ -37,10 +38,17 @@ const SOACS: [&str; 25] = [
 ];
 
 /// Operations that flattening makes.
-const SEGS: [&str; 5] = ["segmap", "segred", "segscan", "seghist", "size_at_least"];
+const SEGS: [&str; 6] = [
+    "segmap",
+    "segred",
+    "segscan",
+    "seghist",
+    "segflatmap",
+    "size_at_least",
+];
 
 /// Statements and expressions of the imperative IR.
-const IMP: [&str; 27] = [
+const IMP: [&str; 30] = [
     "tasks",
     "independent",
     "for",
@@ -49,6 +57,9 @@ const IMP: [&str; 27] = [
     "alloc",
     "frame",
     "share",
+    "slots",
+    "keep",
+    "kept",
     "borrow",
     "release",
     "copy",

@@ -37,6 +37,7 @@
 //! | symbol | signature |
 //! |---|---|
 //! | `br_alloc` | `u8 *(Ctx*, i64 bytes, const CheckDesc *place)`: a block of at least `bytes` bytes (0 is fine), 64-byte aligned, contents undefined, one reference. Null on failure, the error slot is then set (negative: a product of sizes overflowed; else the memory limit), with the positions of `place` unless it is null. |
+//! | `br_slots` | `u8 *(Ctx*, i64 count, const CheckDesc *place)`: a block of so many slots, all null, else as `br_alloc`. Generated code writes addresses of blocks that are none of slots into them, each with a reference; these are given up when the block of slots is freed. |
 //! | `br_ref` | `void (u8 *block)`: one more reference; null is ignored. |
 //! | `br_unref` | `void (Ctx*, u8 *block)`: one reference less, frees at 0; null is ignored. |
 //! | `br_unref_all` | `void (Ctx*, u8 *const *blocks, i64 count)`: `br_unref` of each. |

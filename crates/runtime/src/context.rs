@@ -269,7 +269,8 @@ impl Context {
     pub fn live_bytes(&self) -> u64 {
         // SAFETY: no generated code is running; the pointer is valid.
         let unreported = unsafe { (*self.ctx).heap.unreported() };
-        self.shared().heap.live().saturating_add_signed(unreported)
+        let live = self.shared().heap.reported().saturating_add(unreported);
+        u64::try_from(live).unwrap_or_default()
     }
 
     /// The most bytes that were in use at a time, as exact as [`Self::live_bytes`].
@@ -277,7 +278,8 @@ impl Context {
         // SAFETY: as in `live_bytes`.
         let highest = unsafe { (*self.ctx).heap.highest() };
         let heap = &self.shared().heap;
-        heap.peak().max(heap.live().saturating_add_signed(highest))
+        let now = heap.reported().saturating_add(highest);
+        heap.peak().max(u64::try_from(now).unwrap_or_default())
     }
 
     /// The counters, one line each.

@@ -6,6 +6,7 @@ use crate::{comparisons, context, error, exe, heap, math, sched};
 pub fn symbols() -> Vec<(&'static str, *const ())> {
     let mut all: Vec<(&'static str, *const ())> = vec![
         ("br_alloc", heap::br_alloc as *const ()),
+        ("br_slots", heap::br_slots as *const ()),
         ("br_ref", heap::br_ref as *const ()),
         ("br_unref", heap::br_unref as *const ()),
         ("br_unref_all", heap::br_unref_all as *const ()),

@@ -16,6 +16,7 @@
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
 //! | updates of all points | [`updates`] |
+//! | a flat map is tasks whose points contain tasks | [`irregular`] |
 
 mod book;
 mod branches;
@@ -23,6 +24,7 @@ mod chunks;
 mod distribute;
 mod folds;
 mod interchange;
+mod irregular;
 mod loops;
 mod par;
 mod regular;
@@ -96,7 +98,15 @@ pub(crate) fn combinator(
                 updates::with_acc(ctx, nest, at, pat, aux, (inputs, lambda), out)
             }
         }
-        Soac::Stream { .. } | Soac::FlatMap { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
+        Soac::FlatMap {
+            width,
+            inputs,
+            lambda,
+        } if nest.is_empty() => {
+            irregular::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out)
+        }
+        Soac::FlatMap { .. } => ctx.in_order(nest, at, pat, aux, soac, out),
+        Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
             Err(unsupported(ctx, &aux, &soac))
         }
     }

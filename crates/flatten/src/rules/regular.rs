@@ -200,6 +200,7 @@ pub(super) fn is_cheap(stm: &Stm<Soacs>) -> bool {
         // Their elements are known: whoever reads one computes it.
         | BasicOp::Iota { .. }
         | BasicOp::Replicate { .. }
+        | BasicOp::Param { .. }
         | BasicOp::ConstArray { .. } => true,
         BasicOp::SizeAtLeast { .. }
         | BasicOp::Math(..)

@@ -8,8 +8,8 @@ use super::races::Label;
 use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
-    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region, Stmt,
-    Tunable, Var, VarType,
+    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region,
+    Slots, Stmt, Tunable, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use ir::tunable::Comparison;
@@ -290,6 +290,22 @@ impl<'p> Machine<'p> {
                     .alloc(bytes, Kind::Frame, frame.label(*buffer))?;
                 frame.blocks.push((*buffer, at));
                 frame.set(*buffer, Slot::Buffer(Some(at)))
+            }
+            Stmt::Slots(Slots::New(var, count, _)) => {
+                let count = frame.values().i64(count)?;
+                let at = self.memory.slots(count, frame.label(*var))?;
+                self.set_owned(frame, *var, at)
+            }
+            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+                let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);
+                let kept = frame.values().pointer(*block)?;
+                self.memory.keep(slots, at, kept)?;
+                frame.set(*block, Slot::Buffer(None))
+            }
+            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+                let (slots, at) = (frame.values().pointer(*slots)?, frame.values().i64(at)?);
+                let kept = self.memory.kept(slots, at)?;
+                frame.set(*var, Slot::Buffer(Some(kept)))
             }
             Stmt::Share(var, other) => {
                 let at = frame.values().pointer(*other)?;

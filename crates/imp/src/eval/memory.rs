@@ -25,6 +25,9 @@ pub(super) enum Kind {
     Data,
 }
 
+/// Bytes of a slot, as they are counted.
+const SLOT_BYTES: i64 = 8;
+
 struct Block {
     bytes: Vec<u8>,
     /// Whether each byte was written.
@@ -35,6 +38,8 @@ struct Block {
     writable: bool,
     label: Label,
     shadow: Shadow,
+    /// What its slots hold, if it is a block of slots.
+    slots: Vec<Option<Pointer>>,
 }
 
 /// All blocks.
@@ -90,6 +95,7 @@ impl Memory {
             writable,
             label,
             shadow: Shadow::default(),
+            slots: Vec::new(),
         };
         let place = if let Some(place) = self.free.pop() {
             let old = &mut self.blocks[place as usize];
@@ -151,13 +157,55 @@ impl Memory {
             Kind::Frame => bug("a block of the frame is given back"),
             Kind::Heap => {
                 block.references -= 1;
-                if block.references == 0 {
-                    self.heap -= 1;
-                    self.remove(at);
+                if block.references > 0 {
+                    return Ok(());
                 }
-                Ok(())
+                let slots = std::mem::take(&mut block.slots);
+                self.heap -= 1;
+                self.remove(at);
+                slots
+                    .into_iter()
+                    .flatten()
+                    .try_for_each(|at| self.release(at))
             }
         }
+    }
+
+    /// A block of empty slots, with one reference.
+    pub(super) fn slots(&mut self, count: i64, label: Label) -> Result<Pointer> {
+        let bytes = count.checked_mul(SLOT_BYTES).unwrap_or(-1);
+        let at = self.alloc(bytes, Kind::Heap, label)?;
+        self.block_mut(at)?.slots = vec![None; count as usize];
+        Ok(at)
+    }
+
+    /// A slot gets somebody's reference.
+    pub(super) fn keep(&mut self, slots: Pointer, at: i64, block: Pointer) -> Result<()> {
+        if self.slot(slots, at, Access::Write)?.is_some() {
+            return bug("a slot is not empty");
+        }
+        if self.block(block)?.kind == Kind::Frame {
+            return bug("a slot gets a block of the frame");
+        }
+        self.block_mut(slots)?.slots[at as usize] = Some(block);
+        Ok(())
+    }
+
+    /// What a slot holds.
+    pub(super) fn kept(&mut self, slots: Pointer, at: i64) -> Result<Pointer> {
+        let kept = self.slot(slots, at, Access::Read)?;
+        kept.map_or_else(|| bug("a slot is empty"), Ok)
+    }
+
+    fn slot(&mut self, slots: Pointer, at: i64, access: Access) -> Result<Option<Pointer>> {
+        let all = &self.block(slots)?.slots;
+        let slot = usize::try_from(at).ok().and_then(|at| all.get(at).copied());
+        let Some(slot) = slot else {
+            return bug(format!("slot {at} of {}", all.len()));
+        };
+        let first = (at * SLOT_BYTES) as usize;
+        self.note(slots, first..first + SLOT_BYTES as usize, access)?;
+        Ok(slot)
     }
 
     /// A block of the frame ends.

@@ -68,6 +68,7 @@ impl Gen<'_, '_> {
                 let tunable = Expr::Tunable(self.tunable(*tunable)?);
                 Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(tunable), boxed(size)?)
             }
+            BasicOp::Param { name, default } => self.param(name, self.atom(*default)?)?,
             BasicOp::Convert { op, from, to, arg } => Expr::Convert(*op, *from, *to, boxed(arg)?),
             BasicOp::Select {
                 ty,
@@ -113,6 +114,7 @@ impl Gen<'_, '_> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
@@ -330,6 +332,7 @@ impl Gen<'_, '_> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

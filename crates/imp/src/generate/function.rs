@@ -7,8 +7,8 @@ use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var, VarInfo,
-    VarType,
+    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var,
+    VarInfo, VarType,
 };
 use ir::decision::Kind;
 use ir::mem::{Block, Lmad, MemAnn};
@@ -134,6 +134,7 @@ fn small(body: &[Stmt]) -> bool {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Check { .. }
@@ -496,14 +497,19 @@ impl Gen<'_, '_> {
 
     /// Allocates; a failure names the place, if it is known.
     pub(crate) fn emit_alloc(&mut self, var: Var, bytes: Expr, prov: Prov) {
+        let place = self.place_check(prov);
+        self.emit(Stmt::Alloc(var, bytes, place));
+    }
+
+    /// What a failure to allocate names as its place, if that is known.
+    pub(crate) fn place_check(&mut self, prov: Prov) -> Option<CheckId> {
         let location = self.location(prov);
-        let place = (!location.is_empty()).then(|| {
+        (!location.is_empty()).then(|| {
             self.tables.check(Check {
                 format: "".into(),
                 location,
             })
-        });
-        self.emit(Stmt::Alloc(var, bytes, place));
+        })
     }
 
     /// Source places, innermost first, one a line.

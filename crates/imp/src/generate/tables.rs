@@ -58,6 +58,7 @@ impl Tables {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::If(..)
             | Stmt::While(..)

@@ -1,14 +1,22 @@
-//! Tuning parameters: a table of the whole program, of those that comparisons name.
+//! Tuning parameters: a table of the whole program, of those that comparisons and the
+//! source program name.
 
+use super::expr::compare;
 use super::function::Gen;
-use crate::syntax::{Tunable, TunableId};
+use crate::syntax::{Expr, Tunable, TunableId};
 use ir::name::FunName;
+use ir::tunable::{Class, NOT_GIVEN};
 use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The program's number of each function's parameters that something names.
 #[derive(Default)]
-pub(crate) struct Numbers(FxHashMap<FunName, Vec<Option<TunableId>>>);
+pub(crate) struct Numbers {
+    of: FxHashMap<FunName, Vec<Option<TunableId>>>,
+    user: FxHashMap<Arc<str>, TunableId>,
+}
 
 impl Numbers {
     /// Numbers a program's parameters, in the order of the functions; the table.
@@ -28,8 +36,16 @@ impl Numbers {
             });
             let numbers: Vec<_> = numbers.collect();
             if !numbers.is_empty() {
-                self.0.insert(function.name.clone(), numbers);
+                self.of.insert(function.name.clone(), numbers);
             }
+        }
+        for name in ir::tunable::user(program) {
+            table.push(Tunable {
+                name: Arc::clone(&name),
+                class: Class::User,
+                default: NOT_GIVEN,
+            });
+            self.user.insert(name, TunableId(table.len() as u32 - 1));
         }
         table
     }
@@ -38,9 +54,23 @@ impl Numbers {
 impl Gen<'_, '_> {
     /// The program's number of a parameter of this function.
     pub(super) fn tunable(&self, id: ir::TunableId) -> Result<TunableId, PassError> {
-        let numbers = self.shared.tunables.0.get(&self.function.name);
+        let numbers = self.shared.tunables.of.get(&self.function.name);
         let number = numbers.and_then(|numbers| numbers.get(id.index()));
         let number = number.copied().flatten();
         number.ok_or_else(|| PassError::bug("a comparison with a parameter that there is not"))
+    }
+
+    /// The value of a parameter of the source program.
+    pub(super) fn param(&self, name: &str, default: Expr) -> Result<Expr, PassError> {
+        let id = self.shared.tunables.user.get(name).copied();
+        let id = id.ok_or_else(|| PassError::bug("a parameter without a number"))?;
+        let none = compare(CmpOp::Eq, Expr::Tunable(id), Expr::i64(NOT_GIVEN));
+        let value = Box::new(Expr::Tunable(id));
+        Ok(Expr::Select(
+            PrimType::I64,
+            Box::new(none),
+            Box::new(default),
+            value,
+        ))
     }
 }

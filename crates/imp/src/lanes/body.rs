@@ -86,6 +86,7 @@ impl Emit<'_, '_> {
             | Stmt::Release(_)
             // What follows does not stand in loops that can run in lanes.
             | Stmt::Share(..)
+            | Stmt::Slots(_)
             | Stmt::WriteGlobal(..)
             | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. } => self.out.push(stmt.clone()),

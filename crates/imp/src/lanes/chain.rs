@@ -84,6 +84,7 @@ impl Flow {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::While(..)

@@ -149,6 +149,7 @@ impl Planner<'_> {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::For(_)
@@ -435,6 +436,7 @@ fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         | Stmt::Share(..)
         | Stmt::Borrow(..)
         | Stmt::Release(_)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::While(..)

@@ -342,6 +342,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::ConstData(..)
             | Stmt::ReadGlobal(..)
             | Stmt::WriteGlobal(..) => 1.0,
@@ -437,6 +438,7 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::While(..)
@@ -468,6 +470,7 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::While(..)

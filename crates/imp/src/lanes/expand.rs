@@ -55,6 +55,7 @@ impl Rule for Expand {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::If(..)

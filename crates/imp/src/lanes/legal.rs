@@ -251,7 +251,7 @@ impl Body<'_> {
                 Ok(())
             }
             Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
-            Stmt::Share(..) | Stmt::Release(_) => Err(NoLanes::Allocates),
+            Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NoLanes::Allocates),
             Stmt::WriteGlobal(..) => Err(NoLanes::Globals),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
             Stmt::Set(..)

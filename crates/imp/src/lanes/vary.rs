@@ -190,6 +190,7 @@ impl Walk<'_, '_> {
             | Stmt::Alloc(..)
             | Stmt::Share(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
             | Stmt::Compared(..)

@@ -35,6 +35,7 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         | Stmt::Share(..)
         | Stmt::Borrow(..)
         | Stmt::Release(_)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::If(..)

@@ -159,6 +159,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
         | Stmt::Share(..)
         | Stmt::Borrow(..)
         | Stmt::Release(_)
+        | Stmt::Slots(_)
         | Stmt::Copy { .. }
         | Stmt::ConstData(..)
         | Stmt::If(..)

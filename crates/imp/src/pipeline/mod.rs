@@ -140,6 +140,7 @@ impl Pipeline<'_> {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Call { .. }
@@ -339,6 +340,7 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             | Stmt::Share(..)
             | Stmt::Borrow(..)
             | Stmt::Release(_)
+            | Stmt::Slots(_)
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::If(..)

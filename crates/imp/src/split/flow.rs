@@ -3,7 +3,7 @@
 //! One walk, in time linear in the statements (the variables set in both arms of
 //! a conditional are found by going through both lists).
 
-use crate::syntax::{How, Stmt, Var};
+use crate::syntax::{How, Slots, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashSet;
 
@@ -82,7 +82,7 @@ impl<'p> Flow<'p> {
             }
         });
         match stmt {
-            Stmt::Release(var) => {
+            Stmt::Release(var) | Stmt::Slots(Slots::Keep { block: var, .. }) => {
                 self.refused |= !(self.local)(*var) && !self.of_tasks.contains(var);
             }
             Stmt::WriteGlobal(..) => self.refused = true,
@@ -120,6 +120,7 @@ impl<'p> Flow<'p> {
             | Stmt::Frame { .. }
             | Stmt::Share(..)
             | Stmt::Borrow(..)
+            | Stmt::Slots(Slots::New(..) | Slots::Kept { .. })
             | Stmt::Copy { .. }
             | Stmt::ConstData(..)
             | Stmt::Call { .. }

@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Off,
-    Plan, Program, Region, Stmt, Tile, Var, VarType,
+    Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
 };
 use ir::text::{
     is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
@@ -409,6 +409,18 @@ impl<'a> Printer<'a> {
             Stmt::Share(v, w) => format!("{} = share {}", self.var(*v), self.var(*w)),
             Stmt::Borrow(v, w) => format!("{} = borrow {}", self.var(*v), self.var(*w)),
             Stmt::Release(v) => format!("release {}", self.var(*v)),
+            Stmt::Slots(Slots::New(v, count, place)) => {
+                let place = place.map_or(String::new(), |at| format!(" at check#{}", at.0));
+                format!("{} = slots {}{place}", self.var(*v), self.expr(count))
+            }
+            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+                let (slots, block) = (self.var(*slots), self.var(*block));
+                format!("keep {slots} {} {block}", self.expr(at))
+            }
+            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+                let (var, slots) = (self.var(*var), self.var(*slots));
+                format!("{var} = kept {slots} {}", self.expr(at))
+            }
             Stmt::Copy {
                 to,
                 from,

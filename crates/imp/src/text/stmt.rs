@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Off, Pieces, Plan, Region, Stmt, Tile, Var,
+    MAX_LANES, Off, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -46,6 +46,11 @@ impl FunctionParser<'_, '_> {
             "release" => {
                 self.p.ident()?;
                 Ok(Stmt::Release(self.var()?))
+            }
+            "keep" => {
+                self.p.ident()?;
+                let (slots, at, block) = (self.var()?, self.expr()?, self.var()?);
+                Ok(Stmt::Slots(Slots::Keep { slots, at, block }))
             }
             "copy" => {
                 self.p.ident()?;
@@ -132,19 +137,33 @@ impl FunctionParser<'_, '_> {
         })
     }
 
+    /// The place that a failure names, if there is one.
+    fn place(&mut self) -> Result<Option<CheckId>> {
+        if self.p.peek_ident() != Some("at") {
+            return Ok(None);
+        }
+        self.p.ident()?;
+        self.p.keyword("check")?;
+        Ok(Some(CheckId(self.id()?)))
+    }
+
     /// What a buffer variable gets.
     fn buffer(&mut self, var: Var) -> Result<Stmt> {
         match self.p.peek_ident() {
             Some("alloc") => {
                 self.p.ident()?;
                 let bytes = self.expr()?;
-                let mut place = None;
-                if self.p.peek_ident() == Some("at") {
-                    self.p.ident()?;
-                    self.p.keyword("check")?;
-                    place = Some(CheckId(self.id()?));
-                }
-                Ok(Stmt::Alloc(var, bytes, place))
+                Ok(Stmt::Alloc(var, bytes, self.place()?))
+            }
+            Some("slots") => {
+                self.p.ident()?;
+                let count = self.expr()?;
+                Ok(Stmt::Slots(Slots::New(var, count, self.place()?)))
+            }
+            Some("kept") => {
+                self.p.ident()?;
+                let (slots, at) = (self.var()?, self.expr()?);
+                Ok(Stmt::Slots(Slots::Kept { var, slots, at }))
             }
             Some("frame") => {
                 self.p.ident()?;

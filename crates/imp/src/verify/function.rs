@@ -8,8 +8,8 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_NEAR, MAX_TILE, Off,
-    Plan, Region, Stmt, Tile, TunableId, Var, VarType,
+    Access, Arg, CheckId, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_NEAR,
+    MAX_TILE, Off, Plan, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
 
@@ -155,6 +155,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     | Stmt::Share(..)
                     | Stmt::Borrow(..)
                     | Stmt::Release(_)
+                    | Stmt::Slots(_)
                     | Stmt::Copy { .. }
                     | Stmt::ConstData(..)
                     | Stmt::Call { .. }
@@ -165,6 +166,15 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 }
             }
         });
+    }
+
+    /// The place that a failure names exists.
+    fn place(&mut self, place: Option<CheckId>) {
+        if let Some(place) = place
+            && self.tables.formats.get(place.0 as usize).is_none()
+        {
+            self.error(format!("check#{} does not exist", place.0));
+        }
     }
 
     /// A tuning parameter exists.
@@ -275,12 +285,23 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             }
             Stmt::Alloc(v, bytes, place) => {
                 self.typed(bytes, PrimType::I64);
-                if let Some(place) = place
-                    && self.tables.formats.get(place.0 as usize).is_none()
-                {
-                    self.error(format!("check#{} does not exist", place.0));
-                }
+                self.place(*place);
                 self.write_buffer(*v, true);
+            }
+            Stmt::Slots(Slots::New(v, count, place)) => {
+                self.typed(count, PrimType::I64);
+                self.place(*place);
+                self.write_buffer(*v, true);
+            }
+            Stmt::Slots(Slots::Keep { slots, at, block }) => {
+                self.read_buffer(*slots);
+                self.typed(at, PrimType::I64);
+                self.write_buffer(*block, true);
+            }
+            Stmt::Slots(Slots::Kept { var, slots, at }) => {
+                self.read_buffer(*slots);
+                self.typed(at, PrimType::I64);
+                self.write_buffer(*var, false);
             }
             Stmt::Frame {
                 buffer,

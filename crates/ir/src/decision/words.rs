@@ -278,6 +278,7 @@ impl fmt::Display for Operation {
             Self::Scan => "scan",
             Self::ScanAndReduce => "scan and reduction",
             Self::Histogram => "histogram",
+            Self::FlatMap => "flatmap",
             Self::Updates => "update",
             Self::Other => "operation",
         })

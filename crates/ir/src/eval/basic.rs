@@ -57,6 +57,10 @@ impl<'p, L: Level> Machine<'p, L> {
                 let size = frame.i64(*size)?;
                 Value::Scalar(Scalar::Bool(self.at_least(frame, size, *tunable)?))
             }
+            BasicOp::Param { name, default } => {
+                let given = self.given(name);
+                Value::Scalar(given.map_or_else(|| frame.scalar(*default), Ok)?)
+            }
             BasicOp::Convert {
                 op,
                 from: _,
@@ -237,6 +241,7 @@ impl<'p, L: Level> Machine<'p, L> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -297,6 +297,12 @@ impl<'p, L: Level> Machine<'p, L> {
         Ok(size >= least)
     }
 
+    /// What a parameter of the source program is given.
+    pub(super) fn given(&self, name: &str) -> Option<Scalar> {
+        let value = self.options.settings.0.get(name).copied();
+        value.map(Scalar::I64)
+    }
+
     /// Takes from the budget.
     pub(super) fn charge(&mut self, statements: u64) -> Result<()> {
         match self.budget.checked_sub(statements) {

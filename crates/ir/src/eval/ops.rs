@@ -2,6 +2,7 @@
 
 use super::array::{Array, checked_count};
 use super::block::Stamp;
+use super::flat::{Flat, mapped};
 use super::machine::{Frame, Machine, OpenAcc, Value};
 use super::rows::Rows;
 use super::{ErrorClass, EvalError, Evaluate};
@@ -30,7 +31,7 @@ impl Frame<'_> {
 
     /// The shape of a row of a result of which there was none; sizes that are
     /// not known then count as 0.
-    fn row_shape(&self, ty: &Type) -> SmallVec<[i64; 3]> {
+    pub(super) fn row_shape(&self, ty: &Type) -> SmallVec<[i64; 3]> {
         ty.shape()
             .iter()
             .map(|dim| self.dim(*dim).unwrap_or(0))
@@ -79,7 +80,7 @@ pub(super) fn rows_for<'t>(types: impl Iterator<Item = &'t Type>, n: usize) -> V
 }
 
 /// Row `i` of an input, the input itself if it is an accumulator.
-fn row(input: &Value, i: i64) -> Result<Value> {
+pub(super) fn row(input: &Value, i: i64) -> Result<Value> {
     let out_of_bounds = || EvalError::bug("an input is shorter than the operation's width");
     match input {
         Value::Array(array) if array.shape().len() == 1 => array
@@ -488,28 +489,17 @@ impl Evaluate<Soacs> for Soac {
             } => {
                 let n = frame.dim(*width)?;
                 let inputs = frame.inputs(inputs)?;
-                let mut total = 0;
-                let mut rows = rows_for(lambda.ret.iter().skip(1), 0);
+                let mut flat = Flat::new(&lambda.ret);
+                let mut rows = rows_for(mapped(&lambda.ret).map(|at| &lambda.ret[at]), n as usize);
                 for i in 0..n {
                     m.charge(1)?;
                     let args: Result<SmallVec<[Value; 4]>> =
                         inputs.iter().map(|input| row(input, i)).collect();
                     let mut values = Vec::new();
                     m.apply(frame, lambda, args?, &mut values)?;
-                    let mut values = values.into_iter();
-                    let Some(Value::Scalar(Scalar::I64(size))) = values.next() else {
-                        return Err(EvalError::bug("a flatmap without a size"));
-                    };
-                    total += size;
-                    for (rows, value) in rows.iter_mut().zip(values) {
-                        for j in 0..size {
-                            rows.push(&row(&value, j)?, m.time)?;
-                        }
-                    }
+                    flat.point(m, values, &mut rows)?;
                 }
-                out.push(Value::Scalar(Scalar::I64(total)));
-                let types: Vec<Type> = lambda.ret.iter().skip(1).filter_map(Type::row).collect();
-                m.finish(frame, rows, &[total], types.iter(), out)
+                flat.finish(m, frame, n, rows, (&[], out))
             }
             Self::Jvp { .. } | Self::Vjp { .. } => {
                 let message = format!("{} in the evaluator", Operation::keyword(self));

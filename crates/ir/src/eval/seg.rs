@@ -3,6 +3,7 @@
 
 use super::array::{Array, checked_count};
 use super::block::Block;
+use super::flat::{Flat, mapped};
 use super::machine::{Frame, Machine, Value};
 use super::ops::{digits, push_all, too_few};
 use super::rows::Rows;
@@ -12,7 +13,7 @@ use crate::mem::{MemOp, Mems};
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace, Stretches};
 use crate::soac::{HistOp, Operator};
 use crate::syntax::{Body, Lambda, Level, Param};
-use crate::types::Dim;
+use crate::types::{Dim, Type};
 use prim::{PrimType, Scalar};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -396,6 +397,20 @@ impl<L: Level> Evaluate<L> for SegOp<L> {
                 }
                 out.extend(dests.into_iter().flatten().map(Value::Array));
                 Ok(())
+            }
+            SegKind::FlatMap => {
+                let own = pat.iter().filter(|p| !matches!(p.ty, Type::Mem(_)));
+                let own: Vec<&Param<L>> = own.collect();
+                let own = mapped(ret).filter_map(|i| own.get(i).copied().cloned());
+                let own: Vec<Param<L>> = own.collect();
+                let types = mapped(ret).map(|i| &ret[i]);
+                let mut rows = m.rows_of(frame, &own, types, &run.sizes)?;
+                let mut flat = Flat::new(ret);
+                for i in 0..run.inner() {
+                    let values = run.point(m, frame, &[], i)?;
+                    flat.point(m, values, &mut rows)?;
+                }
+                flat.finish(m, frame, run.inner(), rows, (pat, out))
             }
         }
     }

@@ -29,6 +29,10 @@ impl TextForm for BasicOp {
                 p.atom(*size);
                 p.put(format_args!(" tunable#{}", tunable.0));
             }
+            Self::Param { name, default } => {
+                p.put(format_args!("param {} ", quote(name)));
+                p.atom(*default);
+            }
             Self::Convert { op, from, to, arg } => {
                 p.put(format_args!("{}.{from}.{to} ", op.name()));
                 p.atom(*arg);
@@ -284,6 +288,10 @@ fn parse_plain(p: &mut Parser<'_>, word: &str) -> Result<Option<BasicOp>> {
                 tunable: TunableId(p.integer()?),
             }
         }
+        "param" => BasicOp::Param {
+            name: p.string()?,
+            default: p.atom()?,
+        },
         "flatindex" => BasicOp::FlatIndex {
             array: p.name()?,
             offset: p.atom()?,

@@ -61,6 +61,7 @@ impl<L: Level> TextForm for SegOp<L> {
                             p.clause(|p| print_hist(p, op));
                         }
                     }
+                    SegKind::FlatMap => {}
                 }
                 if let Some(keeps) = keeps {
                     p.clause(|p| {
@@ -75,7 +76,8 @@ impl<L: Level> TextForm for SegOp<L> {
 
     fn parse(p: &mut Parser<'_>) -> Result<Option<Self>> {
         let Some(
-            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "withacc"),
+            keyword @ ("segmap" | "segred" | "segscan" | "segscanred" | "seghist" | "segflatmap"
+            | "withacc"),
         ) = p.peek_ident()
         else {
             return Ok(None);
@@ -104,6 +106,7 @@ impl<L: Level> TextForm for SegOp<L> {
         let body = p.body()?;
         let kind = match keyword {
             "seghist" => SegKind::Hist(parse_hists(p)?),
+            "segflatmap" => SegKind::FlatMap,
             _ => SegKind::Folds(parse_folds(p)?),
         };
         let space = SegSpace { dims, lane };

@@ -90,6 +90,7 @@ impl<L: Level> Checker<'_, L> {
                     format!("the function has no parameter {}", tunable.0)
                 });
             }
+            BasicOp::Param { name: _, default } => self.operands(&[*default], PrimType::I64),
             BasicOp::Convert { op, from, to, arg } => {
                 let fits = op.accepts(*from, *to);
                 self.require(fits, || {

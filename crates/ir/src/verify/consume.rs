@@ -372,6 +372,7 @@ impl<L: Level> Consumption<'_, L> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

@@ -8,7 +8,7 @@ use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
 use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
-use crate::syntax::{Atom, BasicOp, Exp, Lambda, Level, Param};
+use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, Param};
 use crate::types::{Dim, Space, Type};
 
 impl Rules<Soacs> for Soac {
@@ -67,24 +67,7 @@ impl Rules<Soacs> for Soac {
                 let rows = c.inputs(*width, inputs);
                 let Lambda { params, body, ret } = lambda;
                 c.lambda_params(params, &rows, "the lambda");
-                let ret_types: Vec<&Type> = ret.iter().collect();
-                for (i, ty) in ret.iter().enumerate() {
-                    c.ty(ty, Some(&ret_types[..i]));
-                }
-                let right = ret.first() == Some(&Type::I64)
-                    && ret
-                        .iter()
-                        .skip(1)
-                        .all(|ty| ty.shape().first() == Some(&Dim::Ext(0)));
-                c.require(right, || {
-                    "the lambda gives a size and arrays of that size".to_owned()
-                });
-                let size = body.result.first().and_then(|atom| Dim::from_atom(*atom));
-                let want: Vec<Type> = ret
-                    .iter()
-                    .map(|ty| crate::typing::instantiate(ty, &|i| size.filter(|_| i == 0)))
-                    .collect();
-                c.body_with(body, &want, "the results of the lambda");
+                c.flat_map(body, ret);
             }
             Self::Jvp {
                 lambda,
@@ -227,6 +210,30 @@ impl<L: Level> Checker<'_, L> {
         });
     }
 
+    /// Checks what a flat map's point gives: a size, arrays that have it, and others.
+    fn flat_map(&mut self, body: &Body<L>, ret: &[Type]) {
+        let before: Vec<&Type> = ret.iter().collect();
+        for (i, ty) in ret.iter().enumerate() {
+            self.ty(ty, Some(&before[..i]));
+            let inner = ty.shape().iter().skip(1);
+            let right = !inner.clone().any(|dim| matches!(dim, Dim::Ext(_)))
+                && !matches!(ty.shape().first(), Some(Dim::Ext(1..)))
+                && !matches!(ty, Type::Acc { .. } | Type::Cert);
+            self.require(right, || {
+                "a result of a flat map's point that is neither concatenated nor mapped".to_owned()
+            });
+        }
+        let right = ret.first() == Some(&Type::I64);
+        self.require(right, || "a flat map's point gives no size".to_owned());
+        let size = body.result.first().and_then(|atom| Dim::from_atom(*atom));
+        let want = ret.iter().map(|ty| {
+            let sized = |i| size.filter(|_| i == 0);
+            crate::typing::instantiate(ty, &sized)
+        });
+        let want: Vec<Type> = want.collect();
+        self.body_with(body, &want, "the results of a point");
+    }
+
     /// Checks histograms over what the bucket function gives.
     fn histograms(&mut self, ops: &[HistOp<L>], ret: &[Type], segments: &[Dim]) {
         let n_indices: usize = ops.iter().map(|op| op.shape.len()).sum();
@@ -352,9 +359,10 @@ impl<L: Level> Rules<L> for SegOp<L> {
             None => format!("a segop at level {level}, which there is not"),
         });
         let maps = c.stack.level(level).is_none_or(|level| level.maps);
-        c.require(maps || !kind.is_map(), || {
-            "a segmap at a level for reductions and scans".to_owned()
-        });
+        c.require(
+            maps || !kind.is_map() && !matches!(kind, SegKind::FlatMap),
+            || "a map at a level for reductions and scans".to_owned(),
+        );
         c.require(!dims.is_empty(), || "a segop without dimensions".to_owned());
         let lane_ok = lane.is_none_or(|lane| (lane as usize) < dims.len());
         c.require(lane_ok, || {
@@ -364,10 +372,12 @@ impl<L: Level> Rules<L> for SegOp<L> {
             c.dim(*size);
         }
         let outer = c.seg_level.replace(level);
-        for ty in ret {
-            c.ty(ty, None);
+        if !matches!(kind, SegKind::FlatMap) {
+            for ty in ret {
+                c.ty(ty, None);
+            }
+            c.body_with(body, ret, "the results of the body");
         }
-        c.body_with(body, ret, "the results of the body");
         match kind {
             SegKind::Folds(folds) => {
                 let scans = !folds.scans.is_empty() || folds.post.is_some();
@@ -381,6 +391,12 @@ impl<L: Level> Rules<L> for SegOp<L> {
                 let sizes: Vec<Dim> = dims.iter().map(|(_, size)| *size).collect();
                 c.histograms(ops, ret, &sizes[..sizes.len().saturating_sub(1)]);
                 c.decomp(decomp, &ops.iter().map(|op| &op.op).collect::<Vec<_>>());
+            }
+            SegKind::FlatMap => {
+                let one = dims.len() == 1;
+                c.require(one, || "a flat map over several dimensions".to_owned());
+                c.flat_map(body, ret);
+                c.decomp(decomp, &[]);
             }
         }
         c.seg_level = outer;

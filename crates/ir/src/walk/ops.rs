@@ -5,7 +5,7 @@ use super::{Annotation, Operation, Visit, VisitMut};
 use crate::folds::Folds;
 use crate::mem::{Block, Lmad, LmadDim, MemAnn, MemOp, Mems};
 use crate::name::Name;
-use crate::seg::{Seg, SegKind, SegOp, SegSpace};
+use crate::seg::{Seg, SegKind, SegOp, SegSpace, flat_map_types};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Lambda, Level};
 use crate::types::{Dim, Type};
@@ -178,6 +178,7 @@ macro_rules! walk_seg {
                             walk_hist!($v, op);
                         }
                     }
+                    SegKind::FlatMap => {}
                 }
                 if let Some(keeps) = keeps {
                     $v.lambda(keeps);
@@ -301,14 +302,7 @@ impl Operation<Soacs> for Soac {
                 });
                 accs.iter().cloned().chain(whole).collect()
             }
-            Self::FlatMap { lambda, .. } => {
-                let mut types = vec![Type::I64];
-                types.extend(lambda.ret.iter().skip(1).map(|ty| {
-                    ty.row()
-                        .map_or_else(|| ty.clone(), |row| row.array_of(Dim::Ext(0)))
-                }));
-                types
-            }
+            Self::FlatMap { width, lambda, .. } => flat_map_types::<Soacs>(*width, &lambda.ret),
             Self::Jvp { lambda, .. } => lambda.ret.iter().chain(&lambda.ret).cloned().collect(),
             Self::Vjp { lambda, .. } => lambda
                 .ret
@@ -339,6 +333,7 @@ impl<L: Level> Operation<L> for SegOp<L> {
                 }) if scans.is_empty() => "segred",
                 SegKind::Folds(_) => "segscanred",
                 SegKind::Hist(_) => "seghist",
+                SegKind::FlatMap => "segflatmap",
             },
             Self::WithAcc { .. } => "withacc",
         }
@@ -348,7 +343,7 @@ impl<L: Level> Operation<L> for SegOp<L> {
         match self {
             Self::Seg(Seg { kind, .. }) => match kind {
                 SegKind::Hist(ops) => hist_consumed(ops),
-                SegKind::Folds(_) => Vec::new(),
+                SegKind::Folds(_) | SegKind::FlatMap => Vec::new(),
             },
             Self::WithAcc { inputs, .. } => withacc_consumed(inputs),
         }
@@ -368,6 +363,10 @@ impl<L: Level> Operation<L> for SegOp<L> {
                     .iter()
                     .flat_map(|op| op.dests.iter().map(|d| type_of(*d)))
                     .collect(),
+                SegKind::FlatMap => {
+                    let width = space.dims.first().map_or(Dim::Const(0), |(_, dim)| *dim);
+                    flat_map_types::<L>(width, ret)
+                }
             },
             Self::WithAcc { inputs, lambda } => withacc_types(inputs, lambda, type_of),
         }

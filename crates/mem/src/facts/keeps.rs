@@ -212,6 +212,7 @@ fn chooses(
         | BasicOp::Unary(..)
         | BasicOp::Compare(..)
         | BasicOp::SizeAtLeast { .. }
+        | BasicOp::Param { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Fma(..)
         | BasicOp::Math(..)

@@ -184,6 +184,30 @@ fn sweep_folds<L: OptLevel>(
     retain(pat, &keep_pat);
 }
 
+/// A flat map's arrays need the size, and each its own value.
+fn flat_map<L: OptLevel>(values: &Values<'_>, pat: &[Param<L>], stm: u32, graph: &mut Graph) {
+    let nodes = node_for(values, stm, graph);
+    if let Some(size) = nodes.first() {
+        graph.need(stm, *size);
+    }
+    for (param, node) in pat.iter().zip(nodes) {
+        graph.need(param.name.0, node);
+    }
+}
+
+fn sweep_flat_map<L: OptLevel>(
+    results: &mut Vec<Atom>,
+    ret: &mut Vec<Type>,
+    pat: &mut Vec<Param<L>>,
+    live: &Live,
+) {
+    let own = pat.iter().enumerate();
+    let keep: Vec<bool> = own.map(|(i, p)| i == 0 || live.name(p.name)).collect();
+    retain(results, &keep);
+    retain(ret, &keep);
+    retain(pat, &keep);
+}
+
 fn consumed<L: OptLevel>(inputs: &[AccInput<L>]) -> usize {
     inputs.iter().map(|input| input.arrays.len()).sum()
 }
@@ -245,10 +269,11 @@ impl OptLevel for Soacs {
                 lambda,
             } => {
                 bucket(*width, inputs, lambda, stm, graph);
-                whole_results(lambda, stm, graph);
-                for input in inputs {
-                    graph.need_name(stm, *input);
-                }
+                let values = Values {
+                    results: &lambda.body.result,
+                    ret: &lambda.ret,
+                };
+                flat_map(&values, pat, stm, graph);
             }
             Soac::Jvp {
                 lambda,
@@ -299,10 +324,17 @@ impl OptLevel for Soacs {
                 sweep_bucket(inputs, map, live);
             }
             Soac::WithAcc { inputs, lambda } => sweep_with_acc(inputs, lambda, pat, live),
-            Soac::Stream { lambda, .. }
-            | Soac::FlatMap { lambda, .. }
-            | Soac::Jvp { lambda, .. }
-            | Soac::Vjp { lambda, .. } => live.sweep(&mut lambda.body),
+            Soac::FlatMap {
+                width: _,
+                inputs,
+                lambda,
+            } => {
+                sweep_flat_map(&mut lambda.body.result, &mut lambda.ret, pat, live);
+                sweep_bucket(inputs, lambda, live);
+            }
+            Soac::Stream { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
+                live.sweep(&mut lambda.body)
+            }
         }
     }
 
@@ -366,6 +398,7 @@ fn seg_dependencies<L: OptLevel>(op: &SegOp<L>, pat: &[Param<L>], stm: u32, grap
             match kind {
                 SegKind::Folds(folds) => fold_dependencies(&values, folds, pat, stm, graph),
                 SegKind::Hist(ops) => histograms(&values, ops, pat, stm, graph),
+                SegKind::FlatMap => flat_map(&values, pat, stm, graph),
             }
         }
         // Decompositions know the arrays of accumulators: all of them stay.
@@ -388,6 +421,7 @@ fn seg_sweep<L: OptLevel>(op: &mut SegOp<L>, pat: &mut Vec<Param<L>>, live: &Liv
             match kind {
                 SegKind::Folds(folds) => sweep_folds(results, ret, folds, pat, live),
                 SegKind::Hist(ops) => sweep_histograms(results, ret, ops, pat, live),
+                SegKind::FlatMap => sweep_flat_map(results, ret, pat, live),
             }
             live.sweep(body);
         }

@@ -106,6 +106,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)
@@ -302,6 +303,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             | BasicOp::Binary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }
             | BasicOp::Fma(..)

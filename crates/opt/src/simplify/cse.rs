@@ -30,6 +30,7 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
         BasicOp::Unary(..)
         | BasicOp::Compare(..)
         | BasicOp::SizeAtLeast { .. }
+        | BasicOp::Param { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
@@ -107,6 +108,7 @@ pub(crate) fn worth_knowing(op: &BasicOp) -> bool {
         | BasicOp::Binary(..)
         | BasicOp::Compare(..)
         | BasicOp::SizeAtLeast { .. }
+        | BasicOp::Param { .. }
         | BasicOp::Convert { .. }
         | BasicOp::Select { .. }
         | BasicOp::Fma(..)
@@ -165,6 +167,7 @@ pub(crate) fn hash(op: &BasicOp) -> Option<u64> {
         BasicOp::Binary(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
         BasicOp::Compare(op, ty, x, y) => (op, ty, x, y).hash(&mut h),
         BasicOp::SizeAtLeast { size, tunable } => (size, tunable).hash(&mut h),
+        BasicOp::Param { name, default } => (name, default).hash(&mut h),
         BasicOp::Convert { op, from, to, arg } => (op, from, to, arg).hash(&mut h),
         BasicOp::Select {
             ty,

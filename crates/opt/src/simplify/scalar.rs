@@ -94,6 +94,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             }
             // The value shows when the program runs.
             BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Atom(_)
             | BasicOp::Assert { .. }
             | BasicOp::Index { .. }

@@ -126,6 +126,7 @@ pub(crate) fn simplify(
             match &mut kind {
                 SegKind::Folds(folds) => s.folds(folds),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
+                SegKind::FlatMap => {}
             }
             enter_space(s, &space);
             for ty in &mut ret {

@@ -1,8 +1,8 @@
-//! Arrays whose size nobody knows before: filters, slices, concatenations,
+//! Arrays whose size nobody knows before: filters, slices, concatenations, flat maps,
 //! branches and loops whose results differ in size.
 
 use super::Gen;
-use super::types::{BOOL, Size, Ty};
+use super::types::{BOOL, I64, Size, Ty};
 
 impl Gen<'_> {
     /// An array of elements of this type, and about how many there are.
@@ -17,7 +17,7 @@ impl Gen<'_> {
         if fuel == 0 {
             return (xs, estimate);
         }
-        match self.c.below(11) {
+        match self.c.below(13) {
             0 | 1 => {
                 let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
                 (format!("(filter {p} {xs})"), estimate)
@@ -76,6 +76,9 @@ impl Gen<'_> {
                 _ => (format!("({} {xs})", self.helper("evens")), estimate),
             },
             9 => (format!("({} {xs})", self.helper("evens")), estimate),
+            10 | 11 if self.affordable(estimate.saturating_mul(8 * self.cells(row))) => {
+                self.flat_mapped(&xs, row, estimate, fuel - 1)
+            }
             _ => {
                 let trips = 1 + self.c.below(3);
                 let p = self.repeated(estimate, |g| g.predicate(row, fuel - 1));
@@ -86,6 +89,28 @@ impl Gen<'_> {
                 );
                 (text, estimate)
             }
+        }
+    }
+
+    /// A flat map over elements of this type, of which it gives one of the results.
+    fn flat_mapped(&mut self, xs: &str, row: &Ty, estimate: i64, fuel: u32) -> (String, i64) {
+        let x = self.fresh("x");
+        let mark = self.mark();
+        self.bind(&x, row.clone());
+        let (part, more) = self.repeated(estimate, |g| g.varying(row, fuel));
+        let beside = self.repeated(estimate, |g| g.expr(row, fuel / 2));
+        self.leave(mark);
+        let total = estimate.saturating_mul(more.max(1));
+        let flat = format!(
+            "flatmap (\\({x}: {}) -> ({part}, {beside})) {xs}",
+            row.text()
+        );
+        match (self.c.below(6), row) {
+            (0, _) => (format!("(({flat}).4)"), estimate),
+            (1, row) if *row == BOOL => (format!("(({flat}).1)"), total),
+            (1, row) if *row == I64 => (format!("(({flat}).0)"), estimate),
+            (2, row) if *row == I64 => (format!("(({flat}).2)"), estimate),
+            _ => (format!("(({flat}).3)"), total),
         }
     }
 }

@@ -9,7 +9,7 @@
 use super::limit::default_limit;
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// From this size on a block is a mapping of its own.
@@ -50,7 +50,7 @@ pub struct Refused {
 
 /// What all threads of a context share about memory.
 pub struct SharedHeap {
-    live: AtomicU64,
+    live: AtomicI64,
     peak: AtomicU64,
     given_limit: Option<u64>,
     default_limit: OnceLock<u64>,
@@ -61,7 +61,7 @@ impl SharedHeap {
     /// An empty heap with this limit in bytes (`None`: the machine's).
     pub fn new(limit: Option<u64>) -> Self {
         Self {
-            live: AtomicU64::new(0),
+            live: AtomicI64::new(0),
             peak: AtomicU64::new(0),
             given_limit: limit,
             default_limit: OnceLock::new(),
@@ -69,9 +69,15 @@ impl SharedHeap {
         }
     }
 
-    /// Bytes in use, up to what threads have not yet reported.
-    pub fn live(&self) -> u64 {
+    /// Bytes in use, up to what threads have not yet reported: below 0 where one gave
+    /// back what another one has not told of.
+    pub fn reported(&self) -> i64 {
         self.live.load(Ordering::Relaxed)
+    }
+
+    /// Bytes in use, as far as threads have told.
+    pub fn live(&self) -> u64 {
+        at_least_0(self.reported())
     }
 
     /// The most bytes that were in use at a time.
@@ -81,8 +87,8 @@ impl SharedHeap {
 
     /// Notes that some thread had `unreported` bytes more in use than it told of.
     pub fn note_peak(&self, unreported: i64) {
-        let most = self.live().saturating_add_signed(unreported);
-        self.peak.fetch_max(most, Ordering::Relaxed);
+        let most = self.reported().saturating_add(unreported);
+        self.peak.fetch_max(at_least_0(most), Ordering::Relaxed);
     }
 
     fn limit(&self) -> u64 {
@@ -92,11 +98,13 @@ impl SharedHeap {
 
     /// Counts `bytes` more as live, if the limit allows.
     pub fn reserve(&self, bytes: u64) -> Result<(), Refused> {
-        let before = self.live.fetch_add(bytes, Ordering::Relaxed);
-        let after = before.saturating_add(bytes);
+        let more = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let before = self.live.fetch_add(more, Ordering::Relaxed);
+        let (after, before) = (before.saturating_add(more), at_least_0(before));
+        let after = at_least_0(after);
         let bound = self.given_limit.unwrap_or(SURELY_FINE);
         if after > bound && after > self.limit() {
-            self.live.fetch_sub(bytes, Ordering::Relaxed);
+            self.live.fetch_sub(more, Ordering::Relaxed);
             return Err(Refused {
                 live: before,
                 limit: Some(self.limit()),
@@ -108,7 +116,8 @@ impl SharedHeap {
 
     /// Counts `bytes` less as live.
     pub fn release(&self, bytes: u64) {
-        self.live.fetch_sub(bytes, Ordering::Relaxed);
+        let less = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.live.fetch_sub(less, Ordering::Relaxed);
     }
 
     /// A block of at least `total` bytes, its true size, and whether it was
@@ -177,6 +186,10 @@ impl Cache {
         // SAFETY: the block came from `obtain` with this size and is unused.
         unsafe { give_back(block.at, block.total) };
     }
+}
+
+const fn at_least_0(bytes: i64) -> u64 {
+    if bytes < 0 { 0 } else { bytes as u64 }
 }
 
 const fn round_up(n: u64, to: u64) -> u64 {

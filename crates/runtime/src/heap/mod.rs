@@ -48,6 +48,9 @@ struct Header {
     class: u64,
     /// Next free block of the class, while it is free.
     next: Option<NonNull<Header>>,
+    /// How many slots its data begin with: addresses of blocks that it holds a
+    /// reference to each, or null.
+    slots: u64,
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER as usize && value::HEADROOM == HEADER as usize);
@@ -149,6 +152,7 @@ impl LocalHeap {
                 total,
                 class: class as u64,
                 next: None,
+                slots: 0,
             });
         }
         Ok(block)
@@ -229,6 +233,7 @@ impl LocalHeap {
                     total,
                     class: LARGE,
                     next: None,
+                    slots: 0,
                 });
             }
             block
@@ -249,7 +254,7 @@ impl LocalHeap {
         // SAFETY: by the caller's promise there is a header in front.
         let block = unsafe { data.cast::<Header>().sub(1) };
         // SAFETY: as above. The reference ends before the block is reused.
-        let (last, class, total) = unsafe {
+        let (last, class, total, slots) = unsafe {
             let header = block.as_ref();
             let references = header.references.load(Ordering::Acquire);
             if references >= STATIC_REFERENCES {
@@ -257,12 +262,16 @@ impl LocalHeap {
             }
             // The only owner needs no atomic update.
             let last = references == 1 || header.references.fetch_sub(1, Ordering::Release) == 1;
-            (last, header.class, header.total)
+            (last, header.class, header.total, header.slots)
         };
         if !last {
             return;
         }
         fence(Ordering::Acquire);
+        if slots > 0 {
+            // SAFETY: nobody else has the block any more.
+            unsafe { self.empty(block, shared) };
+        }
         match class {
             LARGE => shared.heap.put(block.cast(), total),
             ADOPTED => {
@@ -271,6 +280,29 @@ impl LocalHeap {
                 drop(unsafe { Buffer::from_raw_parts(data, 0, (total - HEADER) as usize) });
             }
             _ => self.put_small(block, &shared.heap),
+        }
+    }
+}
+
+impl LocalHeap {
+    /// Gives up what a block of slots holds; then it is a block like others.
+    ///
+    /// # Safety
+    /// The block must have no references left, and its slots must hold what
+    /// [`br_slots`] says.
+    #[cold]
+    unsafe fn empty(&mut self, mut block: NonNull<Header>, shared: &Shared) {
+        // SAFETY: by the caller's promise the block is this thread's own.
+        let slots = std::mem::take(unsafe { &mut block.as_mut().slots });
+        // SAFETY: its data follow the header.
+        let first = unsafe { block.add(1) }.cast::<*mut u8>();
+        for i in 0..slots as usize {
+            // SAFETY: there are so many slots. What they hold holds no slots itself
+            // (`imp::Slots`), so this does not go deep.
+            if let Some(kept) = NonNull::new(unsafe { first.add(i).read() }) {
+                // SAFETY: the slot owns a reference.
+                unsafe { self.unref(kept, shared) };
+            }
         }
     }
 }
@@ -321,6 +353,26 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
     }
 }
 
+/// Allocates a block of empty slots; see [`crate::abi`].
+///
+/// # Safety
+/// As [`br_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const CheckDesc) -> *mut u8 {
+    let bytes = count.checked_mul(size_of::<*mut u8>() as i64).unwrap_or(-1);
+    // SAFETY: by the caller's promise.
+    let block = unsafe { br_alloc(ctx, bytes, place) };
+    if let Some(data) = NonNull::new(block) {
+        // SAFETY: the block is new, has room for so many addresses, and a header in
+        // front.
+        unsafe {
+            data.write_bytes(0, bytes as usize);
+            data.cast::<Header>().sub(1).as_mut().slots = count as u64;
+        }
+    }
+    block
+}
+
 /// The positions of a description, which may be null.
 ///
 /// # Safety
@@ -362,6 +414,7 @@ pub unsafe fn adopt(ctx: *mut Ctx, data: Buffer) -> *mut u8 {
             total,
             class: ADOPTED,
             next: None,
+            slots: 0,
         });
     }
     data.as_ptr()

@@ -12,6 +12,7 @@
 //! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
 //! | [`scatter`] | points that are packed |
 //! | [`hist`], [`accs`] | histograms, and what updates accumulators with an operator |
+//! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
 //! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |
 //!
@@ -22,6 +23,7 @@ mod accs;
 mod chunks;
 mod compress;
 mod fills;
+mod flat_map;
 mod fold;
 mod hist;
 mod prefix;

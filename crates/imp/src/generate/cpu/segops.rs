@@ -54,7 +54,7 @@ impl Gen<'_, '_> {
             space,
             kind,
             body,
-            ret: _,
+            ret,
             decomp,
             keeps,
         } = seg;
@@ -106,6 +106,7 @@ impl Gen<'_, '_> {
             )),
             SegKind::Folds(_) => self.seg_map(pat, &space),
             SegKind::Hist(ops) => self.seg_hist(&space, ops),
+            SegKind::FlatMap => self.seg_flat_map(pat, &space, ret),
         }
     }
 

@@ -104,6 +104,7 @@ impl Ranges {
             BasicOp::Unary(..)
             | BasicOp::Compare(..)
             | BasicOp::SizeAtLeast { .. }
+            | BasicOp::Param { .. }
             | BasicOp::Fma(..)
             | BasicOp::Math(..)
             | BasicOp::Assert { .. }

@@ -1,0 +1,231 @@
+//! Flat maps in order: a loop that appends to arrays that grow as they have to.
+//!
+//! ```text
+//! loop (used, room, all[room]) = (0, 0, []) for i < n do
+//!   let (k, part[k]) = f xs[i]
+//!   let need = used + k
+//!   let (room', all'[room']) = if need <= room then (room, all)
+//!                              else (max need (2 * room), all in a longer array)
+//!   in (need, room', all' with [used:need] <- part)
+//! ```
+
+use crate::context::{Ctx, atoms, row_slice};
+use crate::sequential::{bind, bind_rows, scratch};
+use ir::name::Name;
+use ir::seg::is_concatenated;
+use ir::syntax::{
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
+};
+use ir::types::{Dim, Type};
+use ir::{PassError, Soacs};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// What a flat map does: its width, inputs and function.
+type FlatMap = (Dim, Vec<Name>, Lambda<Soacs>);
+
+/// Appends a flat map as a loop.
+pub(crate) fn flat_map_loop(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Soacs>>,
+    aux: &Aux,
+    (width, inputs, lambda): FlatMap,
+    out: &mut Vec<Stm<Soacs>>,
+) -> Result<(), PassError> {
+    let Lambda {
+        params: rows,
+        body,
+        ret,
+    } = lambda;
+    let used = ctx.fresh("used", Type::I64);
+    let room = ctx.fresh("room", Type::I64);
+    let (at, capacity) = (used.name, room.name);
+    let mut params = vec![plain(used), plain(room)];
+    for ty in &ret[1..] {
+        let (ty, empty) = if is_concatenated(ty) {
+            (resized(ty, Dim::Var(capacity)), resized(ty, Dim::Const(0)))
+        } else {
+            (ty.array_of(width), ty.array_of(width))
+        };
+        let init = scratch(ctx, &empty, aux, out)?.into();
+        params.push(LoopParam {
+            param: ctx.fresh("all", ty),
+            init,
+            consumed: true,
+        });
+    }
+
+    let mut stms = Vec::new();
+    let index = ctx.fresh::<Soacs>("i", Type::I64).name;
+    bind_rows(ctx, rows, &inputs, index, aux, &mut stms)?;
+    stms.extend(body.stms);
+    let mut values = body.result.into_iter();
+    let Some(size) = values.next() else {
+        return Err(PassError::bug("a flat map without a size"));
+    };
+    let sum = BasicOp::Binary(BinOp::Add, PrimType::I64, at.into(), size);
+    let need = bind(ctx, "need", Type::I64, sum, aux, &mut stms);
+    let arrays = params.iter().skip(2).zip(&ret[1..]);
+    let growing = arrays.filter(|(_, ty)| is_concatenated(ty));
+    let growing: Vec<Param<Soacs>> = growing.map(|(p, _)| p.param.clone()).collect();
+    let grown = grow(ctx, (at, capacity, need), &growing, aux, &mut stms)?;
+    let mut result = vec![need];
+    let mut grown = grown.into_iter();
+    result.extend(grown.next().map(|room| Atom::Var(room.name)));
+    for ((param, ty), value) in params[2..].iter().zip(&ret[1..]).zip(values) {
+        let (array, slice) = if is_concatenated(ty) {
+            let array = grown.next();
+            let array = array.ok_or_else(|| PassError::bug("an array that does not grow"))?;
+            let slice = part(&array.ty, at.into(), size)?;
+            (array, slice)
+        } else {
+            let slice = row_slice(&param.param.ty, index.into());
+            (param.param.clone(), slice)
+        };
+        let update = BasicOp::Update {
+            array: array.name,
+            slice,
+            value,
+        };
+        result.push(bind(ctx, "all", array.ty, update, aux, &mut stms));
+    }
+
+    let mut pattern = Vec::with_capacity(pat.len() + 1);
+    let mut views = Vec::new();
+    let mut pat = pat.into_iter();
+    let Some(total) = pat.next() else {
+        return Err(PassError::bug("a flat map without a size"));
+    };
+    let size = total.name;
+    let room = ctx.fresh("room", Type::I64);
+    let capacity = room.name;
+    pattern.extend([total, room]);
+    for (param, ty) in pat.zip(&ret[1..]) {
+        if !is_concatenated(ty) {
+            pattern.push(param);
+            continue;
+        }
+        let whole = ctx.fresh("all", resized(ty, Dim::Var(capacity)));
+        let slice = part(&whole.ty, Atom::i64(0), size.into())?;
+        let array = whole.name;
+        pattern.push(whole);
+        views.push(Stm {
+            pat: vec![param],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(BasicOp::Index { array, slice }),
+        });
+    }
+    let bound = width.atom();
+    let bound = bound.ok_or_else(|| PassError::bug("a width is existential"))?;
+    out.push(Stm {
+        pat: pattern,
+        aux: aux.clone(),
+        exp: Exp::Loop {
+            params,
+            form: LoopForm::For {
+                var: index,
+                ty: PrimType::I64,
+                bound,
+            },
+            body: Body { stms, result },
+        },
+    });
+    out.extend(views);
+    Ok(())
+}
+
+/// Appends a choice that gives room for `need` elements: the room, and the arrays.
+fn grow(
+    ctx: &mut Ctx<'_>,
+    (used, room, need): (Name, Name, Atom),
+    arrays: &[Param<Soacs>],
+    aux: &Aux,
+    out: &mut Vec<Stm<Soacs>>,
+) -> Result<Vec<Param<Soacs>>, PassError> {
+    // Sums that wrap are too large as well.
+    let fits = BasicOp::Compare(CmpOp::ULe, PrimType::I64, need, room.into());
+    let fits = bind(ctx, "fits", Type::BOOL, fits, aux, out);
+    let then_body = Body {
+        stms: Vec::new(),
+        result: [room]
+            .into_iter()
+            .chain(arrays.iter().map(|p| p.name))
+            .map(Atom::Var)
+            .collect(),
+    };
+    let mut stms = Vec::new();
+    let twice = BasicOp::Binary(BinOp::Mul, PrimType::I64, room.into(), Atom::i64(2));
+    let twice = bind(ctx, "twice", Type::I64, twice, aux, &mut stms);
+    let more = BasicOp::Binary(BinOp::UMax, PrimType::I64, need, twice);
+    let more = bind(ctx, "room", Type::I64, more, aux, &mut stms);
+    let size = Dim::from_atom(more).ok_or_else(|| PassError::bug("a size"))?;
+    let mut result = vec![more];
+    for array in arrays {
+        let longer = resized(&array.ty, size);
+        let fresh = scratch(ctx, &longer, aux, &mut stms)?;
+        let slice = part(&array.ty, Atom::i64(0), used.into())?;
+        let before = BasicOp::Index {
+            array: array.name,
+            slice: slice.clone(),
+        };
+        let before = bind(
+            ctx,
+            "before",
+            resized(&array.ty, Dim::Var(used)),
+            before,
+            aux,
+            &mut stms,
+        );
+        let update = BasicOp::Update {
+            array: fresh,
+            slice,
+            value: before,
+        };
+        result.push(bind(ctx, "all", longer, update, aux, &mut stms));
+    }
+    let else_body = Body { stms, result };
+    let room = ctx.fresh("room", Type::I64);
+    let size = Dim::Var(room.name);
+    let mut pat = vec![room];
+    for array in arrays {
+        pat.push(ctx.fresh("all", resized(&array.ty, size)));
+    }
+    debug_assert_eq!(atoms(&pat).len(), else_body.result.len());
+    out.push(Stm {
+        pat: pat.clone(),
+        aux: Aux::at(aux.prov),
+        exp: Exp::If {
+            cond: fits,
+            then_body,
+            else_body,
+        },
+    });
+    Ok(pat)
+}
+
+fn plain(param: Param<Soacs>) -> LoopParam<Soacs> {
+    LoopParam {
+        param,
+        init: Atom::i64(0),
+        consumed: false,
+    }
+}
+
+/// The array type with another outer size.
+fn resized(ty: &Type, size: Dim) -> Type {
+    ty.row()
+        .map_or_else(|| ty.clone(), |row| row.array_of(size))
+}
+
+/// The rows of an array from one on, so many.
+fn part(ty: &Type, start: Atom, count: Atom) -> Result<Vec<DimIndex>, PassError> {
+    let count = Dim::from_atom(count).ok_or_else(|| PassError::bug("a size"))?;
+    let mut slice = row_slice(ty, start);
+    if let Some(first) = slice.first_mut() {
+        *first = DimIndex::Slice {
+            start,
+            count,
+            stride: Atom::i64(1),
+        };
+    }
+    Ok(slice)
+}

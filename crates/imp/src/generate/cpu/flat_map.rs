@@ -1,0 +1,488 @@
+//! Flat maps: each chunk appends what its points give to blocks of its own, which
+//! grow as they have to; then all know where their parts begin, and copy them.
+//!
+//! ```text
+//! segflatmap (i < n) { .. }
+//!   for tasks c < chunks
+//!     for i in chunk { <body>; part = part ++ result }     used[c] = |part|
+//!     keep slots c part
+//!   used = exclusive scan of used, m its sum
+//!   for tasks c < chunks: all[used[c]..] = kept slots c
+//! ```
+//!
+//! A point that is a chunk by itself hands over its block, and the parts of a single
+//! chunk are the whole: neither is copied.
+
+use super::reduce::at;
+use super::segops::Space;
+use crate::generate::expr::{add, binary, compare, div, max, mul, sub};
+use crate::generate::function::Gen;
+use crate::syntax::{CheckId, Expr, Region, Slots, Stmt, Var};
+use ir::mem::Lmad;
+use ir::name::Name;
+use ir::seg::is_concatenated;
+use ir::syntax::{Atom, Exp, Param};
+use ir::types::{Dim, Type};
+use ir::walk::{free_names, sub_bodies, with_stack};
+use ir::{Body, Mems, PassError};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// Estimated work for an element of an array that a function is called with, in
+/// nanoseconds.
+const ELEMENT_WORK: i64 = 4;
+
+/// An array made by concatenation.
+struct Whole {
+    /// Its block.
+    result: Var,
+    elem: PrimType,
+    /// How many scalars an element is.
+    row: Expr,
+    /// Which of a point's results goes there.
+    at: usize,
+    /// The chunks' blocks.
+    slots: Var,
+}
+
+/// What a chunk has so far.
+struct Parts<'w> {
+    wholes: &'w [Whole],
+    blocks: Vec<Var>,
+    /// Elements so far, and how many there is room for.
+    used: Var,
+    room: Var,
+    /// Whether the chunk is a single point.
+    alone: Expr,
+}
+
+impl Gen<'_, '_> {
+    pub(crate) fn seg_flat_map(
+        &mut self,
+        pat: &[Param<Mems>],
+        space: &Space<'_>,
+        ret: &[Type],
+    ) -> Result<(), PassError> {
+        let cost = self.flat_cost(space)?;
+        let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        let grain = Expr::i64(space.decomp.grain);
+        let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
+        let place = self.place_check(space.prov);
+        let [total, arrays @ ..] = pat else {
+            return Err(PassError::bug("a flat map without a size"));
+        };
+        let total = self
+            .bind_owned(total)
+            .ok_or_else(|| PassError::bug("a size"))?;
+        let (wholes, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
+        let used = self.partials(
+            "used",
+            &[PrimType::I64],
+            &chunks,
+            space.decomp.max_chunks,
+            space.prov,
+        );
+        let [used_in] = used[..] else {
+            return Err(PassError::bug("a buffer for sizes"));
+        };
+        let elements: Vec<Param<Mems>> = mapped.iter().map(|(_, param)| param.clone()).collect();
+        let mut distinct = self.distinct(&elements, space.body)?;
+        distinct.push(used_in);
+        let all = chunks.clone();
+        self.for_tasks(
+            "segflatmap",
+            space.prov,
+            all.clone(),
+            cost,
+            distinct,
+            |g, c| {
+                let (lo, hi) = g.bounds(n.clone(), all, Expr::Var(c));
+                let alone = compare(CmpOp::Eq, sub(hi.clone(), lo.clone()), Expr::i64(1));
+                let parts = Parts {
+                    wholes: &wholes,
+                    blocks: wholes.iter().map(|_| g.owned("part")).collect(),
+                    used: g.scalar(PrimType::I64, "used"),
+                    room: g.scalar(PrimType::I64, "room"),
+                    alone: g.name_value(alone, PrimType::Bool, "alone"),
+                };
+                for var in [parts.used, parts.room] {
+                    g.emit(Stmt::Set(var, Expr::i64(0)));
+                }
+                g.points(space, lo, hi, |g, results| {
+                    let own: Vec<Atom> = mapped.iter().map(|(at, _)| results[*at]).collect();
+                    g.write_point(&elements, space, &own)?;
+                    g.append(&parts, &results, place)
+                })?;
+                g.emit(Stmt::Store(
+                    at(used_in, PrimType::I64, Expr::Var(c)),
+                    Expr::Var(parts.used),
+                ));
+                let keep = parts.blocks.iter().zip(&wholes).map(|(block, whole)| {
+                    Stmt::Slots(Slots::Keep {
+                        slots: whole.slots,
+                        at: Expr::Var(c),
+                        block: *block,
+                    })
+                });
+                let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
+                g.emit(Stmt::If(any, keep.collect(), Vec::new()));
+                Ok(())
+            },
+        )?;
+        self.begins(used_in, chunks.clone(), total)?;
+        if wholes.is_empty() {
+            // Elements without bytes: what is too many is refused all the same.
+            let none = self.owned("none");
+            let bytes = self.flat_bytes(Expr::Var(total), &Expr::i64(0));
+            self.emit(Stmt::Alloc(none, bytes, place));
+            self.emit(Stmt::Release(none));
+        } else {
+            self.gather(&wholes, space, (n, chunks), (used_in, total), place)?;
+        }
+        self.release_partials(&used);
+        for whole in &wholes {
+            self.emit(Stmt::Release(whole.slots));
+        }
+        Ok(())
+    }
+
+    /// The results but for the size: what is concatenated, and what is mapped with its
+    /// position among a point's results.
+    fn flat_results(
+        &mut self,
+        mut pat: &[Param<Mems>],
+        ret: &[Type],
+        chunks: &Expr,
+        place: Option<CheckId>,
+    ) -> Result<(Vec<Whole>, Vec<(usize, Param<Mems>)>), PassError> {
+        let (mut wholes, mut mapped) = (Vec::new(), Vec::new());
+        for (at, ty) in ret.iter().enumerate().skip(1) {
+            let count = if is_concatenated(ty) { 2 } else { 1 };
+            let Some((own, rest)) = pat.split_at_checked(count) else {
+                return Err(PassError::bug("a flat map with too few results"));
+            };
+            pat = rest;
+            match own {
+                [block, array] => {
+                    let result = self
+                        .bind_owned(block)
+                        .ok_or_else(|| PassError::bug("no block"))?;
+                    let rows = self.extents(array.ty.shape().get(1..).unwrap_or_default())?;
+                    let row = rows.into_iter().fold(Expr::i64(1), mul);
+                    let slots = self.owned("slots");
+                    self.emit(Stmt::Slots(Slots::New(slots, chunks.clone(), place)));
+                    wholes.push(Whole {
+                        result,
+                        elem: Self::elem_of(&array.ty)?,
+                        row: self.name_value(row, PrimType::I64, "row"),
+                        at,
+                        slots,
+                    });
+                }
+                own => mapped.extend(own.iter().map(|param| (at, param.clone()))),
+            }
+        }
+        Ok((wholes, mapped))
+    }
+
+    /// Appends a point's results to the chunk's parts.
+    fn append(
+        &mut self,
+        parts: &Parts<'_>,
+        results: &[Atom],
+        place: Option<CheckId>,
+    ) -> Result<(), PassError> {
+        let Some(size) = results.first() else {
+            return Err(PassError::bug("a point without a size"));
+        };
+        let size = self.atom(*size)?;
+        let (used, room) = (Expr::Var(parts.used), Expr::Var(parts.room));
+        let need = self.name_value(sum(used.clone(), size.clone()), PrimType::I64, "need");
+        let append = self.collect(|g| {
+            // A sum that wrapped is too large as well.
+            let full = compare(CmpOp::ULt, room.clone(), need.clone());
+            let grow = g.collect(|g| g.grow(parts, results, &need, place))?;
+            g.emit(Stmt::If(full, grow, Vec::new()));
+            for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
+                let handed = g.handed_over(results[whole.at])?;
+                let copy = g.collect(|g| {
+                    let offset = mul(used.clone(), whole.row.clone());
+                    g.copy_part(whole, (block, offset), results[whole.at], &size)
+                })?;
+                if handed.is_some() {
+                    g.emit(Stmt::If(parts.alone.clone(), Vec::new(), copy));
+                } else {
+                    copy.into_iter().for_each(|stmt| g.emit(stmt));
+                }
+            }
+            Ok(())
+        })?;
+        let any = compare(CmpOp::SLt, Expr::i64(0), size);
+        self.emit(Stmt::If(any, append, Vec::new()));
+        self.emit(Stmt::Set(parts.used, need));
+        Ok(())
+    }
+
+    /// Makes room for `need` elements at least; the block of a point that is the only
+    /// one of its chunk is taken as it is.
+    fn grow(
+        &mut self,
+        parts: &Parts<'_>,
+        results: &[Atom],
+        need: &Expr,
+        place: Option<CheckId>,
+    ) -> Result<(), PassError> {
+        let twice = mul(Expr::Var(parts.room), Expr::i64(2));
+        let more = binary(BinOp::UMax, need.clone(), twice);
+        let more = self.name_value(more, PrimType::I64, "more");
+        for (whole, &block) in parts.wholes.iter().zip(&parts.blocks) {
+            let longer = self.collect(|g| {
+                let longer = g.owned("longer");
+                let bytes = g.flat_bytes(more.clone(), &mul(whole.row.clone(), size_of(whole)));
+                g.emit(Stmt::Alloc(longer, bytes, place));
+                let before = vec![Stmt::copy(
+                    row_at(longer, Expr::i64(0)),
+                    row_at(block, Expr::i64(0)),
+                    whole.elem,
+                    vec![mul(Expr::Var(parts.used), whole.row.clone())],
+                )];
+                let any = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(parts.used));
+                g.emit(Stmt::If(any, before, Vec::new()));
+                g.emit(Stmt::Share(block, longer));
+                g.emit(Stmt::Release(longer));
+                Ok(())
+            })?;
+            match self.handed_over(results[whole.at])? {
+                Some(own) => {
+                    let take = vec![Stmt::Share(block, own)];
+                    self.emit(Stmt::If(parts.alone.clone(), take, longer));
+                }
+                None => longer.into_iter().for_each(|stmt| self.emit(stmt)),
+            }
+        }
+        self.emit(Stmt::Set(parts.room, more));
+        Ok(())
+    }
+
+    /// The block of a result that lies from its start on, row by row, and may be kept.
+    fn handed_over(&self, result: Atom) -> Result<Option<Var>, PassError> {
+        let (_, block, lmad) = self.place(array(result)?)?;
+        let block = self.var(block)?;
+        Ok((lmad.is_row_major() && self.is_owned(block)).then_some(block))
+    }
+
+    /// Copies a point's result into a block.
+    fn copy_part(
+        &mut self,
+        whole: &Whole,
+        (block, offset): (Var, Expr),
+        result: Atom,
+        size: &Expr,
+    ) -> Result<(), PassError> {
+        let (ty, own, lmad) = self.place(array(result)?)?;
+        let from = self.region(own, &lmad)?;
+        let mut to = row_at(block, offset);
+        if lmad == at_offset(&lmad, ty.shape()) {
+            let count = mul(size.clone(), whole.row.clone());
+            let from = Region {
+                strides: vec![Expr::i64(1)],
+                ..from
+            };
+            self.emit(Stmt::copy(to, from, whole.elem, vec![count]));
+            return Ok(());
+        }
+        let extents = self.extents(ty.shape())?;
+        let mut stride = Expr::i64(1);
+        to.strides.clear();
+        for extent in extents.iter().rev() {
+            to.strides.push(stride.clone());
+            stride = mul(extent.clone(), stride);
+        }
+        to.strides.reverse();
+        self.emit(Stmt::copy(to, from, whole.elem, extents));
+        Ok(())
+    }
+
+    /// From how much each chunk has to where it begins; the sum is the size of the whole.
+    fn begins(&mut self, used: Var, chunks: Expr, total: Var) -> Result<(), PassError> {
+        self.emit(Stmt::Set(total, Expr::i64(0)));
+        self.for_seq("c", Expr::i64(0), chunks, false, |g, c| {
+            let own = g.scalar(PrimType::I64, "own");
+            let place = at(used, PrimType::I64, Expr::Var(c));
+            g.emit(Stmt::Load(own, place.clone()));
+            g.emit(Stmt::Store(place, Expr::Var(total)));
+            g.emit(Stmt::Set(total, sum(Expr::Var(total), Expr::Var(own))));
+            Ok(())
+        })
+    }
+
+    /// Puts the chunks' parts together.
+    fn gather(
+        &mut self,
+        wholes: &[Whole],
+        space: &Space<'_>,
+        (n, chunks): (Expr, Expr),
+        (begins, total): (Var, Var),
+        place: Option<CheckId>,
+    ) -> Result<(), PassError> {
+        let all = Expr::Var(total);
+        let take = self.collect(|g| {
+            for whole in wholes {
+                let part = g.borrowed("part");
+                g.emit(Stmt::Slots(Slots::Kept {
+                    var: part,
+                    slots: whole.slots,
+                    at: Expr::i64(0),
+                }));
+                g.emit(Stmt::Share(whole.result, part));
+            }
+            Ok(())
+        })?;
+        let copy = self.collect(|g| {
+            let mut scalars = Expr::i64(0);
+            for whole in wholes {
+                let bytes = g.flat_bytes(all.clone(), &mul(whole.row.clone(), size_of(whole)));
+                g.emit(Stmt::Alloc(whole.result, bytes, place));
+                scalars = add(scalars, whole.row.clone());
+            }
+            let cost = div(mul(all.clone(), scalars), Expr::i64(4));
+            let cost = g.name_value(cost, PrimType::I64, "cost");
+            let results = wholes.iter().map(|whole| whole.result).collect();
+            let count = chunks.clone();
+            g.for_tasks(
+                "flatten",
+                space.prov,
+                count.clone(),
+                cost,
+                results,
+                |g, c| g.copy_chunk(wholes, (c, count), (begins, all.clone())),
+            )
+        })?;
+        // A single chunk of several points has blocks of its own.
+        let one = compare(CmpOp::Eq, chunks, Expr::i64(1));
+        let several = compare(CmpOp::SLt, Expr::i64(1), n);
+        let some = compare(CmpOp::SLt, Expr::i64(0), Expr::Var(total));
+        let own = [several, some]
+            .into_iter()
+            .fold(one, crate::generate::expr::and);
+        self.emit(Stmt::If(own, take, copy));
+        Ok(())
+    }
+
+    /// Copies what a chunk has to where it begins.
+    fn copy_chunk(
+        &mut self,
+        wholes: &[Whole],
+        (c, chunks): (Var, Expr),
+        (begins, total): (Var, Expr),
+    ) -> Result<(), PassError> {
+        let (begin, end) = (
+            self.scalar(PrimType::I64, "begin"),
+            self.scalar(PrimType::I64, "end"),
+        );
+        self.emit(Stmt::Load(begin, at(begins, PrimType::I64, Expr::Var(c))));
+        let next = add(Expr::Var(c), Expr::i64(1));
+        let next = self.name_value(next, PrimType::I64, "next");
+        let last = compare(CmpOp::Eq, next.clone(), chunks);
+        let load = Stmt::Load(end, at(begins, PrimType::I64, next));
+        self.emit(Stmt::If(last, vec![Stmt::Set(end, total)], vec![load]));
+        let count = sub(Expr::Var(end), Expr::Var(begin));
+        let count = self.name_value(count, PrimType::I64, "count");
+        let copy = self.collect(|g| {
+            for whole in wholes {
+                let part = g.borrowed("part");
+                g.emit(Stmt::Slots(Slots::Kept {
+                    var: part,
+                    slots: whole.slots,
+                    at: Expr::Var(c),
+                }));
+                let offset = mul(Expr::Var(begin), whole.row.clone());
+                g.emit(Stmt::copy(
+                    row_at(whole.result, offset),
+                    row_at(part, Expr::i64(0)),
+                    whole.elem,
+                    vec![mul(count.clone(), whole.row.clone())],
+                ));
+            }
+            Ok(())
+        })?;
+        let any = compare(CmpOp::SLt, Expr::i64(0), count);
+        self.emit(Stmt::If(any, copy, Vec::new()));
+        Ok(())
+    }
+
+    /// The bytes of so many elements, negative if there are too many to count.
+    fn flat_bytes(&mut self, count: Expr, each: &Expr) -> Expr {
+        let wrapped = compare(CmpOp::SLt, count.clone(), Expr::i64(0));
+        let bytes = mul(count, each.clone());
+        let (wrapped, bytes) = (Box::new(wrapped), Box::new(bytes));
+        let bytes = Expr::Select(PrimType::I64, wrapped, Box::new(Expr::i64(-1)), bytes);
+        self.name_value(bytes, PrimType::I64, "bytes")
+    }
+
+    /// The estimated cost in nanoseconds; where functions are called, at least so much
+    /// for each element that they may be called with.
+    fn flat_cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
+        let cost = self.cost(space)?;
+        if !has_calls(space.body) {
+            return Ok(cost);
+        }
+        let mut elements = Expr::i64(0);
+        for name in free_names(space.body) {
+            if let Ok((ty, _, _)) = self.place(name) {
+                let extents = self.extents(ty.shape())?;
+                elements = add(elements, extents.into_iter().fold(Expr::i64(1), mul));
+            }
+        }
+        let cost = max(cost, mul(elements, Expr::i64(ELEMENT_WORK)));
+        Ok(self.name_value(cost, PrimType::I64, "cost"))
+    }
+}
+
+/// Whether functions are called in a body.
+fn has_calls(body: &Body<Mems>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = matches!(stm.exp, Exp::Apply { .. });
+            sub_bodies(&stm.exp, |body| found = found || has_calls(body));
+            found
+        })
+    })
+}
+
+/// The sum of two sizes, negative if one is or if it wraps.
+fn sum(so_far: Expr, more: Expr) -> Expr {
+    let wrapped = compare(CmpOp::SLt, so_far.clone(), Expr::i64(0));
+    let sum = add(so_far.clone(), more);
+    Expr::Select(
+        PrimType::I64,
+        Box::new(wrapped),
+        Box::new(so_far),
+        Box::new(sum),
+    )
+}
+
+/// What lies in a block one after another, from a position on.
+fn row_at(buffer: Var, offset: Expr) -> Region {
+    Region {
+        buffer,
+        offset,
+        strides: vec![Expr::i64(1)],
+    }
+}
+
+fn size_of(whole: &Whole) -> Expr {
+    Expr::i64(whole.elem.size() as i64)
+}
+
+fn array(result: Atom) -> Result<Name, PassError> {
+    let name = result.var();
+    name.ok_or_else(|| PassError::bug("a constant is concatenated"))
+}
+
+/// Row-major from where an index function begins.
+fn at_offset(lmad: &Lmad, shape: &[Dim]) -> Lmad {
+    Lmad {
+        offset: lmad.offset.clone(),
+        ..Lmad::row_major(shape)
+    }
+}
