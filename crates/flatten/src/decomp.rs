@@ -5,7 +5,7 @@ use ir::cost;
 use ir::exact::{is_exact, plain_operator};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
-use ir::soac::Operator;
+use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, LoopForm};
 use ir::types::{Dim, Type};
 use ir::walk::{sub_bodies, with_stack};
@@ -109,7 +109,10 @@ fn updates(body: &Body<Segs>) -> u32 {
 
 /// The decomposition of a reduction inside a segop that the lanes of one worker
 /// share, if they can and LLVM does not make vectors of its loop without help.
-pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Option<Decomp> {
+pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
+    body: &Body<L>,
+    operators: &[Operator<L>],
+) -> Option<Decomp> {
     let operators: &[_] = &operators.iter().collect::<Vec<_>>();
     if operators.is_empty() || plain(body, operators) || !in_step(operators) {
         return None;
@@ -131,7 +134,7 @@ pub(crate) fn inside<L: Level>(body: &Body<L>, operators: &[Operator<L>]) -> Opt
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share,
 /// if they can: one chunk, in blocks.
-pub(crate) fn scan_inside<L: Level>(
+pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
     body: &Body<L>,
     operators: &[Operator<L>],
     post: Option<&Lambda<L>>,
@@ -161,26 +164,50 @@ fn exact(operators: &[&Operator<Segs>]) -> bool {
 
 /// A single exact operator that the code generator knows becomes vector code
 /// without help, over points without branches and loops.
-fn plain<L: Level>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
+fn plain<L: Level<Op: InOrder<L>>>(body: &Body<L>, operators: &[&Operator<L>]) -> bool {
     matches!(operators, [op] if is_exact(&op.op) && plain_operator(&op.op).is_some())
         && (body.stms.iter()).all(|stm| matches!(stm.exp, Exp::Basic(_)))
 }
 
 /// Whether operators work on scalars alone, by plain steps: then they can run for
 /// several points side by side.
-fn in_step<L: Level>(operators: &[&Operator<L>]) -> bool {
+fn in_step<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> bool {
     operators
         .iter()
         .all(|op| op.op.ret.iter().all(|ty| matches!(ty, Type::Prim(_))) && scalar(&op.op.body))
 }
 
+/// Operations that are loops in order where they stand inside of others.
+pub(crate) trait InOrder<L: Level> {
+    /// What a fold of scalars computes at each point, and its operators.
+    fn folded(&self) -> Option<Vec<&Body<L>>>;
+}
+
+impl InOrder<Soacs> for Soac {
+    fn folded(&self) -> Option<Vec<&Body<Soacs>>> {
+        let Self::Screma(Screma { map, folds, .. }) = self else {
+            return None;
+        };
+        let only = folds.scans.is_empty() && folds.post.is_none();
+        let folds_all = !folds.reduces.is_empty() && map.ret.len() == folds.n_folded();
+        let operators = folds.reduces.iter().map(|op| &op.op.body);
+        (only && folds_all).then(|| std::iter::once(&map.body).chain(operators).collect())
+    }
+}
+
+impl InOrder<Segs> for SegOp<Segs> {
+    fn folded(&self) -> Option<Vec<&Body<Segs>>> {
+        None
+    }
+}
+
 /// Whether a body computes nothing but scalars, one after another.
-fn scalar<L: Level>(body: &Body<L>) -> bool {
+fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
     scalars(body, false)
 }
 
 /// Whether a body computes nothing but scalars, in loops too if `loops`.
-fn scalars<L: Level>(body: &Body<L>, loops: bool) -> bool {
+fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: bool) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| {
             let own = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
@@ -192,7 +219,11 @@ fn scalars<L: Level>(body: &Body<L>, loops: bool) -> bool {
                     else_body,
                 } => scalars(then_body, loops) && scalars(else_body, loops),
                 Exp::Loop { body, .. } => loops && scalars(body, loops),
-                Exp::Apply { .. } | Exp::Op(_) => false,
+                Exp::Op(op) => {
+                    let folded = op.folded().filter(|_| loops);
+                    folded.is_some_and(|bodies| bodies.iter().all(|body| scalars(body, loops)))
+                }
+                Exp::Apply { .. } => false,
             };
             own && plain
         })
@@ -200,10 +231,14 @@ fn scalars<L: Level>(body: &Body<L>, loops: bool) -> bool {
 }
 
 /// Whether a body has loops.
-pub(crate) fn has_loops<L: Level>(body: &Body<L>) -> bool {
+pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
     with_stack(|| {
         body.stms.iter().any(|stm| {
-            let mut found = matches!(stm.exp, Exp::Loop { .. });
+            let mut found = match &stm.exp {
+                Exp::Loop { .. } => true,
+                Exp::Op(op) => op.folded().is_some(),
+                Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => false,
+            };
             sub_bodies(&stm.exp, |body| found = found || has_loops(body));
             found
         })
@@ -211,7 +246,7 @@ pub(crate) fn has_loops<L: Level>(body: &Body<L>) -> bool {
 }
 
 /// Bytes of the widest scalar that operators work on.
-fn widest<L: Level>(operators: &[&Operator<L>]) -> u64 {
+fn widest<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u64 {
     let types = operators.iter().flat_map(|op| &op.op.ret);
     let sizes = types.filter_map(Type::elem).map(PrimType::size);
     sizes.max().unwrap_or(8)
@@ -219,7 +254,11 @@ fn widest<L: Level>(operators: &[&Operator<L>]) -> u64 {
 
 /// Accumulators that points go to in turn, and stretches that are folded in step:
 /// these cost transpositions, but keep the order.
-fn accumulators<L: Level>(body: &Body<L>, operators: &[&Operator<L>], in_step: bool) -> (u32, u32) {
+fn accumulators<L: Level<Op: InOrder<L>>>(
+    body: &Body<L>,
+    operators: &[&Operator<L>],
+    in_step: bool,
+) -> (u32, u32) {
     if plain(body, operators) {
         (1, 1)
     } else if operators.iter().all(|op| op.comm) {
@@ -232,13 +271,13 @@ fn accumulators<L: Level>(body: &Body<L>, operators: &[&Operator<L>], in_step: b
 }
 
 /// Points of a block: as many as a vector has of the widest scalars.
-fn block<L: Level>(operators: &[&Operator<L>]) -> u32 {
+fn block<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
     (BLOCK_BYTES / widest(operators)).min(MOST_IN_BLOCK) as u32
 }
 
 /// How many vectors of stretches are folded in step: two, so that one computes
 /// while the other waits, unless that takes too many registers.
-fn vectors<L: Level>(operators: &[&Operator<L>]) -> u32 {
+fn vectors<L: Level<Op: InOrder<L>>>(operators: &[&Operator<L>]) -> u32 {
     let scalars: usize = operators.iter().map(|op| op.op.ret.len()).sum();
     if scalars <= 2 { 2 } else { 1 }
 }

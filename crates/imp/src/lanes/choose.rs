@@ -19,6 +19,7 @@ use ir::decision::{Cycles, Kind, NoLanes};
 use ir::{Context, Lanes};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::Machine;
 
@@ -46,6 +47,9 @@ const EMULATED_ROUND: f64 = 800.0;
 /// gains by its unrolling is little beside it, and of many arrays it may not see that
 /// they lie apart (`bindrune bench` of LocVolCalib).
 const HEAVY: f64 = 32.0;
+/// Iterations from this cost on are worth a copy of the loop for where they are few: points
+/// like that are chunks of one where there are less than some hundred.
+const DEAR: f64 = 2000.0;
 /// The most lanes.
 const MAX_LANES: u32 = 64;
 
@@ -75,18 +79,23 @@ struct Planner<'a> {
     lanes: Lanes,
     machine: Machine,
     chosen: Vec<Chosen>,
+    twins: BTreeMap<u32, i64>,
     /// One for each independent loop, inner ones first.
     decisions: Vec<Kind>,
     nest: usize,
 }
 
-/// Plans a function: the width of each loop that is to run in lanes, by the loop's
-/// number.
-pub(super) fn plan(
-    function: &Function,
-    places: &Places,
-    context: &mut Context,
-) -> FxHashMap<u32, u32> {
+/// What was planned for a function.
+pub(super) struct Plan {
+    chosen: Vec<Chosen>,
+    decisions: Vec<Kind>,
+    /// Loops in lanes, by their numbers, that few iterations take more time in than with
+    /// lanes inside of them: from how many on they do not.
+    pub(super) twins: BTreeMap<u32, i64>,
+}
+
+/// Plans a function.
+pub(super) fn plan(function: &Function, places: &Places, context: &Context) -> Plan {
     let mut planner = Planner {
         vars: &function.vars,
         places,
@@ -94,25 +103,42 @@ pub(super) fn plan(
         lanes: context.options.lanes,
         machine: context.options.machine,
         chosen: Vec::new(),
+        twins: BTreeMap::new(),
         decisions: Vec::new(),
         nest: 0,
     };
     planner.block(&function.body, Places::FIRST);
-    let mut widths = FxHashMap::default();
-    for chosen in planner.chosen {
-        if context.fuel.take() {
-            widths.insert(chosen.at, chosen.lanes);
-        } else if let Kind::Lanes { counter, .. } = &planner.decisions[chosen.decision] {
-            planner.decisions[chosen.decision] = Kind::NoLanes {
-                counter: counter.clone(),
-                why: NoLanes::Fuel,
-            };
+    Plan {
+        chosen: planner.chosen,
+        decisions: planner.decisions,
+        twins: planner.twins,
+    }
+}
+
+impl Plan {
+    /// The width of each loop that is to run in lanes, by the loop's number; notes what was
+    /// decided.
+    pub(super) fn widths(
+        mut self,
+        function: &Function,
+        context: &mut Context,
+    ) -> FxHashMap<u32, u32> {
+        let mut widths = FxHashMap::default();
+        for chosen in self.chosen {
+            if context.fuel.take() {
+                widths.insert(chosen.at, chosen.lanes);
+            } else if let Kind::Lanes { counter, .. } = &self.decisions[chosen.decision] {
+                self.decisions[chosen.decision] = Kind::NoLanes {
+                    counter: counter.clone(),
+                    why: NoLanes::Fuel,
+                };
+            }
         }
+        for kind in self.decisions {
+            context.decide(&function.name, Vec::new(), kind);
+        }
+        widths
     }
-    for kind in planner.decisions {
-        context.decide(&function.name, Vec::new(), kind);
-    }
-    widths
 }
 
 impl Planner<'_> {
@@ -217,7 +243,10 @@ impl Planner<'_> {
             return cost;
         }
         let counter = self.counter(f);
+        let constant = matches!((&f.from, &f.to), (Expr::Const(_), Expr::Const(_)));
+        let least = (vector / (trips(f) / f64::from(lanes)).ceil() / (body + 1.0)).ceil();
         for chosen in self.chosen.drain(before..) {
+            self.twins.remove(&chosen.at);
             let decision = &mut self.decisions[chosen.decision];
             if let Kind::Lanes { counter: inner, .. } = decision {
                 *decision = Kind::NoLanes {
@@ -225,6 +254,9 @@ impl Planner<'_> {
                     why: NoLanes::Around(counter.clone()),
                 };
             }
+        }
+        if inside && !constant && least > 1.0 && body >= DEAR && forced.is_none() {
+            self.twins.insert(at, (least as i64).min(lanes.into()));
         }
         self.chosen.push(Chosen {
             at,

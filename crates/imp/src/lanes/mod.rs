@@ -29,6 +29,7 @@
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
 //! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
+//! | [`twins`] | loops of few iterations, whose inner loops run in lanes, beside those of many |
 //! | [`emit`], [`body`] | vector code |
 //!
 //! Needs: a verified program. Guarantees: a program that `verify` accepts,
@@ -45,6 +46,7 @@ mod likely;
 mod positions;
 mod rewrite;
 mod sink;
+mod twins;
 mod value;
 mod vary;
 
@@ -72,8 +74,15 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     }
     expand::expand(function);
     sink::sink(function);
-    let places = Places::new(function);
-    let widths = choose::plan(function, &places, context);
+    let mut places = Places::new(function);
+    let mut plan = choose::plan(function, &places, context);
+    plan.twins.retain(|_, _| context.fuel.take());
+    if !plan.twins.is_empty() {
+        twins::split(function, &places, &plan.twins);
+        places = Places::new(function);
+        plan = choose::plan(function, &places, context);
+    }
+    let widths = plan.widths(function, context);
     if !widths.is_empty() {
         rewrite(function, &places, &widths, context.options.machine);
     }

@@ -1,0 +1,252 @@
+//! Loops of few iterations beside those that fill lanes.
+//!
+//! ```text
+//! for i in lo .. hi independent {        if hi - lo < least {
+//!   .. for j in 0 .. m independent         for i' in lo .. hi { .. lanes take j' .. }
+//!   ..                              =>   } else {
+//! }                                        for i in lo .. hi independent { .. lanes take i .. }
+//!                                        }
+//! ```
+//!
+//! Where loops inside of one that is to run in lanes could, too, few iterations leave
+//! lanes idle that those inside would fill: points that are dear are few in a chunk. The
+//! copy has variables of its own, as those of the original become vectors. Needed
+//! before statements are numbered for good.
+
+use crate::places::Places;
+use crate::syntax::{
+    Access, Arg, Expr, For, Function, How, LaneAccess, LanePositions, Region, Slots, Stmt, Var,
+    VarInfo,
+};
+use crate::walk::{Use, each_part_mut, each_stmt, each_stmt_mut, names};
+use prim::CmpOp;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Old and new variables.
+type Renamed = FxHashMap<Var, Var>;
+
+/// Splits loops, given by their numbers, by the count of iterations from which on lanes
+/// take them.
+pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, i64>) {
+    let mut split = Split {
+        vars: std::mem::take(&mut function.vars),
+        places,
+        twins,
+        renamed: Vec::new(),
+    };
+    let body = std::mem::take(&mut function.body);
+    function.body = split.block(body, Places::FIRST);
+    function.vars = split.vars;
+}
+
+struct Split<'p> {
+    vars: Vec<VarInfo>,
+    places: &'p Places,
+    twins: &'p BTreeMap<u32, i64>,
+    /// Variables of the innermost frame and their copies.
+    renamed: Vec<(Var, Var)>,
+}
+
+impl Split<'_> {
+    fn block(&mut self, stmts: Vec<Stmt>, mut at: u32) -> Vec<Stmt> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut out = Vec::with_capacity(stmts.len());
+            for stmt in stmts {
+                out.push(self.stmt(stmt, at));
+                at = self.places.end(at);
+            }
+            out
+        })
+    }
+
+    fn stmt(&mut self, stmt: Stmt, at: u32) -> Stmt {
+        match stmt {
+            Stmt::If(cond, yes, no) => {
+                let yes = self.block(yes, at + 1);
+                let no = self.block(no, self.places.other(at));
+                Stmt::If(cond, yes, no)
+            }
+            Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) => match self.twins.get(&at) {
+                Some(&least) => self.twin(f, at, least),
+                None => Stmt::For(self.for_loop(f, at)),
+            },
+            crate::leaf_stmt!() => stmt,
+        }
+    }
+
+    fn for_loop(&mut self, mut f: For, at: u32) -> For {
+        let before = self.renamed.len();
+        f.body = self.block(f.body, at + 1);
+        if let How::Tasks(launch) = &mut f.how {
+            for (old, new) in self.renamed.drain(before..) {
+                for own in [
+                    &mut launch.locals,
+                    &mut launch.owned,
+                    &mut launch.distinct,
+                    &mut launch.scattered,
+                ] {
+                    if own.contains(&old) {
+                        own.push(new);
+                    }
+                }
+            }
+        }
+        f
+    }
+
+    /// The loop, and beside it one that lanes do not take.
+    fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
+        let mut few = vec![Stmt::For(f.clone())];
+        let renamed = self.fresh(&few, at);
+        each_stmt_mut(&mut few, &mut |stmt| rename(stmt, &renamed));
+        if let Some(Stmt::For(copy)) = few.first_mut() {
+            copy.how = How::Seq { independent: false };
+        }
+        let count = crate::generate::expr::sub(f.to.clone(), f.from.clone());
+        let cond = crate::generate::expr::compare(CmpOp::SLt, count, Expr::i64(least));
+        Stmt::If(cond, few, vec![Stmt::For(f)])
+    }
+
+    /// New variables for those that a loop sets and nothing else names.
+    fn fresh(&mut self, stmts: &[Stmt], at: u32) -> Renamed {
+        let end = self.places.end(at);
+        let mut renamed = Renamed::default();
+        each_stmt(stmts, &mut |stmt| {
+            names(stmt, &mut |var, used| {
+                if used != Use::Sets
+                    || renamed.contains_key(&var)
+                    || !self.places.local(var, at, end)
+                {
+                    return;
+                }
+                let new = Var(self.vars.len() as u32);
+                self.vars.push(self.vars[var.index()].clone());
+                renamed.insert(var, new);
+                self.renamed.push((var, new));
+            });
+        });
+        renamed
+    }
+}
+
+/// Gives new names to the variables that a statement names itself.
+fn rename(stmt: &mut Stmt, renamed: &Renamed) {
+    let var = |v: &mut Var| {
+        if let Some(new) = renamed.get(v) {
+            *v = *new;
+        }
+    };
+    let expr = |e: &mut Expr| rename_expr(e, renamed);
+    let access = |access: &mut Access| {
+        var(&mut access.buffer);
+        expr(&mut access.offset);
+        for (index, stride) in &mut access.dims {
+            expr(index);
+            expr(stride);
+        }
+    };
+    match stmt {
+        Stmt::Set(v, e) | Stmt::Alloc(v, e, _) | Stmt::Slots(Slots::New(v, e, _)) => {
+            expr(e);
+            var(v);
+        }
+        Stmt::Load(v, from) => {
+            access(from);
+            var(v);
+        }
+        Stmt::Store(to, e) => {
+            access(to);
+            expr(e);
+        }
+        Stmt::LoadLanes { var: v, from, mask } => {
+            lane_access(from, &var, &expr);
+            mask.iter_mut().for_each(expr);
+            var(v);
+        }
+        Stmt::StoreLanes { to, value, mask } => {
+            lane_access(to, &var, &expr);
+            mask.iter_mut().for_each(expr);
+            expr(value);
+        }
+        Stmt::Frame { buffer: v, .. }
+        | Stmt::ConstData(v, _)
+        | Stmt::ReadGlobal(v, _)
+        | Stmt::WriteGlobal(_, v)
+        | Stmt::Release(v)
+        | Stmt::While(v, _) => var(v),
+        Stmt::Slots(Slots::Keep { slots, at, block }) => {
+            expr(at);
+            var(slots);
+            var(block);
+        }
+        Stmt::Slots(Slots::Kept { var: v, slots, at }) => {
+            expr(at);
+            var(slots);
+            var(v);
+        }
+        Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
+            var(v);
+            var(w);
+        }
+        Stmt::Copy {
+            to, from, extents, ..
+        } => {
+            for Region {
+                buffer,
+                offset,
+                strides,
+            } in [to, from]
+            {
+                var(buffer);
+                expr(offset);
+                strides.iter_mut().for_each(expr);
+            }
+            extents.iter_mut().for_each(expr);
+        }
+        Stmt::If(cond, _, _) => expr(cond),
+        Stmt::For(f) => {
+            expr(&mut f.from);
+            expr(&mut f.to);
+            var(&mut f.var);
+        }
+        Stmt::Call { args, results, .. } => {
+            for arg in args {
+                match arg {
+                    Arg::Scalar(e) => expr(e),
+                    Arg::Buffer(v) => var(v),
+                }
+            }
+            results.iter_mut().for_each(var);
+        }
+        Stmt::Compared(_, size) => expr(size),
+        Stmt::Check { cond, values, .. } => {
+            expr(cond);
+            values.iter_mut().for_each(expr);
+        }
+    }
+}
+
+fn lane_access(access: &mut LaneAccess, var: &impl Fn(&mut Var), expr: &impl Fn(&mut Expr)) {
+    var(&mut access.buffer);
+    match &mut access.at {
+        LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => expr(at),
+        LanePositions::Strided(at, stride) => {
+            expr(at);
+            expr(stride);
+        }
+    }
+}
+
+fn rename_expr(e: &mut Expr, renamed: &Renamed) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        if let Expr::Var(v) = e {
+            if let Some(new) = renamed.get(v) {
+                *v = *new;
+            }
+        } else {
+            each_part_mut(e, &mut |part| rename_expr(part, renamed));
+        }
+    });
+}
