@@ -31,14 +31,14 @@ use crate::sequential::{bound, screma_loop};
 use ir::decision::{Operation, Runs};
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
-use ir::soac::Screma;
+use ir::soac::{Operator, Screma};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::walk::{Substitution, refresh_body};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
-use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS};
+use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES};
 
 /// So many points of a map fill the lanes by themselves.
 const LEAST_ROWS: i64 = 8;
@@ -65,7 +65,7 @@ pub(crate) fn screma(
         }
         _ => return in_order(ctx, at, pat, &aux, s, out),
     };
-    let least = least(decomp);
+    let least = least(decomp, &s);
     let size = match s.width {
         Dim::Const(n) if n < least => return in_order(ctx, at, pat, &aux, s, out),
         Dim::Const(_) => {
@@ -167,13 +167,24 @@ fn reads_rows(ctx: &Ctx<'_>, s: &Screma) -> bool {
 
 /// From how many points on partial accumulators pay for being set up and combined,
 /// or blocks for what is left over.
-fn least(decomp: Decomp) -> i64 {
-    let rounds = if decomp.width > 1 {
+fn least(decomp: Decomp, s: &Screma) -> i64 {
+    let rounds = if decomp.width == 1 {
+        ROUNDS_OF_BLOCKS
+    } else if decomp::has_loops(&s.map.body) || s.folds.reduces.iter().all(is_sum) {
         ROUNDS_OF_ACCUMULATORS
     } else {
-        ROUNDS_OF_BLOCKS
+        ROUNDS_OF_CHOICES
     };
     rounds * decomp.whole()
+}
+
+/// Whether an operator consists of sums and products, which take an instruction each.
+fn is_sum(operator: &Operator<Soacs>) -> bool {
+    let sum = |op| matches!(op, BinOp::Add | BinOp::Mul | BinOp::FAdd | BinOp::FMul);
+    operator.op.body.stms.iter().all(|stm| match stm.exp {
+        Exp::Basic(BasicOp::Binary(op, ..)) => sum(op),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    })
 }
 
 fn seg(

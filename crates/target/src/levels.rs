@@ -146,8 +146,12 @@ impl Stack {
 }
 
 /// From how many rounds over all of their partial accumulators on lanes that share a
-/// row pay for setting these up and combining them (`bench/run.py rows`).
-pub const ROUNDS_OF_ACCUMULATORS: i64 = 4;
+/// row pay for setting these up and combining them (`bench/run.py rows`; sums of 64 floats
+/// take half the time, of 48 the same).
+pub const ROUNDS_OF_ACCUMULATORS: i64 = 2;
+/// The same where it takes longer to combine them than to add them up: greatest and least
+/// elements, pairs (400 floats take the same time).
+pub const ROUNDS_OF_CHOICES: i64 = 12;
 /// From how many blocks on lanes that share a row pay for what is left over behind the
 /// last of them (`bench/run.py rows`).
 pub const ROUNDS_OF_BLOCKS: i64 = 2;
