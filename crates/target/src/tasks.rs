@@ -13,6 +13,9 @@ pub const MAX_CHUNKS: i64 = 512;
 /// chunks have no more elements in all than so many times the points (`cargo nextest
 /// run -p driver accumulators`: what the copies may take).
 pub const MOST_WRITES: u32 = 8;
+/// Least work for an element of an array that a function is called with, in nanoseconds,
+/// if the function may call itself (`bench/irregular.py`: quicksort).
+pub const ELEMENT_WORK: i64 = 4;
 /// Elements that a task fills or copies at least (`bench/run.py rows`).
 pub const FILL_GRAIN: i64 = 1 << 15;
 /// Points of a chunk that fill vector lanes well. Chunks of dear points have fewer
