@@ -333,7 +333,7 @@ impl OptLevel for Soacs {
                 sweep_bucket(inputs, lambda, live);
             }
             Soac::Stream { lambda, .. } | Soac::Jvp { lambda, .. } | Soac::Vjp { lambda, .. } => {
-                live.sweep(&mut lambda.body)
+                live.sweep(&mut lambda.body);
             }
         }
     }

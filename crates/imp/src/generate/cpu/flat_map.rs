@@ -69,10 +69,10 @@ impl Gen<'_, '_> {
             .bind_owned(total)
             .ok_or_else(|| PassError::bug("a size"))?;
         let (wholes, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
-        let most = match n {
-            Expr::Const(Scalar::I64(n)) => n.clamp(1, space.decomp.max_chunks),
-            _ => space.decomp.max_chunks,
-        };
+        let mut most = space.decomp.max_chunks;
+        if let Expr::Const(Scalar::I64(n)) = n {
+            most = n.clamp(1, most);
+        }
         let used = self.partials("used", &[PrimType::I64], &chunks, most, space.prov);
         let [used_in] = used[..] else {
             return Err(PassError::bug("a buffer for sizes"));
@@ -140,9 +140,9 @@ impl Gen<'_, '_> {
 
     /// The results but for the size: what is concatenated, and what is mapped with its
     /// position among a point's results.
-    fn flat_results<'p>(
+    fn flat_results(
         &mut self,
-        mut pat: &'p [Param<Mems>],
+        mut pat: &[Param<Mems>],
         ret: &[Type],
         chunks: &Expr,
         place: Option<CheckId>,
