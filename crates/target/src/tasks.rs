@@ -4,6 +4,10 @@
 /// Least work of a chunk, in sixteenths of a nanosecond: 8 µs, so that handing it
 /// out is lost in it (`bench/run.py small`).
 pub const CHUNK_WORK: i64 = 8_000 * 16;
+/// Chunks of flat maps have a share of that where sizes are taken to be what loops' are
+/// that are not known: keeping a chunk's part costs some 50 ns (`bench/irregular.py`:
+/// expand).
+pub const FLAT_SHARE: i64 = 16;
 /// Least work of a nest that few points have, for it to be tasks in tasks: some chunks'
 /// worth (`bindrune bench` of LU decomposition).
 pub const NEST_WORK: i64 = 8 * CHUNK_WORK;
