@@ -49,6 +49,9 @@ pub(crate) struct Ctx<'a> {
     pub(crate) tunables: Vec<Tunable>,
     /// The next ordinal of each rule.
     ordinals: FxHashMap<Rule, u32>,
+    /// Points of the segops around at a level that may contain itself, as far as they are
+    /// counted: their tasks go on beside those inside.
+    pub(crate) beside: Option<Atom>,
     /// Whether combinators may be shared by the lanes of one worker.
     pub(crate) lanes: Lanes,
     /// Whether there is a loop over the points of a map around, in the segop that is being
@@ -136,6 +139,7 @@ impl<'a> Ctx<'a> {
             guarded: false,
             tunables: Vec::new(),
             ordinals: FxHashMap::default(),
+            beside: None,
             lanes: Lanes {
                 here: true,
                 inside: true,

@@ -12,7 +12,7 @@ use ir::walk::{sub_bodies, with_stack};
 use ir::{Segs, Soacs};
 use prim::{BinOp, PrimType};
 use target::tasks::{
-    ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
+    ACCUMULATOR_BYTES, BLOCK_BYTES, CHUNK_WORK, FLAT_SHARE, MAX_CHUNKS, MOST_IN_BLOCK, MOST_WRITES,
 };
 use target::{LANES, TRIPS, time};
 
@@ -65,7 +65,11 @@ pub(crate) fn decompose(body: &Body<Segs>, kind: &SegKind<Segs>, combines: bool)
         writes = updates(body).clamp(1, MOST_WRITES);
     }
     // Copies of what is updated cost as much as a chunk.
-    let grain = if loops && !combines {
+    let flat = matches!(kind, SegKind::FlatMap);
+    let grain = if flat && !goes_on(body) {
+        // Sizes are not known; but what is large is shared at each point.
+        (CHUNK_WORK / FLAT_SHARE / cost.max(1)).max(1)
+    } else if loops && !combines {
         1
     } else {
         (CHUNK_WORK / cost.max(1)).max(1)
@@ -240,6 +244,17 @@ pub(crate) fn has_loops<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
                 Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } => false,
             };
             sub_bodies(&stm.exp, |body| found = found || has_loops(body));
+            found
+        })
+    })
+}
+
+/// Whether a body has loops or calls functions: no task shares what it does then.
+fn goes_on(body: &Body<Segs>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = matches!(stm.exp, Exp::Loop { .. } | Exp::Apply { .. });
+            sub_bodies(&stm.exp, |body| found = found || goes_on(body));
             found
         })
     })

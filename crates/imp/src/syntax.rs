@@ -234,7 +234,8 @@ pub struct Launch {
     /// Source places, innermost first, one a line; where several operations became
     /// one, the last consumer's first, with an empty line between two.
     pub provenance: Arc<str>,
-    /// Estimated cost of the whole loop in nanoseconds (`i64`).
+    /// Estimated cost of the whole loop in nanoseconds (`i64`); negative if it is that at
+    /// least and may be much more.
     pub cost: Expr,
     /// What an iteration is, if it is not one value of the counter.
     pub pieces: Option<Box<Pieces>>,

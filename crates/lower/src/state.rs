@@ -579,7 +579,6 @@ pub(crate) fn is_cheap(exp: &Exp<Soacs>) -> bool {
             BasicOp::Atom(_)
             | BasicOp::Unary(..)
             | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
             | BasicOp::Param { .. }
             | BasicOp::Convert { .. }
             | BasicOp::Select { .. }

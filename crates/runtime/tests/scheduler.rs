@@ -7,13 +7,13 @@
 )]
 
 use runtime::abi::{Ctx, TaskFn};
-use runtime::heap::{br_alloc, br_unref};
+use runtime::heap::{br_alloc, br_slots, br_unref};
 use runtime::sched::br_tasks;
 use runtime::{
     Config, Context, Counter, EntrySpec, Error, Image, ParamKind, ParamSpec, ProgramSpec,
 };
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 use value::Value;
 
@@ -115,6 +115,75 @@ fn little_work_stays_with_its_caller() {
         assert_eq!(outcome, Ok(()));
         assert_eq!(ranges.into_inner(), 1);
         assert_eq!(context.counter(Counter::Operations), 0);
+    }
+}
+
+unsafe extern "C" fn slow(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    std::thread::sleep(Duration::from_micros(200 * (hi - lo) as u64));
+    // SAFETY: as for `count`.
+    unsafe { count(ctx, env, lo, hi) }
+}
+
+#[test]
+fn what_may_be_much_is_shared_when_it_is() {
+    for (fun, n) in [(count as TaskFn, 1000), (slow, 50)] {
+        for threads in [1, 2, 4] {
+            let mut counts = Counts((0..n).map(|_| AtomicU32::new(0)).collect());
+            let (outcome, context) = with_tasks(threads, n, -1, fun, (&raw mut counts).cast());
+            assert_eq!(outcome, Ok(()));
+            let once = |c: &AtomicU32| c.load(Ordering::Relaxed) == 1;
+            assert!(counts.0.iter().all(once), "{threads} {n}");
+            let shared = context.counter(Counter::Operations);
+            assert!(n == 1000 || shared == u64::from(threads > 1));
+        }
+    }
+}
+
+/// What is kept for later: a block of slots.
+struct Kept(AtomicPtr<u8>);
+
+unsafe extern "C" fn keep(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: the environment is a `Kept` that outlives the operation; each chunk has
+    // a slot of its own.
+    unsafe {
+        let slots = (*env.cast::<Kept>()).0.load(Ordering::Relaxed);
+        for chunk in lo..hi {
+            let block = br_alloc(ctx, 100 + chunk % 7000, std::ptr::null());
+            if block.is_null() {
+                return 1;
+            }
+            *slots.cast::<*mut u8>().add(chunk as usize) = block;
+        }
+        0
+    }
+}
+
+unsafe extern "C" fn keep_all(ctx: *mut Ctx, env: *mut u8, lo: i64, hi: i64) -> i32 {
+    // SAFETY: as above; there are more slots than are filled.
+    unsafe {
+        let kept = &*env.cast::<Kept>();
+        for _ in lo..hi {
+            let slots = br_slots(ctx, 20_100, std::ptr::null());
+            kept.0.store(slots, Ordering::Relaxed);
+            let status = br_tasks(ctx, keep, env, 20_000, MUCH);
+            br_unref(ctx, slots);
+            if slots.is_null() || status != 0 {
+                return 1;
+            }
+        }
+        0
+    }
+}
+
+#[test]
+fn what_slots_hold_goes_with_them() {
+    for threads in [1, 2, 4] {
+        let mut kept = Kept(AtomicPtr::default());
+        let (outcome, context) = with_tasks(threads, 1, MUCH, keep_all, (&raw mut kept).cast());
+        assert_eq!(outcome, Ok(()));
+        let peak = context.peak_bytes();
+        assert!(peak > 20_000 * 3_000, "{peak}");
+        assert_eq!(context.finish(), 0, "all memory is released");
     }
 }
 

@@ -4,6 +4,10 @@
 /// Least work of a chunk, in sixteenths of a nanosecond: 8 µs, so that handing it
 /// out is lost in it (`bench/run.py small`).
 pub const CHUNK_WORK: i64 = 8_000 * 16;
+/// Chunks of flat maps have a share of that where sizes are taken to be what loops' are
+/// that are not known: keeping a chunk's part costs some 50 ns (`bench/irregular.py`:
+/// expand).
+pub const FLAT_SHARE: i64 = 16;
 /// Least work of a nest that few points have, for it to be tasks in tasks: some chunks'
 /// worth (`bindrune bench` of LU decomposition).
 pub const NEST_WORK: i64 = 8 * CHUNK_WORK;
@@ -13,6 +17,9 @@ pub const MAX_CHUNKS: i64 = 512;
 /// chunks have no more elements in all than so many times the points (`cargo nextest
 /// run -p driver accumulators`: what the copies may take).
 pub const MOST_WRITES: u32 = 8;
+/// Least work for an element of an array that a function is called with, in nanoseconds,
+/// if the function may call itself (`bench/irregular.py`: quicksort).
+pub const ELEMENT_WORK: i64 = 4;
 /// Elements that a task fills or copies at least (`bench/run.py rows`).
 pub const FILL_GRAIN: i64 = 1 << 15;
 /// Points of a chunk that fill vector lanes well. Chunks of dear points have fewer

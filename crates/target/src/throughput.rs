@@ -12,6 +12,9 @@ use prim::{BinOp, PrimType, UnOp};
 pub const NEAR: u64 = 4;
 /// How much longer the slowest lane goes on than an average one.
 pub const STRAGGLERS: f64 = 1.5;
+/// The same of loops whose turns are such loops: few rows are much longer than the others
+/// (`bench/irregular.py`: collatz).
+pub const SKEW: f64 = 3.0;
 /// A branch that is hard to foresee, on average.
 pub const BRANCH: f64 = 6.0;
 /// A call.

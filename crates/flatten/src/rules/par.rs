@@ -11,15 +11,20 @@ use ir::{Builder, Name, Segs};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 
-/// `Par(Σ)`: the product of the widths.
+/// `Par(Σ)`: the product of the widths, of the nests around too where their points are
+/// tasks that contain those of this one.
 pub(super) fn of_nest(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
     aux: &Aux,
     out: &mut Vec<Stm<Segs>>,
 ) -> Atom {
+    let beside = ctx.beside;
     let mut builder = ctx.builder(aux);
-    let product = product(&mut builder, nest.widths());
+    let mut product = product(&mut builder, nest.widths());
+    if let Some(beside) = beside {
+        product = times(&mut builder, beside, product);
+    }
     out.extend(builder.take_stms());
     product
 }

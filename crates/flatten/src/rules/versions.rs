@@ -225,7 +225,13 @@ fn middle(
     };
     let point = Point::map(body.clone(), ret.to_vec());
     let body = ctx.made(pat, |ctx, own, stms| {
-        manifest::segop(ctx, nest, below, point, own, aux.clone(), stms)
+        let around = ctx.beside;
+        if nests(ctx, below) {
+            ctx.beside = Some(par::of_nest(ctx, nest, aux, stms));
+        }
+        manifest::segop(ctx, nest, below, point, own, aux.clone(), stms)?;
+        ctx.beside = around;
+        Ok(())
     })?;
     let Some(SegOp::Seg(seg)) = outermost(&body).first() else {
         return Ok(None);

@@ -40,7 +40,7 @@ pub(crate) struct Shared<'a> {
     files: &'a [Arc<str>],
     ids: FxHashMap<FunName, Callee>,
     /// Functions that can call themselves, directly or not.
-    recursive: FxHashSet<FunName>,
+    pub(crate) recursive: FxHashSet<FunName>,
     tunables: Numbers,
 }
 

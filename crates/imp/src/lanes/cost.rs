@@ -9,7 +9,7 @@ use crate::syntax::{Access, Arg, Expr, For, Region, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
 use prim::{BinOp, PrimType, Scalar};
 use target::Machine;
-use target::throughput::{self, BRANCH, CALL, Price, STRAGGLERS};
+use target::throughput::{self, BRANCH, CALL, Price, SKEW, STRAGGLERS};
 
 /// How often a `while` loop is taken to run.
 const WHILE_TRIPS: f64 = target::WHILE_TRIPS as f64;
@@ -53,6 +53,8 @@ pub(super) struct Costs<'s, 'a> {
     pub(super) gathers: bool,
     /// Whether there are fused multiply-adds.
     pub(super) fused: bool,
+    /// Loops so far that lanes leave at different times.
+    uneven: u32,
     /// How often the loops around run.
     scale: f64,
 }
@@ -69,6 +71,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             parts: 0,
             gathers: false,
             fused: false,
+            uneven: 0,
             scale: 1.0,
         }
     }
@@ -84,6 +87,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             parts: 0,
             gathers: false,
             fused: false,
+            uneven: 0,
             scale: 1.0,
         }
     }
@@ -277,19 +281,26 @@ impl<'s, 'a> Costs<'s, 'a> {
                 match (kind, self.shapes) {
                     (Kind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
                     (Kind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
-                    _ => WHILE_TRIPS * STRAGGLERS * (body + 3.0),
+                    _ => {
+                        self.uneven += 1;
+                        WHILE_TRIPS * STRAGGLERS * (body + 3.0)
+                    }
                 }
             }
             Stmt::For(f) => {
                 self.loops = true;
                 let (from, from_kind) = self.priced(&f.from);
                 let (to, to_kind) = self.priced(&f.to);
+                let before = self.uneven;
                 let body = self.scaled(trips(f), |costs| inner(costs, &f.body));
                 let uniform = from_kind.max(to_kind) == Kind::Uniform;
                 let more = if uniform {
                     body + 1.0
                 } else {
-                    STRAGGLERS * (body + 3.0)
+                    // Rows of lengths of their own, of elements that differ, too.
+                    let nested = self.uneven > before;
+                    self.uneven += 1;
+                    (if nested { SKEW } else { STRAGGLERS }) * (body + 3.0)
                 };
                 from + to + trips(f) * more
             }

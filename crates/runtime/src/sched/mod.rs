@@ -7,10 +7,13 @@
 //! nothing left it helps with any other work until its own is done.
 //!
 //! Which chunks exist is decided by generated code; who runs them, and when, is
-//! decided here and never changes a result. Little work is not shared at all.
+//! decided here and never changes a result. Little work is not shared at all; what may be
+//! little or much, as it calls functions that may call themselves, its caller begins
+//! alone, and shares what is left after some time.
 //! Threads start at the first operation that is worth sharing; idle ones look
 //! around for [`SPIN`] and then sleep.
 
+mod clock;
 mod deque;
 mod sleep;
 
@@ -19,6 +22,7 @@ use crate::context::{Shared, stack_address};
 use crate::stats::Counter;
 use deque::{Deque, Job, Steal};
 use sleep::Dormitory;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -274,17 +278,56 @@ pub unsafe extern "C" fn br_tasks(
         return 0;
     }
     // SAFETY: `ctx` is valid; only fields that no callee changes are borrowed.
-    let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
-    if n == 1 || cost < SEQUENTIAL_NS || shared.pool.size() == 1 {
+    let shared = unsafe { (*ctx).shared() };
+    let least = cost.saturating_abs();
+    let alone = n == 1 || shared.pool.size() == 1;
+    if alone || least < SEQUENTIAL_NS && cost >= 0 {
         // SAFETY: by the caller's promise.
         return unsafe { fun(ctx, env, 0, n) };
     }
+    let mut first = 0;
+    if least < SEQUENTIAL_NS {
+        // It may be much more than that: whether it is shows.
+        let begin = clock::now();
+        while first == 0 || clock::now().wrapping_sub(begin) < clock::SEQUENTIAL {
+            // SAFETY: by the caller's promise.
+            if unsafe { fun(ctx, env, first, first + 1) } != 0 {
+                return 1;
+            }
+            first += 1;
+            if first == n {
+                return 0;
+            }
+        }
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { share(ctx, (fun, env), first..n, cost) }
+}
+
+/// Runs chunks of an operation with whoever has time.
+///
+/// # Safety
+/// As [`br_tasks`].
+unsafe fn share(
+    ctx: *mut Ctx,
+    (fun, env): (TaskFn, *mut u8),
+    chunks: Range<i64>,
+    cost: i64,
+) -> i32 {
+    // SAFETY: as in `br_tasks`.
+    let (shared, me) = unsafe { ((*ctx).shared(), (*ctx).index()) };
+    let n = chunks.end - chunks.start;
     let pool = &shared.pool;
     if !pool.started.load(Ordering::Acquire) {
         pool.start(shared);
     }
     shared.stats.add(me, Counter::Operations, 1);
-    let grains = (cost / GRAIN_NS).max(1);
+    // Of what may cost more than is known, each chunk may.
+    let grains = if cost < 0 {
+        n
+    } else {
+        (cost / GRAIN_NS).max(1)
+    };
     let join = Join {
         fun,
         env,
@@ -295,8 +338,8 @@ pub unsafe extern "C" fn br_tasks(
     };
     let job = Job {
         join: (&raw const join) as u64,
-        lo: 0,
-        hi: n,
+        lo: chunks.start,
+        hi: chunks.end,
     };
     // SAFETY: the join lives until this function returns, which is after
     // `pending` has reached 0.

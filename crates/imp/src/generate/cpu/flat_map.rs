@@ -15,21 +15,16 @@
 
 use super::reduce::at;
 use super::segops::Space;
-use crate::generate::expr::{add, binary, compare, div, max, mul, sub};
+use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{CheckId, Expr, Region, Slots, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::seg::is_concatenated;
-use ir::syntax::{Atom, Exp, Param};
+use ir::syntax::{Atom, Param};
 use ir::types::{Dim, Type};
-use ir::walk::{free_names, sub_bodies, with_stack};
-use ir::{Body, Mems, PassError};
-use prim::{BinOp, CmpOp, PrimType};
-
-/// Estimated work for an element of an array that a function is called with, in
-/// nanoseconds.
-const ELEMENT_WORK: i64 = 4;
+use ir::{Mems, PassError};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
 /// An array made by concatenation.
 struct Whole {
@@ -62,7 +57,7 @@ impl Gen<'_, '_> {
         space: &Space<'_>,
         ret: &[Type],
     ) -> Result<(), PassError> {
-        let cost = self.flat_cost(space)?;
+        let cost = self.cost(space)?;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
         let grain = Expr::i64(space.decomp.grain);
         let chunks = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
@@ -74,13 +69,11 @@ impl Gen<'_, '_> {
             .bind_owned(total)
             .ok_or_else(|| PassError::bug("a size"))?;
         let (wholes, mapped) = self.flat_results(arrays, ret, &chunks, place)?;
-        let used = self.partials(
-            "used",
-            &[PrimType::I64],
-            &chunks,
-            space.decomp.max_chunks,
-            space.prov,
-        );
+        let mut most = space.decomp.max_chunks;
+        if let Expr::Const(Scalar::I64(n)) = n {
+            most = n.clamp(1, most);
+        }
+        let used = self.partials("used", &[PrimType::I64], &chunks, most, space.prov);
         let [used_in] = used[..] else {
             return Err(PassError::bug("a buffer for sizes"));
         };
@@ -418,35 +411,6 @@ impl Gen<'_, '_> {
         let bytes = Expr::Select(PrimType::I64, wrapped, Box::new(Expr::i64(-1)), bytes);
         self.name_value(bytes, PrimType::I64, "bytes")
     }
-
-    /// The estimated cost in nanoseconds; where functions are called, at least so much
-    /// for each element that they may be called with.
-    fn flat_cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
-        let cost = self.cost(space)?;
-        if !has_calls(space.body) {
-            return Ok(cost);
-        }
-        let mut elements = Expr::i64(0);
-        for name in free_names(space.body) {
-            if let Ok((ty, _, _)) = self.place(name) {
-                let extents = self.extents(ty.shape())?;
-                elements = add(elements, extents.into_iter().fold(Expr::i64(1), mul));
-            }
-        }
-        let cost = max(cost, mul(elements, Expr::i64(ELEMENT_WORK)));
-        Ok(self.name_value(cost, PrimType::I64, "cost"))
-    }
-}
-
-/// Whether functions are called in a body.
-fn has_calls(body: &Body<Mems>) -> bool {
-    with_stack(|| {
-        body.stms.iter().any(|stm| {
-            let mut found = matches!(stm.exp, Exp::Apply { .. });
-            sub_bodies(&stm.exp, |body| found = found || has_calls(body));
-            found
-        })
-    })
 }
 
 /// The sum of two sizes, negative if one is or if it wraps.

@@ -10,7 +10,7 @@
 
 use super::reduce::Operators;
 use super::scan::Scan;
-use crate::generate::expr::{add, div, max, mul};
+use crate::generate::expr::{add, div, max, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, For, How, Stmt, Var};
 use ir::facts::Mark;
@@ -19,9 +19,10 @@ use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
 use ir::types::Dim;
+use ir::walk::{free_names, sub_bodies, with_stack};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{CHUNK_WORK, LANES_GRAIN, LANES_LEAST};
+use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST};
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
@@ -290,11 +291,38 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// The estimated cost of a segop in nanoseconds.
+    /// The estimated cost of a segop in nanoseconds. Where functions are called that call
+    /// themselves, it is negative: at least so much, but no less than it takes to
+    /// look at all elements that they may be called with.
     pub(crate) fn cost(&mut self, space: &Space<'_>) -> Result<Expr, PassError> {
         let point = self.point_cost(space)?;
-        let cost = div(mul(space.width.clone(), point), Expr::i64(16));
+        let mut cost = div(mul(space.width.clone(), point), Expr::i64(16));
+        if self.recurs(space.body) {
+            let mut elements = Expr::i64(0);
+            for name in free_names(space.body) {
+                if let Ok((ty, _, _)) = self.place(name) {
+                    let extents = self.extents(ty.shape())?;
+                    elements = add(elements, extents.into_iter().fold(Expr::i64(1), mul));
+                }
+            }
+            let least = max(cost, mul(elements, Expr::i64(ELEMENT_WORK)));
+            cost = sub(Expr::i64(0), least);
+        }
         Ok(self.name_value(cost, PrimType::I64, "cost"))
+    }
+
+    /// Whether functions are called in a body that may call themselves.
+    fn recurs(&self, body: &Body<Mems>) -> bool {
+        with_stack(|| {
+            body.stms.iter().any(|stm| {
+                let mut found = match &stm.exp {
+                    Exp::Apply { fun, .. } => self.shared.recursive.contains(fun),
+                    Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => false,
+                };
+                sub_bodies(&stm.exp, |body| found = found || self.recurs(body));
+                found
+            })
+        })
     }
 
     /// What loops whose bounds are known before the segop add to the cost of a
