@@ -82,8 +82,14 @@ impl Callees {
 ///
 /// # Errors
 /// Combinators that are not supported yet (`stream`, `flatmap`, `jvp`, `vjp`).
-pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
+pub fn flatten(
+    mut program: Program<Soacs>,
+    context: &mut Context,
+) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
+    if context.options.flatten.is_deep() && !stack.nests() {
+        program.functions.extend(added()?);
+    }
     let callees = Callees::of(&program.functions);
     let by_name: FxHashMap<FunName, usize> = program
         .functions
@@ -129,6 +135,14 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
         entries: program.entries,
         functions: made.into_iter().map(|(_, _, function)| function).collect(),
     })
+}
+
+/// Functions that irregular nests call. Which of them a program needs is known once it
+/// is flattened.
+fn added() -> Result<Vec<Function<Soacs>>, PassError> {
+    let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
+    let program = program.map_err(|error| PassError::bug(error.to_string()))?;
+    Ok(program.functions)
 }
 
 fn flatten_function(

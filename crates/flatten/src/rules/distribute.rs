@@ -10,22 +10,24 @@
 //! ones do not need waits for the next one like it.
 
 use super::regular::{Bound, is_cheap};
-use super::{book, branches, loops, versions};
+use super::{book, branches, irregular, loops, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
-use crate::nest::Nest;
+use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
-use ir::types::Type;
+use ir::types::{Dim, Type};
 use ir::walk::Visit;
 use ir::{Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Whether the rule gains anything: there is a statement that the nest goes into.
-pub(super) fn exploits(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+/// Whether the rule gains anything: there is a statement that the nest goes into, be it
+/// irregular if that is wanted.
+pub(super) fn exploits(nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
     let bound = Bound {
         nest,
         more: &|_| false,
+        irregular,
     };
     bound.exploits(body)
 }
@@ -109,6 +111,9 @@ pub(crate) fn distribute(
         end,
         at,
         aux,
+        irregular: irregular::goes(ctx, at),
+        segments: FxHashMap::default(),
+        flat: FxHashMap::default(),
     };
     let mut done: FxHashSet<usize> = FxHashSet::default();
     for (i, stm) in body.stms.into_iter().enumerate() {
@@ -119,7 +124,13 @@ pub(crate) fn distribute(
         d.flush(ctx, needs, out)?;
         // Results go where they are wanted, if in one place only.
         let mut own = Vec::with_capacity(stm.pat.len());
+        let is_irregular = !d.bound(&|_| false).is_regular_parallel(&stm);
         for param in &stm.pat {
+            let varies = |dim: &Dim| d.bound(&|_| false).varies(*dim);
+            if is_irregular && param.ty.shape().iter().any(varies) {
+                own.push(None);
+                continue;
+            }
             let expanded = match wanted.get(&param.name).map(Vec::as_slice) {
                 Some(&[k]) => {
                     done.insert(k);
@@ -132,8 +143,13 @@ pub(crate) fn distribute(
                     Param { name, ty, ann: () }
                 }
             };
-            own.push(expanded);
+            own.push(Some(expanded));
         }
+        if is_irregular {
+            d.irregular(ctx, stm, own, out)?;
+            continue;
+        }
+        let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
         let inner = stm.pat.clone();
         d.parallel(ctx, stm, own.clone(), out)?;
         for (param, array) in inner.into_iter().zip(own) {
@@ -146,26 +162,38 @@ pub(crate) fn distribute(
 }
 
 /// A body that a nest is being distributed over.
-struct Distribution<'a, 'n> {
-    nest: Nest<'n>,
+pub(super) struct Distribution<'a, 'n> {
+    pub(super) nest: Nest<'n>,
     pending: Pending,
     /// Which statement uses a name last; the number of statements for results.
     last_use: FxHashMap<Name, usize>,
     /// That number.
     end: usize,
-    at: Position,
+    pub(super) at: Position,
     aux: &'a Aux,
+    /// Whether the nest goes into what is irregular, too.
+    irregular: bool,
+    /// The segments of each length that differs from point to point.
+    pub(super) segments: FxHashMap<Name, Segments>,
+    /// Names that are segments of an array, by the vector that says whose elements are.
+    pub(super) flat: FxHashMap<Name, (Name, Name)>,
 }
 
 impl Distribution<'_, '_> {
+    /// What is bound in the nest, and what waits.
+    fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
+        Bound {
+            nest: &self.nest,
+            more,
+            irregular: self.irregular,
+        }
+    }
+
     /// What the nest has to have before it goes into a statement; `None` if it does not
     /// go there, and the statement waits.
     fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
-        let bound = Bound {
-            nest: &self.nest,
-            more: &more,
-        };
+        let bound = self.bound(&more);
         if !bound.is_parallel(stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
             return None;
         }
@@ -283,7 +311,7 @@ impl Distribution<'_, '_> {
     }
 
     /// A segop over the nest, all in order.
-    fn in_nest(
+    pub(super) fn in_nest(
         &self,
         ctx: &mut Ctx<'_>,
         body: Body<Soacs>,

@@ -171,7 +171,7 @@ pub(super) fn as_they_are(
 
 /// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
 /// a reduction of what it gives.
-fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     // What is an element of an input is there already.
     let given: Vec<Option<Name>> = s.given().collect();
     let Screma {

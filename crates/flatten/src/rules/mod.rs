@@ -15,12 +15,14 @@
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
 //! | updates of all points | [`updates`] |
+//! | what differs from point to point | [`irregular`] |
 
 mod book;
 mod branches;
 mod distribute;
 mod folds;
 mod interchange;
+mod irregular;
 mod loops;
 mod par;
 mod regular;

@@ -1,6 +1,7 @@
 //! What in a body is parallel, and whether it is so in the same way at all points of a
 //! nest: sizes, bounds and operators that do not differ from point to point.
 
+use super::irregular;
 use crate::nest::Nest;
 use ir::folds::Folds;
 use ir::soac::{Operator, Screma, Soac};
@@ -54,6 +55,8 @@ pub(super) struct Bound<'a> {
     pub(super) nest: &'a Nest<'a>,
     /// What statements bind that are not in the nest yet.
     pub(super) more: &'a dyn Fn(Name) -> bool,
+    /// Whether a nest may go into what differs from point to point.
+    pub(super) irregular: bool,
 }
 
 impl Bound<'_> {
@@ -69,7 +72,7 @@ impl Bound<'_> {
         }
     }
 
-    fn atom_varies(self, atom: Atom) -> bool {
+    pub(super) fn atom_varies(self, atom: Atom) -> bool {
         matches!(atom, Atom::Var(name) if self.is_variant(name))
     }
 
@@ -82,12 +85,12 @@ impl Bound<'_> {
         }
     }
 
-    fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
+    pub(super) fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
         let free = free_names_lambda(lambda);
         free.into_iter().any(|name| self.is_variant(name))
     }
 
-    fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
+    pub(super) fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
         self.lambda_varies(&operator.op) || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
     }
 
@@ -97,9 +100,17 @@ impl Bound<'_> {
             .any(|operator| self.operator_varies(operator))
     }
 
-    /// Whether a statement is one that a nest goes into: its results have one shape at
-    /// all points, and so has what is parallel in it.
+    /// Whether a statement is one that a nest goes into.
     pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
+        self.is_regular_parallel(stm)
+            || self.irregular
+                && !stm.aux.attrs.has(&Attr::Sequential)
+                && irregular::is_parallel(self, stm)
+    }
+
+    /// Whether a nest goes into a statement whose results have one shape at all points,
+    /// as has what is parallel in it.
+    pub(super) fn is_regular_parallel(self, stm: &Stm<Soacs>) -> bool {
         let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
         let regular = stm.pat.iter().all(|param| {
             let shape = param.ty.shape().iter();
@@ -167,6 +178,7 @@ impl Bound<'_> {
                 let inner = Bound {
                     nest: self.nest,
                     more: &more,
+                    irregular: self.irregular,
                 };
                 if inner.is_parallel(stm) {
                     return true;

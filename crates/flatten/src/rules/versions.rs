@@ -16,7 +16,7 @@
 //! middle. Where the middle one would have too little to do, the first is taken.
 
 use super::distribute::{bind, distribute, exploits};
-use super::{par, regular};
+use super::{irregular, par, regular};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
 use crate::nest::Nest;
@@ -95,7 +95,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Incremental if below.is_some() => {
-            let flat = exploits(nest, body);
+            let flat = exploits(nest, body, irregular::goes(ctx, at));
             let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
             let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
             let outer = all && !no_flat && !has(Versions::NoOuter);
@@ -108,7 +108,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
-            if exploits(nest, body) {
+            if exploits(nest, body, irregular::goes(ctx, at)) {
                 Wanted::FLAT
             } else {
                 Wanted::OUTER
