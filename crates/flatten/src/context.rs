@@ -61,6 +61,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) outermost: Prov,
     /// Whether an attribute asks for sequential code here.
     pub(crate) asked: bool,
+    /// Whether an attribute asks for sequential code of what is irregular.
+    pub(crate) even: bool,
 }
 
 /// Whether attributes leave it open that the lanes of one worker share a
@@ -144,6 +146,7 @@ impl<'a> Ctx<'a> {
             decided: options.account.then(Vec::new),
             outermost: Prov::NONE,
             asked: false,
+            even: false,
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Nest<'p> {
 pub(crate) struct Segments {
     /// Where a point's segment begins, in the nest.
     pub(crate) start: Name,
+    /// The same of all points, outside of the nest.
+    pub(crate) starts: Name,
     /// The point of each element, outside of the nest.
     pub(crate) ids: Name,
     /// How many elements there are.

@@ -60,6 +60,15 @@ struct Needs {
     again: Vec<usize>,
     /// Names whose values are stored.
     stored: Vec<Name>,
+    /// Names of arrays that are stored as segments.
+    filled: Vec<Name>,
+}
+
+/// How a nest goes into a statement.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Regular,
+    Irregular,
 }
 
 /// The names that a statement uses, its certificates and the sizes in its types too.
@@ -90,75 +99,30 @@ pub(crate) fn distribute(
         }
         return Ok(());
     }
-    let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
-    for (i, stm) in body.stms.iter().enumerate() {
-        uses(stm, |name| {
-            last_use.insert(name, i);
-        });
-    }
-    let end = body.stms.len();
-    let mut wanted: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
-    for (k, result) in body.result.iter().enumerate() {
+    let (results, pat): (Vec<Atom>, _) = (body.result.clone(), pat);
+    let mut d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
+    let mut sink = Sink::default();
+    for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
         if let Atom::Var(name) = result {
-            last_use.insert(*name, end);
-            wanted.entry(*name).or_default().push(k);
+            sink.wanted
+                .entry(*name)
+                .or_default()
+                .push((k, param.clone()));
         }
     }
-    let mut d = Distribution {
-        nest: outer.child(Vec::new()),
-        pending: Pending::default(),
-        last_use,
-        end,
-        at,
-        aux,
-        irregular: irregular::goes(ctx, at),
-        segments: FxHashMap::default(),
-        flat: FxHashMap::default(),
-    };
-    let mut done: FxHashSet<usize> = FxHashSet::default();
-    for (i, stm) in body.stms.into_iter().enumerate() {
-        let Some(needs) = d.needs_of(&stm, i) else {
-            d.pending.push(stm);
-            continue;
-        };
-        d.flush(ctx, needs, out)?;
-        // Results go where they are wanted, if in one place only.
-        let mut own = Vec::with_capacity(stm.pat.len());
-        let is_irregular = !d.bound(&|_| false).is_regular_parallel(&stm);
-        for param in &stm.pat {
-            let varies = |dim: &Dim| d.bound(&|_| false).varies(*dim);
-            if is_irregular && param.ty.shape().iter().any(varies) {
-                own.push(None);
-                continue;
-            }
-            let expanded = match wanted.get(&param.name).map(Vec::as_slice) {
-                Some(&[k]) => {
-                    done.insert(k);
-                    pat[k].clone()
-                }
-                _ => {
-                    let ty = d.nest.expand(&param.ty);
-                    let name = ctx.names().fresh_like(param.name);
-                    ctx.types.set(name, ty.clone());
-                    Param { name, ty, ann: () }
-                }
-            };
-            own.push(Some(expanded));
-        }
-        if is_irregular {
-            d.irregular(ctx, stm, own, out)?;
-            continue;
-        }
-        let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
-        let inner = stm.pat.clone();
-        d.parallel(ctx, stm, own.clone(), out)?;
-        for (param, array) in inner.into_iter().zip(own) {
-            d.nest.bind_element(param, array.name);
-        }
-    }
-    let results = body.result.into_iter().zip(pat).enumerate();
-    let results = results.filter(|(k, _)| !done.contains(k)).map(|(_, it)| it);
-    d.results(ctx, results.collect(), out)
+    d.statements(ctx, body.stms, &mut sink, out)?;
+    let results = results.into_iter().zip(pat).enumerate();
+    let results = results.filter(|(k, _)| !sink.done.contains(k));
+    let results = results.map(|(_, it)| it).collect();
+    d.results(ctx, results, out)
+}
+
+/// Where a body's results go.
+#[derive(Default)]
+pub(super) struct Sink {
+    wanted: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
+    /// Which of them are there.
+    done: FxHashSet<usize>,
 }
 
 /// A body that a nest is being distributed over.
@@ -170,18 +134,119 @@ pub(super) struct Distribution<'a, 'n> {
     /// That number.
     end: usize,
     pub(super) at: Position,
-    aux: &'a Aux,
+    pub(super) aux: &'a Aux,
     /// Whether the nest goes into what is irregular, too.
-    irregular: bool,
+    pub(super) irregular: bool,
     /// The segments of each length that differs from point to point.
-    pub(super) segments: FxHashMap<Name, Segments>,
+    pub(super) segments: FxHashMap<Atom, Segments>,
     /// Names that are segments of an array, by the vector that says whose elements are.
     pub(super) flat: FxHashMap<Name, (Name, Name)>,
 }
 
+impl<'a, 'n> Distribution<'a, 'n> {
+    /// Begins to distribute a nest over a body.
+    pub(super) fn new(
+        ctx: &Ctx<'_>,
+        nest: Nest<'n>,
+        at: Position,
+        aux: &'a Aux,
+        body: &Body<Soacs>,
+    ) -> Self {
+        let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
+        for (i, stm) in body.stms.iter().enumerate() {
+            uses(stm, |name| {
+                last_use.insert(name, i);
+            });
+        }
+        let end = body.stms.len();
+        last_use.extend(body.result.iter().filter_map(|it| Some((it.var()?, end))));
+        Self {
+            nest,
+            pending: Pending::default(),
+            last_use,
+            end,
+            at,
+            aux,
+            irregular: irregular::goes(ctx, at),
+            segments: FxHashMap::default(),
+            flat: FxHashMap::default(),
+        }
+    }
+}
+
 impl Distribution<'_, '_> {
+    /// The nest over statements, in order.
+    pub(super) fn statements(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        stms: Vec<Stm<Soacs>>,
+        sink: &mut Sink,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        for (i, stm) in stms.into_iter().enumerate() {
+            let stm = self.rewritten(ctx, stm)?;
+            let Some((way, needs)) = self.needs_of(&stm, i) else {
+                self.pending.push(stm);
+                continue;
+            };
+            self.flush(ctx, needs, out)?;
+            // Results go where they are wanted, if in one place only.
+            let mut own = Vec::with_capacity(stm.pat.len());
+            for param in &stm.pat {
+                let own_size = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+                let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
+                if way == Way::Irregular && param.ty.shape().iter().any(varies) {
+                    own.push(None);
+                    continue;
+                }
+                let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
+                    Some([(k, param)]) => {
+                        sink.done.insert(*k);
+                        param.clone()
+                    }
+                    _ => {
+                        let ty = self.nest.expand(&param.ty);
+                        let name = ctx.names().fresh_like(param.name);
+                        ctx.types.set(name, ty.clone());
+                        Param { name, ty, ann: () }
+                    }
+                };
+                own.push(Some(expanded));
+            }
+            if way == Way::Irregular {
+                self.irregular(ctx, stm, own, out)?;
+                continue;
+            }
+            let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
+            let inner = stm.pat.clone();
+            self.parallel(ctx, stm, own.clone(), out)?;
+            for (param, array) in inner.into_iter().zip(own) {
+                self.nest.bind_element(param, array.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a name's statement waits for the nest.
+    pub(super) fn waits(&self, name: Name) -> bool {
+        self.pending.bound.contains_key(&name)
+    }
+
+    /// Has all of these names in the nest, of which some may wait.
+    pub(super) fn settle(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        names: Vec<Name>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let more = |name: Name| self.pending.bound.contains_key(&name);
+        let needs = self.needs(self.bound(&more), names);
+        let needs = needs.ok_or_else(|| PassError::bug("a value without a regular shape"))?;
+        self.flush(ctx, needs, out)
+    }
+
     /// What is bound in the nest, and what waits.
-    fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
+    pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
         Bound {
             nest: &self.nest,
             more,
@@ -191,10 +256,17 @@ impl Distribution<'_, '_> {
 
     /// What the nest has to have before it goes into a statement; `None` if it does not
     /// go there, and the statement waits.
-    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
+    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
         let bound = self.bound(&more);
-        if !bound.is_parallel(stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
+        let wanted = self.wanted(stm);
+        let regular = bound.is_regular_parallel(stm) || book::is_parallel(bound, stm, wanted);
+        let way = if regular {
+            Way::Regular
+        } else {
+            Way::Irregular
+        };
+        if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
             return None;
         }
         let mut used = FxHashSet::default();
@@ -204,7 +276,7 @@ impl Distribution<'_, '_> {
             }
         });
         if used.is_empty() {
-            return Some(Needs::default());
+            return Some((way, Needs::default()));
         }
         // What waits and is used later is wanted now, too.
         let later = self.pending.bound.keys().filter(|name| {
@@ -214,7 +286,7 @@ impl Distribution<'_, '_> {
         let mut names: Vec<Name> = later.copied().chain(used).collect();
         names.sort_unstable();
         names.dedup();
-        self.needs(bound, names)
+        Some((way, self.needs(bound, names)?))
     }
 
     /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
@@ -251,14 +323,20 @@ impl Distribution<'_, '_> {
                 continue;
             }
             let param = stm.pat.iter().find(|param| param.name == name)?;
-            if !bound.is_regular(&param.ty) {
+            if bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty) {
+                needs.stored.push(name);
+                continue;
+            }
+            if !self.irregular || !irregular::is_segment(bound, stm, &param.ty) {
                 return None;
             }
-            needs.stored.push(name);
+            needs.filled.push(name);
+            left.extend(param.ty.shape().iter().filter_map(|dim| dim.atom()?.var()));
         }
         needs.again.sort_unstable();
         needs.again.dedup();
         needs.stored.sort_unstable();
+        needs.filled.sort_unstable();
         Some(needs)
     }
 
@@ -269,13 +347,27 @@ impl Distribution<'_, '_> {
         needs: Needs,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let Needs { again, stored } = needs;
-        if again.is_empty() && stored.is_empty() {
+        let Needs {
+            again,
+            stored,
+            filled,
+        } = needs;
+        if again.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
         let Pending { stms, bound: _ } = std::mem::take(&mut self.pending);
         let again = again.into_iter().filter_map(|at| stms.get(at).cloned());
         let again: Vec<Stm<Soacs>> = again.collect();
+        let find = |name: &Name| {
+            let mut all = stms.iter().flat_map(|stm| &stm.pat);
+            all.find(|param| param.name == *name).cloned()
+        };
+        let filled: Vec<Param<Soacs>> = filled.iter().filter_map(find).collect();
+        let every = if filled.is_empty() {
+            Vec::new()
+        } else {
+            stms.clone()
+        };
         if !stored.is_empty() {
             let mut ret = Vec::with_capacity(stored.len());
             let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
@@ -306,6 +398,9 @@ impl Distribution<'_, '_> {
         }
         for stm in again {
             self.nest.bind(stm);
+        }
+        if !filled.is_empty() {
+            self.fill(ctx, every, filled, out)?;
         }
         Ok(())
     }
@@ -367,7 +462,7 @@ impl Distribution<'_, '_> {
     }
 
     /// The body's results that have no array yet.
-    fn results(
+    pub(super) fn results(
         mut self,
         ctx: &mut Ctx<'_>,
         results: Vec<(Atom, Param<Soacs>)>,

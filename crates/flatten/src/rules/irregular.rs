@@ -16,16 +16,15 @@
 use super::distribute::Distribution;
 use super::folds::{apart, rows, scan_and_reduce};
 use super::regular::{self, Bound};
-use super::updates::array_of;
-use super::versions;
+use super::{turns, versions};
 use crate::context::{Ctx, atoms, row_slice};
 use crate::manifest::{Kind, Point};
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::folds::Folds;
-use ir::name::{FunName, Name};
+use ir::name::Name;
 use ir::soac::{Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
@@ -33,25 +32,37 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 /// Whether nests go into what is irregular at a position: outside of all segops, where
 /// these cannot contain others like them.
 pub(super) fn goes(ctx: &Ctx<'_>, at: Position) -> bool {
-    at.around.is_none() && at.level.is_some() && ctx.mode.is_deep() && !ctx.stack.nests()
+    let deep = ctx.mode.is_deep() && !ctx.even;
+    deep && at.around.is_none() && at.level.is_some() && !ctx.stack.nests()
 }
 
-/// Whether a statement is one of these: its width alone differs from point to point.
-pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
-    let Exp::Op(Soac::Screma(s)) = &stm.exp else {
+/// Whether values of a type are segments: the outermost size alone differs from point to
+/// point.
+pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {
+    let own = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+    let Type::Array { shape, .. } = ty else {
         return false;
     };
+    !(shape.iter().skip(1)).any(|dim| bound.varies(*dim) || own(dim))
+}
+
+/// Whether a statement is a combinator or a loop with parallelism in it whose arrays are
+/// segments.
+pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
+    match &stm.exp {
+        Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
+        Exp::Loop { params, form, body } => turns::is_parallel(bound, stm, (params, *form, body)),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}
+
+fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
     let Dim::Var(width) = s.width else {
         return false;
     };
-    let own = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
     let row = |ty: &Type| {
-        let dims = ty.shape();
-        let (first, rest) = dims
-            .split_first()
-            .map_or((None, dims), |(d, r)| (Some(d), r));
-        let inner = if first == Some(&s.width) { rest } else { dims };
-        !inner.iter().any(|dim| bound.varies(*dim) || own(dim))
+        let scalar = bound.is_regular(ty) && !bound.has_own_size(stm, ty);
+        scalar || is_segment(bound, stm, ty) && ty.shape().first() == Some(&s.width)
     };
     bound.is_variant(width)
         && stm.pat.iter().all(|param| row(&param.ty))
@@ -61,6 +72,21 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
                 && (!operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
                     || neutral(&operator.op).is_some())
         })
+}
+
+/// Whether a statement gives a segment that is wanted, whose elements are known one by
+/// one, or those of another.
+pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
+    let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
+        return false;
+    };
+    let known = match op {
+        BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) => true,
+        BasicOp::Concat { dim, .. } => *dim == 0,
+        _ => false,
+    };
+    let varies = !bound.is_regular(&param.ty);
+    bound.irregular && wanted && known && varies && is_segment(bound, stm, &param.ty)
 }
 
 /// The neutral elements of an operator that is one operation of a known kind.
@@ -95,79 +121,6 @@ pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
 }
 
 impl Distribution<'_, '_> {
-    /// The segments of this length at each point.
-    pub(super) fn segments(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        length: Name,
-        aux: &Aux,
-        out: &mut Vec<Stm<Segs>>,
-    ) -> Result<Segments, PassError> {
-        if let Some(known) = self.segments.get(&length) {
-            return Ok(*known);
-        }
-        let all = array_of(ctx, &self.nest, self.at, length.into(), aux, out)?;
-        let widths: Vec<Dim> = self.nest.widths().collect();
-        let fun = FunName(format!("{}segments", FunName::ADDED).into());
-        let fun = ctx.callee(&fun, self.at);
-        let mut builder = ctx.builder::<Segs>(aux);
-        let points = builder.product(&widths);
-        let dim = ir::Builder::<Segs>::dim(points);
-        let lengths = if widths.len() == 1 {
-            all
-        } else {
-            builder.let_basic("lengths", reshape(&[dim], all))
-        };
-        let total = builder.param("total", Type::I64);
-        let starts = builder.param("starts", Type::array(PrimType::I64, [dim]));
-        let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
-        let ids = builder.param("ids", elements);
-        let (total, first, ids) = (total, starts.clone(), ids);
-        let mut segments = Segments {
-            start: first.name,
-            ids: ids.name,
-            total: total.name,
-        };
-        let args = vec![points, lengths.into()];
-        builder.let_pat(vec![total, starts, ids], Exp::Apply { fun, args });
-        let mut starts = first.name;
-        if widths.len() > 1 {
-            starts = builder.let_basic("starts", reshape(&widths, starts));
-        }
-        out.extend(builder.take_stms());
-        let start: Param<Soacs> = ctx.fresh("start", Type::I64);
-        segments.start = start.name;
-        self.nest.bind_element(start, starts);
-        self.segments.insert(length, segments);
-        Ok(segments)
-    }
-
-    /// Binds a name to its point's segment of an array.
-    fn bind_segment(
-        &mut self,
-        param: Param<Soacs>,
-        (array, length, segments): (Name, Name, Segments),
-    ) {
-        if matches!(param.ty, Type::Acc { .. }) {
-            self.nest.bind_element(param, array);
-            return;
-        }
-        let all = |&count: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count,
-            stride: Atom::i64(1),
-        };
-        let own = DimIndex::Slice {
-            start: segments.start.into(),
-            count: Dim::Var(length),
-            stride: Atom::i64(1),
-        };
-        let rest = param.ty.shape().iter().skip(1).map(all);
-        let slice = std::iter::once(own).chain(rest).collect();
-        self.flat.insert(param.name, (array, segments.ids));
-        self.nest.bind_op(param, BasicOp::Index { array, slice });
-    }
-
     /// Appends what stands for a combinator of varying width; those of its results that
     /// do not vary have a pattern at all points.
     pub(super) fn irregular(
@@ -178,8 +131,15 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let Stm { pat, aux, exp } = stm;
-        let Exp::Op(Soac::Screma(s)) = exp else {
-            return Err(PassError::bug("no irregular combinator"));
+        let s = match exp {
+            Exp::Op(Soac::Screma(s)) => s,
+            Exp::Loop { params, form, body } => {
+                return self.turns(ctx, (pat, own), aux, (params, form, body), out);
+            }
+            Exp::Basic(op) => return self.operation(ctx, pat, aux, op, out),
+            Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                return Err(PassError::bug("no irregular combinator"));
+            }
         };
         let Dim::Var(width) = s.width else {
             return Err(PassError::bug("a width that does not vary"));
@@ -231,13 +191,14 @@ impl Distribution<'_, '_> {
         aux: Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let segments = self.segments(ctx, width, &aux, out)?;
+        let segments = self.segments(ctx, width.into(), &aux, out)?;
         let results = rows(ctx, "elements", &s.map.ret, Some(Dim::Var(segments.total)));
         let (known, variant) = self.certs(&aux);
         let aux = Aux {
             certs: known.into_iter().collect(),
             ..aux
         };
+        let checks = variant.clone();
         let checked = self.nest.child(variant);
         let (mut nest, place) = checked.with_segments(ctx, segments);
         self.elements(
@@ -249,7 +210,7 @@ impl Distribution<'_, '_> {
         let (body, ret) = (s.map.body, s.map.ret);
         versions::g3(ctx, &nest, self.at, results.clone(), aux, (body, ret), out)?;
         for ((param, _), array) in own.into_iter().zip(results) {
-            self.bind_segment(param, (array.name, width, segments));
+            self.bind_segment(param, (array.name, width.into(), segments), &checks);
         }
         Ok(())
     }
@@ -296,7 +257,7 @@ impl Distribution<'_, '_> {
         aux: Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let segments = self.segments(ctx, width, &aux, out)?;
+        let segments = self.segments(ctx, width.into(), &aux, out)?;
         let reduces = s.folds.scans.is_empty();
         let Screma {
             width: _,
@@ -310,6 +271,7 @@ impl Distribution<'_, '_> {
             certs: known.into_iter().collect(),
             ..aux
         };
+        let checks = variant.clone();
         let checked = self.nest.child(variant);
         let (mut nest, place) = checked.with_segments(ctx, segments);
         self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, place))?;
@@ -357,29 +319,30 @@ impl Distribution<'_, '_> {
                 if reduces {
                     totals.push((param, all, array.name, ne));
                 } else {
-                    self.bind_segment(param, (array.name, width, segments));
+                    self.bind_segment(param, (array.name, width.into(), segments), &checks);
                 }
             }
         }
         for ((param, _), array) in own.zip(mapped) {
-            self.bind_segment(param, (array.name, width, segments));
+            self.bind_segment(param, (array.name, width.into(), segments), &checks);
         }
         if totals.is_empty() {
             return Ok(());
         }
-        self.last(ctx, (width, segments), totals, &aux, out)
+        self.last(ctx, (width, segments, &checks), totals, &aux, out)
     }
 
     /// Appends the last elements of segments, or what stands for those that are empty.
     fn last(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (width, segments): (Name, Segments),
+        (width, segments, checks): (Name, Segments, &[Name]),
         totals: Vec<(Param<Soacs>, Option<Param<Soacs>>, Name, Atom)>,
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let mut builder = ctx.builder::<Soacs>(aux);
+        builder.certs = checks.iter().copied().collect();
         let some = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), width.into());
         let types: Vec<Type> = totals.iter().map(|(param, ..)| param.ty.clone()).collect();
         let then_body = builder.body(|b| {
@@ -473,13 +436,5 @@ fn flagged_operator(
             .chain(neutral)
             .collect(),
         comm: false,
-    }
-}
-
-fn reshape(dims: &[Dim], array: Name) -> BasicOp {
-    BasicOp::Reshape {
-        kind: ReshapeKind::Arbitrary,
-        shape: dims.iter().copied().collect(),
-        array,
     }
 }

@@ -15,7 +15,8 @@
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
 //! | updates of all points | [`updates`] |
-//! | what differs from point to point | [`irregular`] |
+//! | sizes that differ from point to point | [`irregular`], [`segments`] |
+//! | loops that points leave at different times | [`turns`] |
 
 mod book;
 mod branches;
@@ -26,6 +27,8 @@ mod irregular;
 mod loops;
 mod par;
 mod regular;
+mod segments;
+mod turns;
 mod updates;
 mod versions;
 

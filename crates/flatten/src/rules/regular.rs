@@ -72,6 +72,15 @@ impl Bound<'_> {
         }
     }
 
+    /// Whether a type has a size that the statement itself binds.
+    pub(super) fn has_own_size(self, stm: &Stm<Soacs>, ty: &Type) -> bool {
+        let own = |dim: &Dim| {
+            let is = |name| stm.pat.iter().any(|param| param.name == name);
+            matches!(dim, Dim::Var(name) if is(*name))
+        };
+        ty.shape().iter().any(own)
+    }
+
     pub(super) fn atom_varies(self, atom: Atom) -> bool {
         matches!(atom, Atom::Var(name) if self.is_variant(name))
     }

@@ -7,22 +7,122 @@
 //!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
 //! ```
 
-use super::distribute::{bind, distribute};
+use super::distribute::{Distribution, bind, distribute};
 use super::versions;
 use crate::context::{Ctx, atoms};
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::seg::SegOp;
-use ir::soac::{AccInput, HistOp};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};
+use ir::soac::{AccInput, HistOp, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::walk::{
     Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
 };
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{Builder, Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+
+impl Distribution<'_, '_> {
+    /// A statement as one with parallelism that a nest goes into, where it is an update of
+    /// an array of one shape by segments.
+    pub(super) fn rewritten(
+        &self,
+        ctx: &mut Ctx<'_>,
+        stm: Stm<Soacs>,
+    ) -> Result<Stm<Soacs>, PassError> {
+        let (
+            Exp::Basic(BasicOp::Update {
+                array,
+                slice,
+                value: Atom::Var(value),
+            }),
+            [param],
+            true,
+        ) = (&stm.exp, stm.pat.as_slice(), self.irregular)
+        else {
+            return Ok(stm);
+        };
+        let more = |name: Name| self.waits(name);
+        let bound = self.bound(&more);
+        let varies =
+            |at: &DimIndex| matches!(at, DimIndex::Slice { count, .. } if bound.varies(*count));
+        let (Type::Array { elem, shape }, true) = (
+            &param.ty,
+            slice.iter().any(varies) && bound.is_regular(&param.ty),
+        ) else {
+            return Ok(stm);
+        };
+        let mut builder = ctx.builder::<Soacs>(&stm.aux);
+        let token = builder.param("token", Type::Cert);
+        let ty = Type::Acc {
+            token: token.name,
+            shape: shape.clone(),
+            elems: vec![Type::Prim(*elem)],
+        };
+        let acc = builder.param("acc", ty.clone());
+        let done = scattered(&mut builder, (*value, acc.name), slice, &mut Vec::new());
+        let body = builder.finish(vec![done.into()]);
+        let lambda = Lambda {
+            params: vec![token, acc],
+            body,
+            ret: vec![ty],
+        };
+        let inputs = vec![AccInput {
+            shape: shape.clone(),
+            arrays: vec![*array],
+            op: None,
+        }];
+        Ok(Stm {
+            exp: Exp::Op(Soac::WithAcc { inputs, lambda }),
+            ..stm
+        })
+    }
+}
+
+/// Writes an array to the places of a slice; gives the accumulator.
+fn scattered(
+    builder: &mut Builder<'_, Soacs>,
+    (value, acc): (Name, Name),
+    slice: &[DimIndex],
+    index: &mut Vec<Atom>,
+) -> Name {
+    let mut slice = slice;
+    while let [DimIndex::Fix(at), rest @ ..] = slice {
+        index.push(*at);
+        slice = rest;
+    }
+    let [
+        DimIndex::Slice {
+            start,
+            count,
+            stride,
+        },
+        rest @ ..,
+    ] = slice
+    else {
+        let update = BasicOp::UpdateAcc {
+            acc,
+            index: index.iter().copied().collect(),
+            values: vec![value.into()],
+        };
+        return builder.let_basic("acc", update);
+    };
+    let iota = builder.iota(*count);
+    let index = index.clone();
+    let done = builder.map("acc", *count, &[iota, value, acc], |b, names| {
+        let &[i, row, acc] = names else {
+            return Vec::new();
+        };
+        let step = b.mul_i64(i.into(), *stride);
+        let at = b.add_i64(*start, step);
+        let mut index = index;
+        index.push(at);
+        vec![scattered(b, (row, acc), rest, &mut index).into()]
+    });
+    done.first().copied().unwrap_or(acc)
+}
 
 /// The array over all dimensions of a nest that has a name's value at each point; made
 /// if there is none.

@@ -1,0 +1,634 @@
+//! Loops whose arrays are segments, and loops that points leave at different times.
+//!
+//! ```text
+//! Σ ⊢ loop x = e for i < n do f       =>  loop xs = (Σ ⊢ e) for i < n do (Σ, x ∈ xs ⊢ f)
+//! Σ ⊢ loop x = e while c do f         =>  loop xs, cs = (Σ ⊢ e) while any cs do
+//!                                           Σc, x ∈ xs ⊢ f, and xs where it was computed
+//!     where Σc is the points of Σ at which c holds
+//! ```
+//!
+//! The first is rule G7 with other arrays. A `for` whose bound differs from point to
+//! point is a `while`. The points that go on are the elements of segments of length 1 or
+//! 0. Arrays whose sizes change are put together anew in each turn.
+
+use super::distribute::{Distribution, Sink, bind};
+use super::irregular::is_segment;
+use super::regular::Bound;
+use super::segments::{all_of, reshape};
+use super::updates::array_of;
+use super::versions;
+use crate::context::Ctx;
+use crate::manifest::Point;
+use crate::nest::Segments;
+use ir::name::Name;
+use ir::seg::SegOp;
+use ir::soac::{AccInput, Operator};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{Builder, PassError, Segs, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
+
+/// Whether a statement is such a loop, with parallelism in it that a nest goes into.
+pub(super) fn is_parallel(
+    bound: Bound<'_>,
+    stm: &Stm<Soacs>,
+    (params, form, body): (&[LoopParam<Soacs>], LoopForm, &Body<Soacs>),
+) -> bool {
+    let own = |name: Name| params.iter().any(|p| p.param.name == name);
+    let counter = |name: Name| {
+        let varies = |bound_of: Atom| bound.atom_varies(bound_of);
+        matches!(form, LoopForm::For { var, bound, .. } if var == name && varies(bound))
+    };
+    let more = |name: Name| own(name) || counter(name) || (bound.more)(name);
+    let inner = Bound {
+        more: &more,
+        ..bound
+    };
+    let carried = |ty: &Type| match ty {
+        Type::Prim(_) => true,
+        Type::Array { .. } => inner.is_regular(ty) || is_segment(inner, stm, ty),
+        Type::Acc { .. } | Type::Cert | Type::Mem(_) => false,
+    };
+    bound.irregular && params.iter().all(|p| carried(&p.param.ty)) && inner.exploits(body)
+}
+
+/// What a loop carries for all points.
+#[derive(Clone)]
+enum Carried {
+    /// The values of all points.
+    Whole(Param<Soacs>),
+    /// Their segments, of this length at a point; and how many elements these have, if
+    /// the loop changes that.
+    Segments {
+        total: Option<Param<Soacs>>,
+        data: Param<Soacs>,
+        length: Atom,
+    },
+}
+
+/// A `for` as a `while`.
+fn counted(
+    ctx: &mut Ctx<'_>,
+    (mut params, form, mut body): Loop,
+    pat: &mut Vec<Param<Soacs>>,
+) -> Loop {
+    let LoopForm::For { var, ty, bound } = form else {
+        return (params, form, body);
+    };
+    let aux = Aux::at(ir::Prov::NONE);
+    let goes: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
+    let turn = Param {
+        name: var,
+        ty: Type::Prim(ty),
+        ann: (),
+    };
+    ctx.types.set(var, Type::Prim(ty));
+    for like in [&turn, &goes] {
+        let unused = ctx.fresh("unused", like.ty.clone());
+        pat.push(unused);
+    }
+    let mut builder = ctx.builder::<Soacs>(&aux);
+    builder.extend(std::mem::take(&mut body.stms));
+    let next = builder.binary(BinOp::Add, ty, var.into(), Atom::Const(Scalar::int(ty, 1)));
+    let on = builder.compare(CmpOp::SLt, ty, next.into(), bound);
+    body.stms = builder.take_stms();
+    body.result.extend([Atom::Var(next), Atom::Var(on)]);
+    let cond = goes.name;
+    params.push(LoopParam {
+        param: turn,
+        init: Atom::Const(Scalar::int(ty, 0)),
+        consumed: false,
+    });
+    params.push(LoopParam {
+        param: goes,
+        init: bound,
+        consumed: false,
+    });
+    (params, LoopForm::While { cond }, body)
+}
+
+impl Distribution<'_, '_> {
+    /// Appends such a loop; results that are no segments have patterns at all points.
+    pub(super) fn turns(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (mut pat, mut own): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>),
+        aux: Aux,
+        parts: Loop,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let is_for = matches!(parts.1, LoopForm::For { .. });
+        let even = matches!(parts.1, LoopForm::For { bound, .. }
+            if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
+        let (mut params, form, body) = if even {
+            parts
+        } else {
+            counted(ctx, parts, &mut pat)
+        };
+        own.resize(pat.len(), None);
+        if is_for && !even {
+            self.begins(ctx, &mut params, &aux);
+        }
+        let mut all = Vec::with_capacity(params.len());
+        let mut carried = Vec::with_capacity(params.len());
+        for i in 0..params.len() {
+            carried.push(self.carry(ctx, &params, i, even, (&aux, &mut all), out)?);
+        }
+        let mut stms = Vec::new();
+        let results = if even {
+            self.even_turn(ctx, (&params, &carried), body, &aux, &mut stms)?
+        } else {
+            let LoopForm::While { cond } = form else {
+                return Err(PassError::bug("a loop of no form"));
+            };
+            self.turn(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
+        };
+        let mut inner = Body {
+            stms,
+            result: results,
+        };
+        let mut form = form;
+        if let LoopForm::While { cond } = form {
+            let at = params.iter().position(|p| p.param.name == cond);
+            let at = at.ok_or_else(|| PassError::bug("a condition from nowhere"))?;
+            let place = flat_place(&carried, at);
+            let first = self.any(ctx, all[place].init, &aux, out)?;
+            let next = self.any(ctx, inner.result[place], &aux, &mut inner.stms)?;
+            let go: Param<Soacs> = ctx.fresh("go", Type::BOOL);
+            form = LoopForm::While { cond: go.name };
+            let go = ctx.param(go);
+            all.insert(
+                0,
+                LoopParam {
+                    param: go,
+                    init: first,
+                    consumed: false,
+                },
+            );
+            inner.result.insert(0, next);
+        }
+        ctx.note_counter(form);
+        self.after(ctx, (pat, own, carried), aux, (all, form, inner), out)
+    }
+
+    /// The first conditions of a `for` that has become a `while`.
+    fn begins(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
+        if let [.., turn, goes] = params {
+            let ty = match turn.param.ty {
+                Type::Prim(ty) => ty,
+                _ => PrimType::I64,
+            };
+            let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
+            let name = first.name;
+            let op = BasicOp::Compare(CmpOp::SLt, ty, turn.init, goes.init);
+            self.nest.bind(Stm {
+                pat: vec![first],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(op),
+            });
+            goes.init = name.into();
+        }
+    }
+
+    /// What a loop carries of a parameter: adds the loop's own parameters.
+    fn carry(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        params: &[LoopParam<Soacs>],
+        i: usize,
+        even: bool,
+        (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Carried, PassError> {
+        let LoopParam { param, init, .. } = &params[i];
+        let size = param.ty.shape().first().and_then(|dim| dim.atom());
+        let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
+        let varies = size
+            .and_then(Atom::var)
+            .is_some_and(|name| self.nest.is_variant(name));
+        let mut push = |ctx: &mut Ctx<'_>, param: &Param<Soacs>, init, consumed| {
+            all.push(LoopParam {
+                param: ctx.param(param.clone()),
+                init,
+                consumed,
+            });
+        };
+        let Some(length) = size.filter(|_| own.is_some() || varies) else {
+            let ty = self.nest.expand(&param.ty);
+            let array = array_of(ctx, &self.nest, self.at, *init, aux, out)?;
+            let copy: Param<Soacs> = ctx.fresh("own", ty.clone());
+            let name = copy.name;
+            bind(ctx, copy, BasicOp::Copy(array), aux, out);
+            let whole: Param<Soacs> = ctx.fresh("all", ty);
+            push(ctx, &whole, name.into(), !even);
+            return Ok(Carried::Whole(whole));
+        };
+        let first = own.map_or(length, |p| p.init);
+        let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
+        let (array, segments) = self.data(ctx, (name, first), aux, out)?;
+        let mut of = segments;
+        let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
+        if let Some(total) = &total {
+            of.total = total.name;
+            push(ctx, total, segments.total.into(), false);
+        }
+        let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
+        push(ctx, &data, array.into(), false);
+        Ok(Carried::Segments {
+            total,
+            data,
+            length,
+        })
+    }
+
+    /// A distribution over the same nest inside of a loop, with what that carries.
+    fn inside<'q>(
+        &'q self,
+        ctx: &mut Ctx<'_>,
+        (params, carried): (&[LoopParam<Soacs>], &[Carried]),
+        aux: &'q Aux,
+        body: &Body<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Distribution<'q, 'q>, PassError> {
+        let nest = self.nest.child(Vec::new());
+        let mut inner = Distribution::new(ctx, nest, self.at, aux, body);
+        inner.segments.clone_from(&self.segments);
+        inner.flat.clone_from(&self.flat);
+        for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
+            if let Carried::Whole(all) = carried {
+                inner.nest.bind_element(param.clone(), all.name);
+            }
+        }
+        for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
+            if let Carried::Segments { data, length, .. } = carried {
+                let segments = inner.segments(ctx, *length, aux, out)?;
+                inner.bind_segment(param.clone(), (data.name, *length, segments), &[]);
+            }
+        }
+        Ok(inner)
+    }
+
+    /// A turn that all points take: what is carried on.
+    fn even_turn(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (params, carried): (&[LoopParam<Soacs>], &[Carried]),
+        body: Body<Soacs>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Vec<Atom>, PassError> {
+        let mut inner = self.inside(ctx, (params, carried), aux, &body, out)?;
+        let given = body.result.clone();
+        inner.statements(ctx, body.stms, &mut Sink::default(), out)?;
+        let (mut next, mut rest) = (Vec::new(), Vec::new());
+        let segments = carried.iter().zip(&given);
+        let segments = segments.filter(|(it, _)| matches!(it, Carried::Segments { .. }));
+        let names = segments.filter_map(|(_, result)| result.var());
+        let sizes = self.next_lengths(params, carried, &given);
+        let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var)));
+        let names = names.collect();
+        inner.settle(ctx, names, out)?;
+        for ((carried, result), size) in carried.iter().zip(&given).zip(sizes) {
+            match carried {
+                Carried::Whole(all) => {
+                    let own: Param<Soacs> = ctx.fresh("next", all.ty.clone());
+                    next.push(Atom::Var(own.name));
+                    rest.push((*result, own));
+                }
+                Carried::Segments { total, .. } => {
+                    let of = result.var().zip(size);
+                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    let (data, segments) = inner.data(ctx, of, aux, out)?;
+                    if total.is_some() {
+                        next.push(segments.total.into());
+                    }
+                    next.push(data.into());
+                }
+            }
+        }
+        inner.results(ctx, rest, out)?;
+        Ok(next)
+    }
+
+    /// The lengths of the segments that a turn gives.
+    fn next_lengths(
+        &self,
+        params: &[LoopParam<Soacs>],
+        carried: &[Carried],
+        results: &[Atom],
+    ) -> Vec<Option<Atom>> {
+        let next = |carried: &Carried| match carried {
+            Carried::Whole(_) => None,
+            Carried::Segments { length, .. } => {
+                let own = params
+                    .iter()
+                    .position(|p| length.var() == Some(p.param.name));
+                Some(
+                    own.and_then(|at| results.get(at))
+                        .copied()
+                        .unwrap_or(*length),
+                )
+            }
+        };
+        carried.iter().map(next).collect()
+    }
+
+    /// A turn of the points that go on: what is carried on.
+    fn turn(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (params, carried, cond): (&[LoopParam<Soacs>], &[Carried], Name),
+        body: Body<Soacs>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Vec<Atom>, PassError> {
+        let mut here = self.inside(ctx, (params, carried), aux, &body, out)?;
+        // The conditions change before all else has been read.
+        let ones = {
+            let mut builder = ctx.builder::<Soacs>(aux);
+            let (one, zero) = (Atom::i64(1), Atom::i64(0));
+            let one = builder.select(PrimType::I64, cond.into(), one, zero);
+            let body = builder.finish(vec![one.into()]);
+            let ty = here.nest.expand(&Type::I64);
+            let ones: Param<Soacs> = ctx.fresh("ones", ty);
+            let name = ones.name;
+            here.in_nest(ctx, body, vec![Type::I64], vec![ones], out)?;
+            name
+        };
+        let one: Param<Soacs> = ctx.fresh("one", Type::I64);
+        let one_name = one.name;
+        here.nest.bind_element(one, ones);
+        let active = here.segments(ctx, one_name.into(), aux, out)?;
+        let given = body.result.clone();
+        let sizes = self.next_lengths(params, carried, &given);
+        // The points that go on.
+        let (nest, _) = here.nest.with_segments(ctx, active);
+        let mut on = Distribution::new(ctx, nest.child(Vec::new()), self.at, aux, &body);
+        on.statements(ctx, body.stms, &mut Sink::default(), out)?;
+        on.settle(ctx, given.iter().filter_map(|it| it.var()).collect(), out)?;
+        let mut wholes = Vec::with_capacity(given.len());
+        let mut parts = Vec::with_capacity(given.len());
+        for ((carried, result), size) in carried.iter().zip(&given).zip(&sizes) {
+            match carried {
+                Carried::Whole(_) => {
+                    wholes.push(Some(array_of(ctx, &on.nest, self.at, *result, aux, out)?));
+                    parts.push(None);
+                }
+                Carried::Segments { .. } => {
+                    let of = result.var().zip(*size);
+                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    wholes.push(None);
+                    parts.push(Some(on.data(ctx, of, aux, out)?));
+                }
+            }
+        }
+        let mut changed = Vec::with_capacity(given.len());
+        for (carried, new) in carried.iter().zip(wholes) {
+            changed.push(match (carried, new) {
+                (Carried::Whole(all), Some(new)) => {
+                    Some(self.put(ctx, (all, new), active, aux, out)?)
+                }
+                _ => None,
+            });
+        }
+        let mut next = Vec::with_capacity(given.len());
+        for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
+            let Carried::Segments {
+                total,
+                data,
+                length,
+            } = carried
+            else {
+                next.extend(changed[i].map(Atom::Var));
+                continue;
+            };
+            let new = part.ok_or_else(|| PassError::bug("no segment"))?;
+            let old = here.segments(ctx, *length, aux, out)?;
+            let own = params
+                .iter()
+                .position(|p| length.var() == Some(p.param.name));
+            let mut size = *length;
+            if let Some(array) = own.and_then(|at| changed[at]) {
+                let after: Param<Soacs> = ctx.fresh("length", Type::I64);
+                size = after.name.into();
+                here.nest.bind_element(after, array);
+            }
+            let after = here.segments(ctx, size, aux, out)?;
+            let ty = params[i].param.ty.clone();
+            let old = (data.name, old.start);
+            let merged = here.by_element(ctx, (ty, after), aux, out, |ctx, places| {
+                Ok(either(ctx, aux, (one_name, active.start), new, old, places))
+            })?;
+            if total.is_some() {
+                next.push(after.total.into());
+            }
+            next.push(merged.into());
+        }
+        Ok(next)
+    }
+
+    /// Whether any of the truth values of all points is true.
+    fn any(
+        &self,
+        ctx: &mut Ctx<'_>,
+        all: Atom,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Atom, PassError> {
+        let all = all.var().ok_or_else(|| PassError::bug("no array"))?;
+        let widths: Vec<Dim> = self.nest.widths().collect();
+        let mut builder = ctx.builder::<Soacs>(aux);
+        let points = builder.product(&widths);
+        let width = Builder::<Soacs>::dim(points);
+        let all = match widths.len() {
+            1 => all,
+            _ => builder.let_basic("flags", reshape(&[width], all)),
+        };
+        let op = Operator {
+            op: builder.binary_lambda(BinOp::Or, PrimType::Bool),
+            neutral: vec![Atom::Const(Scalar::Bool(false))],
+            comm: true,
+        };
+        let any = builder.reduce("any", width, &[all], op);
+        let stms = builder.take_stms();
+        ctx.stms(self.at, stms, out)?;
+        let any = any.first().ok_or_else(|| PassError::bug("no result"))?;
+        Ok(Atom::Var(*any))
+    }
+
+    /// Appends the loop, and binds its results in the nest.
+    fn after(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (pat, own, carried): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>, Vec<Carried>),
+        aux: Aux,
+        (params, form, body): (Vec<LoopParam<Segs>>, LoopForm, Body<Segs>),
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let (known, variant): (Vec<Name>, Vec<Name>) =
+            (aux.certs.iter()).partition(|cert| !self.nest.is_variant(**cert));
+        let mut all: Vec<Param<Soacs>> = Vec::with_capacity(params.len());
+        if let LoopForm::While { .. } = form {
+            all.push(ctx.fresh("go", Type::BOOL));
+        }
+        let mut arrays = Vec::with_capacity(pat.len());
+        for ((param, own), carried) in pat.iter().zip(own).zip(carried) {
+            let array = match carried {
+                Carried::Whole(whole) => match own {
+                    Some(own) => own,
+                    None => ctx.fresh("all", whole.ty),
+                },
+                Carried::Segments { total, data, .. } => match total {
+                    Some(_) => {
+                        let total: Param<Soacs> = ctx.fresh("total", Type::I64);
+                        let rest = data.ty.shape().iter().skip(1).copied();
+                        let shape = std::iter::once(Dim::Var(total.name)).chain(rest);
+                        let shape: Vec<Dim> = shape.collect();
+                        let elem = param.ty.elem().unwrap_or(PrimType::Bool);
+                        all.push(total);
+                        ctx.fresh("data", Type::array(elem, shape))
+                    }
+                    None => ctx.fresh("data", data.ty),
+                },
+            };
+            arrays.push(array.name);
+            all.push(array);
+        }
+        let pattern = ctx.params(all);
+        out.push(Stm {
+            pat: pattern,
+            aux: Aux {
+                certs: known.into_iter().collect(),
+                ..aux.clone()
+            },
+            exp: Exp::Loop { params, form, body },
+        });
+        let is_own = |name: Name| pat.iter().any(|p| p.name == name);
+        let (segments, wholes): (Vec<_>, Vec<_>) =
+            (pat.iter().zip(arrays)).partition(|(param, _)| {
+                let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
+                size.is_some_and(|name| is_own(name) || self.nest.is_variant(name))
+            });
+        for (param, array) in wholes {
+            self.nest.bind_element(param.clone(), array);
+        }
+        for (param, array) in segments {
+            let length = param.ty.shape().first().and_then(|dim| dim.atom());
+            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let segments = self.segments(ctx, length, &aux, out)?;
+            self.bind_segment(param.clone(), (array, length, segments), &variant);
+        }
+        Ok(())
+    }
+
+    /// The array of all points with new values of those that go on.
+    fn put(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (all, new): (&Param<Soacs>, Name),
+        active: Segments,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Name, PassError> {
+        let Type::Array { elem, shape } = &all.ty else {
+            return Err(PassError::bug("no array"));
+        };
+        let rank = self.nest.widths().count();
+        let rest: Vec<Dim> = shape.iter().skip(rank).copied().collect();
+        let (nest, _) = self.nest.with_segments(ctx, active);
+        let nest = nest.with_dims(ctx, &rest);
+        let places: Vec<Atom> = nest.indices().collect();
+        let mut builder = ctx.builder::<Segs>(aux);
+        let token = builder.param("token", Type::Cert);
+        let ty = Type::Acc {
+            token: token.name,
+            shape: shape.clone(),
+            elems: vec![Type::Prim(*elem)],
+        };
+        let acc = builder.param("acc", ty.clone());
+        let mut builder = ctx.builder::<Soacs>(aux);
+        let value = builder.index("x", new, &places);
+        let index = self.nest.indices().chain(places.iter().skip(1).copied());
+        let update = BasicOp::UpdateAcc {
+            acc: acc.name,
+            index: index.collect(),
+            values: vec![value.into()],
+        };
+        let done = builder.let_basic("acc", update);
+        let body = builder.finish(vec![done.into()]);
+        let done: Param<Soacs> = ctx.fresh("done", ty.clone());
+        let result = vec![Atom::Var(done.name)];
+        let mut stms = Vec::new();
+        let point = Point::map(body, vec![ty.clone()]);
+        versions::g2(
+            ctx,
+            &nest,
+            self.at,
+            vec![done],
+            aux.clone(),
+            point,
+            &mut stms,
+        )?;
+        let lambda = Lambda {
+            params: vec![token, acc],
+            body: Body { stms, result },
+            ret: vec![ty],
+        };
+        let inputs = vec![AccInput {
+            shape: shape.clone(),
+            arrays: vec![all.name],
+            op: None,
+        }];
+        let mut builder = ctx.builder::<Segs>(aux);
+        let arrays = builder.let_op("all", SegOp::WithAcc { inputs, lambda });
+        out.extend(builder.take_stms());
+        arrays
+            .first()
+            .copied()
+            .ok_or_else(|| PassError::bug("no array"))
+    }
+}
+
+/// An element of a segment, of those that the points have which go on or had before.
+fn either(
+    ctx: &mut Ctx<'_>,
+    aux: &Aux,
+    (one, rank): (Name, Name),
+    (new, segments): (Name, Segments),
+    (old, start): (Name, Name),
+    places: &[Atom],
+) -> Body<Soacs> {
+    let mut builder = ctx.builder::<Soacs>(aux);
+    let elem = builder.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
+    let goes = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
+    let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Atom| {
+        let (first, rest) = places
+            .split_first()
+            .map_or((Atom::i64(0), places), |(f, r)| (*f, r));
+        let first = b.add_i64(start, first);
+        let index: Vec<Atom> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        vec![b.index("x", array, &index).into()]
+    };
+    let x = builder.if_(
+        "x",
+        goes.into(),
+        vec![Type::Prim(elem)],
+        |b| {
+            let start = b.index("start", segments.starts, &[rank.into()]);
+            read(b, new, start.into())
+        },
+        |b| read(b, old, start.into()),
+    );
+    builder.finish(x.into_iter().map(Atom::Var).collect())
+}
+
+/// The position among a loop's own parameters of one that is carried whole.
+fn flat_place(carried: &[Carried], at: usize) -> usize {
+    let width = |carried: &Carried| match carried {
+        Carried::Whole(_) | Carried::Segments { total: None, .. } => 1,
+        Carried::Segments { total: Some(_), .. } => 2,
+    };
+    carried.iter().take(at).map(width).sum()
+}
