@@ -6,19 +6,20 @@
 //! G5   Σ, x ∈ xs ⊢ rearrange (k1, .., kn) x    =>   rearrange (0, 1 + k1, .., 1 + kn) xs
 //! book Σ ⊢ iota m                              =>   segmap (Σ, j < m) j
 //! book Σ ⊢ replicate m v                       =>   segmap (Σ, j < m) v
+//!      Σ, x ∈ xs ⊢ replicate m x               =>   rearrange (1, 0, ..) (replicate m xs)
 //! book Σ ⊢ concat a b                          =>   segmap (Σ, j < m) (concat a b)[j]
 //! ```
 
 use super::distribute::bind;
 use super::regular::Bound;
 use super::updates::array_of;
-use super::versions;
+use super::{irregular, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
-use ir::types::{Dim, Type};
+use ir::types::{Dim, Shape, Type};
 use ir::{Name, PassError, Segs, Soacs};
 use smallvec::SmallVec;
 
@@ -75,7 +76,38 @@ pub(super) fn operation(
         bind(ctx, param, BasicOp::Copy(all), &aux, out);
         return Ok(());
     }
+    if let BasicOp::Replicate { shape, value } = &op
+        && let Some(all) = value.var().and_then(|name| nest.array_of(name))
+        && irregular::goes(ctx, at)
+    {
+        repeated(ctx, nest, param, &aux, (shape.clone(), all), out);
+        return Ok(());
+    }
     elementwise(ctx, nest, at, param, aux, op, out)
+}
+
+/// Values of all points repeated at each: the array of all points repeated, its new
+/// dimensions inside.
+fn repeated(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    param: Param<Soacs>,
+    aux: &Aux,
+    (shape, all): (Shape, Name),
+    out: &mut Vec<Stm<Segs>>,
+) {
+    let (outer, new, rank) = (nest.widths().count(), shape.len(), param.ty.rank());
+    let mut builder = ctx.builder::<Segs>(aux);
+    let op = BasicOp::Replicate {
+        shape,
+        value: all.into(),
+    };
+    let array = builder.let_basic("repeated", op);
+    let perm = (new..new + outer).chain(0..new).chain(new + outer..rank);
+    let perm = perm.collect();
+    let view = builder.let_basic("view", BasicOp::Rearrange { perm, array });
+    out.extend(builder.take_stms());
+    bind(ctx, param, BasicOp::Copy(view), aux, out);
 }
 
 /// Rule G5: the array of all points' rearranged arrays.

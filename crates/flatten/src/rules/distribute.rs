@@ -184,10 +184,25 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         for (i, stm) in stms.into_iter().enumerate() {
-            let stm = self.rewritten(ctx, stm)?;
+            for stm in self.rewritten(ctx, stm)? {
+                self.statement(ctx, (i, stm), sink, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The nest over a statement, or the statement waits.
+    fn statement(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (i, stm): (usize, Stm<Soacs>),
+        sink: &mut Sink,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        {
             let Some((way, needs)) = self.needs_of(&stm, i) else {
                 self.pending.push(stm);
-                continue;
+                return Ok(());
             };
             self.flush(ctx, needs, out)?;
             // Results go where they are wanted, if in one place only.
@@ -214,8 +229,7 @@ impl Distribution<'_, '_> {
                 own.push(Some(expanded));
             }
             if way == Way::Irregular {
-                self.irregular(ctx, stm, own, out)?;
-                continue;
+                return self.irregular(ctx, stm, own, out);
             }
             let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
             let inner = stm.pat.clone();

@@ -192,7 +192,9 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         let segments = self.segments(ctx, width.into(), &aux, out)?;
-        let results = rows(ctx, "elements", &s.map.ret, Some(Dim::Var(segments.total)));
+        let total = Some(Dim::Var(segments.total));
+        let results = rows(ctx, "elements", &s.map.ret, total);
+        let results = whole(results, &own);
         let (known, variant) = self.certs(&aux);
         let aux = Aux {
             certs: known.into_iter().collect(),
@@ -302,7 +304,11 @@ impl Distribution<'_, '_> {
         let flagged = operators.into_iter();
         let flagged = flagged.map(|operator| flagged_operator(ctx, &self.nest, operator));
         let kind = Kind::Folds(Folds::scan(flagged.collect()));
-        let arrays = rows(ctx, "scanned", &types, Some(Dim::Var(segments.total)));
+        let total = Some(Dim::Var(segments.total));
+        let mut arrays = rows(ctx, "scanned", &types, total);
+        let mapped = arrays.split_off(n_scanned);
+        let last = own.len().saturating_sub(mapped.len());
+        arrays.extend(whole(mapped, &own[last..]));
         let point = Point {
             body,
             ret: types,
@@ -379,6 +385,20 @@ impl Distribution<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Arrays of elements, of which those that are accumulators have names already.
+fn whole(
+    mut arrays: Vec<Param<Soacs>>,
+    own: &[(Param<Soacs>, Option<Param<Soacs>>)],
+) -> Vec<Param<Soacs>> {
+    let from = own.len().saturating_sub(arrays.len());
+    for (array, (_, all)) in arrays.iter_mut().zip(own.iter().skip(from)) {
+        if let (Type::Acc { .. }, Some(all)) = (&array.ty, all) {
+            array.clone_from(all);
+        }
+    }
+    arrays
 }
 
 /// An operator on values with a flag, which begins anew where the flag is set.

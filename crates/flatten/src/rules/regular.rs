@@ -4,6 +4,7 @@
 use super::irregular;
 use crate::nest::Nest;
 use ir::folds::Folds;
+use ir::interchange::operator_map;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
@@ -103,10 +104,16 @@ impl Bound<'_> {
         self.lambda_varies(&operator.op) || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
     }
 
+    /// Whether operators differ from point to point, of which nothing else is known.
     fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
-        folds
-            .operators()
-            .any(|operator| self.operator_varies(operator))
+        folds.operators().any(|operator| {
+            self.lambda_varies(&operator.op)
+                || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
+                    && !(self.irregular
+                        && folds.post.is_none()
+                        && (irregular::neutral(&operator.op).is_some()
+                            || operator_map(operator).is_some()))
+        })
     }
 
     /// Whether a statement is one that a nest goes into.

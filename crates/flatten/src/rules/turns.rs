@@ -25,8 +25,10 @@ use ir::seg::SegOp;
 use ir::soac::{AccInput, Operator};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
+use ir::walk::{binders, sub_bodies, with_stack};
 use ir::{Builder, PassError, Segs, Soacs};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
+use rustc_hash::FxHashSet;
 
 type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
 
@@ -51,7 +53,43 @@ pub(super) fn is_parallel(
         Type::Array { .. } => inner.is_regular(ty) || is_segment(inner, stm, ty),
         Type::Acc { .. } | Type::Cert | Type::Mem(_) => false,
     };
-    bound.irregular && params.iter().all(|p| carried(&p.param.ty)) && inner.exploits(body)
+    bound.irregular
+        && params.iter().all(|p| carried(&p.param.ty))
+        && (inner.exploits(body) || grows(params, body))
+}
+
+/// Whether a loop makes arrays whose sizes are known in it alone: there is no room for
+/// these where points go their own ways.
+fn grows(params: &[LoopParam<Soacs>], body: &Body<Soacs>) -> bool {
+    let mut own: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
+    own.extend(binders(body));
+    makes(body, &own)
+}
+
+/// Whether a body makes arrays of such sizes.
+fn makes(body: &Body<Soacs>, sizes: &FxHashSet<Name>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| match &stm.exp {
+            Exp::Basic(
+                BasicOp::Concat { .. }
+                | BasicOp::Iota { .. }
+                | BasicOp::Replicate { .. }
+                | BasicOp::Scratch { .. }
+                | BasicOp::Copy(_),
+            )
+            | Exp::Op(_) => {
+                let dims = stm.pat.iter().flat_map(|param| param.ty.shape());
+                dims.filter_map(|dim| dim.atom()?.var())
+                    .any(|name| sizes.contains(&name))
+            }
+            Exp::Basic(_) | Exp::Apply { .. } => false,
+            exp @ (Exp::If { .. } | Exp::Loop { .. }) => {
+                let mut found = false;
+                sub_bodies(exp, |body| found = found || makes(body, sizes));
+                found
+            }
+        })
+    })
 }
 
 /// What a loop carries for all points.

@@ -189,12 +189,29 @@ pub(super) fn g3(
         return g2(ctx, nest, at, pat, aux, point, out);
     }
     if want.flat {
+        let body = inherited(ctx, &aux, body);
         let body = ctx.made(&pat, |ctx, own, stms| {
             distribute(ctx, nest, at, body, own, &aux, stms)
         })?;
         arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
+}
+
+/// A body whose statements have the attributes that say which versions the nest has,
+/// unless they have some of their own; on machines of which these attributes speak.
+fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
+    let versions = |attr: &&Attr| matches!(attr, Attr::Flattening(_));
+    if !ctx.stack.nests() {
+        for stm in &mut body.stms {
+            if !stm.aux.attrs.iter().any(|attr| versions(&attr)) {
+                for attr in aux.attrs.iter().filter(versions) {
+                    stm.aux.attrs.add(attr.clone());
+                }
+            }
+        }
+    }
+    body
 }
 
 /// Of two versions the first is taken also where the second one's guard says no.
