@@ -35,11 +35,55 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if !wanted || !bound.is_regular(&param.ty) {
         return false;
     }
-    if let BasicOp::Rearrange { array, .. } = op {
+    let reshapes = matches!(op, BasicOp::Reshape { .. }) && bound.irregular;
+    if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
+        if matches!(op, BasicOp::Reshape { .. }) && !reshapes {
+            return false;
+        }
         bound.nest.array_of(*array).is_some()
     } else {
         is_elementwise(op)
     }
+}
+
+/// Whether a statement fills an array with the same at all points.
+pub(super) fn is_invariant(nest: &Nest<'_>, stm: &Stm<Soacs>) -> bool {
+    let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if nest.is_variant(*name));
+    let certs = stm.aux.certs.iter();
+    matches!(&stm.exp, Exp::Basic(BasicOp::Replicate { shape, value })
+        if shape.iter().all(known) && !value.var().is_some_and(|name| nest.is_variant(name)))
+        && !certs.copied().any(|cert| nest.is_variant(cert))
+}
+
+/// Whether a body gives nothing but views and repetitions of the nest's elements, all of
+/// them of one shape: those of all points are there without a nest.
+pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+    let mut known: Vec<Name> = Vec::new();
+    let is_view = |stm: &Stm<Soacs>, known: &[Name]| {
+        let own = |name: Name| known.contains(&name) || nest.array_of(name).is_some();
+        let regular = stm.pat.iter().all(|param| {
+            let dims = param.ty.shape().iter();
+            !dims
+                .filter_map(|dim| dim.atom()?.var())
+                .any(|name| nest.is_variant(name))
+        });
+        regular
+            && stm.aux.certs.is_empty()
+            && match &stm.exp {
+                Exp::Basic(BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. }) => {
+                    own(*array)
+                }
+                Exp::Basic(BasicOp::Replicate { value, .. }) => value.var().is_some_and(own),
+                _ => false,
+            }
+    };
+    let all = body.stms.iter().all(|stm| {
+        let view = is_view(stm, &known);
+        known.extend(stm.pat.iter().map(|param| param.name));
+        view
+    });
+    let mut results = body.result.iter();
+    all && !body.stms.is_empty() && results.all(|it| it.var().is_some_and(|n| known.contains(&n)))
 }
 
 /// Whether the elements of an operation's result are known one by one.
@@ -68,6 +112,22 @@ pub(super) fn operation(
     };
     if let BasicOp::Rearrange { perm, array } = op {
         return g5(ctx, nest, at, param, &aux, (perm, array), out);
+    }
+    if let BasicOp::Reshape { kind, array, .. } = op {
+        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+        let shape: Shape = param.ty.shape().iter().copied().collect();
+        let mut builder = ctx.builder::<Segs>(&aux);
+        let view = builder.let_basic(
+            "view",
+            BasicOp::Reshape {
+                kind,
+                shape,
+                array: all,
+            },
+        );
+        out.extend(builder.take_stms());
+        bind(ctx, param, BasicOp::Copy(view), &aux, out);
+        return Ok(());
     }
     if let BasicOp::Copy(array) = op
         && nest.array_of(array).is_some()

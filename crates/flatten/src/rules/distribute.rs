@@ -129,7 +129,7 @@ pub(super) struct Sink {
 pub(super) struct Distribution<'a, 'n> {
     pub(super) nest: Nest<'n>,
     pending: Pending,
-    /// Which statement uses a name last; the number of statements for results.
+    /// Which statement uses a name last, each having two numbers; one above for results.
     last_use: FxHashMap<Name, usize>,
     /// That number.
     end: usize,
@@ -155,10 +155,10 @@ impl<'a, 'n> Distribution<'a, 'n> {
         let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
         for (i, stm) in body.stms.iter().enumerate() {
             uses(stm, |name| {
-                last_use.insert(name, i);
+                last_use.insert(name, 2 * i + 1);
             });
         }
-        let end = body.stms.len();
+        let end = 2 * body.stms.len();
         last_use.extend(body.result.iter().filter_map(|it| Some((it.var()?, end))));
         Self {
             nest,
@@ -184,8 +184,10 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         for (i, stm) in stms.into_iter().enumerate() {
-            for stm in self.rewritten(ctx, stm)? {
-                self.statement(ctx, (i, stm), sink, out)?;
+            let stms = self.rewritten(ctx, stm)?;
+            let last = stms.len().saturating_sub(1);
+            for (k, stm) in stms.into_iter().enumerate() {
+                self.statement(ctx, (2 * i + usize::from(k == last), stm), sink, out)?;
             }
         }
         Ok(())
@@ -205,6 +207,11 @@ impl Distribution<'_, '_> {
                 return Ok(());
             };
             self.flush(ctx, needs, out)?;
+            let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
+            if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
+                self.once(ctx, stm, out);
+                return Ok(());
+            }
             // Results go where they are wanted, if in one place only.
             let mut own = Vec::with_capacity(stm.pat.len());
             for param in &stm.pat {
@@ -244,6 +251,23 @@ impl Distribution<'_, '_> {
     /// Whether a name's statement waits for the nest.
     pub(super) fn waits(&self, name: Name) -> bool {
         self.pending.bound.contains_key(&name)
+    }
+
+    /// A statement that gives the same at all points, outside of the nest.
+    fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+        let Exp::Basic(op) = stm.exp else {
+            return;
+        };
+        for param in stm.pat {
+            let own: Param<Soacs> = ctx.fresh("once", param.ty.clone());
+            let name = own.name;
+            out.push(Stm {
+                pat: vec![ctx.param(own)],
+                aux: stm.aux.clone(),
+                exp: Exp::Basic(op.clone()),
+            });
+            self.nest.bind_op(param, BasicOp::Atom(name.into()));
+        }
     }
 
     /// Has all of these names in the nest, of which some may wait.

@@ -12,7 +12,7 @@
 //! its points twice: what follows on arrays becomes a map of its own, and a map that
 //! updates accumulators with an operator goes first.
 
-use super::distribute::distribute;
+use super::distribute::{distribute, exploits};
 use super::{par, regular, versions};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{Kind, Point};
@@ -67,10 +67,18 @@ pub(super) fn g9(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !versions::nests(ctx, at);
+    let nests = versions::nests(ctx, at);
+    let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !nests;
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
-    let inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
+    let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
+    if inner && !nests && at.around.is_some() {
+        // Where nothing is below, what a nest does not go into runs in order anyway.
+        let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
+        let bodies =
+            std::iter::once(&s.map.body).chain(s.folds.post.as_ref().map(|post| &post.body));
+        inner = bodies.into_iter().any(|body| exploits(&over, body, false));
+    }
     let (outer, flat) = match ctx.mode {
         Flatten::None | Flatten::Moderate => (true, false),
         Flatten::Full => (!inner, inner),
@@ -128,6 +136,7 @@ pub(super) fn g9(
 
 /// A screma as a map, a fold of what it gives, and a map of what the post lambda does.
 pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    let given: Vec<Option<Name>> = s.given().collect();
     let Screma {
         width,
         inputs,
@@ -135,10 +144,16 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
         mut folds,
     } = s;
     let types = map.ret.clone();
+    let post = folds.post.take();
+    if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
+        // What is mapped is there already.
+        let names = given.into_iter().flatten().collect();
+        let fold = as_they_are(ctx, width, names, &types, folds);
+        return map_after(ctx, aux, fold, post.clone());
+    }
     let arrays = rows(ctx, "xs", &types, Some(width));
     let names = arrays.iter().map(|param| param.name).collect();
     let map = screma(arrays, aux, Screma::map(width, inputs, map));
-    let post = folds.post.take();
     let fold = as_they_are(ctx, width, names, &types, folds);
     let mut rest = match post {
         Some(post) => map_after(ctx, aux, fold, post),

@@ -204,9 +204,12 @@ fn scattered(
         };
         return builder.let_basic("acc", update);
     };
-    let iota = builder.iota(*count);
+    // The value's own size is perhaps the same everywhere.
+    let ty = builder.type_of(value.into());
+    let count = ty.shape().first().copied().unwrap_or(*count);
+    let iota = builder.iota(count);
     let index = index.clone();
-    let done = builder.map("acc", *count, &[iota, value, acc], |b, names| {
+    let done = builder.map("acc", count, &[iota, value, acc], |b, names| {
         let &[i, row, acc] = names else {
             return Vec::new();
         };

@@ -16,7 +16,7 @@
 //! middle. Where the middle one would have too little to do, the first is taken.
 
 use super::distribute::{bind, distribute, exploits};
-use super::{irregular, par, regular};
+use super::{book, irregular, par, regular};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
 use crate::nest::Nest;
@@ -74,8 +74,14 @@ impl Wanted {
 }
 
 fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
-    if aux.attrs.has(&Attr::SequentialInner) || !regular::has_parallelism(body) {
+    if aux.attrs.has(&Attr::SequentialInner) {
         return Wanted::OUTER;
+    }
+    if !regular::has_parallelism(body) {
+        // What there is no room for inside, and what needs no segop.
+        let goes = irregular::goes(ctx, at);
+        let flat = goes && (exploits(nest, body, goes) || book::gives_views(nest, body));
+        return if flat { Wanted::FLAT } else { Wanted::OUTER };
     }
     let below = at
         .level
