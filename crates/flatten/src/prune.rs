@@ -235,7 +235,11 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
             // Versions of one of the parts.
             Exp::If { cond, .. } if cond.var().is_some_and(|it| compared.contains(&it)) => {
                 match &stm.exp {
-                    Exp::If { else_body, .. } => comes_apart(else_body, rank),
+                    Exp::If {
+                        then_body,
+                        else_body,
+                        ..
+                    } => comes_apart(then_body, rank).max(comes_apart(else_body, rank)),
                     _ => 0,
                 }
             }

@@ -75,9 +75,16 @@ pub(super) fn g9(
     if inner && !nests && at.around.is_some() {
         // Where nothing is below, what a nest does not go into runs in order anyway.
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        let bodies =
-            std::iter::once(&s.map.body).chain(s.folds.post.as_ref().map(|post| &post.body));
-        inner = bodies.into_iter().any(|body| exploits(&over, body, false));
+        inner = exploits(&over, &s.map.body, false);
+        if let Some(post) = &s.folds.post {
+            let own = |name: Name| post.params.iter().any(|param| param.name == name);
+            let bound = regular::Bound {
+                nest: &over,
+                more: &own,
+                irregular: false,
+            };
+            inner |= bound.exploits(&post.body);
+        }
     }
     let (outer, flat) = match ctx.mode {
         Flatten::None | Flatten::Moderate => (true, false),

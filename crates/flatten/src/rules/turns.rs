@@ -98,12 +98,32 @@ enum Carried {
     /// The values of all points.
     Whole(Param<Soacs>),
     /// Their segments, of this length at a point; and how many elements these have, if
-    /// the loop changes that.
+    /// the loop changes that: arrays of one size share it.
     Segments {
-        total: Option<Param<Soacs>>,
+        total: Option<Total>,
         data: Param<Soacs>,
         length: Atom,
     },
+}
+
+/// How many elements all segments have: a parameter of the loop.
+#[derive(Clone)]
+struct Total {
+    param: Param<Soacs>,
+    /// Whether it stands before this array.
+    here: bool,
+}
+
+impl Carried {
+    /// The parameter that stands before it.
+    fn total(&self) -> Option<&Param<Soacs>> {
+        match self {
+            Self::Segments {
+                total: Some(total), ..
+            } => total.here.then_some(&total.param),
+            Self::Segments { total: None, .. } | Self::Whole(_) => None,
+        }
+    }
 }
 
 /// A `for` as a `while`.
@@ -171,8 +191,9 @@ impl Distribution<'_, '_> {
         }
         let mut all = Vec::with_capacity(params.len());
         let mut carried = Vec::with_capacity(params.len());
-        for i in 0..params.len() {
-            carried.push(self.carry(ctx, &params, i, even, (&aux, &mut all), out)?);
+        while carried.len() < params.len() {
+            let next = self.carry(ctx, &params, &carried, even, (&aux, &mut all), out)?;
+            carried.push(next);
         }
         let mut stms = Vec::new();
         let results = if even {
@@ -235,12 +256,12 @@ impl Distribution<'_, '_> {
         &mut self,
         ctx: &mut Ctx<'_>,
         params: &[LoopParam<Soacs>],
-        i: usize,
+        before: &[Carried],
         even: bool,
         (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Carried, PassError> {
-        let LoopParam { param, init, .. } = &params[i];
+        let LoopParam { param, init, .. } = &params[before.len()];
         let size = param.ty.shape().first().and_then(|dim| dim.atom());
         let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
         let varies = size
@@ -267,10 +288,23 @@ impl Distribution<'_, '_> {
         let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
         let (array, segments) = self.data(ctx, (name, first), aux, out)?;
         let mut of = segments;
-        let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
+        let known = before.iter().find_map(|it| match it {
+            Carried::Segments {
+                total: Some(total),
+                length: own,
+                ..
+            } => (*own == length).then(|| total.param.clone()),
+            Carried::Segments { total: None, .. } | Carried::Whole(_) => None,
+        });
+        let total = own.map(|_| Total {
+            here: known.is_none(),
+            param: known.unwrap_or_else(|| ctx.fresh::<Soacs>("total", Type::I64)),
+        });
         if let Some(total) = &total {
-            of.total = total.name;
-            push(ctx, total, segments.total.into(), false);
+            of.total = total.param.name;
+            if total.here {
+                push(ctx, &total.param, segments.total.into(), false);
+            }
         }
         let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
         push(ctx, &data, array.into(), false);
@@ -335,11 +369,11 @@ impl Distribution<'_, '_> {
                     next.push(Atom::Var(own.name));
                     rest.push((*result, own));
                 }
-                Carried::Segments { total, .. } => {
+                Carried::Segments { .. } => {
                     let of = result.var().zip(size);
                     let of = of.ok_or_else(|| PassError::bug("no segment"))?;
                     let (data, segments) = inner.data(ctx, of, aux, out)?;
-                    if total.is_some() {
+                    if carried.total().is_some() {
                         next.push(segments.total.into());
                     }
                     next.push(data.into());
@@ -433,12 +467,7 @@ impl Distribution<'_, '_> {
         }
         let mut next = Vec::with_capacity(given.len());
         for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
-            let Carried::Segments {
-                total,
-                data,
-                length,
-            } = carried
-            else {
+            let Carried::Segments { data, length, .. } = carried else {
                 next.extend(changed[i].map(Atom::Var));
                 continue;
             };
@@ -459,7 +488,7 @@ impl Distribution<'_, '_> {
             let merged = here.by_element(ctx, (ty, after), aux, out, |ctx, places| {
                 Ok(either(ctx, aux, (one_name, active.start), new, old, places))
             })?;
-            if total.is_some() {
+            if carried.total().is_some() {
                 next.push(after.total.into());
             }
             next.push(merged.into());
@@ -512,6 +541,7 @@ impl Distribution<'_, '_> {
             all.push(ctx.fresh("go", Type::BOOL));
         }
         let mut arrays = Vec::with_capacity(pat.len());
+        let mut totals: Vec<(Name, Name)> = Vec::new();
         for ((param, own), carried) in pat.iter().zip(own).zip(carried) {
             let array = match carried {
                 Carried::Whole(whole) => match own {
@@ -519,13 +549,18 @@ impl Distribution<'_, '_> {
                     None => ctx.fresh("all", whole.ty),
                 },
                 Carried::Segments { total, data, .. } => match total {
-                    Some(_) => {
-                        let total: Param<Soacs> = ctx.fresh("total", Type::I64);
+                    Some(total) => {
+                        if total.here {
+                            let own: Param<Soacs> = ctx.fresh("total", Type::I64);
+                            totals.push((total.param.name, own.name));
+                            all.push(own);
+                        }
+                        let own = totals.iter().find(|(name, _)| *name == total.param.name);
+                        let own = own.map_or(total.param.name, |(_, own)| *own);
                         let rest = data.ty.shape().iter().skip(1).copied();
-                        let shape = std::iter::once(Dim::Var(total.name)).chain(rest);
+                        let shape = std::iter::once(Dim::Var(own)).chain(rest);
                         let shape: Vec<Dim> = shape.collect();
                         let elem = param.ty.elem().unwrap_or(PrimType::Bool);
-                        all.push(total);
                         ctx.fresh("data", Type::array(elem, shape))
                     }
                     None => ctx.fresh("data", data.ty),
@@ -664,9 +699,6 @@ fn either(
 
 /// The position among a loop's own parameters of one that is carried whole.
 fn flat_place(carried: &[Carried], at: usize) -> usize {
-    let width = |carried: &Carried| match carried {
-        Carried::Whole(_) | Carried::Segments { total: None, .. } => 1,
-        Carried::Segments { total: Some(_), .. } => 2,
-    };
+    let width = |carried: &Carried| 1 + usize::from(carried.total().is_some());
     carried.iter().take(at).map(width).sum()
 }

@@ -27,9 +27,6 @@ impl Fuser<'_> {
             return;
         };
         let made_here = |name: &&Name| {
-            if graph.stm(id).is_some_and(|stm| is_rows(stm, **name, index)) {
-                return self.types.type_of(**name).shape().first() == Some(&width);
-            }
             let stm = graph
                 .binder(**name)
                 .filter(|from| *from != id)
@@ -108,19 +105,6 @@ fn own_number(graph: &Graph, stm: &Stm<Soacs>) -> Option<(Dim, Name)> {
     };
     let at = inputs.iter().position(counts)?;
     Some((*width, map.params[at].name))
-}
-
-/// Whether a map gives nothing but an array's rows of its numbers: then it is that array.
-fn is_rows(stm: &Stm<Soacs>, array: Name, index: Name) -> bool {
-    let Exp::Op(Soac::Screma(Screma { map, folds, .. })) = &stm.exp else {
-        return false;
-    };
-    let ([row], [result]) = (map.body.stms.as_slice(), map.body.result.as_slice()) else {
-        return false;
-    };
-    let reads = matches!(&row.exp, Exp::Basic(BasicOp::Index { array: own, slice })
-        if is_own(*own, slice, array, index));
-    reads && folds.is_map() && matches!(row.pat.as_slice(), [p] if *result == Atom::Var(p.name))
 }
 
 /// Whether an index says: the row of this number, all of it.
