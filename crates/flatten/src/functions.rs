@@ -3,6 +3,7 @@
 
 use crate::context::Ctx;
 use crate::position::Position;
+use crate::rules::{self, Lift, Lifted, Signature};
 use ir::name::{FunName, Name};
 use ir::syntax::{Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
 use ir::types::Shape;
@@ -19,11 +20,18 @@ pub(crate) struct Version {
     at: Position,
     /// Whether the function is the same in all positions.
     only: bool,
+    /// For all points of a nest at once.
+    lift: Option<Lift>,
 }
 
 impl Version {
     /// What the function is called.
     pub(crate) fn name(&self, stack: Stack) -> FunName {
+        match self.lift {
+            Some(Lift::Even) => return FunName(format!("{}.even", self.fun).into()),
+            Some(Lift::Uneven) => return FunName(format!("{}.uneven", self.fun).into()),
+            None => {}
+        }
         match self.at.key(stack).filter(|_| !self.only) {
             Some(key) => FunName(format!("{}.{key}", self.fun).into()),
             None => self.fun.clone(),
@@ -38,6 +46,8 @@ pub(crate) struct Callees {
     parallel: FxHashSet<FunName>,
     /// Which arguments functions consume.
     consumed: FxHashMap<FunName, Vec<bool>>,
+    /// What those look like that have versions for all points of a nest.
+    lifted: FxHashMap<FunName, Signature>,
 }
 
 impl Callees {
@@ -46,9 +56,33 @@ impl Callees {
             let params = function.params.iter().map(|param| param.consumed);
             (function.name.clone(), params.collect())
         });
+        let parallel = parallel_functions(functions);
+        let lifted = functions.iter().filter(|it| parallel.contains(&it.name));
+        let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
         Self {
-            parallel: parallel_functions(functions),
             consumed: consumed.collect(),
+            lifted: lifted.filter(|(_, it)| it.lifts()).collect(),
+            parallel,
+        }
+    }
+
+    /// The functions that have versions for all points of a nest.
+    pub(crate) fn lifts(&self) -> FxHashSet<FunName> {
+        self.lifted.keys().cloned().collect()
+    }
+
+    /// What such a function looks like.
+    pub(crate) fn signature(&self, fun: &FunName) -> Option<&Signature> {
+        self.lifted.get(fun)
+    }
+
+    /// A function's version for all points of a nest.
+    pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
+        Version {
+            fun: fun.clone(),
+            at: Position::host(stack),
+            only: false,
+            lift: Some(lift),
         }
     }
 
@@ -74,6 +108,7 @@ impl Callees {
                 at
             },
             only,
+            lift: None,
         }
     }
 }
@@ -115,12 +150,13 @@ pub fn flatten(
             let missing = || PassError::bug(format!("no function named {}", version.fun));
             batch.push((index.ok_or_else(missing)?, version));
         }
-        batch.sort_by_key(|(index, version)| (*index, version.at));
+        batch.sort_by_key(|(index, version)| (*index, version.at, version.lift));
         let functions = &program.functions;
         let done = context.each(batch, |(index, version), own| {
             let function = functions[index].clone();
             let (function, called) = flatten_function(function, &version, &callees, own)?;
-            Ok::<_, PassError>((index, version.at, function, called))
+            let at = (version.at, version.lift);
+            Ok::<_, PassError>((index, at, function, called))
         })?;
         for (index, at, function, called) in done {
             wanted.extend(called);
@@ -175,22 +211,32 @@ fn flatten_function(
     );
     ctx.adopt(tunables);
     Replicates(&mut ctx.replicates).body(&body);
-    let params = params
-        .into_iter()
-        .map(|p| FunParam {
-            param: ctx.param(p.param),
-            consumed: p.consumed,
-        })
-        .collect();
-    let body = ctx.body(at, body)?;
-    let ret = ret
-        .into_iter()
-        .map(|r| FunResult {
-            ty: r.ty,
-            aliases: r.aliases,
-            ann: (),
-        })
-        .collect();
+    let signature = version.lift.and_then(|lift| {
+        let signature = callees.signature(&version.fun)?;
+        Some((signature, lift))
+    });
+    let (params, ret, body) = if let Some(of) = signature {
+        let Lifted { params, ret, body } = rules::lifted(&mut ctx, of, at, body)?;
+        (params, ret, body)
+    } else {
+        let params = params
+            .into_iter()
+            .map(|p| FunParam {
+                param: ctx.param(p.param),
+                consumed: p.consumed,
+            })
+            .collect();
+        let body = ctx.body(at, body)?;
+        let ret = ret
+            .into_iter()
+            .map(|r| FunResult {
+                ty: r.ty,
+                aliases: r.aliases,
+                ann: (),
+            })
+            .collect();
+        (params, ret, body)
+    };
     let name = version.name(options.stack);
     let tunables = std::mem::take(&mut ctx.tunables);
     let called = std::mem::take(&mut ctx.called);

@@ -18,16 +18,23 @@ use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::Visit;
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// Whether the rule gains anything: there is a statement that the nest goes into, be it
 /// irregular if that is wanted.
-pub(super) fn exploits(nest: &Nest<'_>, body: &Body<Soacs>, irregular: bool) -> bool {
+pub(super) fn exploits(
+    ctx: &Ctx<'_>,
+    nest: &Nest<'_>,
+    body: &Body<Soacs>,
+    irregular: bool,
+) -> bool {
     let bound = Bound {
         nest,
         more: &|_| false,
         irregular,
+        lifts: &ctx.lifts,
     };
     bound.exploits(body)
 }
@@ -137,6 +144,8 @@ pub(super) struct Distribution<'a, 'n> {
     pub(super) aux: &'a Aux,
     /// Whether the nest goes into what is irregular, too.
     pub(super) irregular: bool,
+    /// Functions that have versions for all points.
+    lifts: Arc<FxHashSet<FunName>>,
     /// The segments of each length that differs from point to point.
     pub(super) segments: FxHashMap<Atom, Segments>,
     /// Names that are segments of an array, by the vector that says whose elements are.
@@ -168,6 +177,7 @@ impl<'a, 'n> Distribution<'a, 'n> {
             at,
             aux,
             irregular: irregular::goes(ctx, at),
+            lifts: Arc::clone(&ctx.lifts),
             segments: FxHashMap::default(),
             flat: FxHashMap::default(),
         }
@@ -289,6 +299,7 @@ impl Distribution<'_, '_> {
             nest: &self.nest,
             more,
             irregular: self.irregular,
+            lifts: &self.lifts,
         }
     }
 

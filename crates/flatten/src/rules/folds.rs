@@ -12,7 +12,7 @@
 //! its points twice: what follows on arrays becomes a map of its own, and a map that
 //! updates accumulators with an operator goes first.
 
-use super::distribute::{distribute, exploits};
+use super::distribute::distribute;
 use super::{par, regular, versions};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{Kind, Point};
@@ -72,19 +72,23 @@ pub(super) fn g9(
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
     let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
-    if inner && !nests && at.around.is_some() {
+    if let Some(post) = s
+        .folds
+        .post
+        .as_ref()
+        .filter(|_| inner && at.around.is_some() && !nests)
+        && !regular::has_parallelism(&s.map.body)
+    {
         // Where nothing is below, what a nest does not go into runs in order anyway.
+        let own = |name: Name| post.params.iter().any(|param| param.name == name);
         let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
-        inner = exploits(&over, &s.map.body, false);
-        if let Some(post) = &s.folds.post {
-            let own = |name: Name| post.params.iter().any(|param| param.name == name);
-            let bound = regular::Bound {
-                nest: &over,
-                more: &own,
-                irregular: false,
-            };
-            inner |= bound.exploits(&post.body);
-        }
+        let bound = regular::Bound {
+            nest: &over,
+            more: &own,
+            irregular: false,
+            lifts: &ctx.lifts,
+        };
+        inner = bound.exploits(&post.body);
     }
     let (outer, flat) = match ctx.mode {
         Flatten::None | Flatten::Moderate => (true, false),

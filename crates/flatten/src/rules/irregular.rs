@@ -52,7 +52,8 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
     match &stm.exp {
         Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
         Exp::Loop { params, form, body } => turns::is_parallel(bound, stm, (params, *form, body)),
-        Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+        Exp::Apply { fun, .. } => bound.lifts.contains(fun),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Op(_) => false,
     }
 }
 
@@ -137,7 +138,8 @@ impl Distribution<'_, '_> {
                 return self.turns(ctx, (pat, own), aux, (params, form, body), out);
             }
             Exp::Basic(op) => return self.operation(ctx, pat, aux, op, out),
-            Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+            Exp::Apply { fun, args } => return self.call(ctx, (pat, own), &aux, (fun, args), out),
+            Exp::If { .. } | Exp::Op(_) => {
                 return Err(PassError::bug("no irregular combinator"));
             }
         };

@@ -16,6 +16,7 @@
 //! | map-iota, map-replicate, map-copy | [`book`] |
 //! | updates of all points | [`updates`] |
 //! | sizes that differ from point to point | [`irregular`], [`segments`] |
+//! | functions of all points | [`mod@lift`] |
 //! | loops that points leave at different times | [`turns`] |
 
 mod book;
@@ -24,6 +25,7 @@ mod distribute;
 mod folds;
 mod interchange;
 mod irregular;
+mod lift;
 mod loops;
 mod par;
 mod regular;
@@ -33,6 +35,7 @@ mod updates;
 mod versions;
 
 pub(crate) use distribute::distribute;
+pub(crate) use lift::{Lift, Lifted, Signature, lifted};
 pub(crate) use updates::owned;
 
 use crate::context::Ctx;

@@ -9,7 +9,8 @@ use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{free_names_lambda, sub_bodies, with_stack};
-use ir::{Name, Soacs};
+use ir::{FunName, Name, Soacs};
+use rustc_hash::FxHashSet;
 
 /// Whether there is a combinator in a body that is not to run in order.
 pub(super) fn has_parallelism(body: &Body<Soacs>) -> bool {
@@ -58,6 +59,8 @@ pub(super) struct Bound<'a> {
     pub(super) more: &'a dyn Fn(Name) -> bool,
     /// Whether a nest may go into what differs from point to point.
     pub(super) irregular: bool,
+    /// Functions that have versions for all points.
+    pub(super) lifts: &'a FxHashSet<FunName>,
 }
 
 impl Bound<'_> {
@@ -188,13 +191,14 @@ impl Bound<'_> {
     /// Whether a nest goes into any statement of a body.
     pub(super) fn exploits(self, body: &Body<Soacs>) -> bool {
         with_stack(|| {
-            let mut bound: rustc_hash::FxHashSet<Name> = rustc_hash::FxHashSet::default();
+            let mut bound: FxHashSet<Name> = FxHashSet::default();
             for stm in &body.stms {
                 let more = |name: Name| bound.contains(&name) || (self.more)(name);
                 let inner = Bound {
                     nest: self.nest,
                     more: &more,
                     irregular: self.irregular,
+                    lifts: self.lifts,
                 };
                 if inner.is_parallel(stm) {
                     return true;

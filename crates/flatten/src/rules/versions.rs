@@ -80,7 +80,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
     if !regular::has_parallelism(body) {
         // What there is no room for inside, and what needs no segop.
         let goes = irregular::goes(ctx, at);
-        let flat = goes && (exploits(nest, body, goes) || book::gives_views(nest, body));
+        let flat = goes && (exploits(ctx, nest, body, goes) || book::gives_views(nest, body));
         return if flat { Wanted::FLAT } else { Wanted::OUTER };
     }
     let below = at
@@ -101,7 +101,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Incremental if below.is_some() => {
-            let flat = exploits(nest, body, irregular::goes(ctx, at));
+            let flat = exploits(ctx, nest, body, irregular::goes(ctx, at));
             let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
             let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
             let outer = all && !no_flat && !has(Versions::NoOuter);
@@ -114,7 +114,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
-            if exploits(nest, body, irregular::goes(ctx, at)) {
+            if exploits(ctx, nest, body, irregular::goes(ctx, at)) {
                 Wanted::FLAT
             } else {
                 Wanted::OUTER
