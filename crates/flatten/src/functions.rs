@@ -5,8 +5,8 @@ use crate::context::Ctx;
 use crate::position::Position;
 use crate::rules::{self, Lift, Lifted, Signature};
 use ir::name::{FunName, Name};
-use ir::syntax::{Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
-use ir::types::Shape;
+use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
+use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
@@ -57,7 +57,11 @@ impl Callees {
             (function.name.clone(), params.collect())
         });
         let parallel = parallel_functions(functions);
-        let lifted = functions.iter().filter(|it| parallel.contains(&it.name));
+        let makes = |it: &&Function<Soacs>| {
+            let ordinary = it.kind == FunKind::Function;
+            parallel.contains(&it.name) || ordinary && makes_arrays(&it.body)
+        };
+        let lifted = functions.iter().filter(makes);
         let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
         Self {
             consumed: consumed.collect(),
@@ -289,6 +293,19 @@ impl Visit<Soacs> for Summary {
         }
         self.walk_exp(exp);
     }
+}
+
+/// Whether a body makes arrays whose sizes are not known at once: at all points of a nest
+/// that is better done element by element.
+fn makes_arrays(body: &Body<Soacs>) -> bool {
+    let known = |ty: &Type| ty.shape().iter().all(|dim| matches!(dim, Dim::Const(_)));
+    body.stms.iter().any(|stm| {
+        let makes = matches!(
+            stm.exp,
+            Exp::Basic(BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::Concat { .. })
+        );
+        makes && !stm.pat.iter().all(|param| known(&param.ty))
+    })
 }
 
 fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {

@@ -17,7 +17,7 @@ use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::Visit;
+use ir::walk::{Substitution, Visit, substitute_type};
 use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -212,6 +212,10 @@ impl Distribution<'_, '_> {
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
         {
+            if self.irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
+                self.once(ctx, stm, out);
+                return Ok(());
+            }
             let Some((way, needs)) = self.needs_of(&stm, i) else {
                 self.pending.push(stm);
                 return Ok(());
@@ -265,19 +269,31 @@ impl Distribution<'_, '_> {
 
     /// A statement that gives the same at all points, outside of the nest.
     fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
-        let Exp::Basic(op) = stm.exp else {
-            return;
+        let exp = match stm.exp {
+            Exp::Basic(op) => Exp::Basic(op),
+            Exp::Apply { fun, args } => Exp::Apply {
+                fun: ctx.callee(&fun, self.at),
+                args,
+            },
+            Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
         };
-        for param in stm.pat {
-            let own: Param<Soacs> = ctx.fresh("once", param.ty.clone());
-            let name = own.name;
-            out.push(Stm {
-                pat: vec![ctx.param(own)],
-                aux: stm.aux.clone(),
-                exp: Exp::Basic(op.clone()),
-            });
-            self.nest.bind_op(param, BasicOp::Atom(name.into()));
+        let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
+        let mut names = Substitution::default();
+        for param in &stm.pat {
+            let mut ty = param.ty.clone();
+            substitute_type(&mut ty, &names);
+            let own: Param<Soacs> = ctx.fresh("once", ty);
+            names.insert(param.name, own.name.into());
+            pat.push(ctx.param(own));
         }
+        for (param, own) in stm.pat.into_iter().zip(&pat) {
+            self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
+        }
+        out.push(Stm {
+            pat,
+            aux: stm.aux,
+            exp,
+        });
     }
 
     /// Has all of these names in the nest, of which some may wait.

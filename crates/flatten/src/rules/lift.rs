@@ -18,7 +18,7 @@ use crate::context::Ctx;
 use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::name::{FunName, Name};
-use ir::syntax::{Atom, Aux, Body, Exp, FunParam, FunResult, Function, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, FunParam, FunResult, Function, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{Builder, PassError, Segs, Soacs};
 use prim::PrimType;
@@ -311,6 +311,21 @@ fn view(ctx: &mut Ctx<'_>, dims: &[Dim], array: Name, aux: &Aux, out: &mut Vec<S
     view
 }
 
+/// The array, or a copy of it where it may be a parameter's.
+fn fresh(ctx: &mut Ctx<'_>, array: Name, stms: &mut Vec<Stm<Segs>>) -> Atom {
+    let is_new = stms.iter().any(|stm| {
+        let made = matches!(stm.exp, Exp::Op(_) | Exp::Apply { .. });
+        made && stm.pat.iter().any(|param| param.name == array)
+    });
+    if is_new {
+        return array.into();
+    }
+    let mut builder = ctx.builder::<Segs>(&Aux::at(ir::Prov::NONE));
+    let copy = builder.let_basic("own", BasicOp::Copy(array));
+    stms.extend(builder.take_stms());
+    copy.into()
+}
+
 /// The parts of a function that a version for all points has of its own.
 pub(crate) struct Lifted {
     pub(crate) params: Vec<FunParam<Segs>>,
@@ -371,11 +386,6 @@ pub(crate) fn lifted(
             consumed: false,
         })
         .collect();
-    let arrays = params
-        .iter()
-        .enumerate()
-        .filter(|(_, p)| p.param.ty.is_array());
-    let arrays: Vec<u32> = arrays.map(|(i, _)| i as u32).collect();
     let mut stms = Vec::new();
     let given = body.result.clone();
     d.statements(ctx, body.stms, &mut Sink::default(), &mut stms)?;
@@ -396,12 +406,8 @@ pub(crate) fn lifted(
     let mut totals: FxHashMap<Atom, u32> = FxHashMap::default();
     let mut add = |all: &mut Vec<Atom>, ty: Type, value: Atom| {
         ret.push(FunResult {
-            aliases: if ty.is_array() {
-                arrays.clone()
-            } else {
-                Vec::new()
-            },
             ty,
+            aliases: Vec::new(),
             ann: (),
         });
         all.push(value);
@@ -422,15 +428,18 @@ pub(crate) fn lifted(
             totals.insert(length, all.len() as u32);
             add(&mut all, Type::I64, segments.total.into());
             let starts = Type::array(PrimType::I64, [width]);
-            add(&mut all, starts, segments.starts.into());
+            let value = fresh(ctx, segments.starts, &mut stms);
+            add(&mut all, starts, value);
             let ids = Type::array(PrimType::I64, [total]);
-            add(&mut all, ids, segments.ids.into());
+            let value = fresh(ctx, segments.ids, &mut stms);
+            add(&mut all, ids, value);
         }
         let total = totals.get(&length).copied().map_or(Dim::Const(0), Dim::Ext);
         let inner = ty.shape().iter().skip(1).copied();
         let shape: Vec<Dim> = std::iter::once(total).chain(inner).collect();
         let elem = ty.elem().ok_or_else(|| PassError::bug("no array"))?;
-        add(&mut all, Type::array(elem, shape), data.into());
+        let value = fresh(ctx, data, &mut stms);
+        add(&mut all, Type::array(elem, shape), value);
     }
     d.results(ctx, rest, &mut stms)?;
     Ok(Lifted {
