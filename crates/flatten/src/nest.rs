@@ -306,6 +306,19 @@ impl<'p> Nest<'p> {
         (depth == self.dims.len()).then_some(array)
     }
 
+    /// What a bound name is at all points, if it is the same and known outside.
+    pub(crate) fn constant(&self, name: Name) -> Option<Atom> {
+        match &self.binding(name)?.exp {
+            Exp::Basic(BasicOp::Atom(value)) => match value {
+                Atom::Var(source) if self.is_variant(*source) => self.constant(*source),
+                Atom::Var(_) | Atom::Const(_) => Some(*value),
+            },
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                None
+            }
+        }
+    }
+
     /// The accumulator from outside that a bound name is.
     pub(crate) fn acc(&self, name: Name) -> Option<Name> {
         let Some(stm) = self.binding(name) else {

@@ -535,6 +535,10 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let (mut left, mut pat, mut ret) = (Vec::new(), Vec::new(), Vec::new());
         for (result, param) in results {
+            let known = result.var().filter(|name| !self.waits(*name));
+            let known = known.and_then(|name| self.nest.constant(name));
+            let is_acc = matches!(param.ty, Type::Acc { .. });
+            let result = known.filter(|_| !is_acc).unwrap_or(result);
             let array = match result {
                 Atom::Var(name) if matches!(param.ty, Type::Acc { .. }) => self.acc(name),
                 Atom::Var(name) => self.nest.array_of(name),

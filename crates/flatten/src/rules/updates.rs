@@ -239,6 +239,10 @@ pub(super) fn array_of(
     if let Some(array) = value.var().and_then(|name| nest.array_of(name)) {
         return Ok(array);
     }
+    let value = value
+        .var()
+        .and_then(|name| nest.constant(name))
+        .unwrap_or(value);
     let expanded = nest.expand(&ty);
     let param: Param<Soacs> = ctx.fresh("all", expanded);
     let array = param.name;
