@@ -374,6 +374,16 @@ impl<'p> Nest<'p> {
         certs.copied().collect()
     }
 
+    /// The checks of points that hold where these names are computed.
+    pub(crate) fn checks_of(&self, names: &[Name]) -> Vec<Name> {
+        let needed = self.needed(names.to_vec());
+        let certs = needed.iter().flat_map(|stm| stm.aux.certs.iter().copied());
+        let mut certs: Vec<Name> = certs.filter(|cert| self.is_variant(*cert)).collect();
+        certs.sort_unstable();
+        certs.dedup();
+        certs
+    }
+
     /// What the indices are called in a space.
     fn renamed(&self, dims: &[(Name, Dim)]) -> Substitution {
         let pairs = self.dims.iter().zip(dims);

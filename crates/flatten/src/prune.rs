@@ -233,15 +233,12 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
             // Versions of one of the parts.
-            Exp::If { cond, .. } if cond.var().is_some_and(|it| compared.contains(&it)) => {
-                match &stm.exp {
-                    Exp::If {
-                        then_body,
-                        else_body,
-                        ..
-                    } => comes_apart(then_body, rank).max(comes_apart(else_body, rank)),
-                    _ => 0,
-                }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } if cond.var().is_some_and(|it| compared.contains(&it)) => {
+                comes_apart(then_body, rank).max(comes_apart(else_body, rank))
             }
             Exp::If {
                 then_body,

@@ -168,9 +168,8 @@ impl Sink<'_> {
                         result: vec![value],
                     });
                 }
-                let [then_body, else_body] = match <[Body<Segs>; 2]>::try_from(arms) {
-                    Ok(arms) => arms,
-                    Err(_) => return,
+                let Ok([then_body, else_body]) = <[Body<Segs>; 2]>::try_from(arms) else {
+                    return;
                 };
                 if then_body.stms.is_empty() && else_body.stms.is_empty() {
                     return;

@@ -74,7 +74,11 @@ pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
                     own(*array)
                 }
                 Exp::Basic(BasicOp::Replicate { value, .. }) => value.var().is_some_and(own),
-                _ => false,
+                Exp::Basic(_)
+                | Exp::If { .. }
+                | Exp::Loop { .. }
+                | Exp::Apply { .. }
+                | Exp::Op(_) => false,
             }
     };
     let all = body.stms.iter().all(|stm| {

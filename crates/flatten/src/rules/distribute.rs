@@ -9,6 +9,7 @@
 //! later groups but computed again there: scalars, views, checks. A group that later
 //! ones do not need waits for the next one like it.
 
+use super::pending::{Needs, Pending, Way, uses};
 use super::regular::{Bound, is_cheap};
 use super::{book, branches, irregular, loops, versions};
 use crate::context::Ctx;
@@ -17,7 +18,7 @@ use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, Visit, substitute_type};
+use ir::walk::{Substitution, substitute_type};
 use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -37,56 +38,6 @@ pub(super) fn exploits(
         lifts: &ctx.lifts,
     };
     bound.exploits(body)
-}
-
-/// Statements that wait for their nest.
-#[derive(Default)]
-struct Pending {
-    stms: Vec<Stm<Soacs>>,
-    /// Which of them binds a name.
-    bound: FxHashMap<Name, usize>,
-}
-
-impl Pending {
-    fn push(&mut self, stm: Stm<Soacs>) {
-        let at = self.stms.len();
-        self.bound
-            .extend(stm.pat.iter().map(|param| (param.name, at)));
-        self.stms.push(stm);
-    }
-
-    fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
-        self.stms.get(*self.bound.get(&name)?)
-    }
-}
-
-/// What it takes to have values that wait in the nest.
-#[derive(Default)]
-struct Needs {
-    /// Statements that are computed again.
-    again: Vec<usize>,
-    /// Names whose values are stored.
-    stored: Vec<Name>,
-    /// Names of arrays that are stored as segments.
-    filled: Vec<Name>,
-}
-
-/// How a nest goes into a statement.
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Regular,
-    Irregular,
-}
-
-/// The names that a statement uses, its certificates and the sizes in its types too.
-fn uses(stm: &Stm<Soacs>, mut f: impl FnMut(Name)) {
-    struct Uses<F>(F);
-    impl<F: FnMut(Name)> Visit<Soacs> for Uses<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    Uses(&mut f).stm(stm);
 }
 
 /// Appends a nest over a body; the pattern has its results at all points.

@@ -81,11 +81,10 @@ pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> 
     let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
         return false;
     };
-    let known = match op {
-        BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) => true,
-        BasicOp::Concat { dim, .. } => *dim == 0,
-        _ => false,
-    };
+    let known = matches!(
+        op,
+        BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) | BasicOp::Concat { dim: 0, .. }
+    );
     let varies = !bound.is_regular(&param.ty);
     bound.irregular && wanted && known && varies && is_segment(bound, stm, &param.ty)
 }
@@ -108,10 +107,12 @@ pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
     if !both || !bound || !ty.is_int() && *ty != PrimType::Bool {
         return None;
     }
-    let value = match op {
-        BinOp::Add | BinOp::Or | BinOp::Xor => 0,
-        BinOp::Mul => 1,
-        _ => return None,
+    let value = if matches!(op, BinOp::Add | BinOp::Or | BinOp::Xor) {
+        0
+    } else if *op == BinOp::Mul {
+        1
+    } else {
+        return None;
     };
     let value = if *ty == PrimType::Bool {
         Scalar::Bool(value != 0)
@@ -197,7 +198,7 @@ impl Distribution<'_, '_> {
         let total = Some(Dim::Var(segments.total));
         let results = rows(ctx, "elements", &s.map.ret, total);
         let results = whole(results, &own);
-        let (known, variant) = self.certs(&aux);
+        let (known, variant) = self.certs(&aux, &s.inputs);
         let aux = Aux {
             certs: known.into_iter().collect(),
             ..aux
@@ -219,10 +220,15 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// A statement's certificates: those from outside of the nest, and others.
-    fn certs(&self, aux: &Aux) -> (Vec<Name>, Vec<Name>) {
+    /// A statement's certificates: those from outside of the nest, and others. Empty
+    /// segments have no element that relies on the checks of what they are made from.
+    fn certs(&self, aux: &Aux, inputs: &[Name]) -> (Vec<Name>, Vec<Name>) {
         let certs = aux.certs.iter().copied();
-        certs.partition(|cert| !self.nest.is_variant(*cert))
+        let (known, mut variant): (Vec<Name>, Vec<Name>) =
+            certs.partition(|cert| !self.nest.is_variant(*cert));
+        let more = self.nest.checks_of(inputs);
+        variant.extend(more.into_iter().filter(|cert| !aux.certs.contains(cert)));
+        (known, variant)
     }
 
     /// Binds parameters to elements of segments.
@@ -245,7 +251,9 @@ impl Distribution<'_, '_> {
                     array: input,
                     slice: row_slice(&ty, place.into()),
                 },
-                _ => BasicOp::Atom(input.into()),
+                Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
+                    BasicOp::Atom(input.into())
+                }
             };
             nest.bind_op(param.clone(), op);
         }
@@ -270,7 +278,7 @@ impl Distribution<'_, '_> {
             folds,
         } = s;
         let operators = if reduces { folds.reduces } else { folds.scans };
-        let (known, variant) = self.certs(&aux);
+        let (known, variant) = self.certs(&aux, &inputs);
         let aux = Aux {
             certs: known.into_iter().collect(),
             ..aux

@@ -17,8 +17,9 @@
 //! | updates of all points | [`updates`] |
 //! | sizes that differ from point to point | [`irregular`], [`segments`] |
 //! | functions of all points | [`mod@lift`] |
-//! | loops that points leave at different times | [`turns`] |
+//! | loops that points leave at different times | [`turns`], [`active`] |
 
+mod active;
 mod book;
 mod branches;
 mod distribute;
@@ -28,6 +29,7 @@ mod irregular;
 mod lift;
 mod loops;
 mod par;
+mod pending;
 mod regular;
 mod segments;
 mod turns;

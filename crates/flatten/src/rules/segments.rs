@@ -168,27 +168,25 @@ impl Distribution<'_, '_> {
         let length = param.ty.shape().first().and_then(|dim| dim.atom());
         let length = length.ok_or_else(|| PassError::bug("no segment"))?;
         let certs: Vec<Name> = aux.certs.to_vec();
-        let (array, segments) = match op {
-            BasicOp::Opaque(Atom::Var(name)) => {
-                let (array, segments) = self.data(ctx, (name, length), &aux, out)?;
-                let mut builder = ctx.builder::<Segs>(&aux);
-                let hidden = builder.let_basic("hidden", BasicOp::Opaque(array.into()));
-                out.extend(builder.take_stms());
-                (hidden, segments)
-            }
-            BasicOp::Copy(name) => self.data(ctx, (name, length), &aux, out)?,
-            op => {
-                let segments = self.segments(ctx, length, &aux, out)?;
-                let of = (param.ty.clone(), segments);
-                let array = self.by_element(ctx, of, &aux, out, |ctx, indices| {
-                    let mut builder = ctx.builder::<Soacs>(&aux);
-                    builder.certs.clone_from(&aux.certs);
-                    let xs = builder.let_basic("xs", op);
-                    let x = builder.index("x", xs, indices);
-                    Ok(builder.finish(vec![x.into()]))
-                })?;
-                (array, segments)
-            }
+        let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
+            let (array, segments) = self.data(ctx, (name, length), &aux, out)?;
+            let mut builder = ctx.builder::<Segs>(&aux);
+            let hidden = builder.let_basic("hidden", BasicOp::Opaque(array.into()));
+            out.extend(builder.take_stms());
+            (hidden, segments)
+        } else if let BasicOp::Copy(name) = op {
+            self.data(ctx, (name, length), &aux, out)?
+        } else {
+            let segments = self.segments(ctx, length, &aux, out)?;
+            let of = (param.ty.clone(), segments);
+            let array = self.by_element(ctx, of, &aux, out, |ctx, indices| {
+                let mut builder = ctx.builder::<Soacs>(&aux);
+                builder.certs.clone_from(&aux.certs);
+                let xs = builder.let_basic("xs", op);
+                let x = builder.index("x", xs, indices);
+                Ok(builder.finish(vec![x.into()]))
+            })?;
+            (array, segments)
         };
         self.bind_segment(param, (array, length, segments), &certs);
         Ok(())
