@@ -151,7 +151,7 @@ impl<'a> Ctx<'a> {
             outermost: Prov::NONE,
             asked: false,
             even: false,
-            lifts: Arc::new(callees.lifts()),
+            lifts: callees.lifts(),
         }
     }
 

@@ -11,6 +11,7 @@ use ir::typing::TypeEnv;
 use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use target::levels::Stack;
 
 /// A function for a position.
@@ -48,6 +49,8 @@ pub(crate) struct Callees {
     consumed: FxHashMap<FunName, Vec<bool>>,
     /// What those look like that have versions for all points of a nest.
     lifted: FxHashMap<FunName, Signature>,
+    /// Their names.
+    lifts: Arc<FxHashSet<FunName>>,
 }
 
 impl Callees {
@@ -63,16 +66,18 @@ impl Callees {
         };
         let lifted = functions.iter().filter(makes);
         let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
+        let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.lifts()).collect();
         Self {
             consumed: consumed.collect(),
-            lifted: lifted.filter(|(_, it)| it.lifts()).collect(),
+            lifts: Arc::new(lifted.keys().cloned().collect()),
+            lifted,
             parallel,
         }
     }
 
     /// The functions that have versions for all points of a nest.
-    pub(crate) fn lifts(&self) -> FxHashSet<FunName> {
-        self.lifted.keys().cloned().collect()
+    pub(crate) fn lifts(&self) -> Arc<FxHashSet<FunName>> {
+        Arc::clone(&self.lifts)
     }
 
     /// What such a function looks like.
