@@ -134,6 +134,14 @@ pub(super) fn operation(
         return Ok(());
     }
     if let BasicOp::Copy(array) = op
+        && irregular::goes(ctx, at)
+        && nest.constant(array).is_some()
+    {
+        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+        bind(ctx, param, BasicOp::Atom(all.into()), &aux, out);
+        return Ok(());
+    }
+    if let BasicOp::Copy(array) = op
         && nest.array_of(array).is_some()
     {
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
