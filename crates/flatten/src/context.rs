@@ -3,6 +3,7 @@
 
 use crate::functions::{Callees, Version};
 use crate::position::Position;
+use crate::rules::{Lift, Signature};
 use ir::decision::{Kind, Operation, Runs, Sequential};
 use ir::folds::Folds;
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
@@ -16,6 +17,7 @@ use ir::typing::TypeEnv;
 use ir::walk::{Substitution, refresh_lambda};
 use ir::{Builder, Flatten, Fuel, Options, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use target::levels::Stack;
 
 /// A function being flattened.
@@ -65,6 +67,10 @@ pub(crate) struct Ctx<'a> {
     pub(crate) outermost: Prov,
     /// Whether an attribute asks for sequential code here.
     pub(crate) asked: bool,
+    /// Whether an attribute asks for sequential code of what is irregular.
+    pub(crate) even: bool,
+    /// The functions that have versions for all points of a nest.
+    pub(crate) lifts: Arc<FxHashSet<FunName>>,
 }
 
 /// Whether attributes leave it open that the lanes of one worker share a
@@ -149,12 +155,28 @@ impl<'a> Ctx<'a> {
             decided: options.account.then(Vec::new),
             outermost: Prov::NONE,
             asked: false,
+            even: false,
+            lifts: callees.lifts(),
         }
     }
 
     /// What a call of a function from a position calls.
     pub(crate) fn callee(&mut self, fun: &FunName, at: Position) -> FunName {
         let version = self.callees.version(fun, at, self.stack);
+        let name = version.name(self.stack);
+        self.called.push(version);
+        name
+    }
+
+    /// What a function looks like that has versions for all points of a nest.
+    pub(crate) fn signature(&self, fun: &FunName) -> Result<Signature, PassError> {
+        let known = self.callees.signature(fun).cloned();
+        known.ok_or_else(|| PassError::bug(format!("{fun} has no version for all points")))
+    }
+
+    /// What a call of a function at all points of a nest calls.
+    pub(crate) fn lifted(&mut self, fun: &FunName, lift: Lift) -> FunName {
+        let version = Callees::lift(fun, lift, self.stack);
         let name = version.name(self.stack);
         self.called.push(version);
         name

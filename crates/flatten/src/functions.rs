@@ -3,13 +3,15 @@
 
 use crate::context::Ctx;
 use crate::position::Position;
+use crate::rules::{self, Lift, Lifted, Signature};
 use ir::name::{FunName, Name};
-use ir::syntax::{Atom, BasicOp, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
-use ir::types::Shape;
+use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
+use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
 use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 use target::levels::Stack;
 
 /// A function for a position.
@@ -19,11 +21,18 @@ pub(crate) struct Version {
     at: Position,
     /// Whether the function is the same in all positions.
     only: bool,
+    /// For all points of a nest at once.
+    lift: Option<Lift>,
 }
 
 impl Version {
     /// What the function is called.
     pub(crate) fn name(&self, stack: Stack) -> FunName {
+        match self.lift {
+            Some(Lift::Even) => return FunName(format!("{}.even", self.fun).into()),
+            Some(Lift::Uneven) => return FunName(format!("{}.uneven", self.fun).into()),
+            None => {}
+        }
         match self.at.key(stack).filter(|_| !self.only) {
             Some(key) => FunName(format!("{}.{key}", self.fun).into()),
             None => self.fun.clone(),
@@ -38,6 +47,10 @@ pub(crate) struct Callees {
     parallel: FxHashSet<FunName>,
     /// Which arguments functions consume.
     consumed: FxHashMap<FunName, Vec<bool>>,
+    /// What those look like that have versions for all points of a nest.
+    lifted: FxHashMap<FunName, Signature>,
+    /// Their names.
+    lifts: Arc<FxHashSet<FunName>>,
 }
 
 impl Callees {
@@ -46,9 +59,39 @@ impl Callees {
             let params = function.params.iter().map(|param| param.consumed);
             (function.name.clone(), params.collect())
         });
+        let parallel = parallel_functions(functions);
+        let makes = |it: &&Function<Soacs>| {
+            let ordinary = it.kind == FunKind::Function;
+            parallel.contains(&it.name) || ordinary && makes_arrays(&it.body)
+        };
+        let lifted = functions.iter().filter(makes);
+        let lifted = lifted.map(|it| (it.name.clone(), Signature::of(it)));
+        let lifted: FxHashMap<FunName, Signature> = lifted.filter(|(_, it)| it.lifts()).collect();
         Self {
-            parallel: parallel_functions(functions),
             consumed: consumed.collect(),
+            lifts: Arc::new(lifted.keys().cloned().collect()),
+            lifted,
+            parallel,
+        }
+    }
+
+    /// The functions that have versions for all points of a nest.
+    pub(crate) fn lifts(&self) -> Arc<FxHashSet<FunName>> {
+        Arc::clone(&self.lifts)
+    }
+
+    /// What such a function looks like.
+    pub(crate) fn signature(&self, fun: &FunName) -> Option<&Signature> {
+        self.lifted.get(fun)
+    }
+
+    /// A function's version for all points of a nest.
+    pub(crate) fn lift(fun: &FunName, lift: Lift, stack: Stack) -> Version {
+        Version {
+            fun: fun.clone(),
+            at: Position::host(stack),
+            only: false,
+            lift: Some(lift),
         }
     }
 
@@ -74,6 +117,7 @@ impl Callees {
                 at
             },
             only,
+            lift: None,
         }
     }
 }
@@ -82,8 +126,14 @@ impl Callees {
 ///
 /// # Errors
 /// Combinators that are not supported yet (`stream`, `jvp`, `vjp`).
-pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program<Segs>, PassError> {
+pub fn flatten(
+    mut program: Program<Soacs>,
+    context: &mut Context,
+) -> Result<Program<Segs>, PassError> {
     let stack = context.options.stack;
+    if context.options.flatten.is_deep() && !stack.nests() {
+        program.functions.extend(added()?);
+    }
     let callees = Callees::of(&program.functions);
     let by_name: FxHashMap<FunName, usize> = program
         .functions
@@ -109,12 +159,13 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
             let missing = || PassError::bug(format!("no function named {}", version.fun));
             batch.push((index.ok_or_else(missing)?, version));
         }
-        batch.sort_by_key(|(index, version)| (*index, version.at));
+        batch.sort_by_key(|(index, version)| (*index, version.at, version.lift));
         let functions = &program.functions;
         let done = context.each(batch, |(index, version), own| {
             let function = functions[index].clone();
             let (function, called) = flatten_function(function, &version, &callees, own)?;
-            Ok::<_, PassError>((index, version.at, function, called))
+            let at = (version.at, version.lift);
+            Ok::<_, PassError>((index, at, function, called))
         })?;
         for (index, at, function, called) in done {
             wanted.extend(called);
@@ -129,6 +180,14 @@ pub fn flatten(program: Program<Soacs>, context: &mut Context) -> Result<Program
         entries: program.entries,
         functions: made.into_iter().map(|(_, _, function)| function).collect(),
     })
+}
+
+/// Functions that irregular nests call. Which of them a program needs is known once it
+/// is flattened.
+fn added() -> Result<Vec<Function<Soacs>>, PassError> {
+    let program = ir::text::parse::<Soacs>(include_str!("added.ir"));
+    let program = program.map_err(|error| PassError::bug(error.to_string()))?;
+    Ok(program.functions)
 }
 
 fn flatten_function(
@@ -161,22 +220,32 @@ fn flatten_function(
     );
     ctx.adopt(tunables);
     Replicates(&mut ctx.replicates).body(&body);
-    let params = params
-        .into_iter()
-        .map(|p| FunParam {
-            param: ctx.param(p.param),
-            consumed: p.consumed,
-        })
-        .collect();
-    let body = ctx.body(at, body)?;
-    let ret = ret
-        .into_iter()
-        .map(|r| FunResult {
-            ty: r.ty,
-            aliases: r.aliases,
-            ann: (),
-        })
-        .collect();
+    let signature = version.lift.and_then(|lift| {
+        let signature = callees.signature(&version.fun)?;
+        Some((signature, lift))
+    });
+    let (params, ret, body) = if let Some(of) = signature {
+        let Lifted { params, ret, body } = rules::lifted(&mut ctx, of, at, body)?;
+        (params, ret, body)
+    } else {
+        let params = params
+            .into_iter()
+            .map(|p| FunParam {
+                param: ctx.param(p.param),
+                consumed: p.consumed,
+            })
+            .collect();
+        let body = ctx.body(at, body)?;
+        let ret = ret
+            .into_iter()
+            .map(|r| FunResult {
+                ty: r.ty,
+                aliases: r.aliases,
+                ann: (),
+            })
+            .collect();
+        (params, ret, body)
+    };
     let name = version.name(options.stack);
     let tunables = std::mem::take(&mut ctx.tunables);
     let called = std::mem::take(&mut ctx.called);
@@ -229,6 +298,19 @@ impl Visit<Soacs> for Summary {
         }
         self.walk_exp(exp);
     }
+}
+
+/// Whether a body makes arrays whose sizes are not known at once: at all points of a nest
+/// that is better done element by element.
+fn makes_arrays(body: &Body<Soacs>) -> bool {
+    let known = |ty: &Type| ty.shape().iter().all(|dim| matches!(dim, Dim::Const(_)));
+    body.stms.iter().any(|stm| {
+        let makes = matches!(
+            stm.exp,
+            Exp::Basic(BasicOp::Iota { .. } | BasicOp::Replicate { .. } | BasicOp::Concat { .. })
+        );
+        makes && !stm.pat.iter().all(|param| known(&param.ty))
+    })
 }
 
 fn parallel_functions(functions: &[Function<Soacs>]) -> FxHashSet<FunName> {

@@ -116,7 +116,7 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let has = |attr| aux.attrs.has(&attr);
         let ordered = has(Attr::Sequential);
-        let before = (self.lanes, self.asked, self.outermost);
+        let before = (self.lanes, self.asked, self.even, self.outermost);
         let plain = has(Attr::SequentialInner) || has(Attr::Flattening(Versions::NoIntra));
         let Lanes { inside, .. } = self.lanes;
         self.lanes = Lanes {
@@ -124,6 +124,7 @@ impl Ctx<'_> {
             inside: inside && !ordered && !plain,
         };
         self.asked |= ordered;
+        self.even |= has(Attr::Flattening(Versions::SequentialiseNonuniform));
         let at = at.of(&aux);
         if at.level.is_some() && !has(Attr::SequentialOuter) {
             if at.around.is_none() && nest.is_empty() {
@@ -133,7 +134,7 @@ impl Ctx<'_> {
         } else {
             self.in_order(nest, at, pat, aux, soac, out)?;
         }
-        (self.lanes, self.asked, self.outermost) = before;
+        (self.lanes, self.asked, self.even, self.outermost) = before;
         Ok(())
     }
 

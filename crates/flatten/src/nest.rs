@@ -10,6 +10,10 @@
 //! space and the beginning of its body, that gets names of its own, and only those
 //! bindings that it needs. Bindings are indices, views and cheap scalars, which are
 //! computed again rather than stored.
+//!
+//! Where sizes differ from point to point, all segments lie one after another, and a
+//! nest of their own goes over them ([`Nest::with_segments`]): there the indices of the
+//! nest around are bindings, too.
 
 use crate::context::{Ctx, row_slice};
 use ir::name::Name;
@@ -20,6 +24,7 @@ use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
 };
 use ir::{PassError, Prov, Soacs};
+use prim::{BinOp, PrimType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A mapnest context. What a map inside adds stands in a nest of its own.
@@ -30,6 +35,9 @@ pub(crate) struct Nest<'p> {
     dims: Vec<(Name, Dim)>,
     /// What each point binds beside what `outer` does, in order.
     binds: Vec<Stm<Soacs>>,
+    /// How many of these come first: they bind the indices of `outer`, whose points are
+    /// segments here.
+    segments: usize,
     /// Which of `binds` binds a name; `None` for an index.
     bound: FxHashMap<Name, Option<usize>>,
     /// Bound arrays and scalars that are the elements of an array over so many of the
@@ -37,6 +45,19 @@ pub(crate) struct Nest<'p> {
     elements: FxHashMap<Name, (Name, usize)>,
     /// Checks that must hold before what stands in the nest.
     certs: Vec<Name>,
+}
+
+/// The segments that points of a nest have, one after another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segments {
+    /// Where a point's segment begins, in the nest.
+    pub(crate) start: Name,
+    /// The same of all points, outside of the nest.
+    pub(crate) starts: Name,
+    /// The point of each element, outside of the nest.
+    pub(crate) ids: Name,
+    /// How many elements there are.
+    pub(crate) total: Name,
 }
 
 /// A nest made manifest over a body.
@@ -169,12 +190,80 @@ impl<'p> Nest<'p> {
         nest
     }
 
-    fn element(&self, name: Name) -> Option<(Name, usize)> {
-        self.frames()
-            .find_map(|frame| frame.elements.get(&name).copied())
+    /// With one dimension for all elements of the nest's segments, and the place of an
+    /// element in its segment.
+    pub(crate) fn with_segments<'q>(
+        &'q self,
+        ctx: &mut Ctx<'_>,
+        segments: Segments,
+    ) -> (Nest<'q>, Name)
+    where
+        'p: 'q,
+    {
+        let mut nest = self.child(Vec::new());
+        let index = ctx.fresh::<Soacs>("k", Type::I64).name;
+        nest.dims = vec![(index, Dim::Var(segments.total))];
+        nest.bound.insert(index, None);
+        let mut segment = ctx.fresh::<Soacs>("segment", Type::I64);
+        if let [(only, _)] = self.dims.as_slice() {
+            segment.name = *only;
+        }
+        let mut left = segment.name;
+        let slice = vec![DimIndex::Fix(index.into())];
+        nest.bind_op(
+            segment,
+            BasicOp::Index {
+                array: segments.ids,
+                slice,
+            },
+        );
+        for (i, (outer, width)) in self.dims.iter().enumerate().rev() {
+            let Some(width) = width.atom().filter(|_| self.dims.len() > 1) else {
+                break;
+            };
+            let own = Param {
+                name: *outer,
+                ty: Type::I64,
+                ann: (),
+            };
+            if i == 0 {
+                nest.bind_op(own, BasicOp::Atom(left.into()));
+                break;
+            }
+            let op = |op| BasicOp::Binary(op, PrimType::I64, left.into(), width);
+            nest.bind_op(own, op(BinOp::SRem));
+            let rest = ctx.fresh::<Soacs>("rest", Type::I64);
+            let next = rest.name;
+            nest.bind_op(rest, op(BinOp::SQuot));
+            left = next;
+        }
+        nest.segments = nest.binds.len();
+        let place = ctx.fresh::<Soacs>("j", Type::I64);
+        let name = place.name;
+        let from = BasicOp::Binary(
+            BinOp::Sub,
+            PrimType::I64,
+            index.into(),
+            segments.start.into(),
+        );
+        nest.bind_op(place, from);
+        (nest, name)
     }
 
-    fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
+    fn element(&self, name: Name) -> Option<(Name, usize)> {
+        for frame in self.frames() {
+            if let Some(found) = frame.elements.get(&name) {
+                return Some(*found);
+            }
+            if frame.segments > 0 {
+                // Around here there are other dimensions.
+                return None;
+            }
+        }
+        None
+    }
+
+    pub(crate) fn bind_op(&mut self, param: Param<Soacs>, op: BasicOp) {
         self.bind(Stm {
             pat: vec![param],
             aux: Aux::at(Prov::NONE),
@@ -215,6 +304,19 @@ impl<'p> Nest<'p> {
     pub(crate) fn array_of(&self, name: Name) -> Option<Name> {
         let (array, depth) = self.element(name)?;
         (depth == self.dims.len()).then_some(array)
+    }
+
+    /// What a bound name is at all points, if it is the same and known outside.
+    pub(crate) fn constant(&self, name: Name) -> Option<Atom> {
+        match &self.binding(name)?.exp {
+            Exp::Basic(BasicOp::Atom(value)) => match value {
+                Atom::Var(source) if self.is_variant(*source) => self.constant(*source),
+                Atom::Var(_) | Atom::Const(_) => Some(*value),
+            },
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                None
+            }
+        }
     }
 
     /// The accumulator from outside that a bound name is.
@@ -267,9 +369,19 @@ impl<'p> Nest<'p> {
     }
 
     /// The checks that must hold before what stands in the nest.
-    fn checks(&self) -> Vec<Name> {
+    pub(crate) fn checks(&self) -> Vec<Name> {
         let certs = self.frames().flat_map(|frame| &frame.certs);
         certs.copied().collect()
+    }
+
+    /// The checks of points that hold where these names are computed.
+    pub(crate) fn checks_of(&self, names: &[Name]) -> Vec<Name> {
+        let needed = self.needed(names.to_vec());
+        let certs = needed.iter().flat_map(|stm| stm.aux.certs.iter().copied());
+        let mut certs: Vec<Name> = certs.filter(|cert| self.is_variant(*cert)).collect();
+        certs.sort_unstable();
+        certs.dedup();
+        certs
     }
 
     /// What the indices are called in a space.
@@ -318,7 +430,12 @@ impl<'p> Nest<'p> {
                 names.extend(shapes.filter_map(|dim| dim.atom()?.var()));
             }
         }
-        order.sort_unstable_by_key(|&(frame, bind)| (std::cmp::Reverse(frame), bind));
+        // Indices of segments inwards out, then all else outwards in.
+        order.sort_unstable_by_key(|&(frame, bind)| {
+            let segment = bind < frames[frame].segments;
+            let depth = frame as isize;
+            (!segment, if segment { depth } else { -depth }, bind)
+        });
         let stms = order.into_iter();
         stms.map(|(frame, bind)| frames[frame].binds[bind].clone())
             .collect()

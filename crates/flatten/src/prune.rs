@@ -209,6 +209,17 @@ fn flattest(mut body: &Body<Segs>) -> &Body<Segs> {
     }
 }
 
+/// The names of comparisons that choose between versions.
+fn compared(body: &Body<Segs>) -> FxHashSet<Name> {
+    let comparisons = body
+        .stms
+        .iter()
+        .filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::SizeAtLeast { .. })));
+    comparisons
+        .flat_map(|stm| stm.pat.iter().map(|param| param.name))
+        .collect()
+}
+
 fn is_map(seg: &Seg<Segs>) -> bool {
     matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map())
 }
@@ -218,8 +229,17 @@ fn is_map(seg: &Seg<Segs>) -> bool {
 fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
     with_stack(|| {
         let body = flattest(body);
+        let compared = compared(body);
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
+            // Versions of one of the parts.
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } if cond.var().is_some_and(|it| compared.contains(&it)) => {
+                comes_apart(then_body, rank).max(comes_apart(else_body, rank))
+            }
             Exp::If {
                 then_body,
                 else_body,

@@ -8,7 +8,7 @@
 //! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
 //! the mathematical library as an `Apply`. Numbers that combinators count by (`iota`,
 //! read as inputs only) are no array and count as nothing. Types, sizes and results are
-//! no operations.
+//! no operations, and functions that flattening adds are not looked into.
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
@@ -115,7 +115,8 @@ pub fn count<L: Level<Op: Counted>>(program: &Program<L>, patterns: &[Pattern]) 
         uses: Vec::new(),
         constants: constants.map(|function| &function.name).collect(),
     };
-    for function in &program.functions {
+    let own = |function: &&crate::syntax::Function<L>| !function.name.is_added();
+    for function in program.functions.iter().filter(own) {
         let mut uses = Uses(vec![0; function.names.len()]);
         Visit::<L>::body(&mut uses, &function.body);
         counter.uses = uses.0;

@@ -71,6 +71,16 @@ impl NameTable {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FunName(pub Arc<str>);
 
+impl FunName {
+    /// What the names of functions begin with that flattening adds to a program.
+    pub const ADDED: &str = "flatten.";
+
+    /// Whether flattening has added the function: it computes what any program needs.
+    pub fn is_added(&self) -> bool {
+        self.0.starts_with(Self::ADDED)
+    }
+}
+
 impl fmt::Display for FunName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -76,6 +76,12 @@ impl Flatten {
             Self::Full => "full",
         }
     }
+
+    /// Whether what is inside goes to the outermost level as far as there are rules for
+    /// it.
+    pub const fn is_deep(self) -> bool {
+        matches!(self, Self::Incremental | Self::Full)
+    }
 }
 
 /// How many vector lanes loops get.

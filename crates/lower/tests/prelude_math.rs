@@ -417,11 +417,11 @@ fn library(out: &mut String, ty: &str, bits: u32) {
                  intrinsics.f32_to_f16 ({file}32.{fun} (intrinsics.f16_to_f32 x) (intrinsics.f16_to_f32 y))"
             ),
             // A square is a product, which is exact to half an ulp and cheap
-            // where the exponent is known.
+            // where the exponent is known; the first power needs nothing.
             (_, 2) if *fun == "pow" => writeln!(
                 out,
                 "  def {member} (x: {ty}) (y: {ty}): {ty} =\n    \
-                 let z = {file}{bits}.{fun} x y in if y == 2 then x * x else z"
+                 let z = {file}{bits}.{fun} x y in if y == 2 then x * x else if y == 1 then x else z"
             ),
             _ => writeln!(out, "  def {member} = {file}{bits}.{fun}"),
         };

@@ -53,7 +53,7 @@ use graph::{Graph, Needs, inputs};
 use indexmap::IndexMap;
 use ir::decision::{Apart, Kind, Party};
 use ir::soac::Soac;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, Stm};
 use ir::walk::{Operation as _, Visit, VisitMut, with_stack};
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, ProvTable, Soacs, TypeEnv, decision};
 use merge::Way;
@@ -172,6 +172,8 @@ fn walk(
         fates,
         turned,
         fused: false,
+        versions: !context.options.stack.nests(),
+        lambdas: 0,
     };
     fuser.fuse_body(&mut function.body);
     let fused = fuser.fused;
@@ -226,6 +228,10 @@ struct Fuser<'a> {
     /// Loops that became maps of loops: what they bind first, and where they come from.
     turned: &'a mut Vec<(Name, Prov)>,
     fused: bool,
+    /// Whether loops in maps are left to flattening, which makes versions of them.
+    versions: bool,
+    /// How many lambdas there are around.
+    lambdas: u32,
 }
 
 /// A statement that is being visited.
@@ -270,6 +276,12 @@ impl VisitMut<Soacs> for Fuser<'_> {
         }
     }
 
+    fn lambda(&mut self, lambda: &mut Lambda<Soacs>) {
+        self.lambdas += 1;
+        self.walk_lambda(lambda);
+        self.lambdas -= 1;
+    }
+
     fn body(&mut self, body: &mut Body<Soacs>) {
         self.fuse_body(body);
     }
@@ -280,7 +292,9 @@ impl Fuser<'_> {
     fn fuse_body(&mut self, body: &mut Body<Soacs>) {
         with_stack(|| {
             for stm in &mut body.stms {
-                self.turn_inside(stm);
+                if !(self.versions && self.lambdas > 0) {
+                    self.turn_inside(stm);
+                }
             }
             if body.stms.iter().filter(|stm| is_candidate(stm)).count() < 2 {
                 self.walk_body(body);

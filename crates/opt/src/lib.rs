@@ -26,6 +26,7 @@ mod inline;
 mod level;
 pub mod passes;
 mod simplify;
+mod sink;
 mod splice;
 mod survey;
 mod unroll;

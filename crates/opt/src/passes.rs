@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, simplify};
+use crate::{fma, fuse, inline, simplify, sink};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -60,6 +60,11 @@ pub const SEGS: &[Pass<Segs>] = &[
         name: "fma",
         description: "fuse products with the sums that they go to, where loops brought them together",
         run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+    Pass {
+        name: "sink",
+        description: "reads that one arm alone uses go into it, where threads wait for memory",
+        run: |program, context| per_function(program, context, sink::sink),
     },
 ];
 

@@ -137,6 +137,12 @@ impl Stack {
         self.inside(outer, false)
     }
 
+    /// Whether what stands outside of all segops becomes segops that may contain others of
+    /// their own level: then parallelism inside of them need not be flattened.
+    pub fn nests(self) -> bool {
+        self.for_maps(self.outermost()) == Some(self.outermost())
+    }
+
     fn inside(self, outer: u8, maps: bool) -> Option<u8> {
         let inner = self.level(outer)?.contains.iter().copied();
         inner
@@ -185,6 +191,11 @@ mod tests {
             (GPU.for_maps(GRID), GPU.for_folds(GRID)),
             (Some(BLOCK), None)
         );
+    }
+
+    #[test]
+    fn tasks_nest_and_grids_do_not() {
+        assert!(CPU.nests() && !GPU.nests());
     }
 
     #[test]

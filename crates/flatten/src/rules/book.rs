@@ -6,19 +6,20 @@
 //! G5   Σ, x ∈ xs ⊢ rearrange (k1, .., kn) x    =>   rearrange (0, 1 + k1, .., 1 + kn) xs
 //! book Σ ⊢ iota m                              =>   segmap (Σ, j < m) j
 //! book Σ ⊢ replicate m v                       =>   segmap (Σ, j < m) v
+//!      Σ, x ∈ xs ⊢ replicate m x               =>   rearrange (1, 0, ..) (replicate m xs)
 //! book Σ ⊢ concat a b                          =>   segmap (Σ, j < m) (concat a b)[j]
 //! ```
 
 use super::distribute::bind;
 use super::regular::Bound;
 use super::updates::array_of;
-use super::versions;
+use super::{irregular, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
-use ir::types::{Dim, Type};
+use ir::types::{Dim, Shape, Type};
 use ir::{Name, PassError, Segs, Soacs};
 use smallvec::SmallVec;
 
@@ -34,11 +35,59 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if !wanted || !bound.is_regular(&param.ty) {
         return false;
     }
-    if let BasicOp::Rearrange { array, .. } = op {
+    let reshapes = matches!(op, BasicOp::Reshape { .. }) && bound.irregular;
+    if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
+        if matches!(op, BasicOp::Reshape { .. }) && !reshapes {
+            return false;
+        }
         bound.nest.array_of(*array).is_some()
     } else {
         is_elementwise(op)
     }
+}
+
+/// Whether a statement fills an array with the same at all points.
+pub(super) fn is_invariant(nest: &Nest<'_>, stm: &Stm<Soacs>) -> bool {
+    let known = |dim: &Dim| !matches!(dim, Dim::Var(name) if nest.is_variant(*name));
+    let certs = stm.aux.certs.iter();
+    matches!(&stm.exp, Exp::Basic(BasicOp::Replicate { shape, value })
+        if shape.iter().all(known) && !value.var().is_some_and(|name| nest.is_variant(name)))
+        && !certs.copied().any(|cert| nest.is_variant(cert))
+}
+
+/// Whether a body gives nothing but views and repetitions of the nest's elements, all of
+/// them of one shape: those of all points are there without a nest.
+pub(super) fn gives_views(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+    let mut known: Vec<Name> = Vec::new();
+    let is_view = |stm: &Stm<Soacs>, known: &[Name]| {
+        let own = |name: Name| known.contains(&name) || nest.array_of(name).is_some();
+        let regular = stm.pat.iter().all(|param| {
+            let dims = param.ty.shape().iter();
+            !dims
+                .filter_map(|dim| dim.atom()?.var())
+                .any(|name| nest.is_variant(name))
+        });
+        regular
+            && stm.aux.certs.is_empty()
+            && match &stm.exp {
+                Exp::Basic(BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. }) => {
+                    own(*array)
+                }
+                Exp::Basic(BasicOp::Replicate { value, .. }) => value.var().is_some_and(own),
+                Exp::Basic(_)
+                | Exp::If { .. }
+                | Exp::Loop { .. }
+                | Exp::Apply { .. }
+                | Exp::Op(_) => false,
+            }
+    };
+    let all = body.stms.iter().all(|stm| {
+        let view = is_view(stm, &known);
+        known.extend(stm.pat.iter().map(|param| param.name));
+        view
+    });
+    let mut results = body.result.iter();
+    all && !body.stms.is_empty() && results.all(|it| it.var().is_some_and(|n| known.contains(&n)))
 }
 
 /// Whether the elements of an operation's result are known one by one.
@@ -68,6 +117,30 @@ pub(super) fn operation(
     if let BasicOp::Rearrange { perm, array } = op {
         return g5(ctx, nest, at, param, &aux, (perm, array), out);
     }
+    if let BasicOp::Reshape { kind, array, .. } = op {
+        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+        let shape: Shape = param.ty.shape().iter().copied().collect();
+        let mut builder = ctx.builder::<Segs>(&aux);
+        let view = builder.let_basic(
+            "view",
+            BasicOp::Reshape {
+                kind,
+                shape,
+                array: all,
+            },
+        );
+        out.extend(builder.take_stms());
+        bind(ctx, param, BasicOp::Copy(view), &aux, out);
+        return Ok(());
+    }
+    if let BasicOp::Copy(array) = op
+        && irregular::goes(ctx, at)
+        && nest.constant(array).is_some()
+    {
+        let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
+        bind(ctx, param, BasicOp::Atom(all.into()), &aux, out);
+        return Ok(());
+    }
     if let BasicOp::Copy(array) = op
         && nest.array_of(array).is_some()
     {
@@ -75,7 +148,38 @@ pub(super) fn operation(
         bind(ctx, param, BasicOp::Copy(all), &aux, out);
         return Ok(());
     }
+    if let BasicOp::Replicate { shape, value } = &op
+        && let Some(all) = value.var().and_then(|name| nest.array_of(name))
+        && irregular::goes(ctx, at)
+    {
+        repeated(ctx, nest, param, &aux, (shape.clone(), all), out);
+        return Ok(());
+    }
     elementwise(ctx, nest, at, param, aux, op, out)
+}
+
+/// Values of all points repeated at each: the array of all points repeated, its new
+/// dimensions inside.
+fn repeated(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    param: Param<Soacs>,
+    aux: &Aux,
+    (shape, all): (Shape, Name),
+    out: &mut Vec<Stm<Segs>>,
+) {
+    let (outer, new, rank) = (nest.widths().count(), shape.len(), param.ty.rank());
+    let mut builder = ctx.builder::<Segs>(aux);
+    let op = BasicOp::Replicate {
+        shape,
+        value: all.into(),
+    };
+    let array = builder.let_basic("repeated", op);
+    let perm = (new..new + outer).chain(0..new).chain(new + outer..rank);
+    let perm = perm.collect();
+    let view = builder.let_basic("view", BasicOp::Rearrange { perm, array });
+    out.extend(builder.take_stms());
+    bind(ctx, param, BasicOp::Copy(view), aux, out);
 }
 
 /// Rule G5: the array of all points' rearranged arrays.

@@ -9,66 +9,35 @@
 //! later groups but computed again there: scalars, views, checks. A group that later
 //! ones do not need waits for the next one like it.
 
+use super::pending::{Needs, Pending, Way, uses};
 use super::regular::{Bound, is_cheap};
-use super::{book, branches, loops, versions};
+use super::{book, branches, irregular, loops, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
-use crate::nest::Nest;
+use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
-use ir::types::Type;
-use ir::walk::Visit;
-use ir::{Name, PassError, Segs, Soacs};
+use ir::types::{Dim, Type};
+use ir::walk::{Substitution, substitute_type};
+use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
-/// Whether the rule gains anything: there is a statement that the nest goes into.
-pub(super) fn exploits(nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+/// Whether the rule gains anything: there is a statement that the nest goes into, be it
+/// irregular if that is wanted.
+pub(super) fn exploits(
+    ctx: &Ctx<'_>,
+    nest: &Nest<'_>,
+    body: &Body<Soacs>,
+    irregular: bool,
+) -> bool {
     let bound = Bound {
         nest,
         more: &|_| false,
+        irregular,
+        lifts: &ctx.lifts,
     };
     bound.exploits(body)
-}
-
-/// Statements that wait for their nest.
-#[derive(Default)]
-struct Pending {
-    stms: Vec<Stm<Soacs>>,
-    /// Which of them binds a name.
-    bound: FxHashMap<Name, usize>,
-}
-
-impl Pending {
-    fn push(&mut self, stm: Stm<Soacs>) {
-        let at = self.stms.len();
-        self.bound
-            .extend(stm.pat.iter().map(|param| (param.name, at)));
-        self.stms.push(stm);
-    }
-
-    fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
-        self.stms.get(*self.bound.get(&name)?)
-    }
-}
-
-/// What it takes to have values that wait in the nest.
-#[derive(Default)]
-struct Needs {
-    /// Statements that are computed again.
-    again: Vec<usize>,
-    /// Names whose values are stored.
-    stored: Vec<Name>,
-}
-
-/// The names that a statement uses, its certificates and the sizes in its types too.
-fn uses(stm: &Stm<Soacs>, mut f: impl FnMut(Name)) {
-    struct Uses<F>(F);
-    impl<F: FnMut(Name)> Visit<Soacs> for Uses<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    Uses(&mut f).stm(stm);
 }
 
 /// Appends a nest over a body; the pattern has its results at all points.
@@ -88,85 +57,232 @@ pub(crate) fn distribute(
         }
         return Ok(());
     }
-    let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
-    for (i, stm) in body.stms.iter().enumerate() {
-        uses(stm, |name| {
-            last_use.insert(name, i);
-        });
-    }
-    let end = body.stms.len();
-    let mut wanted: FxHashMap<Name, Vec<usize>> = FxHashMap::default();
-    for (k, result) in body.result.iter().enumerate() {
+    let (results, pat): (Vec<Atom>, _) = (body.result.clone(), pat);
+    let mut d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
+    let mut sink = Sink::default();
+    for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
         if let Atom::Var(name) = result {
-            last_use.insert(*name, end);
-            wanted.entry(*name).or_default().push(k);
+            sink.wanted
+                .entry(*name)
+                .or_default()
+                .push((k, param.clone()));
         }
     }
-    let mut d = Distribution {
-        nest: outer.child(Vec::new()),
-        pending: Pending::default(),
-        last_use,
-        end,
-        at,
-        aux,
-    };
-    let mut done: FxHashSet<usize> = FxHashSet::default();
-    for (i, stm) in body.stms.into_iter().enumerate() {
-        let Some(needs) = d.needs_of(&stm, i) else {
-            d.pending.push(stm);
-            continue;
-        };
-        d.flush(ctx, needs, out)?;
-        // Results go where they are wanted, if in one place only.
-        let mut own = Vec::with_capacity(stm.pat.len());
-        for param in &stm.pat {
-            let expanded = match wanted.get(&param.name).map(Vec::as_slice) {
-                Some(&[k]) => {
-                    done.insert(k);
-                    pat[k].clone()
-                }
-                _ => {
-                    let ty = d.nest.expand(&param.ty);
-                    let name = ctx.names().fresh_like(param.name);
-                    ctx.types.set(name, ty.clone());
-                    Param { name, ty, ann: () }
-                }
-            };
-            own.push(expanded);
-        }
-        let inner = stm.pat.clone();
-        d.parallel(ctx, stm, own.clone(), out)?;
-        for (param, array) in inner.into_iter().zip(own) {
-            d.nest.bind_element(param, array.name);
-        }
-    }
-    let results = body.result.into_iter().zip(pat).enumerate();
-    let results = results.filter(|(k, _)| !done.contains(k)).map(|(_, it)| it);
-    d.results(ctx, results.collect(), out)
+    d.statements(ctx, body.stms, &mut sink, out)?;
+    let results = results.into_iter().zip(pat).enumerate();
+    let results = results.filter(|(k, _)| !sink.done.contains(k));
+    let results = results.map(|(_, it)| it).collect();
+    d.results(ctx, results, out)
+}
+
+/// Where a body's results go.
+#[derive(Default)]
+pub(super) struct Sink {
+    wanted: FxHashMap<Name, Vec<(usize, Param<Soacs>)>>,
+    /// Which of them are there.
+    done: FxHashSet<usize>,
 }
 
 /// A body that a nest is being distributed over.
-struct Distribution<'a, 'n> {
-    nest: Nest<'n>,
+pub(super) struct Distribution<'a, 'n> {
+    pub(super) nest: Nest<'n>,
     pending: Pending,
-    /// Which statement uses a name last; the number of statements for results.
+    /// Which statement uses a name last, each having two numbers; one above for results.
     last_use: FxHashMap<Name, usize>,
     /// That number.
     end: usize,
-    at: Position,
-    aux: &'a Aux,
+    pub(super) at: Position,
+    pub(super) aux: &'a Aux,
+    /// Whether the nest goes into what is irregular, too.
+    pub(super) irregular: bool,
+    /// Functions that have versions for all points.
+    lifts: Arc<FxHashSet<FunName>>,
+    /// The segments of each length that differs from point to point.
+    pub(super) segments: FxHashMap<Atom, Segments>,
+    /// Names that are segments of an array, by the vector that says whose elements are.
+    pub(super) flat: FxHashMap<Name, (Name, Name)>,
+}
+
+impl<'a, 'n> Distribution<'a, 'n> {
+    /// Begins to distribute a nest over a body.
+    pub(super) fn new(
+        ctx: &Ctx<'_>,
+        nest: Nest<'n>,
+        at: Position,
+        aux: &'a Aux,
+        body: &Body<Soacs>,
+    ) -> Self {
+        let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
+        for (i, stm) in body.stms.iter().enumerate() {
+            uses(stm, |name| {
+                last_use.insert(name, 2 * i + 1);
+            });
+        }
+        let end = 2 * body.stms.len();
+        last_use.extend(body.result.iter().filter_map(|it| Some((it.var()?, end))));
+        Self {
+            nest,
+            pending: Pending::default(),
+            last_use,
+            end,
+            at,
+            aux,
+            irregular: irregular::goes(ctx, at),
+            lifts: Arc::clone(&ctx.lifts),
+            segments: FxHashMap::default(),
+            flat: FxHashMap::default(),
+        }
+    }
 }
 
 impl Distribution<'_, '_> {
+    /// The nest over statements, in order.
+    pub(super) fn statements(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        stms: Vec<Stm<Soacs>>,
+        sink: &mut Sink,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        for (i, stm) in stms.into_iter().enumerate() {
+            let stms = self.rewritten(ctx, stm)?;
+            let last = stms.len().saturating_sub(1);
+            for (k, stm) in stms.into_iter().enumerate() {
+                self.statement(ctx, (2 * i + usize::from(k == last), stm), sink, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The nest over a statement, or the statement waits.
+    fn statement(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (i, stm): (usize, Stm<Soacs>),
+        sink: &mut Sink,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        {
+            if self.irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
+                self.once(ctx, stm, out);
+                return Ok(());
+            }
+            let Some((way, needs)) = self.needs_of(&stm, i) else {
+                self.pending.push(stm);
+                return Ok(());
+            };
+            self.flush(ctx, needs, out)?;
+            let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
+            if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
+                self.once(ctx, stm, out);
+                return Ok(());
+            }
+            // Results go where they are wanted, if in one place only.
+            let mut own = Vec::with_capacity(stm.pat.len());
+            for param in &stm.pat {
+                let own_size = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+                let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
+                if way == Way::Irregular && param.ty.shape().iter().any(varies) {
+                    own.push(None);
+                    continue;
+                }
+                let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
+                    Some([(k, param)]) => {
+                        sink.done.insert(*k);
+                        param.clone()
+                    }
+                    _ => {
+                        let ty = self.nest.expand(&param.ty);
+                        let name = ctx.names().fresh_like(param.name);
+                        ctx.types.set(name, ty.clone());
+                        Param { name, ty, ann: () }
+                    }
+                };
+                own.push(Some(expanded));
+            }
+            if way == Way::Irregular {
+                return self.irregular(ctx, stm, own, out);
+            }
+            let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
+            let inner = stm.pat.clone();
+            self.parallel(ctx, stm, own.clone(), out)?;
+            for (param, array) in inner.into_iter().zip(own) {
+                self.nest.bind_element(param, array.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a name's statement waits for the nest.
+    pub(super) fn waits(&self, name: Name) -> bool {
+        self.pending.bound.contains_key(&name)
+    }
+
+    /// A statement that gives the same at all points, outside of the nest.
+    fn once(&mut self, ctx: &mut Ctx<'_>, stm: Stm<Soacs>, out: &mut Vec<Stm<Segs>>) {
+        let exp = match stm.exp {
+            Exp::Basic(op) => Exp::Basic(op),
+            Exp::Apply { fun, args } => Exp::Apply {
+                fun: ctx.callee(&fun, self.at),
+                args,
+            },
+            Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => return,
+        };
+        let mut pat: Vec<Param<Segs>> = Vec::with_capacity(stm.pat.len());
+        let mut names = Substitution::default();
+        for param in &stm.pat {
+            let mut ty = param.ty.clone();
+            substitute_type(&mut ty, &names);
+            let own: Param<Soacs> = ctx.fresh("once", ty);
+            names.insert(param.name, own.name.into());
+            pat.push(ctx.param(own));
+        }
+        for (param, own) in stm.pat.into_iter().zip(&pat) {
+            self.nest.bind_op(param, BasicOp::Atom(own.name.into()));
+        }
+        out.push(Stm {
+            pat,
+            aux: stm.aux,
+            exp,
+        });
+    }
+
+    /// Has all of these names in the nest, of which some may wait.
+    pub(super) fn settle(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        names: Vec<Name>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let more = |name: Name| self.pending.bound.contains_key(&name);
+        let needs = self.needs(self.bound(&more), names);
+        let needs = needs.ok_or_else(|| PassError::bug("a value without a regular shape"))?;
+        self.flush(ctx, needs, out)
+    }
+
+    /// What is bound in the nest, and what waits.
+    pub(super) fn bound<'b>(&'b self, more: &'b dyn Fn(Name) -> bool) -> Bound<'b> {
+        Bound {
+            nest: &self.nest,
+            more,
+            irregular: self.irregular,
+            lifts: &self.lifts,
+        }
+    }
+
     /// What the nest has to have before it goes into a statement; `None` if it does not
     /// go there, and the statement waits.
-    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<Needs> {
+    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
         let more = |name: Name| self.pending.bound.contains_key(&name);
-        let bound = Bound {
-            nest: &self.nest,
-            more: &more,
+        let bound = self.bound(&more);
+        let wanted = self.wanted(stm);
+        let regular = bound.is_regular_parallel(stm) || book::is_parallel(bound, stm, wanted);
+        let way = if regular {
+            Way::Regular
+        } else {
+            Way::Irregular
         };
-        if !bound.is_parallel(stm) && !book::is_parallel(bound, stm, self.wanted(stm)) {
+        if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
             return None;
         }
         let mut used = FxHashSet::default();
@@ -176,7 +292,7 @@ impl Distribution<'_, '_> {
             }
         });
         if used.is_empty() {
-            return Some(Needs::default());
+            return Some((way, Needs::default()));
         }
         // What waits and is used later is wanted now, too.
         let later = self.pending.bound.keys().filter(|name| {
@@ -186,7 +302,7 @@ impl Distribution<'_, '_> {
         let mut names: Vec<Name> = later.copied().chain(used).collect();
         names.sort_unstable();
         names.dedup();
-        self.needs(bound, names)
+        Some((way, self.needs(bound, names)?))
     }
 
     /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
@@ -223,14 +339,20 @@ impl Distribution<'_, '_> {
                 continue;
             }
             let param = stm.pat.iter().find(|param| param.name == name)?;
-            if !bound.is_regular(&param.ty) {
+            if bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty) {
+                needs.stored.push(name);
+                continue;
+            }
+            if !self.irregular || !irregular::is_segment(bound, stm, &param.ty) {
                 return None;
             }
-            needs.stored.push(name);
+            needs.filled.push(name);
+            left.extend(param.ty.shape().iter().filter_map(|dim| dim.atom()?.var()));
         }
         needs.again.sort_unstable();
         needs.again.dedup();
         needs.stored.sort_unstable();
+        needs.filled.sort_unstable();
         Some(needs)
     }
 
@@ -241,13 +363,27 @@ impl Distribution<'_, '_> {
         needs: Needs,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        let Needs { again, stored } = needs;
-        if again.is_empty() && stored.is_empty() {
+        let Needs {
+            again,
+            stored,
+            filled,
+        } = needs;
+        if again.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
         let Pending { stms, bound: _ } = std::mem::take(&mut self.pending);
         let again = again.into_iter().filter_map(|at| stms.get(at).cloned());
         let again: Vec<Stm<Soacs>> = again.collect();
+        let find = |name: &Name| {
+            let mut all = stms.iter().flat_map(|stm| &stm.pat);
+            all.find(|param| param.name == *name).cloned()
+        };
+        let filled: Vec<Param<Soacs>> = filled.iter().filter_map(find).collect();
+        let every = if filled.is_empty() {
+            Vec::new()
+        } else {
+            stms.clone()
+        };
         if !stored.is_empty() {
             let mut ret = Vec::with_capacity(stored.len());
             let mut pat: Vec<Param<Soacs>> = Vec::with_capacity(stored.len());
@@ -279,11 +415,14 @@ impl Distribution<'_, '_> {
         for stm in again {
             self.nest.bind(stm);
         }
+        if !filled.is_empty() {
+            self.fill(ctx, every, filled, out)?;
+        }
         Ok(())
     }
 
     /// A segop over the nest, all in order.
-    fn in_nest(
+    pub(super) fn in_nest(
         &self,
         ctx: &mut Ctx<'_>,
         body: Body<Soacs>,
@@ -339,7 +478,7 @@ impl Distribution<'_, '_> {
     }
 
     /// The body's results that have no array yet.
-    fn results(
+    pub(super) fn results(
         mut self,
         ctx: &mut Ctx<'_>,
         results: Vec<(Atom, Param<Soacs>)>,
@@ -347,6 +486,10 @@ impl Distribution<'_, '_> {
     ) -> Result<(), PassError> {
         let (mut left, mut pat, mut ret) = (Vec::new(), Vec::new(), Vec::new());
         for (result, param) in results {
+            let known = result.var().filter(|name| !self.waits(*name));
+            let known = known.and_then(|name| self.nest.constant(name));
+            let is_acc = matches!(param.ty, Type::Acc { .. });
+            let result = known.filter(|_| !is_acc).unwrap_or(result);
             let array = match result {
                 Atom::Var(name) if matches!(param.ty, Type::Acc { .. }) => self.acc(name),
                 Atom::Var(name) => self.nest.array_of(name),

@@ -67,10 +67,29 @@ pub(super) fn g9(
     s: Screma,
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
-    let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !versions::nests(ctx, at);
+    let nests = versions::nests(ctx, at);
+    let has = |kind| aux.attrs.has(&Attr::Flattening(kind)) && !nests;
     let parallel = regular::has_parallelism(&s.map.body)
         || (s.folds.post.as_ref()).is_some_and(|post| regular::has_parallelism(&post.body));
-    let inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
+    let mut inner = parallel && !aux.attrs.has(&Attr::SequentialInner);
+    if let Some(post) = s
+        .folds
+        .post
+        .as_ref()
+        .filter(|_| inner && at.around.is_some() && !nests)
+        && !regular::has_parallelism(&s.map.body)
+    {
+        // Where nothing is below, what a nest does not go into runs in order anyway.
+        let own = |name: Name| post.params.iter().any(|param| param.name == name);
+        let over = nest.with_map(ctx, s.width, &s.map.params, &s.inputs)?;
+        let bound = regular::Bound {
+            nest: &over,
+            more: &own,
+            irregular: false,
+            lifts: &ctx.lifts,
+        };
+        inner = bound.exploits(&post.body);
+    }
     let (outer, flat) = match ctx.mode {
         Flatten::None | Flatten::Moderate => (true, false),
         Flatten::Full => (!inner, inner),
@@ -128,6 +147,7 @@ pub(super) fn g9(
 
 /// A screma as a map, a fold of what it gives, and a map of what the post lambda does.
 pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+    let given: Vec<Option<Name>> = s.given().collect();
     let Screma {
         width,
         inputs,
@@ -135,10 +155,16 @@ pub(super) fn apart(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
         mut folds,
     } = s;
     let types = map.ret.clone();
+    let post = folds.post.take();
+    if let (Some(post), true) = (&post, given.iter().all(Option::is_some)) {
+        // What is mapped is there already.
+        let names = given.into_iter().flatten().collect();
+        let fold = as_they_are(ctx, width, names, &types, folds);
+        return map_after(ctx, aux, fold, post.clone());
+    }
     let arrays = rows(ctx, "xs", &types, Some(width));
     let names = arrays.iter().map(|param| param.name).collect();
     let map = screma(arrays, aux, Screma::map(width, inputs, map));
-    let post = folds.post.take();
     let fold = as_they_are(ctx, width, names, &types, folds);
     let mut rest = match post {
         Some(post) => map_after(ctx, aux, fold, post),
@@ -171,7 +197,7 @@ pub(super) fn as_they_are(
 
 /// A screma that scans and reduces, for machines that do not in one: a map, and a scan and
 /// a reduction of what it gives.
-fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
+pub(super) fn scan_and_reduce(ctx: &mut Ctx<'_>, aux: &Aux, s: Screma) -> Body<Soacs> {
     // What is an element of an input is there already.
     let given: Vec<Option<Name>> = s.given().collect();
     let Screma {

@@ -12,7 +12,7 @@
 
 use super::chunks::{self, Chunks, chunks};
 use super::distribute::distribute;
-use super::folds::{apart, as_they_are, results, screma};
+use super::folds::{apart, as_they_are, folds, results, screma};
 use super::versions;
 use crate::context::{Ctx, atoms};
 use crate::nest::Nest;
@@ -74,11 +74,22 @@ fn columns(
     let body = match g4(ctx, &aux, s)? {
         Outcome::Changed(body) => body,
         Outcome::Same(s) if !s.map.body.stms.is_empty() => apart(ctx, &aux, *s),
+        // Threads fold arrays of their own.
+        Outcome::Same(s) if folds_arrays(ctx, nest, &s) => {
+            return folds(ctx, nest, at, pat, aux, *s, out);
+        }
         Outcome::Same(s) => {
             return ctx.in_order(nest, at, pat, aux, Soac::Screma(*s), out);
         }
     };
     distribute(ctx, nest, at, body, pat, &aux, out)
+}
+
+/// Whether segops may fold arrays: on a machine whose levels do not contain themselves,
+/// from values that are known outside of the nest.
+fn folds_arrays(ctx: &Ctx<'_>, nest: &Nest<'_>, s: &Screma) -> bool {
+    let known = |ne: Atom| !ne.var().is_some_and(|name| nest.is_variant(name));
+    !ctx.stack.nests() && s.folds.neutral().all(known)
 }
 
 /// What became of a screma.

@@ -1,44 +1,470 @@
-//! Irregular nests: flat maps, whose points give arrays of sizes of their own.
+//! Irregular nests: combinators whose width differs from point to point, where tasks
+//! cannot contain tasks.
 //!
 //! ```text
-//! flatmap f xs   =>   segflatmap (x in xs) f x     what is parallel in f at the level below
+//! Σ ⊢ map (\x -> e) xs      =>  Σ*, x ∈ xs ⊢ e
+//! Σ ⊢ scan op f xs          =>  segscan Σ*, of flags and values: a flag begins anew
+//! Σ ⊢ redomap op f ds xs    =>  the same, and in Σ the last value of each segment
+//!     where Σ* is all points of Σ with the elements of their segments, in one dimension
 //! ```
 //!
-//! Where a level may contain itself, points are tasks in tasks: it is not known before
-//! which of them have much to do, and functions that call themselves come here again.
+//! Segments lie one after another in one array (a vector of lengths, a vector of where
+//! they begin, and for each element whose it is; flattening with segment descriptors, as
+//! Blelloch's). In Σ a segment is a slice of that array, so whatever does not go further
+//! reads it as any other view.
 
-use super::versions;
-use crate::context::Ctx;
-use crate::manifest::{self, Kind, Point};
-use crate::nest::Nest;
+use super::distribute::Distribution;
+use super::folds::{apart, rows, scan_and_reduce};
+use super::regular::{self, Bound};
+use super::{turns, versions};
+use crate::context::{Ctx, atoms, row_slice};
+use crate::manifest::{Kind, Point};
+use crate::nest::{Nest, Segments};
 use crate::position::Position;
+use ir::folds::Folds;
 use ir::name::Name;
-use ir::syntax::{Attr, Aux, Lambda, Param, Stm};
-use ir::types::Dim;
+use ir::soac::{Operator, Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Type};
 use ir::{PassError, Segs, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 
-/// Appends the segop of a flat map.
-pub(super) fn flat_map(
+/// Whether nests go into what is irregular at a position: outside of all segops, where
+/// these cannot contain others like them.
+pub(super) fn goes(ctx: &Ctx<'_>, at: Position) -> bool {
+    let deep = ctx.mode.is_deep() && !ctx.even;
+    deep && at.around.is_none() && at.level.is_some() && !ctx.stack.nests()
+}
+
+/// Whether values of a type are segments: the outermost size alone differs from point to
+/// point.
+pub(super) fn is_segment(bound: Bound<'_>, stm: &Stm<Soacs>, ty: &Type) -> bool {
+    let own = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+    let Type::Array { shape, .. } = ty else {
+        return false;
+    };
+    !(shape.iter().skip(1)).any(|dim| bound.varies(*dim) || own(dim))
+}
+
+/// Whether a statement is a combinator or a loop with parallelism in it whose arrays are
+/// segments.
+pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
+    match &stm.exp {
+        Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
+        Exp::Loop { params, form, body } => turns::is_parallel(bound, stm, (params, *form, body)),
+        Exp::Apply { fun, .. } => bound.lifts.contains(fun),
+        Exp::Basic(_) | Exp::If { .. } | Exp::Op(_) => false,
+    }
+}
+
+fn is_combinator(bound: Bound<'_>, stm: &Stm<Soacs>, s: &Screma) -> bool {
+    let Dim::Var(width) = s.width else {
+        return false;
+    };
+    let row = |ty: &Type| {
+        let scalar = bound.is_regular(ty) && !bound.has_own_size(stm, ty);
+        scalar || is_segment(bound, stm, ty) && ty.shape().first() == Some(&s.width)
+    };
+    bound.is_variant(width)
+        && stm.pat.iter().all(|param| row(&param.ty))
+        && s.folds.operators().all(|operator| {
+            operator.is_scalar()
+                && !bound.lambda_varies(&operator.op)
+                && (!operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
+                    || neutral(&operator.op).is_some())
+        })
+}
+
+/// Whether a statement gives a segment that is wanted, whose elements are known one by
+/// one, or those of another.
+pub(super) fn is_operation(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> bool {
+    let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
+        return false;
+    };
+    let known = matches!(
+        op,
+        BasicOp::Opaque(Atom::Var(_)) | BasicOp::Copy(_) | BasicOp::Concat { dim: 0, .. }
+    );
+    let varies = !bound.is_regular(&param.ty);
+    bound.irregular && wanted && known && varies && is_segment(bound, stm, &param.ty)
+}
+
+/// The neutral elements of an operator that is one operation of a known kind.
+pub(super) fn neutral(op: &Lambda<Soacs>) -> Option<Vec<Atom>> {
+    let ([x, y], [stm], [result]) = (
+        op.params.as_slice(),
+        op.body.stms.as_slice(),
+        op.body.result.as_slice(),
+    ) else {
+        return None;
+    };
+    let Exp::Basic(BasicOp::Binary(op, ty, a, b)) = &stm.exp else {
+        return None;
+    };
+    let (x, y) = (Atom::Var(x.name), Atom::Var(y.name));
+    let both = (*a, *b) == (x, y) || (*a, *b) == (y, x);
+    let bound = stm.pat.len() == 1 && *result == Atom::Var(stm.pat[0].name);
+    if !both || !bound || !ty.is_int() && *ty != PrimType::Bool {
+        return None;
+    }
+    let value = if matches!(op, BinOp::Add | BinOp::Or | BinOp::Xor) {
+        0
+    } else if *op == BinOp::Mul {
+        1
+    } else {
+        return None;
+    };
+    let value = if *ty == PrimType::Bool {
+        Scalar::Bool(value != 0)
+    } else {
+        Scalar::int(*ty, value)
+    };
+    Some(vec![Atom::Const(value)])
+}
+
+impl Distribution<'_, '_> {
+    /// Appends what stands for a combinator of varying width; those of its results that
+    /// do not vary have a pattern at all points.
+    pub(super) fn irregular(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        stm: Stm<Soacs>,
+        own: Vec<Option<Param<Soacs>>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let Stm { pat, aux, exp } = stm;
+        let s = match exp {
+            Exp::Op(Soac::Screma(s)) => s,
+            Exp::Loop { params, form, body } => {
+                return self.turns(ctx, (pat, own), aux, (params, form, body), out);
+            }
+            Exp::Basic(op) => return self.operation(ctx, pat, aux, op, out),
+            Exp::Apply { fun, args } => return self.call(ctx, (pat, own), &aux, (fun, args), out),
+            Exp::If { .. } | Exp::Op(_) => {
+                return Err(PassError::bug("no irregular combinator"));
+            }
+        };
+        let Dim::Var(width) = s.width else {
+            return Err(PassError::bug("a width that does not vary"));
+        };
+        let own: Vec<_> = pat.into_iter().zip(own).collect();
+        let both = !s.folds.scans.is_empty() && !s.folds.reduces.is_empty();
+        if both {
+            let body = scan_and_reduce(ctx, &aux, s);
+            return self.each(ctx, body, own, out);
+        }
+        if s.folds.is_map() {
+            return self.map(ctx, (width, s), own, aux, out);
+        }
+        if regular::has_parallelism(&s.map.body) || s.folds.post.is_some() {
+            let body = apart(ctx, &aux, s);
+            return self.each(ctx, body, own, out);
+        }
+        self.fold(ctx, (width, s), own, aux, out)
+    }
+
+    /// Combinators of varying width, one after the other, with these results.
+    fn each(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        body: Body<Soacs>,
+        own: Vec<(Param<Soacs>, Option<Param<Soacs>>)>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        for mut stm in body.stms {
+            let mut given = vec![None; stm.pat.len()];
+            for (result, (param, all)) in body.result.iter().zip(&own) {
+                let at = stm.pat.iter().position(|p| *result == Atom::Var(p.name));
+                if let Some(at) = at {
+                    stm.pat[at] = param.clone();
+                    given[at].clone_from(all);
+                }
+            }
+            self.irregular(ctx, stm, given, out)?;
+        }
+        Ok(())
+    }
+
+    /// Appends a nest over all elements of the segments, and the results of a map there.
+    fn map(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (width, s): (Name, Screma),
+        own: Vec<(Param<Soacs>, Option<Param<Soacs>>)>,
+        aux: Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let segments = self.segments(ctx, width.into(), &aux, out)?;
+        let total = Some(Dim::Var(segments.total));
+        let results = rows(ctx, "elements", &s.map.ret, total);
+        let results = whole(results, &own);
+        let (known, variant) = self.certs(&aux, &s.inputs);
+        let aux = Aux {
+            certs: known.into_iter().collect(),
+            ..aux
+        };
+        let checks = variant.clone();
+        let checked = self.nest.child(variant);
+        let (mut nest, place) = checked.with_segments(ctx, segments);
+        self.elements(
+            ctx,
+            &mut nest,
+            (&s.map.params, &s.inputs),
+            (segments, place),
+        )?;
+        let (body, ret) = (s.map.body, s.map.ret);
+        versions::g3(ctx, &nest, self.at, results.clone(), aux, (body, ret), out)?;
+        for ((param, _), array) in own.into_iter().zip(results) {
+            self.bind_segment(param, (array.name, width.into(), segments), &checks);
+        }
+        Ok(())
+    }
+
+    /// A statement's certificates: those from outside of the nest, and others. Empty
+    /// segments have no element that relies on the checks of what they are made from.
+    fn certs(&self, aux: &Aux, inputs: &[Name]) -> (Vec<Name>, Vec<Name>) {
+        let certs = aux.certs.iter().copied();
+        let (known, mut variant): (Vec<Name>, Vec<Name>) =
+            certs.partition(|cert| !self.nest.is_variant(*cert));
+        let more = self.nest.checks_of(inputs);
+        variant.extend(more.into_iter().filter(|cert| !aux.certs.contains(cert)));
+        (known, variant)
+    }
+
+    /// Binds parameters to elements of segments.
+    fn elements(
+        &self,
+        ctx: &Ctx<'_>,
+        nest: &mut Nest<'_>,
+        (params, inputs): (&[Param<Soacs>], &[Name]),
+        (segments, place): (Segments, Name),
+    ) -> Result<(), PassError> {
+        for (param, &input) in params.iter().zip(inputs) {
+            if let Some((array, _)) =
+                (self.flat.get(&input)).filter(|(_, ids)| *ids == segments.ids)
+            {
+                nest.bind_element(param.clone(), *array);
+                continue;
+            }
+            let op = match ctx.type_of(input)? {
+                ty @ Type::Array { .. } => BasicOp::Index {
+                    array: input,
+                    slice: row_slice(&ty, place.into()),
+                },
+                Type::Prim(_) | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
+                    BasicOp::Atom(input.into())
+                }
+            };
+            nest.bind_op(param.clone(), op);
+        }
+        Ok(())
+    }
+
+    /// Appends a scan of all segments, and of what is reduced the last elements.
+    fn fold(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (width, s): (Name, Screma),
+        own: Vec<(Param<Soacs>, Option<Param<Soacs>>)>,
+        aux: Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let segments = self.segments(ctx, width.into(), &aux, out)?;
+        let reduces = s.folds.scans.is_empty();
+        let Screma {
+            width: _,
+            inputs,
+            map,
+            folds,
+        } = s;
+        let operators = if reduces { folds.reduces } else { folds.scans };
+        let (known, variant) = self.certs(&aux, &inputs);
+        let aux = Aux {
+            certs: known.into_iter().collect(),
+            ..aux
+        };
+        let checks = variant.clone();
+        let checked = self.nest.child(variant);
+        let (mut nest, place) = checked.with_segments(ctx, segments);
+        self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, place))?;
+        // Each operator has a flag of its own before its values.
+        let Lambda { mut body, ret, .. } = map;
+        let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
+        let flag = Atom::Var(first.name);
+        let is_first = BasicOp::Compare(CmpOp::Eq, PrimType::I64, place.into(), Atom::i64(0));
+        body.stms.push(Stm {
+            pat: vec![first],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(is_first),
+        });
+        let (mut result, mut types) = (Vec::new(), Vec::new());
+        let (mut values, mut left) = (body.result.iter().copied(), ret.iter().cloned());
+        for operator in &operators {
+            let n = operator.neutral.len();
+            result.push(flag);
+            types.push(Type::BOOL);
+            result.extend(values.by_ref().take(n));
+            types.extend(left.by_ref().take(n));
+        }
+        let n_scanned = result.len();
+        result.extend(values);
+        types.extend(left);
+        body.result = result;
+        let neutrals: Vec<Vec<Atom>> = operators.iter().map(|op| op.neutral.clone()).collect();
+        let flagged = operators.into_iter();
+        let flagged = flagged.map(|operator| flagged_operator(ctx, &self.nest, operator));
+        let kind = Kind::Folds(Folds::scan(flagged.collect()));
+        let total = Some(Dim::Var(segments.total));
+        let mut arrays = rows(ctx, "scanned", &types, total);
+        let mapped = arrays.split_off(n_scanned);
+        let last = own.len().saturating_sub(mapped.len());
+        arrays.extend(whole(mapped, &own[last..]));
+        let point = Point {
+            body,
+            ret: types,
+            kind,
+        };
+        versions::g2(ctx, &nest, self.at, arrays.clone(), aux.clone(), point, out)?;
+        let (scanned, mapped) = arrays.split_at(n_scanned);
+        let mut own = own.into_iter();
+        let mut scanned = scanned.iter();
+        let mut totals: Vec<(Param<Soacs>, Option<Param<Soacs>>, Name, Atom)> = Vec::new();
+        for neutral in neutrals {
+            scanned.next();
+            for ((array, ne), (param, all)) in scanned.by_ref().zip(neutral).zip(own.by_ref()) {
+                if reduces {
+                    totals.push((param, all, array.name, ne));
+                } else {
+                    self.bind_segment(param, (array.name, width.into(), segments), &checks);
+                }
+            }
+        }
+        for ((param, _), array) in own.zip(mapped) {
+            self.bind_segment(param, (array.name, width.into(), segments), &checks);
+        }
+        if totals.is_empty() {
+            return Ok(());
+        }
+        self.last(ctx, (width, segments, &checks), totals, &aux, out)
+    }
+
+    /// Appends the last elements of segments, or what stands for those that are empty.
+    fn last(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (width, segments, checks): (Name, Segments, &[Name]),
+        totals: Vec<(Param<Soacs>, Option<Param<Soacs>>, Name, Atom)>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let mut builder = ctx.builder::<Soacs>(aux);
+        builder.certs = checks.iter().copied().collect();
+        let some = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), width.into());
+        let types: Vec<Type> = totals.iter().map(|(param, ..)| param.ty.clone()).collect();
+        let then_body = builder.body(|b| {
+            let end = b.add_i64(segments.start.into(), width.into());
+            let last = b.add_i64(end, Atom::i64(-1));
+            let last = totals
+                .iter()
+                .map(|(_, _, array, _)| b.index("last", *array, &[last]).into());
+            last.collect()
+        });
+        let else_body = Body {
+            stms: Vec::new(),
+            result: totals.iter().map(|(.., ne)| *ne).collect(),
+        };
+        let exp = Exp::If {
+            cond: some.into(),
+            then_body,
+            else_body,
+        };
+        let names = builder.bind_all(types.iter().map(|ty| ("total", ty.clone())), exp);
+        let body = builder.finish(names.into_iter().map(Atom::Var).collect());
+        let pat: Vec<Param<Soacs>> = (totals.iter())
+            .map(|(param, all, ..)| match all {
+                Some(all) => all.clone(),
+                None => {
+                    let ty = self.nest.expand(&param.ty);
+                    ctx.fresh("totals", ty)
+                }
+            })
+            .collect();
+        self.in_nest(ctx, body, types, pat.clone(), out)?;
+        for ((param, ..), all) in totals.into_iter().zip(pat) {
+            self.nest.bind_element(param, all.name);
+        }
+        Ok(())
+    }
+}
+
+/// Arrays of elements, of which those that are accumulators have names already.
+fn whole(
+    mut arrays: Vec<Param<Soacs>>,
+    own: &[(Param<Soacs>, Option<Param<Soacs>>)],
+) -> Vec<Param<Soacs>> {
+    let from = own.len().saturating_sub(arrays.len());
+    for (array, (_, all)) in arrays.iter_mut().zip(own.iter().skip(from)) {
+        if let (Type::Acc { .. }, Some(all)) = (&array.ty, all) {
+            array.clone_from(all);
+        }
+    }
+    arrays
+}
+
+/// An operator on values with a flag, which begins anew where the flag is set.
+fn flagged_operator(
     ctx: &mut Ctx<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    (width, inputs, lambda): (Dim, Vec<Name>, Lambda<Soacs>),
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let plain = aux.attrs.has(&Attr::SequentialInner);
-    let below = at.level.filter(|_| !plain && versions::nests(ctx, at));
-    let inside = match below.and_then(|level| Position::within(ctx.stack, level)) {
-        Some(below) => below,
-        None => versions::inside(at)?,
+    nest: &Nest<'_>,
+    operator: Operator<Soacs>,
+) -> Operator<Soacs> {
+    let Operator {
+        op,
+        neutral: own,
+        comm: _,
+    } = operator;
+    let varies = own
+        .iter()
+        .filter_map(|ne| ne.var())
+        .any(|ne| nest.is_variant(ne));
+    let neutral = neutral(&op).filter(|_| varies).unwrap_or(own);
+    let n = op.ret.len();
+    let Lambda { params, body, ret } = op;
+    let (left, right) = params.split_at(n);
+    let left_flag: Param<Soacs> = ctx.fresh("f", Type::BOOL);
+    let right_flag: Param<Soacs> = ctx.fresh("f", Type::BOOL);
+    let aux = Aux::at(ir::Prov::NONE);
+    let mut builder = ctx.builder::<Soacs>(&aux);
+    let either = builder.binary(
+        BinOp::Or,
+        PrimType::Bool,
+        left_flag.name.into(),
+        right_flag.name.into(),
+    );
+    let exp = Exp::If {
+        cond: right_flag.name.into(),
+        then_body: Body {
+            stms: Vec::new(),
+            result: atoms(right),
+        },
+        else_body: body,
     };
-    let Lambda { params, body, ret } = lambda;
-    let nest = Nest::default();
-    let nest = nest.with_map(ctx, width, &params, &inputs)?;
-    let point = Point {
-        body,
-        ret,
-        kind: Kind::FlatMap,
-    };
-    manifest::segop(ctx, &nest, inside, point, pat, aux, out)
+    let names = builder.bind_all(ret.iter().map(|ty| ("r", ty.clone())), exp);
+    let result = std::iter::once(either)
+        .chain(names)
+        .map(Atom::Var)
+        .collect();
+    let body = builder.finish(result);
+    let before = std::iter::once(&left_flag).chain(left);
+    let after = std::iter::once(&right_flag).chain(right);
+    Operator {
+        op: Lambda {
+            params: before.chain(after).cloned().collect(),
+            body,
+            ret: std::iter::once(Type::BOOL).chain(ret).collect(),
+        },
+        neutral: std::iter::once(Atom::Const(Scalar::Bool(false)))
+            .chain(neutral)
+            .collect(),
+        comm: false,
+    }
 }

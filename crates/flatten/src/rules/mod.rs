@@ -16,22 +16,32 @@
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
 //! | updates of all points | [`updates`] |
-//! | a flat map is tasks whose points contain tasks | [`irregular`] |
+//! | a flat map is tasks whose points contain tasks | [`mod@flat_map`] |
+//! | sizes that differ from point to point | [`irregular`], [`segments`] |
+//! | functions of all points | [`mod@lift`] |
+//! | loops that points leave at different times | [`turns`], [`active`] |
 
+mod active;
 mod book;
 mod branches;
 mod chunks;
 mod distribute;
+mod flat_map;
 mod folds;
 mod interchange;
 mod irregular;
+mod lift;
 mod loops;
 mod par;
+mod pending;
 mod regular;
+mod segments;
+mod turns;
 mod updates;
 mod versions;
 
 pub(crate) use distribute::distribute;
+pub(crate) use lift::{Lift, Lifted, Signature, lifted};
 pub(crate) use updates::owned;
 
 use crate::context::Ctx;
@@ -102,9 +112,7 @@ pub(crate) fn combinator(
             width,
             inputs,
             lambda,
-        } if nest.is_empty() => {
-            irregular::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out)
-        }
+        } if nest.is_empty() => flat_map::flat_map(ctx, at, pat, aux, (width, inputs, lambda), out),
         Soac::FlatMap { .. } => ctx.in_order(nest, at, pat, aux, soac, out),
         Soac::Stream { .. } | Soac::Jvp { .. } | Soac::Vjp { .. } => {
             Err(unsupported(ctx, &aux, &soac))

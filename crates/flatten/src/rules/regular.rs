@@ -1,13 +1,16 @@
 //! What in a body is parallel, and whether it is so in the same way at all points of a
 //! nest: sizes, bounds and operators that do not differ from point to point.
 
+use super::irregular;
 use crate::nest::Nest;
 use ir::folds::Folds;
+use ir::interchange::operator_map;
 use ir::soac::{Operator, Screma, Soac};
 use ir::syntax::{Atom, Attr, BasicOp, Body, Exp, Lambda, LoopForm, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{free_names_lambda, sub_bodies, with_stack};
-use ir::{Name, Soacs};
+use ir::{FunName, Name, Soacs};
+use rustc_hash::FxHashSet;
 
 /// Whether there is a combinator in a body that is not to run in order.
 pub(super) fn has_parallelism(body: &Body<Soacs>) -> bool {
@@ -54,6 +57,10 @@ pub(super) struct Bound<'a> {
     pub(super) nest: &'a Nest<'a>,
     /// What statements bind that are not in the nest yet.
     pub(super) more: &'a dyn Fn(Name) -> bool,
+    /// Whether a nest may go into what differs from point to point.
+    pub(super) irregular: bool,
+    /// Functions that have versions for all points.
+    pub(super) lifts: &'a FxHashSet<FunName>,
 }
 
 impl Bound<'_> {
@@ -69,7 +76,16 @@ impl Bound<'_> {
         }
     }
 
-    fn atom_varies(self, atom: Atom) -> bool {
+    /// Whether a type has a size that the statement itself binds.
+    pub(super) fn has_own_size(self, stm: &Stm<Soacs>, ty: &Type) -> bool {
+        let own = |dim: &Dim| {
+            let is = |name| stm.pat.iter().any(|param| param.name == name);
+            matches!(dim, Dim::Var(name) if is(*name))
+        };
+        ty.shape().iter().any(own)
+    }
+
+    pub(super) fn atom_varies(self, atom: Atom) -> bool {
         matches!(atom, Atom::Var(name) if self.is_variant(name))
     }
 
@@ -82,24 +98,38 @@ impl Bound<'_> {
         }
     }
 
-    fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
+    pub(super) fn lambda_varies(self, lambda: &Lambda<Soacs>) -> bool {
         let free = free_names_lambda(lambda);
         free.into_iter().any(|name| self.is_variant(name))
     }
 
-    fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
+    pub(super) fn operator_varies(self, operator: &Operator<Soacs>) -> bool {
         self.lambda_varies(&operator.op) || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
     }
 
+    /// Whether operators differ from point to point, of which nothing else is known.
     fn folds_vary(self, folds: &Folds<Soacs>) -> bool {
-        folds
-            .operators()
-            .any(|operator| self.operator_varies(operator))
+        folds.operators().any(|operator| {
+            self.lambda_varies(&operator.op)
+                || operator.neutral.iter().any(|ne| self.atom_varies(*ne))
+                    && !(self.irregular
+                        && folds.post.is_none()
+                        && (irregular::neutral(&operator.op).is_some()
+                            || operator_map(operator).is_some()))
+        })
     }
 
-    /// Whether a statement is one that a nest goes into: its results have one shape at
-    /// all points, and so has what is parallel in it.
+    /// Whether a statement is one that a nest goes into.
     pub(super) fn is_parallel(self, stm: &Stm<Soacs>) -> bool {
+        self.is_regular_parallel(stm)
+            || self.irregular
+                && !stm.aux.attrs.has(&Attr::Sequential)
+                && irregular::is_parallel(self, stm)
+    }
+
+    /// Whether a nest goes into a statement whose results have one shape at all points,
+    /// as has what is parallel in it.
+    pub(super) fn is_regular_parallel(self, stm: &Stm<Soacs>) -> bool {
         let own = |name: Name| stm.pat.iter().any(|param| param.name == name);
         let regular = stm.pat.iter().all(|param| {
             let shape = param.ty.shape().iter();
@@ -161,12 +191,14 @@ impl Bound<'_> {
     /// Whether a nest goes into any statement of a body.
     pub(super) fn exploits(self, body: &Body<Soacs>) -> bool {
         with_stack(|| {
-            let mut bound: rustc_hash::FxHashSet<Name> = rustc_hash::FxHashSet::default();
+            let mut bound: FxHashSet<Name> = FxHashSet::default();
             for stm in &body.stms {
                 let more = |name: Name| bound.contains(&name) || (self.more)(name);
                 let inner = Bound {
                     nest: self.nest,
                     more: &more,
+                    irregular: self.irregular,
+                    lifts: self.lifts,
                 };
                 if inner.is_parallel(stm) {
                     return true;

@@ -7,22 +7,220 @@
 //!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
 //! ```
 
-use super::distribute::{bind, distribute};
-use super::versions;
+use super::distribute::{Distribution, bind, distribute};
+use super::{irregular, versions};
 use crate::context::{Ctx, atoms};
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
 use ir::seg::SegOp;
-use ir::soac::{AccInput, HistOp};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, LoopParam, Param, Stm};
+use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopParam, Param, Stm};
 use ir::types::Type;
 use ir::walk::{
     Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
 };
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{Builder, Name, PassError, Segs, Soacs};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+
+impl Distribution<'_, '_> {
+    /// A statement as others with parallelism that a nest goes into: an update of an array
+    /// of one shape by segments, and folds from values that differ from point to point.
+    pub(super) fn rewritten(
+        &self,
+        ctx: &mut Ctx<'_>,
+        stm: Stm<Soacs>,
+    ) -> Result<Vec<Stm<Soacs>>, PassError> {
+        let more = |name: Name| self.waits(name);
+        let bound = self.bound(&more);
+        if !self.irregular {
+            return Ok(vec![stm]);
+        }
+        match (&stm.exp, stm.pat.as_slice()) {
+            (
+                Exp::Basic(BasicOp::Update {
+                    array,
+                    slice,
+                    value: Atom::Var(value),
+                }),
+                [param],
+            ) => {
+                let varies = |at: &DimIndex| match at {
+                    DimIndex::Slice { count, .. } => bound.varies(*count),
+                    DimIndex::Fix(_) => false,
+                };
+                if !slice.iter().any(varies) || !bound.is_regular(&param.ty) {
+                    return Ok(vec![stm]);
+                }
+                let exp = scatter(ctx, (*array, *value, slice), &param.ty, &stm.aux)?;
+                Ok(vec![Stm { exp, ..stm }])
+            }
+            (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.folds.post.is_none() => {
+                let varies = |operator: &Operator<Soacs>| {
+                    operator.neutral.iter().any(|ne| bound.atom_varies(*ne))
+                        && irregular::neutral(&operator.op).is_some()
+                };
+                if s.folds.operators().any(varies) {
+                    Ok(from_neutral(ctx, stm, &varies))
+                } else {
+                    Ok(vec![stm])
+                }
+            }
+            _ => Ok(vec![stm]),
+        }
+    }
+}
+
+/// A fold from the neutral elements of its operators, and what combines the results with
+/// what it began from.
+fn from_neutral(
+    ctx: &mut Ctx<'_>,
+    mut stm: Stm<Soacs>,
+    varies: &dyn Fn(&Operator<Soacs>) -> bool,
+) -> Vec<Stm<Soacs>> {
+    let Exp::Op(Soac::Screma(s)) = &mut stm.exp else {
+        return vec![stm];
+    };
+    let width = s.width;
+    let n_reduced = s.folds.n_reduced();
+    let reduced = 0..n_reduced;
+    let scanned = n_reduced..n_reduced + s.folds.n_scanned();
+    let mut after = Vec::new();
+    for (operators, places, scans) in [
+        (&mut s.folds.reduces, reduced, false),
+        (&mut s.folds.scans, scanned, true),
+    ] {
+        let mut places = places;
+        for operator in operators {
+            let own: Vec<usize> = places.by_ref().take(operator.neutral.len()).collect();
+            let (true, Some(neutral), [at]) = (
+                varies(operator),
+                irregular::neutral(&operator.op),
+                own.as_slice(),
+            ) else {
+                continue;
+            };
+            let begin = std::mem::replace(&mut operator.neutral, neutral);
+            let result = stm.pat[*at].clone();
+            let folded: Param<Soacs> = ctx.fresh("folded", result.ty.clone());
+            let from = Atom::Var(folded.name);
+            stm.pat[*at] = folded;
+            let op = operator.op.clone();
+            let exp = if scans {
+                let mut map = ctx.copy_lambda(&op);
+                let [x, y] = map.params.as_slice() else {
+                    continue;
+                };
+                let (x, y) = (x.clone(), y.clone());
+                map.body.stms.insert(
+                    0,
+                    Stm {
+                        pat: vec![x],
+                        aux: Aux::at(stm.aux.prov),
+                        exp: Exp::Basic(BasicOp::Atom(begin[0])),
+                    },
+                );
+                map.params = vec![y];
+                let inputs = from.var().into_iter().collect();
+                Exp::Op(Soac::Screma(Screma::map(width, inputs, map)))
+            } else {
+                let Some(Exp::Basic(BasicOp::Binary(op, ty, ..))) =
+                    op.body.stms.first().map(|stm| &stm.exp)
+                else {
+                    continue;
+                };
+                Exp::Basic(BasicOp::Binary(*op, *ty, begin[0], from))
+            };
+            after.push(Stm {
+                pat: vec![result],
+                aux: Aux::at(stm.aux.prov),
+                exp,
+            });
+        }
+    }
+    after.insert(0, stm);
+    after
+}
+
+/// An update as a scatter.
+fn scatter(
+    ctx: &mut Ctx<'_>,
+    (array, value, slice): (Name, Name, &[DimIndex]),
+    ty: &Type,
+    aux: &Aux,
+) -> Result<Exp<Soacs>, PassError> {
+    let Type::Array { elem, shape } = ty else {
+        return Err(PassError::bug("an update of no array"));
+    };
+    let mut builder = ctx.builder::<Soacs>(aux);
+    let token = builder.param("token", Type::Cert);
+    let ty = Type::Acc {
+        token: token.name,
+        shape: shape.clone(),
+        elems: vec![Type::Prim(*elem)],
+    };
+    let acc = builder.param("acc", ty.clone());
+    let done = scattered(&mut builder, (value, acc.name), slice, &mut Vec::new());
+    let body = builder.finish(vec![done.into()]);
+    let lambda = Lambda {
+        params: vec![token, acc],
+        body,
+        ret: vec![ty],
+    };
+    let inputs = vec![AccInput {
+        shape: shape.clone(),
+        arrays: vec![array],
+        op: None,
+    }];
+    Ok(Exp::Op(Soac::WithAcc { inputs, lambda }))
+}
+
+/// Writes an array to the places of a slice; gives the accumulator.
+fn scattered(
+    builder: &mut Builder<'_, Soacs>,
+    (value, acc): (Name, Name),
+    slice: &[DimIndex],
+    index: &mut Vec<Atom>,
+) -> Name {
+    let mut slice = slice;
+    while let [DimIndex::Fix(at), rest @ ..] = slice {
+        index.push(*at);
+        slice = rest;
+    }
+    let [
+        DimIndex::Slice {
+            start,
+            count,
+            stride,
+        },
+        rest @ ..,
+    ] = slice
+    else {
+        let update = BasicOp::UpdateAcc {
+            acc,
+            index: index.iter().copied().collect(),
+            values: vec![value.into()],
+        };
+        return builder.let_basic("acc", update);
+    };
+    // The value's own size is perhaps the same everywhere.
+    let ty = builder.type_of(value.into());
+    let count = ty.shape().first().copied().unwrap_or(*count);
+    let iota = builder.iota(count);
+    let index = index.clone();
+    let done = builder.map("acc", count, &[iota, value, acc], |b, names| {
+        let &[i, row, acc] = names else {
+            return Vec::new();
+        };
+        let step = b.mul_i64(i.into(), *stride);
+        let at = b.add_i64(*start, step);
+        let mut index = index;
+        index.push(at);
+        vec![scattered(b, (row, acc), rest, &mut index).into()]
+    });
+    done.first().copied().unwrap_or(acc)
+}
 
 /// The array over all dimensions of a nest that has a name's value at each point; made
 /// if there is none.
@@ -41,6 +239,10 @@ pub(super) fn array_of(
     if let Some(array) = value.var().and_then(|name| nest.array_of(name)) {
         return Ok(array);
     }
+    let value = value
+        .var()
+        .and_then(|name| nest.constant(name))
+        .unwrap_or(value);
     let expanded = nest.expand(&ty);
     let param: Param<Soacs> = ctx.fresh("all", expanded);
     let array = param.name;

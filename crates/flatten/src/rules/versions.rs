@@ -16,7 +16,7 @@
 //! middle. Where the middle one would have too little to do, the first is taken.
 
 use super::distribute::{bind, distribute, exploits};
-use super::{par, regular};
+use super::{book, irregular, par, regular};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
 use crate::nest::Nest;
@@ -74,8 +74,14 @@ impl Wanted {
 }
 
 fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
-    if aux.attrs.has(&Attr::SequentialInner) || !regular::has_parallelism(body) {
+    if aux.attrs.has(&Attr::SequentialInner) {
         return Wanted::OUTER;
+    }
+    if !regular::has_parallelism(body) {
+        // What there is no room for inside, and what needs no segop.
+        let goes = irregular::goes(ctx, at);
+        let flat = goes && (exploits(ctx, nest, body, goes) || book::gives_views(nest, body));
+        return if flat { Wanted::FLAT } else { Wanted::OUTER };
     }
     let below = at
         .level
@@ -95,7 +101,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Incremental if below.is_some() => {
-            let flat = exploits(nest, body);
+            let flat = exploits(ctx, nest, body, irregular::goes(ctx, at));
             let has = |versions| aux.attrs.has(&Attr::Flattening(versions));
             let (all, no_flat) = (!has(Versions::OnlyInner), has(Versions::OnlyIntra));
             let outer = all && !no_flat && !has(Versions::NoOuter);
@@ -108,7 +114,7 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
         Flatten::Moderate | Flatten::Full | Flatten::Incremental => {
-            if exploits(nest, body) {
+            if exploits(ctx, nest, body, irregular::goes(ctx, at)) {
                 Wanted::FLAT
             } else {
                 Wanted::OUTER
@@ -189,12 +195,29 @@ pub(super) fn g3(
         return g2(ctx, nest, at, pat, aux, point, out);
     }
     if want.flat {
+        let body = inherited(ctx, &aux, body);
         let body = ctx.made(&pat, |ctx, own, stms| {
             distribute(ctx, nest, at, body, own, &aux, stms)
         })?;
         arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
+}
+
+/// A body whose statements have the attributes that say which versions the nest has,
+/// unless they have some of their own; on machines of which these attributes speak.
+fn inherited(ctx: &Ctx<'_>, aux: &Aux, mut body: Body<Soacs>) -> Body<Soacs> {
+    let versions = |attr: &&Attr| matches!(attr, Attr::Flattening(_));
+    if !ctx.stack.nests() {
+        for stm in &mut body.stms {
+            if !stm.aux.attrs.iter().any(|attr| versions(&attr)) {
+                for attr in aux.attrs.iter().filter(versions) {
+                    stm.aux.attrs.add(attr.clone());
+                }
+            }
+        }
+    }
+    body
 }
 
 /// Of two versions the first is taken also where the second one's guard says no.

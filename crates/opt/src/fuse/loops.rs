@@ -11,7 +11,8 @@
 //! The maps of all turns fuse that way, and the one that is left with what is around the
 //! loop. Of scalars only: a turn over rows may have more that is parallel in it. Arrays
 //! that the loop changes are read as inputs of its map alone, and few scalars beside it
-//! are computed for each element.
+//! are computed for each element. In maps, machines whose levels do not contain
+//! themselves have versions of both (rule G7).
 
 use super::Fuser;
 use super::nest::{FEW, Used, fresh, is_scalar};

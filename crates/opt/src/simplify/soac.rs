@@ -12,7 +12,7 @@ use super::{Certs, Simplifier};
 use crate::dce::retain;
 use ir::folds::Folds;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param};
 use ir::types::{Dim, Shape, Type};
 use ir::{Name, Soacs};
 use prim::{PrimType, Scalar};
@@ -311,6 +311,36 @@ fn drop_scanned(
     })
 }
 
+/// The array from outside whose row of its own number each iteration gives, all of it.
+fn own_rows(
+    s: &Simplifier<'_, Soacs>,
+    (width, rows): (Dim, &FxHashMap<Name, Name>),
+    body: &Body<Soacs>,
+    result: Atom,
+) -> Option<(Name, Certs)> {
+    let [row] = body.stms.as_slice() else {
+        return None;
+    };
+    let (Exp::Basic(BasicOp::Index { array, slice }), [param]) = (&row.exp, row.pat.as_slice())
+    else {
+        return None;
+    };
+    let [DimIndex::Fix(Atom::Var(index)), rest @ ..] = slice.as_slice() else {
+        return None;
+    };
+    let BasicOp::Iota { start, stride, .. } = &s.def(*rows.get(index)?)?.op else {
+        return None;
+    };
+    let ty = s.type_of(*array);
+    let (first, inner) = ty.shape().split_first()?;
+    let whole = rest.iter().zip(inner).all(|(at, dim)| at.is_all_of(*dim));
+    let outside = |name: &Name| s.in_scope(Atom::Var(*name));
+    let known = outside(array) && row.aux.certs.iter().all(outside);
+    let own = result == Atom::Var(param.name) && *first == width && !rest.is_empty();
+    let counts = *start == Atom::i64(0) && *stride == Atom::i64(1);
+    (own && counts && whole && known).then(|| (*array, row.aux.certs.clone()))
+}
+
 /// Takes mapped results that need no combinator out of it; what makes them instead.
 fn mapped_out(
     s: &mut Simplifier<'_, Soacs>,
@@ -358,6 +388,9 @@ fn mapped_out(
         } else if let Some((op, more)) = s.rows_concatenated(result, &rows) {
             certs = more;
             Some(op)
+        } else if let Some((array, more)) = own_rows(s, (width, &rows), &map.body, result) {
+            certs = more;
+            Some(BasicOp::Copy(array))
         } else {
             let same = known.get(&result).copied();
             same.map(BasicOp::Copy)

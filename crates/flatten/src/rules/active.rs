@@ -1,0 +1,216 @@
+//! A turn of a loop that some points have left: those that go on are a nest of their own,
+//! and what they give goes back to the arrays of all points.
+//!
+//! ```text
+//! ones = segmap Σ (if c then 1 else 0)        Σc = the elements of segments of these lengths
+//! news = Σc ⊢ f                               xs' = scatter xs (points of Σc) news
+//! ```
+//!
+//! Segments that change are made anew, element by element: those of points that have
+//! left are copied.
+
+use super::distribute::{Distribution, Sink};
+use super::turns::Carried;
+use super::updates::array_of;
+use super::versions;
+use crate::context::Ctx;
+use crate::manifest::Point;
+use crate::nest::Segments;
+use ir::name::Name;
+use ir::seg::SegOp;
+use ir::soac::AccInput;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Lambda, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::{Builder, PassError, Segs, Soacs};
+use prim::{CmpOp, PrimType};
+
+impl Distribution<'_, '_> {
+    /// A turn of the points that go on: what is carried on.
+    pub(super) fn turn(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (params, carried, cond): (&[LoopParam<Soacs>], &[Carried], Name),
+        body: Body<Soacs>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Vec<Atom>, PassError> {
+        let mut here = self.inside(ctx, (params, carried), aux, &body, out)?;
+        // The conditions change before all else has been read.
+        let ones = {
+            let mut builder = ctx.builder::<Soacs>(aux);
+            let (one, zero) = (Atom::i64(1), Atom::i64(0));
+            let one = builder.select(PrimType::I64, cond.into(), one, zero);
+            let body = builder.finish(vec![one.into()]);
+            let ty = here.nest.expand(&Type::I64);
+            let ones: Param<Soacs> = ctx.fresh("ones", ty);
+            let name = ones.name;
+            here.in_nest(ctx, body, vec![Type::I64], vec![ones], out)?;
+            name
+        };
+        let one: Param<Soacs> = ctx.fresh("one", Type::I64);
+        let one_name = one.name;
+        here.nest.bind_element(one, ones);
+        let active = here.segments(ctx, one_name.into(), aux, out)?;
+        let given = body.result.clone();
+        let sizes = self.next_lengths(params, carried, &given);
+        // The points that go on.
+        let (nest, _) = here.nest.with_segments(ctx, active);
+        let mut on = Distribution::new(ctx, nest.child(Vec::new()), self.at, aux, &body);
+        on.statements(ctx, body.stms, &mut Sink::default(), out)?;
+        on.settle(ctx, given.iter().filter_map(|it| it.var()).collect(), out)?;
+        let mut wholes = Vec::with_capacity(given.len());
+        let mut parts = Vec::with_capacity(given.len());
+        for ((carried, result), size) in carried.iter().zip(&given).zip(&sizes) {
+            match carried {
+                Carried::Whole(_) => {
+                    wholes.push(Some(array_of(ctx, &on.nest, self.at, *result, aux, out)?));
+                    parts.push(None);
+                }
+                Carried::Segments { .. } => {
+                    let of = result.var().zip(*size);
+                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    wholes.push(None);
+                    parts.push(Some(on.data(ctx, of, aux, out)?));
+                }
+            }
+        }
+        let mut changed = Vec::with_capacity(given.len());
+        for (carried, new) in carried.iter().zip(wholes) {
+            changed.push(match (carried, new) {
+                (Carried::Whole(all), Some(new)) => {
+                    Some(self.put(ctx, (all, new), active, aux, out)?)
+                }
+                _ => None,
+            });
+        }
+        let mut next = Vec::with_capacity(given.len());
+        for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
+            let Carried::Segments { data, length, .. } = carried else {
+                next.extend(changed[i].map(Atom::Var));
+                continue;
+            };
+            let new = part.ok_or_else(|| PassError::bug("no segment"))?;
+            let old = here.segments(ctx, *length, aux, out)?;
+            let own = params
+                .iter()
+                .position(|p| length.var() == Some(p.param.name));
+            let mut size = *length;
+            if let Some(array) = own.and_then(|at| changed[at]) {
+                let after: Param<Soacs> = ctx.fresh("length", Type::I64);
+                size = after.name.into();
+                here.nest.bind_element(after, array);
+            }
+            let after = here.segments(ctx, size, aux, out)?;
+            let ty = params[i].param.ty.clone();
+            let old = (data.name, old.start);
+            let merged = here.by_element(ctx, (ty, after), aux, out, |ctx, places| {
+                Ok(either(ctx, aux, (one_name, active.start), new, old, places))
+            })?;
+            if carried.total().is_some() {
+                next.push(after.total.into());
+            }
+            next.push(merged.into());
+        }
+        Ok(next)
+    }
+
+    /// The array of all points with new values of those that go on.
+    fn put(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (all, new): (&Param<Soacs>, Name),
+        active: Segments,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Name, PassError> {
+        let Type::Array { elem, shape } = &all.ty else {
+            return Err(PassError::bug("no array"));
+        };
+        let rank = self.nest.widths().count();
+        let rest: Vec<Dim> = shape.iter().skip(rank).copied().collect();
+        let (nest, _) = self.nest.with_segments(ctx, active);
+        let nest = nest.with_dims(ctx, &rest);
+        let places: Vec<Atom> = nest.indices().collect();
+        let mut builder = ctx.builder::<Segs>(aux);
+        let token = builder.param("token", Type::Cert);
+        let ty = Type::Acc {
+            token: token.name,
+            shape: shape.clone(),
+            elems: vec![Type::Prim(*elem)],
+        };
+        let acc = builder.param("acc", ty.clone());
+        let mut builder = ctx.builder::<Soacs>(aux);
+        let value = builder.index("x", new, &places);
+        let index = self.nest.indices().chain(places.iter().skip(1).copied());
+        let update = BasicOp::UpdateAcc {
+            acc: acc.name,
+            index: index.collect(),
+            values: vec![value.into()],
+        };
+        let done = builder.let_basic("acc", update);
+        let body = builder.finish(vec![done.into()]);
+        let done: Param<Soacs> = ctx.fresh("done", ty.clone());
+        let result = vec![Atom::Var(done.name)];
+        let mut stms = Vec::new();
+        let point = Point::map(body, vec![ty.clone()]);
+        versions::g2(
+            ctx,
+            &nest,
+            self.at,
+            vec![done],
+            aux.clone(),
+            point,
+            &mut stms,
+        )?;
+        let lambda = Lambda {
+            params: vec![token, acc],
+            body: Body { stms, result },
+            ret: vec![ty],
+        };
+        let inputs = vec![AccInput {
+            shape: shape.clone(),
+            arrays: vec![all.name],
+            op: None,
+        }];
+        let mut builder = ctx.builder::<Segs>(aux);
+        let arrays = builder.let_op("all", SegOp::WithAcc { inputs, lambda });
+        out.extend(builder.take_stms());
+        arrays
+            .first()
+            .copied()
+            .ok_or_else(|| PassError::bug("no array"))
+    }
+}
+
+/// An element of a segment, of those that the points have which go on or had before.
+fn either(
+    ctx: &mut Ctx<'_>,
+    aux: &Aux,
+    (one, rank): (Name, Name),
+    (new, segments): (Name, Segments),
+    (old, start): (Name, Name),
+    places: &[Atom],
+) -> Body<Soacs> {
+    let mut builder = ctx.builder::<Soacs>(aux);
+    let elem = builder.type_of(old.into()).elem().unwrap_or(PrimType::Bool);
+    let goes = builder.compare(CmpOp::SLt, PrimType::I64, Atom::i64(0), one.into());
+    let read = |b: &mut Builder<'_, Soacs>, array: Name, start: Atom| {
+        let (first, rest) = places
+            .split_first()
+            .map_or((Atom::i64(0), places), |(f, r)| (*f, r));
+        let first = b.add_i64(start, first);
+        let index: Vec<Atom> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        vec![b.index("x", array, &index).into()]
+    };
+    let x = builder.if_(
+        "x",
+        goes.into(),
+        vec![Type::Prim(elem)],
+        |b| {
+            let start = b.index("start", segments.starts, &[rank.into()]);
+            read(b, new, start.into())
+        },
+        |b| read(b, old, start.into()),
+    );
+    builder.finish(x.into_iter().map(Atom::Var).collect())
+}

@@ -1,0 +1,44 @@
+//! Flat maps, whose points give arrays of sizes of their own.
+//!
+//! ```text
+//! flatmap f xs   =>   segflatmap (x in xs) f x     what is parallel in f at the level below
+//! ```
+//!
+//! Where a level may contain itself, points are tasks in tasks: it is not known before
+//! which of them have much to do, and functions that call themselves come here again.
+
+use super::versions;
+use crate::context::Ctx;
+use crate::manifest::{self, Kind, Point};
+use crate::nest::Nest;
+use crate::position::Position;
+use ir::name::Name;
+use ir::syntax::{Attr, Aux, Lambda, Param, Stm};
+use ir::types::Dim;
+use ir::{PassError, Segs, Soacs};
+
+/// Appends the segop of a flat map.
+pub(super) fn flat_map(
+    ctx: &mut Ctx<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    (width, inputs, lambda): (Dim, Vec<Name>, Lambda<Soacs>),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let plain = aux.attrs.has(&Attr::SequentialInner);
+    let below = at.level.filter(|_| !plain && versions::nests(ctx, at));
+    let inside = match below.and_then(|level| Position::within(ctx.stack, level)) {
+        Some(below) => below,
+        None => versions::inside(at)?,
+    };
+    let Lambda { params, body, ret } = lambda;
+    let nest = Nest::default();
+    let nest = nest.with_map(ctx, width, &params, &inputs)?;
+    let point = Point {
+        body,
+        ret,
+        kind: Kind::FlatMap,
+    };
+    manifest::segop(ctx, &nest, inside, point, pat, aux, out)
+}

@@ -1,0 +1,327 @@
+//! Segments: the arrays that points of a nest have where sizes differ from point to
+//! point, one after another in one array.
+//!
+//! ```text
+//! lengths, starts: one for each point     ids: for each element whose it is
+//! at a point:  xs = data[start :+ length]
+//! ```
+//!
+//! What waits for its nest fills its segments in order, all points side by side; arrays
+//! whose elements are known one by one are made element by element.
+
+use super::distribute::Distribution;
+use super::updates::array_of;
+use super::versions;
+use crate::context::{Ctx, atoms};
+use crate::manifest::Point;
+use crate::nest::Segments;
+use ir::name::{FunName, Name};
+use ir::seg::SegOp;
+use ir::soac::AccInput;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind, Stm};
+use ir::types::{Dim, Shape, Type};
+use ir::{Builder, PassError, Segs, Soacs};
+use prim::PrimType;
+use smallvec::SmallVec;
+
+impl Distribution<'_, '_> {
+    /// The segments of this length at each point.
+    pub(super) fn segments(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        length: Atom,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Segments, PassError> {
+        if let Some(known) = self.segments.get(&length) {
+            return Ok(*known);
+        }
+        let all = array_of(ctx, &self.nest, self.at, length, aux, out)?;
+        let widths: Vec<Dim> = self.nest.widths().collect();
+        let fun = FunName(format!("{}segments", FunName::ADDED).into());
+        let fun = ctx.callee(&fun, self.at);
+        let mut builder = ctx.builder::<Segs>(aux);
+        let points = builder.product(&widths);
+        let dim = Builder::<Segs>::dim(points);
+        let lengths = if widths.len() == 1 {
+            all
+        } else {
+            builder.let_basic("lengths", reshape(&[dim], all))
+        };
+        let total = builder.param("total", Type::I64);
+        let starts = builder.param("starts", Type::array(PrimType::I64, [dim]));
+        let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
+        let ids = builder.param("ids", elements);
+        let (total_name, mut starts_name, ids_name) = (total.name, starts.name, ids.name);
+        let args = vec![points, lengths.into()];
+        builder.let_pat(vec![total, starts, ids], Exp::Apply { fun, args });
+        if widths.len() > 1 {
+            starts_name = builder.let_basic("starts", reshape(&widths, starts_name));
+        }
+        out.extend(builder.take_stms());
+        let start: Param<Soacs> = ctx.fresh("start", Type::I64);
+        let segments = Segments {
+            start: start.name,
+            starts: starts_name,
+            ids: ids_name,
+            total: total_name,
+        };
+        self.nest.bind_element(start, starts_name);
+        self.segments.insert(length, segments);
+        Ok(segments)
+    }
+
+    /// Binds a name to its point's segment of an array; these checks must hold before.
+    pub(super) fn bind_segment(
+        &mut self,
+        param: Param<Soacs>,
+        (array, length, segments): (Name, Atom, Segments),
+        checks: &[Name],
+    ) {
+        if matches!(param.ty, Type::Acc { .. }) {
+            self.nest.bind_element(param, array);
+            return;
+        }
+        let all = |&count: &Dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count,
+            stride: Atom::i64(1),
+        };
+        let own = DimIndex::Slice {
+            start: segments.start.into(),
+            count: Builder::<Soacs>::dim(length),
+            stride: Atom::i64(1),
+        };
+        let rest = param.ty.shape().iter().skip(1).map(all);
+        let slice = std::iter::once(own).chain(rest).collect();
+        self.flat.insert(param.name, (array, segments.ids));
+        let mut aux = Aux::at(ir::Prov::NONE);
+        aux.certs = checks.iter().copied().collect();
+        self.nest.bind(Stm {
+            pat: vec![param],
+            aux,
+            exp: Exp::Basic(BasicOp::Index { array, slice }),
+        });
+    }
+
+    /// The array that has a name's segments, of this length, at all points.
+    pub(super) fn data(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (name, length): (Name, Atom),
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(Name, Segments), PassError> {
+        let segments = self.segments(ctx, length, aux, out)?;
+        if let Some((array, ids)) = self.flat.get(&name)
+            && *ids == segments.ids
+        {
+            return Ok((*array, segments));
+        }
+        let ty = ctx.type_of(name)?;
+        let array = self.by_element(ctx, (ty, segments), aux, out, |ctx, indices| {
+            let mut builder = ctx.builder::<Soacs>(aux);
+            let x = builder.index("x", name, indices);
+            Ok(builder.finish(vec![x.into()]))
+        })?;
+        Ok((array, segments))
+    }
+
+    /// An array of segments, of values of this type, made element by element: what gives
+    /// one gets its place in the segment.
+    pub(super) fn by_element(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (ty, segments): (Type, Segments),
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+        make: impl FnOnce(&mut Ctx<'_>, &[Atom]) -> Result<Body<Soacs>, PassError>,
+    ) -> Result<Name, PassError> {
+        let elem = ty.elem().ok_or_else(|| PassError::bug("no array"))?;
+        let rest: Vec<Dim> = ty.shape().iter().skip(1).copied().collect();
+        let (nest, place) = self.nest.with_segments(ctx, segments);
+        let nest = nest.with_dims(ctx, &rest);
+        let places = std::iter::once(Atom::Var(place)).chain(nest.indices().skip(1));
+        let places: Vec<Atom> = places.collect();
+        let body = make(ctx, &places)?;
+        let all = all_of(&ty, segments);
+        let all: Param<Soacs> = ctx.fresh("elements", all);
+        let name = all.name;
+        let point = Point::map(body, vec![Type::Prim(elem)]);
+        let aux = Aux::at(aux.prov);
+        versions::g2(ctx, &nest, self.at, vec![all], aux, point, out)?;
+        Ok(name)
+    }
+
+    /// Appends an operation that gives a segment.
+    pub(super) fn operation(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        op: BasicOp,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let Ok([param]) = <[Param<Soacs>; 1]>::try_from(pat) else {
+            return Err(PassError::bug("an operation with several results"));
+        };
+        let length = param.ty.shape().first().and_then(|dim| dim.atom());
+        let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+        let certs: Vec<Name> = aux.certs.to_vec();
+        let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
+            let (array, segments) = self.data(ctx, (name, length), &aux, out)?;
+            let mut builder = ctx.builder::<Segs>(&aux);
+            let hidden = builder.let_basic("hidden", BasicOp::Opaque(array.into()));
+            out.extend(builder.take_stms());
+            (hidden, segments)
+        } else if let BasicOp::Copy(name) = op {
+            self.data(ctx, (name, length), &aux, out)?
+        } else {
+            let segments = self.segments(ctx, length, &aux, out)?;
+            let of = (param.ty.clone(), segments);
+            let array = self.by_element(ctx, of, &aux, out, |ctx, indices| {
+                let mut builder = ctx.builder::<Soacs>(&aux);
+                builder.certs.clone_from(&aux.certs);
+                let xs = builder.let_basic("xs", op);
+                let x = builder.index("x", xs, indices);
+                Ok(builder.finish(vec![x.into()]))
+            })?;
+            (array, segments)
+        };
+        self.bind_segment(param, (array, length, segments), &certs);
+        Ok(())
+    }
+
+    /// Fills the segments of these names, whose statements are the first.
+    pub(super) fn fill(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        stms: Vec<Stm<Soacs>>,
+        filled: Vec<Param<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let aux = Aux::at(self.aux.prov);
+        let mut all = Vec::with_capacity(filled.len());
+        for param in filled {
+            let length = param.ty.shape().first().and_then(|dim| dim.atom());
+            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let segments = self.segments(ctx, length, &aux, out)?;
+            all.push((param, length, segments));
+        }
+        let (mut inputs, mut tokens, mut accs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut builder = ctx.builder::<Segs>(&aux);
+        for (param, _, segments) in &all {
+            let Type::Array { elem, shape } = all_of(&param.ty, *segments) else {
+                return Err(PassError::bug("no segment"));
+            };
+            let scratch = BasicOp::Scratch {
+                elem,
+                shape: shape.clone(),
+            };
+            let token = builder.param("token", Type::Cert);
+            let acc = Type::Acc {
+                token: token.name,
+                shape: shape.clone(),
+                elems: vec![Type::Prim(elem)],
+            };
+            inputs.push(AccInput {
+                shape,
+                arrays: vec![builder.let_basic("room", scratch)],
+                op: None,
+            });
+            accs.push(builder.param("acc", acc));
+            tokens.push(token);
+        }
+        out.extend(builder.take_stms());
+        let mut builder = ctx.builder::<Soacs>(&aux);
+        builder.extend(stms);
+        let mut result = Vec::with_capacity(all.len());
+        for ((param, _, segments), acc) in all.iter().zip(&accs) {
+            let at = (segments.start.into(), [].as_slice());
+            result.push(store(&mut builder, (param.name, acc.name), at).into());
+        }
+        let body = builder.finish(result);
+        let ret: Vec<Type> = accs.iter().map(|acc| acc.ty.clone()).collect();
+        let done: Vec<Param<Soacs>> = (ret.iter())
+            .map(|ty| ctx.fresh("done", ty.clone()))
+            .collect();
+        let result = atoms(&done);
+        let mut stms = Vec::new();
+        let point = Point::map(body, ret.clone());
+        versions::g2(
+            ctx,
+            &self.nest,
+            self.at,
+            done,
+            aux.clone(),
+            point,
+            &mut stms,
+        )?;
+        let lambda = Lambda {
+            params: tokens.into_iter().chain(accs).collect(),
+            body: Body { stms, result },
+            ret,
+        };
+        let mut builder = ctx.builder::<Segs>(&aux);
+        let arrays = builder.let_op("filled", SegOp::WithAcc { inputs, lambda });
+        out.extend(builder.take_stms());
+        for ((param, length, segments), array) in all.into_iter().zip(arrays) {
+            self.bind_segment(param, (array, length, segments), &[]);
+        }
+        Ok(())
+    }
+}
+
+/// Writes an array to an accumulator, from this place on in its outermost dimension;
+/// gives the accumulator.
+fn store(
+    builder: &mut Builder<'_, Soacs>,
+    (array, acc): (Name, Name),
+    (start, outer): (Atom, &[Atom]),
+) -> Name {
+    let ty = builder.type_of(array.into());
+    let Some(&width) = ty.shape().first() else {
+        return acc;
+    };
+    let iota = builder.iota(width);
+    let rank = ty.rank();
+    let done = builder.map("acc", width, &[iota, array, acc], |b, names| {
+        let &[i, row, acc] = names else {
+            return Vec::new();
+        };
+        let i = if outer.is_empty() {
+            b.add_i64(start, i.into())
+        } else {
+            i.into()
+        };
+        let index: SmallVec<[Atom; 2]> = outer.iter().copied().chain([i]).collect();
+        if rank > 1 {
+            return vec![store(b, (row, acc), (start, &index)).into()];
+        }
+        let update = BasicOp::UpdateAcc {
+            acc,
+            index,
+            values: vec![row.into()],
+        };
+        vec![b.let_basic("acc", update).into()]
+    });
+    done.first().copied().unwrap_or(acc)
+}
+
+/// The type of all segments of values of a type.
+pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
+    let rest = ty.shape().iter().skip(1).copied();
+    let shape: Shape = std::iter::once(Dim::Var(segments.total))
+        .chain(rest)
+        .collect();
+    ty.elem()
+        .map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
+}
+
+pub(super) fn reshape(dims: &[Dim], array: Name) -> BasicOp {
+    BasicOp::Reshape {
+        kind: ReshapeKind::Arbitrary,
+        shape: dims.iter().copied().collect(),
+        array,
+    }
+}

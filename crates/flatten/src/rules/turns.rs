@@ -1,0 +1,508 @@
+//! Loops whose arrays are segments, and loops that points leave at different times.
+//!
+//! ```text
+//! Σ ⊢ loop x = e for i < n do f       =>  loop xs = (Σ ⊢ e) for i < n do (Σ, x ∈ xs ⊢ f)
+//! Σ ⊢ loop x = e while c do f         =>  loop xs, cs = (Σ ⊢ e) while any cs do
+//!                                           Σc, x ∈ xs ⊢ f, and xs where it was computed
+//!     where Σc is the points of Σ at which c holds
+//! ```
+//!
+//! The first is rule G7 with other arrays. A `for` whose bound differs from point to
+//! point is a `while`. The points that go on are the elements of segments of length 1 or
+//! 0 (`active`). Arrays whose sizes change are put together anew in each turn.
+
+use super::distribute::{Distribution, Sink, bind};
+use super::irregular::is_segment;
+use super::regular::Bound;
+use super::segments::{all_of, reshape};
+use super::updates::array_of;
+use crate::context::Ctx;
+use ir::name::Name;
+use ir::soac::Operator;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{binders, sub_bodies, with_stack};
+use ir::{Builder, PassError, Segs, Soacs};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use rustc_hash::FxHashSet;
+
+type Loop = (Vec<LoopParam<Soacs>>, LoopForm, Body<Soacs>);
+
+/// Whether a statement is such a loop, with parallelism in it that a nest goes into.
+pub(super) fn is_parallel(
+    bound: Bound<'_>,
+    stm: &Stm<Soacs>,
+    (params, form, body): (&[LoopParam<Soacs>], LoopForm, &Body<Soacs>),
+) -> bool {
+    let own = |name: Name| params.iter().any(|p| p.param.name == name);
+    let counter = |name: Name| {
+        let varies = |bound_of: Atom| bound.atom_varies(bound_of);
+        matches!(form, LoopForm::For { var, bound, .. } if var == name && varies(bound))
+    };
+    let more = |name: Name| own(name) || counter(name) || (bound.more)(name);
+    let inner = Bound {
+        more: &more,
+        ..bound
+    };
+    let carried = |ty: &Type| match ty {
+        Type::Prim(_) => true,
+        Type::Array { .. } => inner.is_regular(ty) || is_segment(inner, stm, ty),
+        Type::Acc { .. } | Type::Cert | Type::Mem(_) => false,
+    };
+    bound.irregular
+        && params.iter().all(|p| carried(&p.param.ty))
+        && (inner.exploits(body) || grows(params, body))
+}
+
+/// Whether a loop makes arrays whose sizes are known in it alone: there is no room for
+/// these where points go their own ways.
+fn grows(params: &[LoopParam<Soacs>], body: &Body<Soacs>) -> bool {
+    let mut own: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
+    own.extend(binders(body));
+    makes(body, &own)
+}
+
+/// Whether a body makes arrays of such sizes.
+fn makes(body: &Body<Soacs>, sizes: &FxHashSet<Name>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| match &stm.exp {
+            Exp::Basic(
+                BasicOp::Concat { .. }
+                | BasicOp::Iota { .. }
+                | BasicOp::Replicate { .. }
+                | BasicOp::Scratch { .. }
+                | BasicOp::Copy(_),
+            )
+            | Exp::Op(_) => {
+                let dims = stm.pat.iter().flat_map(|param| param.ty.shape());
+                dims.filter_map(|dim| dim.atom()?.var())
+                    .any(|name| sizes.contains(&name))
+            }
+            Exp::Basic(_) | Exp::Apply { .. } => false,
+            exp @ (Exp::If { .. } | Exp::Loop { .. }) => {
+                let mut found = false;
+                sub_bodies(exp, |body| found = found || makes(body, sizes));
+                found
+            }
+        })
+    })
+}
+
+/// What a loop carries for all points.
+#[derive(Clone)]
+pub(super) enum Carried {
+    /// The values of all points.
+    Whole(Param<Soacs>),
+    /// Their segments, of this length at a point; and how many elements these have, if
+    /// the loop changes that: arrays of one size share it.
+    Segments {
+        total: Option<Total>,
+        data: Param<Soacs>,
+        length: Atom,
+    },
+}
+
+/// How many elements all segments have: a parameter of the loop.
+#[derive(Clone)]
+pub(super) struct Total {
+    param: Param<Soacs>,
+    /// Whether it stands before this array.
+    here: bool,
+}
+
+impl Carried {
+    /// The parameter that stands before it.
+    pub(super) fn total(&self) -> Option<&Param<Soacs>> {
+        match self {
+            Self::Segments {
+                total: Some(total), ..
+            } => total.here.then_some(&total.param),
+            Self::Segments { total: None, .. } | Self::Whole(_) => None,
+        }
+    }
+}
+
+/// A `for` as a `while`.
+fn counted(
+    ctx: &mut Ctx<'_>,
+    (mut params, form, mut body): Loop,
+    pat: &mut Vec<Param<Soacs>>,
+) -> Loop {
+    let LoopForm::For { var, ty, bound } = form else {
+        return (params, form, body);
+    };
+    let aux = Aux::at(ir::Prov::NONE);
+    let goes: Param<Soacs> = ctx.fresh("goes", Type::BOOL);
+    let turn = Param {
+        name: var,
+        ty: Type::Prim(ty),
+        ann: (),
+    };
+    ctx.types.set(var, Type::Prim(ty));
+    for like in [&turn, &goes] {
+        let unused = ctx.fresh("unused", like.ty.clone());
+        pat.push(unused);
+    }
+    let mut builder = ctx.builder::<Soacs>(&aux);
+    builder.extend(std::mem::take(&mut body.stms));
+    let next = builder.binary(BinOp::Add, ty, var.into(), Atom::Const(Scalar::int(ty, 1)));
+    let on = builder.compare(CmpOp::SLt, ty, next.into(), bound);
+    body.stms = builder.take_stms();
+    body.result.extend([Atom::Var(next), Atom::Var(on)]);
+    let cond = goes.name;
+    params.push(LoopParam {
+        param: turn,
+        init: Atom::Const(Scalar::int(ty, 0)),
+        consumed: false,
+    });
+    params.push(LoopParam {
+        param: goes,
+        init: bound,
+        consumed: false,
+    });
+    (params, LoopForm::While { cond }, body)
+}
+
+impl Distribution<'_, '_> {
+    /// Appends such a loop; results that are no segments have patterns at all points.
+    pub(super) fn turns(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (mut pat, mut own): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>),
+        aux: Aux,
+        parts: Loop,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let is_for = matches!(parts.1, LoopForm::For { .. });
+        let even = matches!(parts.1, LoopForm::For { bound, .. }
+            if !bound.var().is_some_and(|name| self.nest.is_variant(name)));
+        let (mut params, form, body) = if even {
+            parts
+        } else {
+            counted(ctx, parts, &mut pat)
+        };
+        own.resize(pat.len(), None);
+        if is_for && !even {
+            self.begins(ctx, &mut params, &aux);
+        }
+        let mut all = Vec::with_capacity(params.len());
+        let mut carried = Vec::with_capacity(params.len());
+        while carried.len() < params.len() {
+            let next = self.carry(ctx, &params, &carried, even, (&aux, &mut all), out)?;
+            carried.push(next);
+        }
+        let mut stms = Vec::new();
+        let results = if even {
+            self.even_turn(ctx, (&params, &carried), body, &aux, &mut stms)?
+        } else {
+            let LoopForm::While { cond } = form else {
+                return Err(PassError::bug("a loop of no form"));
+            };
+            self.turn(ctx, (&params, &carried, cond), body, &aux, &mut stms)?
+        };
+        let mut inner = Body {
+            stms,
+            result: results,
+        };
+        let mut form = form;
+        if let LoopForm::While { cond } = form {
+            let at = params.iter().position(|p| p.param.name == cond);
+            let at = at.ok_or_else(|| PassError::bug("a condition from nowhere"))?;
+            let place = flat_place(&carried, at);
+            let first = self.any(ctx, all[place].init, &aux, out)?;
+            let next = self.any(ctx, inner.result[place], &aux, &mut inner.stms)?;
+            let go: Param<Soacs> = ctx.fresh("go", Type::BOOL);
+            form = LoopForm::While { cond: go.name };
+            let go = ctx.param(go);
+            all.insert(
+                0,
+                LoopParam {
+                    param: go,
+                    init: first,
+                    consumed: false,
+                },
+            );
+            inner.result.insert(0, next);
+        }
+        ctx.note_counter(form);
+        self.after(ctx, (pat, own, carried), aux, (all, form, inner), out)
+    }
+
+    /// The first conditions of a `for` that has become a `while`.
+    fn begins(&mut self, ctx: &mut Ctx<'_>, params: &mut [LoopParam<Soacs>], aux: &Aux) {
+        if let [.., turn, goes] = params {
+            let ty = turn.param.ty.elem().unwrap_or(PrimType::I64);
+            let first: Param<Soacs> = ctx.fresh("first", Type::BOOL);
+            let name = first.name;
+            let op = BasicOp::Compare(CmpOp::SLt, ty, turn.init, goes.init);
+            self.nest.bind(Stm {
+                pat: vec![first],
+                aux: Aux::at(aux.prov),
+                exp: Exp::Basic(op),
+            });
+            goes.init = name.into();
+        }
+    }
+
+    /// What a loop carries of a parameter: adds the loop's own parameters.
+    fn carry(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        params: &[LoopParam<Soacs>],
+        before: &[Carried],
+        even: bool,
+        (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Carried, PassError> {
+        let LoopParam { param, init, .. } = &params[before.len()];
+        let size = param.ty.shape().first().and_then(|dim| dim.atom());
+        let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
+        let varies = size
+            .and_then(Atom::var)
+            .is_some_and(|name| self.nest.is_variant(name));
+        let mut push = |ctx: &mut Ctx<'_>, param: &Param<Soacs>, init, consumed| {
+            all.push(LoopParam {
+                param: ctx.param(param.clone()),
+                init,
+                consumed,
+            });
+        };
+        let Some(length) = size.filter(|_| own.is_some() || varies) else {
+            let ty = self.nest.expand(&param.ty);
+            let array = array_of(ctx, &self.nest, self.at, *init, aux, out)?;
+            let copy: Param<Soacs> = ctx.fresh("own", ty.clone());
+            let name = copy.name;
+            bind(ctx, copy, BasicOp::Copy(array), aux, out);
+            let whole: Param<Soacs> = ctx.fresh("all", ty);
+            push(ctx, &whole, name.into(), !even);
+            return Ok(Carried::Whole(whole));
+        };
+        let first = own.map_or(length, |p| p.init);
+        let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
+        let (array, segments) = self.data(ctx, (name, first), aux, out)?;
+        let mut of = segments;
+        let known = before.iter().find_map(|it| match it {
+            Carried::Segments {
+                total: Some(total),
+                length: own,
+                ..
+            } => (*own == length).then(|| total.param.clone()),
+            Carried::Segments { total: None, .. } | Carried::Whole(_) => None,
+        });
+        let total = own.map(|_| Total {
+            here: known.is_none(),
+            param: known.unwrap_or_else(|| ctx.fresh::<Soacs>("total", Type::I64)),
+        });
+        if let Some(total) = &total {
+            of.total = total.param.name;
+            if total.here {
+                push(ctx, &total.param, segments.total.into(), false);
+            }
+        }
+        let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
+        push(ctx, &data, array.into(), false);
+        Ok(Carried::Segments {
+            total,
+            data,
+            length,
+        })
+    }
+
+    /// A distribution over the same nest inside of a loop, with what that carries.
+    pub(super) fn inside<'q>(
+        &'q self,
+        ctx: &mut Ctx<'_>,
+        (params, carried): (&[LoopParam<Soacs>], &[Carried]),
+        aux: &'q Aux,
+        body: &Body<Soacs>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Distribution<'q, 'q>, PassError> {
+        let nest = self.nest.child(Vec::new());
+        let mut inner = Distribution::new(ctx, nest, self.at, aux, body);
+        inner.segments.clone_from(&self.segments);
+        inner.flat.clone_from(&self.flat);
+        for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
+            if let Carried::Whole(all) = carried {
+                inner.nest.bind_element(param.clone(), all.name);
+            }
+        }
+        for (LoopParam { param, .. }, carried) in params.iter().zip(carried) {
+            if let Carried::Segments { data, length, .. } = carried {
+                let segments = inner.segments(ctx, *length, aux, out)?;
+                inner.bind_segment(param.clone(), (data.name, *length, segments), &[]);
+            }
+        }
+        Ok(inner)
+    }
+
+    /// A turn that all points take: what is carried on.
+    fn even_turn(
+        &self,
+        ctx: &mut Ctx<'_>,
+        (params, carried): (&[LoopParam<Soacs>], &[Carried]),
+        body: Body<Soacs>,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Vec<Atom>, PassError> {
+        let mut inner = self.inside(ctx, (params, carried), aux, &body, out)?;
+        let given = body.result.clone();
+        inner.statements(ctx, body.stms, &mut Sink::default(), out)?;
+        let (mut next, mut rest) = (Vec::new(), Vec::new());
+        let segments = carried.iter().zip(&given);
+        let segments = segments.filter(|(it, _)| matches!(it, Carried::Segments { .. }));
+        let names = segments.filter_map(|(_, result)| result.var());
+        let sizes = self.next_lengths(params, carried, &given);
+        let names = names.chain(sizes.iter().filter_map(|size| size.and_then(Atom::var)));
+        let names = names.collect();
+        inner.settle(ctx, names, out)?;
+        for ((carried, result), size) in carried.iter().zip(&given).zip(sizes) {
+            match carried {
+                Carried::Whole(all) => {
+                    let own: Param<Soacs> = ctx.fresh("next", all.ty.clone());
+                    next.push(Atom::Var(own.name));
+                    rest.push((*result, own));
+                }
+                Carried::Segments { .. } => {
+                    let of = result.var().zip(size);
+                    let of = of.ok_or_else(|| PassError::bug("no segment"))?;
+                    let (data, segments) = inner.data(ctx, of, aux, out)?;
+                    if carried.total().is_some() {
+                        next.push(segments.total.into());
+                    }
+                    next.push(data.into());
+                }
+            }
+        }
+        inner.results(ctx, rest, out)?;
+        Ok(next)
+    }
+
+    /// The lengths of the segments that a turn gives.
+    pub(super) fn next_lengths(
+        &self,
+        params: &[LoopParam<Soacs>],
+        carried: &[Carried],
+        results: &[Atom],
+    ) -> Vec<Option<Atom>> {
+        let next = |carried: &Carried| match carried {
+            Carried::Whole(_) => None,
+            Carried::Segments { length, .. } => {
+                let own = params
+                    .iter()
+                    .position(|p| length.var() == Some(p.param.name));
+                Some(
+                    own.and_then(|at| results.get(at))
+                        .copied()
+                        .unwrap_or(*length),
+                )
+            }
+        };
+        carried.iter().map(next).collect()
+    }
+
+    /// Whether any of the truth values of all points is true.
+    fn any(
+        &self,
+        ctx: &mut Ctx<'_>,
+        all: Atom,
+        aux: &Aux,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<Atom, PassError> {
+        let all = all.var().ok_or_else(|| PassError::bug("no array"))?;
+        let widths: Vec<Dim> = self.nest.widths().collect();
+        let mut builder = ctx.builder::<Soacs>(aux);
+        let points = builder.product(&widths);
+        let width = Builder::<Soacs>::dim(points);
+        let all = match widths.len() {
+            1 => all,
+            _ => builder.let_basic("flags", reshape(&[width], all)),
+        };
+        let op = Operator {
+            op: builder.binary_lambda(BinOp::Or, PrimType::Bool),
+            neutral: vec![Atom::Const(Scalar::Bool(false))],
+            comm: true,
+        };
+        let any = builder.reduce("any", width, &[all], op);
+        let stms = builder.take_stms();
+        ctx.stms(self.at, stms, out)?;
+        let any = any.first().ok_or_else(|| PassError::bug("no result"))?;
+        Ok(Atom::Var(*any))
+    }
+
+    /// Appends the loop, and binds its results in the nest.
+    fn after(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (pat, own, carried): (Vec<Param<Soacs>>, Vec<Option<Param<Soacs>>>, Vec<Carried>),
+        aux: Aux,
+        (params, form, body): (Vec<LoopParam<Segs>>, LoopForm, Body<Segs>),
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let (known, variant): (Vec<Name>, Vec<Name>) =
+            (aux.certs.iter()).partition(|cert| !self.nest.is_variant(**cert));
+        let mut all: Vec<Param<Soacs>> = Vec::with_capacity(params.len());
+        if let LoopForm::While { .. } = form {
+            all.push(ctx.fresh("go", Type::BOOL));
+        }
+        let mut arrays = Vec::with_capacity(pat.len());
+        let mut totals: Vec<(Name, Name)> = Vec::new();
+        for ((param, own), carried) in pat.iter().zip(own).zip(carried) {
+            let array = match carried {
+                Carried::Whole(whole) => match own {
+                    Some(own) => own,
+                    None => ctx.fresh("all", whole.ty),
+                },
+                Carried::Segments { total, data, .. } => match total {
+                    Some(total) => {
+                        if total.here {
+                            let own: Param<Soacs> = ctx.fresh("total", Type::I64);
+                            totals.push((total.param.name, own.name));
+                            all.push(own);
+                        }
+                        let own = totals.iter().find(|(name, _)| *name == total.param.name);
+                        let own = own.map_or(total.param.name, |(_, own)| *own);
+                        let rest = data.ty.shape().iter().skip(1).copied();
+                        let shape = std::iter::once(Dim::Var(own)).chain(rest);
+                        let shape: Vec<Dim> = shape.collect();
+                        let elem = param.ty.elem().unwrap_or(PrimType::Bool);
+                        ctx.fresh("data", Type::array(elem, shape))
+                    }
+                    None => ctx.fresh("data", data.ty),
+                },
+            };
+            arrays.push(array.name);
+            all.push(array);
+        }
+        let pattern = ctx.params(all);
+        out.push(Stm {
+            pat: pattern,
+            aux: Aux {
+                certs: known.into_iter().collect(),
+                ..aux.clone()
+            },
+            exp: Exp::Loop { params, form, body },
+        });
+        let is_own = |name: Name| pat.iter().any(|p| p.name == name);
+        let (segments, wholes): (Vec<_>, Vec<_>) =
+            (pat.iter().zip(arrays)).partition(|(param, _)| {
+                let size = param.ty.shape().first().and_then(|dim| dim.atom()?.var());
+                size.is_some_and(|name| is_own(name) || self.nest.is_variant(name))
+            });
+        for (param, array) in wholes {
+            self.nest.bind_element(param.clone(), array);
+        }
+        for (param, array) in segments {
+            let length = param.ty.shape().first().and_then(|dim| dim.atom());
+            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let segments = self.segments(ctx, length, &aux, out)?;
+            self.bind_segment(param.clone(), (array, length, segments), &variant);
+        }
+        Ok(())
+    }
+}
+
+/// The position among a loop's own parameters of one that is carried whole.
+fn flat_place(carried: &[Carried], at: usize) -> usize {
+    let width = |carried: &Carried| 1 + usize::from(carried.total().is_some());
+    carried.iter().take(at).map(width).sum()
+}

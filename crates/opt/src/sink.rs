@@ -1,0 +1,236 @@
+//! What one arm alone uses is computed in that arm: for machines whose threads wait for
+//! memory longer than for branches.
+//!
+//! ```text
+//! let x = xs[i]                          let r = if c then { in (0) } else {
+//! let y = fadd x 1                  =>     let x = xs[i]
+//! let r = select c 0 y                     let y = fadd x 1  in (y) }
+//! ```
+//!
+//! Reads of elements sink, with what is computed from them and used nowhere else, into
+//! arms of branches and into selections, which become branches where they take one along.
+//! Checks stay where they are, and so do reads of what may be consumed on the way. Needs nothing; guarantees that
+//! nothing is computed twice.
+
+use crate::passes::Signatures;
+use ir::seg::SegOp;
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, Level, Stm};
+use ir::types::Type;
+use ir::walk::{Visit, VisitMut, binders, used_names, with_stack};
+use ir::{Context, Fuel, Name, PassError, Segs};
+use rustc_hash::FxHashSet;
+
+/// Sinks reads into arms, where the machine wants it.
+pub(crate) fn sink(
+    mut function: Function<Segs>,
+    _: &Signatures,
+    context: &mut Context,
+) -> Result<Function<Segs>, PassError> {
+    if context.options.stack.nests() {
+        return Ok(function);
+    }
+    let mut uses = Uses(vec![0; function.names.len()]);
+    Visit::<Segs>::body(&mut uses, &function.body);
+    let mut pass = Sink {
+        uses: uses.0,
+        own: None,
+        fuel: &mut context.fuel,
+    };
+    VisitMut::<Segs>::body(&mut pass, &mut function.body);
+    Ok(function)
+}
+
+struct Uses(Vec<u32>);
+
+impl<L: Level> Visit<L> for Uses {
+    fn name(&mut self, name: &Name) {
+        self.0[name.index()] += 1;
+    }
+}
+
+struct Sink<'a> {
+    /// How often names are used in the function.
+    uses: Vec<u32>,
+    /// What is bound in the segop around, if there is one: it consumes nothing else.
+    own: Option<FxHashSet<Name>>,
+    fuel: &'a mut Fuel,
+}
+
+impl VisitMut<Segs> for Sink<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            self.in_body(body);
+            self.walk_body(body);
+        });
+    }
+
+    fn exp(&mut self, exp: &mut Exp<Segs>) {
+        let before = self.own.clone();
+        if let Exp::Op(SegOp::Seg(seg)) = exp {
+            self.own = Some(binders(&seg.body).into_iter().collect());
+        }
+        self.walk_exp(exp);
+        self.own = before;
+    }
+}
+
+/// Whether arrays may be consumed in a statement.
+fn may_consume(stm: &Stm<Segs>) -> bool {
+    match &stm.exp {
+        Exp::Basic(op) => matches!(
+            op,
+            BasicOp::Update { .. } | BasicOp::FlatUpdate { .. } | BasicOp::UpdateAcc { .. }
+        ),
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => true,
+    }
+}
+
+/// How often an expression uses names.
+fn uses_of(stm: &Stm<Segs>) -> Vec<Name> {
+    let mut names = Vec::new();
+    used_names(&stm.exp, |name| names.push(name));
+    names
+}
+
+fn is_read(stm: &Stm<Segs>) -> bool {
+    matches!(&stm.exp, Exp::Basic(BasicOp::Index { slice, .. })
+        if slice.iter().all(|at| matches!(at, DimIndex::Fix(_))))
+}
+
+/// Whether a statement is one that sinks: a read of an element, or arithmetic that does
+/// not fail.
+fn sinks(stm: &Stm<Segs>) -> bool {
+    let arithmetic = matches!(
+        &stm.exp,
+        Exp::Basic(
+            BasicOp::Binary(..)
+                | BasicOp::Unary(..)
+                | BasicOp::Compare(..)
+                | BasicOp::Convert { .. }
+                | BasicOp::Select { .. }
+                | BasicOp::Fma(..)
+                | BasicOp::Atom(_)
+        )
+    );
+    let scalar = matches!(stm.pat.as_slice(), [param] if param.ty.is_prim());
+    scalar && (is_read(stm) || arithmetic)
+}
+
+impl Sink<'_> {
+    fn in_body(&mut self, body: &mut Body<Segs>) {
+        let mut stms: Vec<Option<Stm<Segs>>> = std::mem::take(&mut body.stms)
+            .into_iter()
+            .map(Some)
+            .collect();
+        for at in (0..stms.len()).rev() {
+            let Some(mut stm) = stms[at].take() else {
+                continue;
+            };
+            self.arms(&mut stm, &mut stms, at);
+            stms[at] = Some(stm);
+        }
+        body.stms = stms.into_iter().flatten().collect();
+    }
+
+    /// Takes what the arms of a statement alone use along.
+    fn arms(&mut self, stm: &mut Stm<Segs>, stms: &mut [Option<Stm<Segs>>], at: usize) {
+        match &mut stm.exp {
+            Exp::If {
+                then_body,
+                else_body,
+                ..
+            } => {
+                for arm in [then_body, else_body] {
+                    let mut count = Uses(vec![0; self.uses.len()]);
+                    Visit::<Segs>::body(&mut count, arm);
+                    let taken = self.taken(count.0, stms, at);
+                    arm.stms.splice(0..0, taken);
+                }
+            }
+            Exp::Basic(BasicOp::Select {
+                cond,
+                if_true,
+                if_false,
+                ..
+            }) => {
+                let (cond, values) = (*cond, [*if_true, *if_false]);
+                if values[0] == values[1] || values.contains(&cond) {
+                    return;
+                }
+                let mut arms = Vec::with_capacity(2);
+                for value in values {
+                    let mut count = vec![0; self.uses.len()];
+                    if let Atom::Var(name) = value {
+                        count[name.index()] = 1;
+                    }
+                    arms.push(Body {
+                        stms: self.taken(count, stms, at),
+                        result: vec![value],
+                    });
+                }
+                let Ok([then_body, else_body]) = <[Body<Segs>; 2]>::try_from(arms) else {
+                    return;
+                };
+                if then_body.stms.is_empty() && else_body.stms.is_empty() {
+                    return;
+                }
+                stm.exp = Exp::If {
+                    cond,
+                    then_body,
+                    else_body,
+                };
+            }
+            Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+        }
+    }
+
+    /// Whether nothing that a statement reads is consumed in the segop around.
+    fn stays(&self, stm: &Stm<Segs>) -> bool {
+        let Exp::Basic(BasicOp::Index { array, .. }) = &stm.exp else {
+            return true;
+        };
+        (self.own.as_ref()).is_some_and(|own| !own.contains(array))
+    }
+
+    /// The statements before one that nothing but an arm uses, in order, if there is a
+    /// read among them; `count` says how often the arm uses names.
+    fn taken(
+        &mut self,
+        mut count: Vec<u32>,
+        stms: &mut [Option<Stm<Segs>>],
+        at: usize,
+    ) -> Vec<Stm<Segs>> {
+        let mut found = Vec::new();
+        let (mut reads, mut consumed) = (false, false);
+        for i in (0..at).rev() {
+            let Some(stm) = &stms[i] else {
+                continue;
+            };
+            consumed |= may_consume(stm);
+            if consumed && !self.stays(stm) {
+                continue;
+            }
+            let [param] = stm.pat.as_slice() else {
+                continue;
+            };
+            let own = count[param.name.index()];
+            let only = own > 0 && own == self.uses[param.name.index()];
+            if !only || !sinks(stm) || !matches!(param.ty, Type::Prim(_)) {
+                continue;
+            }
+            reads |= is_read(stm);
+            for name in uses_of(stm) {
+                count[name.index()] += 1;
+            }
+            for cert in &stm.aux.certs {
+                count[cert.index()] += 1;
+            }
+            found.push(i);
+        }
+        if !reads || !self.fuel.take() {
+            return Vec::new();
+        }
+        found.reverse();
+        found.into_iter().filter_map(|i| stms[i].take()).collect()
+    }
+}
