@@ -153,6 +153,10 @@ def evolve (n: i64) (error: [5]f32 -> f32) (turns: i64) : ([5]f32, f32) =
 
 -- The errors of all quotes for one candidate, to compare compilers: what evolves from
 -- small differences differs much.
+-- ==
+-- entry: errors
+-- input { 5i32 20170126i32 [20170217i32, 20170519i32, 20180119i32] [0.8f64, 1.0f64, 1.25f64] [0.3f64, 0.2f64, 0.25f64] }
+-- output { [-0.000226f32, -0.033643f32, -0.053475f32] }
 entry errors [quotes]
              (points: i32)
              (today: i32)

@@ -107,6 +107,10 @@ def price (nx: i64) (ny: i64) (nt: i64)
 
 -- Arguments: how many strikes, points of the grid, points in time; price today, time
 -- to maturity, and the model's parameters.
+-- ==
+-- entry: main
+-- input { 2i32 6i32 8i32 4i32 0.03f32 5.0f32 0.2f32 0.6f32 0.5f32 }
+-- output { [0.030000f32, 0.029000f32] }
 entry main (strikes: i32) (nx: i32) (ny: i32) (nt: i32)
            (s0: f32) (t: f32) (alpha: f32) (nu: f32) (beta: f32) : []f32 =
   let (nx, ny, nt) = (i64.i32 nx, i64.i32 ny, i64.i32 nt)

@@ -109,6 +109,10 @@ def payoff [dates] [assets] [terms]
        let amount = if touched && level < 1 then 1000 * level else 1000
        in 100 * discount[0] + amount * discount[1]
 
+-- ==
+-- entry: main
+-- input { 1i32 64i32 [[536870912i32, 268435456i32, 134217728i32, 67108864i32, 33554432i32, 16777216i32, 8388608i32, 4194304i32, 2097152i32, 1048576i32, 524288i32, 262144i32, 131072i32, 65536i32, 32768i32, 16384i32, 8192i32, 4096i32, 2048i32, 1024i32, 512i32, 256i32, 128i32, 64i32, 32i32, 16i32, 8i32, 4i32, 2i32, 1i32]] [[[1.0f32]]] [[[0.2f32]]] [[[0.05f32]]] [[5000.0f32]] [[1.0f32]] [[0.95f32]] [[1i32], [0i32], [0i32]] [[1.0f32], [0.0f32], [0.0f32]] }
+-- output { [1283.534180f32] }
 entry main [bits] [models] [assets] [dates] [terms]
            (contract: i32)
            (paths: i32)
