@@ -331,7 +331,9 @@ impl Distribution<'_, '_> {
         let mut totals: Vec<(Param<Soacs>, Option<Param<Soacs>>, Name, Atom)> = Vec::new();
         for neutral in neutrals {
             scanned.next();
-            for ((array, ne), (param, all)) in scanned.by_ref().zip(neutral).zip(own.by_ref()) {
+            // The neutral elements end first: no array is taken beyond the operator's own.
+            let arrays = neutral.into_iter().zip(scanned.by_ref());
+            for ((ne, array), (param, all)) in arrays.zip(own.by_ref()) {
                 if reduces {
                     totals.push((param, all, array.name, ne));
                 } else {
