@@ -497,12 +497,29 @@ pub(crate) fn atoms<L: Level>(params: &[Param<L>]) -> Vec<Atom> {
 
 /// The slice that is the row at an index of the outermost dimension.
 pub(crate) fn row_slice(ty: &Type, index: Atom) -> Vec<DimIndex> {
+    slice(ty, DimIndex::Fix(index))
+}
+
+/// The slice that is so many rows from one on.
+pub(crate) fn rows_slice(ty: &Type, start: Atom, count: Dim) -> Vec<DimIndex> {
+    let stride = Atom::i64(1);
+    slice(
+        ty,
+        DimIndex::Slice {
+            start,
+            count,
+            stride,
+        },
+    )
+}
+
+/// A slice of the outermost dimension, and all of the others.
+fn slice(ty: &Type, first: DimIndex) -> Vec<DimIndex> {
     let full = |&count: &Dim| DimIndex::Slice {
         start: Atom::i64(0),
         count,
         stride: Atom::i64(1),
     };
-    std::iter::once(DimIndex::Fix(index))
-        .chain(ty.shape().iter().skip(1).map(full))
-        .collect()
+    let rest = ty.shape().iter().skip(1).map(full);
+    std::iter::once(first).chain(rest).collect()
 }

@@ -9,8 +9,8 @@
 //!   in (need, room', all' with [used:need] <- part)
 //! ```
 
-use crate::context::{Ctx, atoms, row_slice};
-use crate::sequential::{bind, bind_rows, scratch};
+use crate::context::{Ctx, row_slice, rows_slice};
+use crate::sequential::{bind, bind_rows, bound, scratch};
 use ir::name::Name;
 use ir::seg::is_concatenated;
 use ir::syntax::{
@@ -32,7 +32,7 @@ pub(crate) fn flat_map_loop(
     out: &mut Vec<Stm<Soacs>>,
 ) -> Result<(), PassError> {
     let Lambda {
-        params: rows,
+        params: given,
         body,
         ret,
     } = lambda;
@@ -56,7 +56,7 @@ pub(crate) fn flat_map_loop(
 
     let mut stms = Vec::new();
     let index = ctx.fresh::<Soacs>("i", Type::I64).name;
-    bind_rows(ctx, rows, &inputs, index, aux, &mut stms)?;
+    bind_rows(ctx, given, &inputs, index, aux, &mut stms)?;
     stms.extend(body.stms);
     let mut values = body.result.into_iter();
     let Some(size) = values.next() else {
@@ -75,7 +75,7 @@ pub(crate) fn flat_map_loop(
         let (array, slice) = if is_concatenated(ty) {
             let array = grown.next();
             let array = array.ok_or_else(|| PassError::bug("an array that does not grow"))?;
-            let slice = part(&array.ty, at.into(), size)?;
+            let slice = rows(&array.ty, at.into(), size)?;
             (array, slice)
         } else {
             let slice = row_slice(&param.param.ty, index.into());
@@ -105,7 +105,7 @@ pub(crate) fn flat_map_loop(
             continue;
         }
         let whole = ctx.fresh("all", resized(ty, Dim::Var(capacity)));
-        let slice = part(&whole.ty, Atom::i64(0), size.into())?;
+        let slice = rows(&whole.ty, Atom::i64(0), size.into())?;
         let array = whole.name;
         pattern.push(whole);
         views.push(Stm {
@@ -114,8 +114,6 @@ pub(crate) fn flat_map_loop(
             exp: Exp::Basic(BasicOp::Index { array, slice }),
         });
     }
-    let bound = width.atom();
-    let bound = bound.ok_or_else(|| PassError::bug("a width is existential"))?;
     out.push(Stm {
         pat: pattern,
         aux: aux.clone(),
@@ -124,7 +122,7 @@ pub(crate) fn flat_map_loop(
             form: LoopForm::For {
                 var: index,
                 ty: PrimType::I64,
-                bound,
+                bound: bound(width)?,
             },
             body: Body { stms, result },
         },
@@ -162,7 +160,7 @@ fn grow(
     for array in arrays {
         let longer = resized(&array.ty, size);
         let fresh = scratch(ctx, &longer, aux, &mut stms)?;
-        let slice = part(&array.ty, Atom::i64(0), used.into())?;
+        let slice = rows(&array.ty, Atom::i64(0), used.into())?;
         let before = BasicOp::Index {
             array: array.name,
             slice: slice.clone(),
@@ -189,7 +187,6 @@ fn grow(
     for array in arrays {
         pat.push(ctx.fresh("all", resized(&array.ty, size)));
     }
-    debug_assert_eq!(atoms(&pat).len(), else_body.result.len());
     out.push(Stm {
         pat: pat.clone(),
         aux: Aux::at(aux.prov),
@@ -216,16 +213,8 @@ fn resized(ty: &Type, size: Dim) -> Type {
         .map_or_else(|| ty.clone(), |row| row.array_of(size))
 }
 
-/// The rows of an array from one on, so many.
-fn part(ty: &Type, start: Atom, count: Atom) -> Result<Vec<DimIndex>, PassError> {
+/// The slice that is so many rows from one on.
+fn rows(ty: &Type, start: Atom, count: Atom) -> Result<Vec<DimIndex>, PassError> {
     let count = Dim::from_atom(count).ok_or_else(|| PassError::bug("a size"))?;
-    let mut slice = row_slice(ty, start);
-    if let Some(first) = slice.first_mut() {
-        *first = DimIndex::Slice {
-            start,
-            count,
-            stride: Atom::i64(1),
-        };
-    }
-    Ok(slice)
+    Ok(rows_slice(ty, start, count))
 }

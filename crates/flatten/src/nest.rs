@@ -22,7 +22,6 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
     Substitution, free_names, free_names_lambda, refresh_body, refresh_lambda, used_names,
-    with_stack,
 };
 use ir::{PassError, Prov, Soacs};
 use prim::{BinOp, PrimType};
@@ -417,12 +416,18 @@ impl<'p> Nest<'p> {
         let mut found: FxHashSet<(usize, usize)> = FxHashSet::default();
         let mut order = Vec::new();
         while let Some(name) = names.pop() {
-            let Some((frame, bind)) = binder(&frames, name) else {
+            let at = frames.iter().enumerate();
+            let mut at = at.filter_map(|(i, frame)| Some((i, (*frame.bound.get(&name)?)?)));
+            let Some((frame, bind)) = at.next() else {
                 continue;
             };
             if found.insert((frame, bind)) {
                 order.push((frame, bind));
-                needs(&frames[frame].binds[bind], &mut |name| names.push(name));
+                let stm = &frames[frame].binds[bind];
+                used_names(&stm.exp, |name| names.push(name));
+                names.extend(stm.aux.certs.iter().copied());
+                let shapes = stm.pat.iter().flat_map(|param| param.ty.shape());
+                names.extend(shapes.filter_map(|dim| dim.atom()?.var()));
             }
         }
         // Indices of segments inwards out, then all else outwards in.
@@ -431,46 +436,8 @@ impl<'p> Nest<'p> {
             let depth = frame as isize;
             (!segment, if segment { depth } else { -depth }, bind)
         });
-        let mut stms = Vec::with_capacity(order.len());
-        for at in order {
-            after(&frames, at, &mut found, &mut stms);
-        }
-        stms
+        let stms = order.into_iter();
+        stms.map(|(frame, bind)| frames[frame].binds[bind].clone())
+            .collect()
     }
-}
-
-/// Which of the bindings of which nest binds a name.
-fn binder(frames: &[&Nest<'_>], name: Name) -> Option<(usize, usize)> {
-    let mut at = frames.iter().enumerate();
-    at.find_map(|(i, frame)| Some((i, (*frame.bound.get(&name)?)?)))
-}
-
-/// The names that a binding needs.
-fn needs(stm: &Stm<Soacs>, f: &mut dyn FnMut(Name)) {
-    used_names(&stm.exp, &mut *f);
-    stm.aux.certs.iter().copied().for_each(&mut *f);
-    let shapes = stm.pat.iter().flat_map(|param| param.ty.shape());
-    shapes.filter_map(|dim| dim.atom()?.var()).for_each(f);
-}
-
-/// Appends a binding that is still `missing`, after those that it needs: a view of what is
-/// computed for all points may be bound before that is.
-fn after(
-    frames: &[&Nest<'_>],
-    at: (usize, usize),
-    missing: &mut FxHashSet<(usize, usize)>,
-    out: &mut Vec<Stm<Soacs>>,
-) {
-    if !missing.remove(&at) {
-        return;
-    }
-    with_stack(|| {
-        let stm = &frames[at.0].binds[at.1];
-        let mut first = Vec::new();
-        needs(stm, &mut |name| first.extend(binder(frames, name)));
-        for at in first {
-            after(frames, at, missing, out);
-        }
-        out.push(stm.clone());
-    });
 }

@@ -164,6 +164,15 @@ impl Ctx<'_> {
         })
     }
 
+    /// Where an array lies in a block of its own, which is bound before it.
+    fn own_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
+        let hint = format!("{}_mem", self.names.hint(param.name));
+        let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+        let ann = row_major_in(block.name, &param.ty);
+        bound.push(block);
+        ann
+    }
+
     /// The results of a flat map: blocks of its own for what is concatenated.
     fn flat_pattern(
         &mut self,
@@ -175,11 +184,7 @@ impl Ctx<'_> {
         let mut bound = Vec::with_capacity(2 * pat.len());
         for (param, ty) in pat.into_iter().zip(ret) {
             let ann = if is_concatenated(ty) {
-                let hint = format!("{}_mem", self.names.hint(param.name));
-                let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
-                let ann = row_major_in(block.name, &param.ty);
-                bound.push(block);
-                ann
+                self.own_block(&param, &mut bound)
             } else {
                 self.place(&param, prov, out)
             };
@@ -293,11 +298,7 @@ impl Ctx<'_> {
             let ann = if let Some(&array) = arrays.get(k) {
                 self.same(array, &param.ty)?
             } else if param.ty.is_array() {
-                let hint = format!("{}_mem", self.names.hint(param.name));
-                let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
-                let ann = row_major_in(block.name, &param.ty);
-                bound.push(block);
-                ann
+                self.own_block(&param, &mut bound)
             } else {
                 MemAnn::None
             };

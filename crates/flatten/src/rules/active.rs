@@ -11,7 +11,7 @@
 
 use super::distribute::{Distribution, Sink};
 use super::turns::Carried;
-use super::updates::array_of;
+use super::updates::{accumulator, array_of};
 use super::versions;
 use crate::context::Ctx;
 use crate::manifest::Point;
@@ -132,13 +132,8 @@ impl Distribution<'_, '_> {
         let nest = nest.with_dims(ctx, &rest);
         let places: Vec<Atom> = nest.indices().collect();
         let mut builder = ctx.builder::<Segs>(aux);
-        let token = builder.param("token", Type::Cert);
-        let ty = Type::Acc {
-            token: token.name,
-            shape: shape.clone(),
-            elems: vec![Type::Prim(*elem)],
-        };
-        let acc = builder.param("acc", ty.clone());
+        let [token, acc] = accumulator(&mut builder, *elem, shape);
+        let ty = acc.ty.clone();
         let mut builder = ctx.builder::<Soacs>(aux);
         let value = builder.index("x", new, &places);
         let index = self.nest.indices().chain(places.iter().skip(1).copied());

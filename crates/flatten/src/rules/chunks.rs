@@ -21,8 +21,9 @@
 //! points of a map by itself may go to lanes, the rows of a chunk may not.
 
 use super::folds::{as_they_are, results, rows, screma};
+use super::segments::reshape;
 use super::versions;
-use crate::context::{Ctx, atoms, row_slice};
+use crate::context::{Ctx, atoms, row_slice, rows_slice};
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
@@ -30,7 +31,7 @@ use crate::sequential::{bound, screma_loop};
 use ir::folds::Folds;
 use ir::name::Name;
 use ir::soac::Screma;
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
 use ir::{Builder, Flatten, PassError, Segs, Soacs};
@@ -122,20 +123,21 @@ pub(super) fn chunks(
         versions::g2(ctx, &over, at, pat, aux.clone(), point, out)
     };
     let scan = !s.folds.scans.is_empty();
-    let mut first = if scan { ctx.copy_screma(&s) } else { s.clone() };
+    let rest = ctx.copy_folds(&s.folds);
+    let again = scan.then(|| ctx.copy_screma(&s));
+    let mut first = s;
     if scan {
         first.folds = Folds::reduce(std::mem::take(&mut first.folds.scans));
     }
     let types: Vec<Type> = first.folds.reduced_types().cloned().collect();
-    let rest = ctx.copy_folds(&s.folds);
     let body = parts.reduction(ctx, aux, first, chunk, scan);
     let totals = rows(ctx, "totals", &types, Some(parts.count));
     let names = totals.iter().map(|param| param.name).collect();
     map(ctx, totals, body, types.clone(), out)?;
     let rest = as_they_are(ctx, parts.count, names, &types, rest);
-    if !scan {
+    let Some(s) = again else {
         return fold(ctx, pat, rest, out);
-    }
+    };
     let starts = rows(ctx, "starts", &types, Some(parts.count));
     let names: Vec<Name> = starts.iter().map(|param| param.name).collect();
     fold(ctx, starts, rest, out)?;
@@ -168,12 +170,8 @@ impl Parts {
     fn rows(self, builder: &mut Builder<'_, Soacs>, (first, count): (Atom, Atom), s: &mut Screma) {
         let count = Builder::<Soacs>::dim(count);
         for input in &mut s.inputs {
-            let ty = builder.type_of((*input).into());
-            let inner = ty.shape().iter().skip(1);
-            let slice = std::iter::once(part(first, count));
-            let slice = slice.chain(inner.map(|&dim| part(Atom::i64(0), dim)));
-            let slice = slice.collect();
             let array = *input;
+            let slice = rows_slice(&builder.type_of(array.into()), first, count);
             *input = builder.let_basic("rows", BasicOp::Index { array, slice });
         }
         s.width = count;
@@ -257,28 +255,10 @@ impl Parts {
         let mut builder: Builder<'_, Segs> = ctx.builder(aux);
         let all = builder.product(&[self.count, Builder::<Segs>::dim(self.per)]);
         let whole = row.array_of(Builder::<Segs>::dim(all));
-        let array = builder.let_basic(
-            "all",
-            BasicOp::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                shape: whole.shape().into(),
-                array,
-            },
-        );
-        let inner = row.shape().iter().map(|&dim| part(Atom::i64(0), dim));
-        let slice = std::iter::once(part(Atom::i64(0), Builder::<Segs>::dim(self.width)));
-        let slice = slice.chain(inner).collect();
+        let array = builder.let_basic("all", reshape(whole.shape(), array));
+        let slice = rows_slice(&whole, Atom::i64(0), Builder::<Segs>::dim(self.width));
         out.extend(builder.take_stms());
         super::distribute::bind(ctx, param, BasicOp::Index { array, slice }, aux, out);
-    }
-}
-
-/// So many indices from a first one on.
-fn part(start: Atom, count: Dim) -> DimIndex {
-    DimIndex::Slice {
-        start,
-        count,
-        stride: Atom::i64(1),
     }
 }
 

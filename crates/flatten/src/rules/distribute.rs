@@ -162,53 +162,51 @@ impl Distribution<'_, '_> {
         sink: &mut Sink,
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<(), PassError> {
-        {
-            if self.irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
-                self.once(ctx, stm, out);
-                return Ok(());
+        if self.irregular && matches!(&stm.exp, Exp::Apply { args, .. } if args.is_empty()) {
+            self.once(ctx, stm, out);
+            return Ok(());
+        }
+        let Some((way, needs)) = self.needs_of(&stm, i) else {
+            self.pending.push(stm);
+            return Ok(());
+        };
+        self.flush(ctx, needs, out)?;
+        let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
+        if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
+            self.once(ctx, stm, out);
+            return Ok(());
+        }
+        // Results go where they are wanted, if in one place only.
+        let mut own = Vec::with_capacity(stm.pat.len());
+        for param in &stm.pat {
+            let own_size = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
+            let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
+            if way == Way::Irregular && param.ty.shape().iter().any(varies) {
+                own.push(None);
+                continue;
             }
-            let Some((way, needs)) = self.needs_of(&stm, i) else {
-                self.pending.push(stm);
-                return Ok(());
-            };
-            self.flush(ctx, needs, out)?;
-            let is_result = stm.pat.iter().any(|p| sink.wanted.contains_key(&p.name));
-            if self.irregular && !is_result && book::is_invariant(&self.nest, &stm) {
-                self.once(ctx, stm, out);
-                return Ok(());
-            }
-            // Results go where they are wanted, if in one place only.
-            let mut own = Vec::with_capacity(stm.pat.len());
-            for param in &stm.pat {
-                let own_size = |dim: &Dim| matches!(dim, Dim::Var(name) if stm.pat.iter().any(|p| p.name == *name));
-                let varies = |dim: &Dim| self.bound(&|_| false).varies(*dim) || own_size(dim);
-                if way == Way::Irregular && param.ty.shape().iter().any(varies) {
-                    own.push(None);
-                    continue;
+            let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
+                Some([(k, param)]) => {
+                    sink.done.insert(*k);
+                    param.clone()
                 }
-                let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
-                    Some([(k, param)]) => {
-                        sink.done.insert(*k);
-                        param.clone()
-                    }
-                    _ => {
-                        let ty = self.nest.expand(&param.ty);
-                        let name = ctx.names().fresh_like(param.name);
-                        ctx.types.set(name, ty.clone());
-                        Param { name, ty, ann: () }
-                    }
-                };
-                own.push(Some(expanded));
-            }
-            if way == Way::Irregular {
-                return self.irregular(ctx, stm, own, out);
-            }
-            let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
-            let inner = stm.pat.clone();
-            self.parallel(ctx, stm, own.clone(), out)?;
-            for (param, array) in inner.into_iter().zip(own) {
-                self.nest.bind_element(param, array.name);
-            }
+                _ => {
+                    let ty = self.nest.expand(&param.ty);
+                    let name = ctx.names().fresh_like(param.name);
+                    ctx.types.set(name, ty.clone());
+                    Param { name, ty, ann: () }
+                }
+            };
+            own.push(Some(expanded));
+        }
+        if way == Way::Irregular {
+            return self.irregular(ctx, stm, own, out);
+        }
+        let own: Vec<Param<Soacs>> = own.into_iter().flatten().collect();
+        let inner = stm.pat.clone();
+        self.parallel(ctx, stm, own.clone(), out)?;
+        for (param, array) in inner.into_iter().zip(own) {
+            self.nest.bind_element(param, array.name);
         }
         Ok(())
     }
@@ -412,11 +410,24 @@ impl Distribution<'_, '_> {
                 self.nest.bind_element(param, array.name);
             }
         }
-        for stm in again {
+        // What is computed again of segments is bound after these are.
+        let mut late: FxHashSet<Name> = filled.iter().map(|param| param.name).collect();
+        let (after, before): (Vec<_>, Vec<_>) = again.into_iter().partition(|stm| {
+            let mut found = false;
+            uses(stm, |name| found |= late.contains(&name));
+            if found {
+                late.extend(stm.pat.iter().map(|param| param.name));
+            }
+            found
+        });
+        for stm in before {
             self.nest.bind(stm);
         }
         if !filled.is_empty() {
             self.fill(ctx, every, filled, out)?;
+        }
+        for stm in after {
+            self.nest.bind(stm);
         }
         Ok(())
     }

@@ -198,13 +198,8 @@ impl Distribution<'_, '_> {
         let total = Some(Dim::Var(segments.total));
         let results = rows(ctx, "elements", &s.map.ret, total);
         let results = whole(results, &own);
-        let (known, variant) = self.certs(&aux, &s.inputs);
-        let aux = Aux {
-            certs: known.into_iter().collect(),
-            ..aux
-        };
-        let checks = variant.clone();
-        let checked = self.nest.child(variant);
+        let (aux, checks) = self.certs(aux, &s.inputs);
+        let checked = self.nest.child(checks.clone());
         let (mut nest, place) = checked.with_segments(ctx, segments);
         self.elements(
             ctx,
@@ -220,15 +215,21 @@ impl Distribution<'_, '_> {
         Ok(())
     }
 
-    /// A statement's certificates: those from outside of the nest, and others. Empty
-    /// segments have no element that relies on the checks of what they are made from.
-    fn certs(&self, aux: &Aux, inputs: &[Name]) -> (Vec<Name>, Vec<Name>) {
-        let certs = aux.certs.iter().copied();
-        let (known, mut variant): (Vec<Name>, Vec<Name>) =
-            certs.partition(|cert| !self.nest.is_variant(*cert));
+    /// A statement's certificates: those from outside of the nest, which it keeps, and
+    /// others. Empty segments have no element that relies on the checks of what they are
+    /// made from.
+    fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
         let more = self.nest.checks_of(inputs);
-        variant.extend(more.into_iter().filter(|cert| !aux.certs.contains(cert)));
-        (known, variant)
+        let more = more.into_iter().filter(|cert| !aux.certs.contains(cert));
+        let all: Vec<Name> = aux.certs.iter().copied().chain(more).collect();
+        let (variant, known): (Vec<Name>, Vec<Name>) = all
+            .into_iter()
+            .partition(|cert| self.nest.is_variant(*cert));
+        let aux = Aux {
+            certs: known.into_iter().collect(),
+            ..aux
+        };
+        (aux, variant)
     }
 
     /// Binds parameters to elements of segments.
@@ -278,13 +279,8 @@ impl Distribution<'_, '_> {
             folds,
         } = s;
         let operators = if reduces { folds.reduces } else { folds.scans };
-        let (known, variant) = self.certs(&aux, &inputs);
-        let aux = Aux {
-            certs: known.into_iter().collect(),
-            ..aux
-        };
-        let checks = variant.clone();
-        let checked = self.nest.child(variant);
+        let (aux, checks) = self.certs(aux, &inputs);
+        let checked = self.nest.child(checks.clone());
         let (mut nest, place) = checked.with_segments(ctx, segments);
         self.elements(ctx, &mut nest, (&map.params, &inputs), (segments, place))?;
         // Each operator has a flag of its own before its values.

@@ -12,7 +12,7 @@
 //! segments. What a function consumes it copies: it has the segments of other points, too.
 
 use super::distribute::{Distribution, Sink};
-use super::segments::{all_of, reshape};
+use super::segments::{all_of, parts, reshape};
 use super::updates::array_of;
 use crate::context::Ctx;
 use crate::nest::{Nest, Segments};
@@ -152,6 +152,7 @@ impl Distribution<'_, '_> {
         let points = builder.product(&widths);
         out.extend(builder.take_stms());
         let one = widths.len() == 1;
+        let flat = [Builder::<Segs>::dim(points)];
         let mut all = vec![points];
         for (form, arg) in params.iter().zip(&args) {
             let (array, rest) = match form {
@@ -174,7 +175,7 @@ impl Distribution<'_, '_> {
                     let name = arg.var().ok_or_else(|| PassError::bug("no array"))?;
                     let (data, segments) = self.data(ctx, (name, args[*at]), aux, out)?;
                     if *here {
-                        let starts = flat(ctx, (one, points), segments.starts, &[], aux, out);
+                        let starts = shaped(ctx, (one, &flat), segments.starts, &[], aux, out);
                         let parts = [segments.total, starts, segments.ids];
                         all.extend(parts.map(Atom::Var));
                     }
@@ -182,7 +183,7 @@ impl Distribution<'_, '_> {
                     continue;
                 }
             };
-            all.push(flat(ctx, (one, points), array, &rest, aux, out).into());
+            all.push(shaped(ctx, (one, &flat), array, &rest, aux, out).into());
         }
         let fun = ctx.lifted(&fun, lift);
         let width = Builder::<Segs>::dim(points);
@@ -261,34 +262,8 @@ impl Distribution<'_, '_> {
     }
 }
 
-/// Parameters for the segments of `width` points: how many elements, where each begins,
-/// whose each is.
-fn parts(ctx: &mut Ctx<'_>, width: Dim) -> [Param<Soacs>; 3] {
-    let total: Param<Soacs> = ctx.fresh("total", Type::I64);
-    let starts = ctx.fresh("starts", Type::array(PrimType::I64, [width]));
-    let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
-    let ids = ctx.fresh("ids", elements);
-    [total, starts, ids]
-}
-
-/// An array over the points of a nest with one dimension for these.
-fn flat(
-    ctx: &mut Ctx<'_>,
-    (one, points): (bool, Atom),
-    array: Name,
-    rest: &[Dim],
-    aux: &Aux,
-    out: &mut Vec<Stm<Segs>>,
-) -> Name {
-    if one {
-        return array;
-    }
-    let mut dims = vec![Builder::<Segs>::dim(points)];
-    dims.extend(rest);
-    view(ctx, &dims, array, aux, out)
-}
-
-/// An array over the points of a nest with its dimensions.
+/// An array over the points of a nest with these dimensions in place of the nest's, unless
+/// that has one alone.
 fn shaped(
     ctx: &mut Ctx<'_>,
     (one, widths): (bool, &[Dim]),

@@ -10,15 +10,15 @@
 //! whose elements are known one by one are made element by element.
 
 use super::distribute::Distribution;
-use super::updates::array_of;
+use super::updates::{accumulator, array_of};
 use super::versions;
-use crate::context::{Ctx, atoms};
+use crate::context::{Ctx, atoms, rows_slice};
 use crate::manifest::Point;
 use crate::nest::Segments;
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::soac::AccInput;
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Param, ReshapeKind, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Level, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::{Builder, PassError, Segs, Soacs};
 use prim::PrimType;
@@ -48,10 +48,9 @@ impl Distribution<'_, '_> {
         } else {
             builder.let_basic("lengths", reshape(&[dim], all))
         };
-        let total = builder.param("total", Type::I64);
-        let starts = builder.param("starts", Type::array(PrimType::I64, [dim]));
-        let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
-        let ids = builder.param("ids", elements);
+        out.extend(builder.take_stms());
+        let [total, starts, ids] = parts::<Segs>(ctx, dim);
+        let mut builder = ctx.builder::<Segs>(aux);
         let (total_name, mut starts_name, ids_name) = (total.name, starts.name, ids.name);
         let args = vec![points, lengths.into()];
         builder.let_pat(vec![total, starts, ids], Exp::Apply { fun, args });
@@ -82,18 +81,8 @@ impl Distribution<'_, '_> {
             self.nest.bind_element(param, array);
             return;
         }
-        let all = |&count: &Dim| DimIndex::Slice {
-            start: Atom::i64(0),
-            count,
-            stride: Atom::i64(1),
-        };
-        let own = DimIndex::Slice {
-            start: segments.start.into(),
-            count: Builder::<Soacs>::dim(length),
-            stride: Atom::i64(1),
-        };
-        let rest = param.ty.shape().iter().skip(1).map(all);
-        let slice = std::iter::once(own).chain(rest).collect();
+        let count = Builder::<Soacs>::dim(length);
+        let slice = rows_slice(&param.ty, segments.start.into(), count);
         self.flat.insert(param.name, (array, segments.ids));
         let mut aux = Aux::at(ir::Prov::NONE);
         aux.certs = checks.iter().copied().collect();
@@ -218,18 +207,13 @@ impl Distribution<'_, '_> {
                 elem,
                 shape: shape.clone(),
             };
-            let token = builder.param("token", Type::Cert);
-            let acc = Type::Acc {
-                token: token.name,
-                shape: shape.clone(),
-                elems: vec![Type::Prim(elem)],
-            };
+            let [token, acc] = accumulator(&mut builder, elem, &shape);
             inputs.push(AccInput {
                 shape,
                 arrays: vec![builder.let_basic("room", scratch)],
                 op: None,
             });
-            accs.push(builder.param("acc", acc));
+            accs.push(acc);
             tokens.push(token);
         }
         out.extend(builder.take_stms());
@@ -306,6 +290,16 @@ fn store(
         vec![b.let_basic("acc", update).into()]
     });
     done.first().copied().unwrap_or(acc)
+}
+
+/// Names for the segments of `width` points: how many elements, where each begins, whose
+/// each is.
+pub(super) fn parts<L: Level<Ann = ()>>(ctx: &mut Ctx<'_>, width: Dim) -> [Param<L>; 3] {
+    let total: Param<L> = ctx.fresh("total", Type::I64);
+    let starts = ctx.fresh("starts", Type::array(PrimType::I64, [width]));
+    let elements = Type::array(PrimType::I64, [Dim::Var(total.name)]);
+    let ids = ctx.fresh("ids", elements);
+    [total, starts, ids]
 }
 
 /// The type of all segments of values of a type.

@@ -15,12 +15,13 @@ use crate::nest::Nest;
 use crate::position::Position;
 use ir::seg::SegOp;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopParam, Param, Stm};
-use ir::types::Type;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopParam, Param, Stm};
+use ir::types::{Shape, Type};
 use ir::walk::{
     Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
 };
 use ir::{Builder, Name, PassError, Segs, Soacs};
+use prim::PrimType;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -143,6 +144,23 @@ fn from_neutral(
     after
 }
 
+/// The parameters of a `withacc` for one array: the token, and the accumulator, whose
+/// updates are writes.
+pub(super) fn accumulator<L: Level<Ann = ()>>(
+    builder: &mut Builder<'_, L>,
+    elem: PrimType,
+    shape: &Shape,
+) -> [Param<L>; 2] {
+    let token = builder.param("token", Type::Cert);
+    let ty = Type::Acc {
+        token: token.name,
+        shape: shape.clone(),
+        elems: vec![Type::Prim(elem)],
+    };
+    let acc = builder.param("acc", ty);
+    [token, acc]
+}
+
 /// An update as a scatter.
 fn scatter(
     ctx: &mut Ctx<'_>,
@@ -154,13 +172,8 @@ fn scatter(
         return Err(PassError::bug("an update of no array"));
     };
     let mut builder = ctx.builder::<Soacs>(aux);
-    let token = builder.param("token", Type::Cert);
-    let ty = Type::Acc {
-        token: token.name,
-        shape: shape.clone(),
-        elems: vec![Type::Prim(*elem)],
-    };
-    let acc = builder.param("acc", ty.clone());
+    let [token, acc] = accumulator(&mut builder, *elem, shape);
+    let ty = acc.ty.clone();
     let done = scattered(&mut builder, (value, acc.name), slice, &mut Vec::new());
     let body = builder.finish(vec![done.into()]);
     let lambda = Lambda {

@@ -13,12 +13,11 @@
 //! copy has variables of its own, as those of the original become vectors. Needed
 //! before statements are numbered for good.
 
+use crate::generate::expr::{compare, sub};
 use crate::places::Places;
-use crate::syntax::{
-    Access, Arg, Expr, For, Function, How, LaneAccess, LanePositions, Region, Slots, Stmt, Var,
-    VarInfo,
-};
-use crate::walk::{Use, each_part_mut, each_stmt, each_stmt_mut, names};
+use crate::rename::each_var_mut;
+use crate::syntax::{Expr, For, Function, How, Stmt, Var, VarInfo};
+use crate::walk::{Use, each_stmt, names};
 use prim::CmpOp;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -98,14 +97,18 @@ impl Split<'_> {
 
     /// The loop, and beside it one that lanes do not take.
     fn twin(&mut self, f: For, at: u32, least: i64) -> Stmt {
-        let mut few = vec![Stmt::For(f.clone())];
+        let mut few = vec![Stmt::For(For {
+            how: How::Seq { independent: false },
+            ..f.clone()
+        })];
         let renamed = self.fresh(&few, at);
-        each_stmt_mut(&mut few, &mut |stmt| rename(stmt, &renamed));
-        if let Some(Stmt::For(copy)) = few.first_mut() {
-            copy.how = How::Seq { independent: false };
-        }
-        let count = crate::generate::expr::sub(f.to.clone(), f.from.clone());
-        let cond = crate::generate::expr::compare(CmpOp::SLt, count, Expr::i64(least));
+        each_var_mut(&mut few, &mut |var| {
+            if let Some(new) = renamed.get(var) {
+                *var = *new;
+            }
+        });
+        let count = sub(f.to.clone(), f.from.clone());
+        let cond = compare(CmpOp::SLt, count, Expr::i64(least));
         Stmt::If(cond, few, vec![Stmt::For(f)])
     }
 
@@ -129,124 +132,4 @@ impl Split<'_> {
         });
         renamed
     }
-}
-
-/// Gives new names to the variables that a statement names itself.
-fn rename(stmt: &mut Stmt, renamed: &Renamed) {
-    let var = |v: &mut Var| {
-        if let Some(new) = renamed.get(v) {
-            *v = *new;
-        }
-    };
-    let expr = |e: &mut Expr| rename_expr(e, renamed);
-    let access = |access: &mut Access| {
-        var(&mut access.buffer);
-        expr(&mut access.offset);
-        for (index, stride) in &mut access.dims {
-            expr(index);
-            expr(stride);
-        }
-    };
-    match stmt {
-        Stmt::Set(v, e) | Stmt::Alloc(v, e, _) | Stmt::Slots(Slots::New(v, e, _)) => {
-            expr(e);
-            var(v);
-        }
-        Stmt::Load(v, from) => {
-            access(from);
-            var(v);
-        }
-        Stmt::Store(to, e) => {
-            access(to);
-            expr(e);
-        }
-        Stmt::LoadLanes { var: v, from, mask } => {
-            lane_access(from, &var, &expr);
-            mask.iter_mut().for_each(expr);
-            var(v);
-        }
-        Stmt::StoreLanes { to, value, mask } => {
-            lane_access(to, &var, &expr);
-            mask.iter_mut().for_each(expr);
-            expr(value);
-        }
-        Stmt::Frame { buffer: v, .. }
-        | Stmt::ConstData(v, _)
-        | Stmt::ReadGlobal(v, _)
-        | Stmt::WriteGlobal(_, v)
-        | Stmt::Release(v)
-        | Stmt::While(v, _) => var(v),
-        Stmt::Slots(Slots::Keep { slots, at, block }) => {
-            expr(at);
-            var(slots);
-            var(block);
-        }
-        Stmt::Slots(Slots::Kept { var: v, slots, at }) => {
-            expr(at);
-            var(slots);
-            var(v);
-        }
-        Stmt::Share(v, w) | Stmt::Borrow(v, w) => {
-            var(v);
-            var(w);
-        }
-        Stmt::Copy {
-            to, from, extents, ..
-        } => {
-            for Region {
-                buffer,
-                offset,
-                strides,
-            } in [to, from]
-            {
-                var(buffer);
-                expr(offset);
-                strides.iter_mut().for_each(expr);
-            }
-            extents.iter_mut().for_each(expr);
-        }
-        Stmt::If(cond, _, _) => expr(cond),
-        Stmt::For(f) => {
-            expr(&mut f.from);
-            expr(&mut f.to);
-            var(&mut f.var);
-        }
-        Stmt::Call { args, results, .. } => {
-            for arg in args {
-                match arg {
-                    Arg::Scalar(e) => expr(e),
-                    Arg::Buffer(v) => var(v),
-                }
-            }
-            results.iter_mut().for_each(var);
-        }
-        Stmt::Compared(_, size) => expr(size),
-        Stmt::Check { cond, values, .. } => {
-            expr(cond);
-            values.iter_mut().for_each(expr);
-        }
-    }
-}
-
-fn lane_access(access: &mut LaneAccess, var: &impl Fn(&mut Var), expr: &impl Fn(&mut Expr)) {
-    var(&mut access.buffer);
-    match &mut access.at {
-        LanePositions::Unit(at) | LanePositions::Near(at, _) | LanePositions::Each(at) => expr(at),
-        LanePositions::Strided(at, stride) => {
-            expr(at);
-            expr(stride);
-        }
-    }
-}
-
-fn rename_expr(e: &mut Expr, renamed: &Renamed) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        if let Expr::Var(v) = e {
-            if let Some(new) = renamed.get(v) {
-                *v = *new;
-            }
-        } else {
-            each_part_mut(e, &mut |part| rename_expr(part, renamed));
-        }
-    });
 }

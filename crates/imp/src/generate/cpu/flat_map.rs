@@ -320,12 +320,7 @@ impl Gen<'_, '_> {
         let all = Expr::Var(total);
         let take = self.collect(|g| {
             for whole in wholes {
-                let part = g.borrowed("part");
-                g.emit(Stmt::Slots(Slots::Kept {
-                    var: part,
-                    slots: whole.slots,
-                    at: Expr::i64(0),
-                }));
+                let part = g.part(whole, Expr::i64(0));
                 g.emit(Stmt::Share(whole.result, part));
             }
             Ok(())
@@ -361,6 +356,14 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
+    /// What a chunk has kept of an array.
+    fn part(&mut self, whole: &Whole, at: Expr) -> Var {
+        let var = self.borrowed("part");
+        let slots = whole.slots;
+        self.emit(Stmt::Slots(Slots::Kept { var, slots, at }));
+        var
+    }
+
     /// Copies what a chunk has to where it begins.
     fn copy_chunk(
         &mut self,
@@ -382,12 +385,7 @@ impl Gen<'_, '_> {
         let count = self.name_value(count, PrimType::I64, "count");
         let copy = self.collect(|g| {
             for whole in wholes {
-                let part = g.borrowed("part");
-                g.emit(Stmt::Slots(Slots::Kept {
-                    var: part,
-                    slots: whole.slots,
-                    at: Expr::Var(c),
-                }));
+                let part = g.part(whole, Expr::Var(c));
                 let offset = mul(Expr::Var(begin), whole.row.clone());
                 g.emit(Stmt::copy(
                     row_at(whole.result, offset),
