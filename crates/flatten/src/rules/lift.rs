@@ -11,7 +11,7 @@
 //! are (`f.even`), and arrays have a dimension more. Arrays of one size share their
 //! segments. What a function consumes it copies: it has the segments of other points, too.
 
-use super::distribute::{Distribution, Sink};
+use super::distribute::{Distribution, Sink, bind};
 use super::segments::{all_of, parts, reshape};
 use super::updates::array_of;
 use crate::context::Ctx;
@@ -190,16 +190,22 @@ impl Distribution<'_, '_> {
         let mut pattern: Vec<Param<Soacs>> = Vec::new();
         let mut bound = Vec::with_capacity(pat.len());
         let mut totals: FxHashMap<Atom, Segments> = FxHashMap::default();
+        // Arrays at all points that the call itself does not give in that form.
+        let mut left: Vec<(Name, Param<Soacs>)> = Vec::new();
         for ((param, own), form) in pat.into_iter().zip(own).zip(&ret) {
             if let Form::Whole | Form::Same = form {
-                let whole = match own.filter(|_| one) {
-                    Some(own) => own,
-                    None => ctx.fresh("all", param.ty.array_of(width)),
+                let whole = match own {
+                    Some(own) if one => own,
+                    own => {
+                        left.extend(own.map(|own| (param.name, own)));
+                        ctx.fresh("all", param.ty.array_of(width))
+                    }
                 };
                 bound.push((param, whole.name, None));
                 pattern.push(whole);
                 continue;
             }
+            left.extend(own.map(|own| (param.name, own)));
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
             let length = length.ok_or_else(|| PassError::bug("no segment"))?;
             if let Form::Segments { here: true, .. } = form {
@@ -245,6 +251,10 @@ impl Distribution<'_, '_> {
             }
             let segments = self.segments(ctx, length, aux, out)?;
             self.bind_segment(param, (data, length, segments), &[]);
+        }
+        for (name, own) in left {
+            let array = array_of(ctx, &self.nest, self.at, name.into(), aux, out)?;
+            bind(ctx, own, BasicOp::Atom(array.into()), aux, out);
         }
         Ok(())
     }
