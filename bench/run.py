@@ -7,8 +7,8 @@
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
 memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
-scaling, middle (README.md says what each means).  Contestants that are not there are left out and named.  Needs gcc with
-OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
+scaling, middle, reference (README.md says what each means).  Contestants that are not
+there are left out and named.  Needs gcc with OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
 Writes results.json and results.md beside this file; exits 1 if contestants
@@ -36,6 +36,7 @@ from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
 from middle import figure_middle, report_middle
 from nests import figure_nests, figure_scaling, report_nests
+from reference import figure_reference, report_reference
 from rows import figure_rows
 from sizes import figure_builds, figure_generated, report_sizes
 from values import agree, parse, random_i32s, scalar
@@ -256,6 +257,7 @@ FIGURES = {
     "levels": figure_of_levels, "before": figure_of_change, "checks": figure_checks,
     "ablation": figure_of_fusion,
     "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling, "middle": figure_middle,
+    "reference": figure_reference,
 }
 
 
@@ -336,6 +338,7 @@ def report(results):
     lines += report_nests(results)
     lines += report_forced(results)
     lines += report_middle(results)
+    lines += report_reference(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),

@@ -316,8 +316,11 @@ impl Gen<'_> {
             self.bind(&x, row.clone());
             let value = self.repeated(self.estimate(size), |g| g.expr(row, fuel));
             self.leave(mark);
+            // The function comes before what it is applied to, so its rows' sizes are not known
+            // yet unless it says them.
+            let ty = row.text();
             return format!(
-                "(let {d} = {dest} in scatter {d} (reverse (iota {k})) (map (\\{x} -> {value}) {d}))"
+                "(let {d} = {dest} in scatter {d} (reverse (iota {k})) (map (\\({x}: {ty}) -> {value}) {d}))"
             );
         }
         let values = self.expr(&Ty::array(other, row.clone()), fuel);

@@ -1,0 +1,141 @@
+"""The reference compiler's benchmark programs (the folder in `BENCHMARKS`, a copy of
+`diku-dk/futhark-benchmarks`) beside its own back ends.
+
+`bindrune bench` and `futhark bench` take turns on the data sets of each program's
+test blocks; data sets whose files are not there are left out. What `futhark bench`
+compiles lies in copies of the folder, one a back end, and is kept: a second run only
+measures. The ratio of a data set is that of neighbours in time, the fastest peer's
+median over ours within a round, and of these the median over the rounds; that of a
+program the geometric mean over its data sets.
+"""
+
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+from pathlib import Path
+
+from contest import CFLAGS, WORK, tool
+from lanes import compiler
+from sizes import programs
+
+BACKENDS = ["c", "multicore", "ispc"]
+# Seconds that all runs of a data set may take.
+LIMIT = 30
+# Microseconds below which a data set says more of clocks than of code.
+SHORT = 20
+
+
+def copies(folder, notes):
+    """Copies of the folder by back end."""
+    found = {}
+    for backend in BACKENDS:
+        if backend == "ispc" and not shutil.which("ispc"):
+            notes.add("the compiler ispc is not installed")
+            continue
+        found[backend] = WORK / f"reference-{backend}"
+        if not found[backend].exists():
+            shutil.copytree(folder, found[backend], ignore=shutil.ignore_patterns(".git"))
+    return found
+
+
+def measured(command, cwd, env=None):
+    """Medians in microseconds by entry point and data set."""
+    out = WORK / "reference.json"
+    out.unlink(missing_ok=True)
+    subprocess.run([*command, f"--json={out}"], cwd=cwd, env=env, capture_output=True)
+    try:
+        found = json.loads(out.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    times = {}
+    for program, entry in found.items():
+        for dataset, result in entry["datasets"].items():
+            if isinstance(result, dict) and result.get("runtimes"):
+                point = program.partition(".fut:")[2] or "main"
+                times[point, dataset] = statistics.median(result["runtimes"])
+    return times
+
+
+def theirs(futhark, backend, path, options):
+    """Times of one of the reference's back ends; compiles what is not there yet."""
+    executable = path.with_suffix("")
+    command = [futhark, "bench", f"--backend={backend}", f"--runs={options.runs}", f"--timeout={LIMIT}"]
+    command += ["--no-convergence-phase", "--no-tuning"]
+    if executable.exists():
+        command.append("--skip-compilation")
+    env = {**os.environ, "CFLAGS": CFLAGS}
+    return measured([*command, path.name], path.parent, env)
+
+
+def ours(path, options):
+    command = [compiler(), "bench", f"--runs={options.runs}", f"--timeout={LIMIT}"]
+    return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
+
+
+def compare(futhark, folders, folder, path, options):
+    """One program: of each data set the fastest peer's time, ours and the ratio."""
+    place, rounds = path.relative_to(folder), []
+    for i in range(options.rounds):
+        turn = {}
+        for who in ["bindrune", *folders][:: 1 if i % 2 else -1]:
+            if who == "bindrune":
+                turn[who] = ours(path, options)
+            else:
+                turn[who] = theirs(futhark, who, folders[who] / place, options)
+        rounds.append(turn)
+    rows = {}
+    for key in rounds[0]["bindrune"]:
+        own = [turn["bindrune"].get(key) for turn in rounds]
+        ratios = {}
+        for who in folders:
+            peer = [turn[who].get(key) for turn in rounds]
+            if all(own) and all(peer):
+                ratios[who] = statistics.median(a / b for a, b in zip(peer, own))
+        if ratios and max(own) >= SHORT:
+            best = min(ratios, key=ratios.get)
+            rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}
+    return rows
+
+
+def mean(ratios):
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def figure_reference(options, notes):
+    """Ratios of all programs with test blocks."""
+    futhark, folder = tool("FUTHARK", "futhark"), os.environ.get("BENCHMARKS")
+    if not (futhark and compiler() and folder):
+        notes.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
+        return {"rows": {}}
+    folder = Path(folder).resolve()
+    folders, rows = copies(folder, notes), {}
+    for path in programs(folder):
+        name = str(path.relative_to(folder))
+        if options.case in name:
+            found = compare(futhark, folders, folder, path, options)
+            if found:
+                rows[name] = {"sets": found, "ratio": mean([row["ratio"] for row in found.values()])}
+                print(name, f"{rows[name]['ratio']:.2f}", found, flush=True)
+            else:
+                notes.add(f"reference: {name} has no data set that all can run")
+    return {"rows": rows}
+
+
+def report_reference(results):
+    """Lines of the report on this module's figure."""
+    rows = results.get("reference", {}).get("rows")
+    if not rows:
+        return []
+    lines = ["## The reference's benchmarks", "", "| program | ratio | least | data set | µs | of |"]
+    lines.append("|---|---:|---:|---|---:|---|")
+    for name, row in sorted(rows.items(), key=lambda item: item[1]["ratio"]):
+        least = min(row["sets"], key=lambda key: row["sets"][key]["ratio"])
+        found = row["sets"][least]
+        lines.append(
+            f"| {name} | {row['ratio']:.2f} | {found['ratio']:.2f} | {least} | {found['bindrune']:.0f} | {found['peer']} |"
+        )
+    lines += ["", f"{len(rows)} programs, geometric mean {mean([row['ratio'] for row in rows.values()]):.2f}.", ""]
+    return lines
