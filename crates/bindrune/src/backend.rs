@@ -114,21 +114,33 @@ impl Executable {
         if given.is_empty() {
             return Ok(Vec::new());
         }
-        let finished = run(
-            &[&*self.path.to_string_lossy(), "--print-params"],
-            b"",
-            limit,
-        )?;
+        let (options, unknown) = tuning::options(&self.params(limit)?, given);
+        self.tuning.extend(options);
+        Ok(unknown)
+    }
+
+    /// Sets all thresholds to values drawn from a seed, for all calls; what else is said
+    /// of them counts more if it is said later.
+    ///
+    /// # Errors
+    /// Why the executable does not say which ones it has.
+    pub fn draw_thresholds(&mut self, seed: u64, limit: Duration) -> Result<(), String> {
+        self.tuning
+            .extend(tuning::drawn(&self.params(limit)?, seed));
+        Ok(())
+    }
+
+    /// The tuning parameters, as the executable lists them.
+    fn params(&self, limit: Duration) -> Result<String, String> {
+        let command = [&*self.path.to_string_lossy(), "--print-params"];
+        let finished = run(&command, b"", limit)?;
         if finished.end != End::Code(0) {
             return Err(format!(
                 "its tuning parameters are not listed: {}",
                 first_line(&finished.stderr)
             ));
         }
-        let params = String::from_utf8_lossy(&finished.stdout);
-        let (options, unknown) = tuning::options(&params, given);
-        self.tuning = options;
-        Ok(unknown)
+        Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
 
     /// Calls an entry point; results are read back if that is wanted.

@@ -73,6 +73,10 @@ pub struct Args {
     /// The seed of the values that properties are tried with.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Set each program's thresholds to values drawn from this seed, to try versions
+    /// that sizes do not choose otherwise.
+    #[arg(long, value_name = "SEED")]
+    random_thresholds: Option<u64>,
     /// No progress bar, also on a terminal.
     #[arg(long)]
     no_terminal: bool,
@@ -98,6 +102,8 @@ pub struct Options {
     pub pass_compiler: Vec<String>,
     /// The seed of properties.
     pub seed: u64,
+    /// The seed of thresholds, where they are not to be the usual ones.
+    pub thresholds: Option<u64>,
 }
 
 /// How far to go with a program.
@@ -150,6 +156,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         tuning: args.tuning.clone(),
         pass_compiler: args.pass_compiler_option.clone(),
         seed: args.seed,
+        thresholds: args.random_thresholds,
     };
     let work = backend::work_folder()?;
     let start = Instant::now();

@@ -5,9 +5,11 @@ use crate::common;
 use driver::Ir;
 use ir::tunable::{Class, Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
+use rustc_hash::FxHasher;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -143,9 +145,48 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
     (options, unknown)
 }
 
+/// Options for an executable with these parameters that set each threshold to 0, a power
+/// of two, or more than any size, as the seed and its name have it.
+pub fn drawn(params: &str, seed: u64) -> Vec<String> {
+    /// One more than the greatest power of two drawn, 2^23.
+    const POWERS: u64 = 24;
+    let thresholds = params
+        .lines()
+        .filter_map(|line| line.strip_suffix(&format!(" ({})", Class::Threshold.name())));
+    let option = |name: &str| {
+        let mut hasher = FxHasher::default();
+        (seed, name).hash(&mut hasher);
+        let value = match (hasher.finish() >> 32) % (POWERS + 2) {
+            0 => 0,
+            power @ 1..=POWERS => 1 << (power - 1),
+            _ => i64::MAX,
+        };
+        format!("--param={name}={value}")
+    };
+    thresholds.map(option).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thresholds_are_drawn_and_other_parameters_are_not() {
+        let params = "f.a_0 (threshold)\nsize (user)\n<=.c_1 (threshold)\n";
+        let values = |seed| -> Vec<i64> {
+            let options = drawn(params, seed);
+            assert_eq!(options.len(), 2);
+            let value = |(option, name): (&String, &str)| {
+                let value = option.strip_prefix(&format!("--param={name}="));
+                value.expect("its name").parse().expect("a number")
+            };
+            options.iter().zip(["f.a_0", "<=.c_1"]).map(value).collect()
+        };
+        assert_eq!(values(1), values(1));
+        let all: BTreeSet<i64> = (0..1000).flat_map(values).collect();
+        assert_eq!(all.len(), 26);
+        assert_eq!((all.first(), all.last()), (Some(&0), Some(&i64::MAX)));
+    }
 
     #[test]
     fn only_parameters_that_there_are_become_options() {

@@ -157,8 +157,7 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
                 options.limit,
             ) {
                 Ok(mut executable) => {
-                    let given = options.tuning.of(file);
-                    match given.and_then(|given| executable.tune(&given, options.limit)) {
+                    match tune(&mut executable, file, options) {
                         Ok(unknown) => report.warnings = unknown,
                         Err(why) => report.fail("", why),
                     }
@@ -184,6 +183,19 @@ fn tested(file: &Path, spec: &Spec, executable: PathBuf, options: &Options, repo
         options,
         report,
     );
+}
+
+/// Sets an executable's tuning parameters; what is to be said of names that it does not
+/// have.
+fn tune(
+    executable: &mut Executable,
+    file: &Path,
+    options: &Options,
+) -> Result<Vec<String>, String> {
+    if let Some(seed) = options.thresholds {
+        executable.draw_thresholds(seed, options.limit)?;
+    }
+    executable.tune(&options.tuning.of(file)?, options.limit)
 }
 
 /// Whether some diagnostic, by itself or all in one text, fits the pattern.
