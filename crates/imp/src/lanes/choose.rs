@@ -378,6 +378,7 @@ impl Planner<'_> {
             private: FxHashMap::default(),
             bytes: 0,
             extents: Vec::new(),
+            extended: FxHashMap::default(),
         };
         analyse(&mut shapes, self.places, f, at).ok()?;
         let in_order = f.body.iter().all(|stmt| {

@@ -60,6 +60,7 @@ pub(super) fn examine<'a>(
     Ok(Shapes {
         vars,
         lanes: 1,
+        extended: super::indices::extended(places, f, &body.own),
         own: body.own,
         known: FxHashMap::default(),
         private: body.private,

@@ -27,6 +27,7 @@
 //! | [`rewrite`] | how both walk and replace statements |
 //! | [`legal`] | which loops can run in lanes |
 //! | [`value`], [`vary`] | what is uniform, affine, varying |
+//! | [`indices`] | indices of 32 bits, which are affine though their arithmetic wraps |
 //! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
 //! | [`twins`] | loops of few iterations, whose inner loops run in lanes, beside those of many |
@@ -41,6 +42,7 @@ mod choose;
 mod cost;
 mod emit;
 mod expand;
+mod indices;
 mod legal;
 mod likely;
 mod positions;

@@ -69,6 +69,8 @@ pub(super) struct Shapes<'a> {
     /// Bytes of the others, each in a block of its own, and extents of copies of any: the
     /// same in all lanes.
     pub(super) extents: Vec<Expr>,
+    /// What variables are extended from; see [`indices`](super::indices).
+    pub(super) extended: FxHashMap<Var, (PrimType, Expr)>,
 }
 
 impl Shapes<'_> {
@@ -193,7 +195,7 @@ impl Shapes<'_> {
         Val::Vector(f(args.into_iter().map(|arg| self.vector(arg)).collect()))
     }
 
-    fn binary(&self, op: BinOp, ty: PrimType, x: Val, y: Val) -> Val {
+    pub(super) fn binary(&self, op: BinOp, ty: PrimType, x: Val, y: Val) -> Val {
         let plain = |x: Val, y: Val| {
             self.apply(vec![x, y], |[x, y]| {
                 Expr::Binary(op, ty, Box::new(x), Box::new(y))
@@ -269,7 +271,7 @@ impl Shapes<'_> {
     pub(super) fn position(&self, access: &Access) -> Val {
         let mut position = self.value(&access.offset);
         for (index, stride) in &access.dims {
-            let mut step = self.value(index);
+            let mut step = self.index(index);
             if *stride != Expr::i64(1) {
                 step = tidy(self.binary(BinOp::Mul, PrimType::I64, step, self.value(stride)));
             }
