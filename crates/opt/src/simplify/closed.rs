@@ -15,6 +15,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::Type;
+use ir::walk::{Substitution, substitute_type};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
@@ -108,6 +109,14 @@ impl<L: OptLevel> Simplifier<'_, L> {
         retain(pat, &keep);
         retain(params, &keep);
         retain(&mut body.result, &keep);
+        // Sizes of other results go by the name that is left: the rest is bound behind.
+        let names: Substitution = same_results
+            .iter()
+            .map(|(gone, same)| (gone.name, Atom::Var(*same)))
+            .collect();
+        for param in pat {
+            substitute_type(&mut param.ty, &names);
+        }
         same_results
     }
 
