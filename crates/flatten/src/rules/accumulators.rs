@@ -11,7 +11,7 @@
 //!
 //! What is updated outside of an array is ignored, so of a segment no other is reached.
 
-use super::distribute::{Distribution, distribute};
+use super::distribute::Distribution;
 use super::regular::{Bound, has_parallelism};
 use super::segments::all_of;
 use super::updates::array_of;
@@ -54,13 +54,27 @@ pub(super) fn with_acc(
         });
         places.push(Place::Dims);
     }
-    at_all_points(ctx, nest, at, (pat, aux), (all, lambda), places, out)
+    at_all_points(
+        ctx,
+        (nest, None),
+        at,
+        (pat, aux),
+        (all, lambda),
+        places,
+        out,
+    )
 }
+
+/// The segments that are known of a nest, and what they are of.
+type Known<'a> = (
+    &'a FxHashMap<Atom, Segments>,
+    &'a FxHashMap<Name, (Name, Name)>,
+);
 
 /// Appends a `withacc` whose arrays are those of all points.
 fn at_all_points(
     ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
+    (nest, known): (&Nest<'_>, Option<Known<'_>>),
     at: Position,
     (pat, aux): (Vec<Param<Soacs>>, Aux),
     (inputs, mut lambda): WithAcc,
@@ -81,7 +95,12 @@ fn at_all_points(
     let params = ctx.params(params);
     let result = atoms(&results);
     let mut stms = Vec::new();
-    distribute(ctx, nest, at, body, results, &aux, &mut stms)?;
+    let mut inner = Distribution::new(ctx, nest.child(Vec::new()), at, &aux, &body);
+    if let Some((segments, flat)) = known {
+        inner.segments.clone_from(segments);
+        inner.flat.clone_from(flat);
+    }
+    inner.over(ctx, body, results, &mut stms)?;
     let body = Body { stms, result };
     let lambda = Lambda { params, body, ret };
     let pat = ctx.params(pat);
@@ -165,7 +184,8 @@ impl Distribution<'_, '_> {
             .collect();
         let nest = self.nest.child(checks.clone());
         let parts = (given.clone(), aux);
-        at_all_points(ctx, &nest, self.at, parts, (all, lambda), places, out)?;
+        let nest = (&nest, Some((&self.segments, &self.flat)));
+        at_all_points(ctx, nest, self.at, parts, (all, lambda), places, out)?;
         for ((param, length, segments), array) in own.into_iter().zip(given) {
             self.bind_segment(param, (array.name, length, segments), &checks);
         }

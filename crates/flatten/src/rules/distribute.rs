@@ -69,22 +69,8 @@ pub(crate) fn distribute(
         }
         return Ok(());
     }
-    let (results, pat): (Vec<Atom>, _) = (body.result.clone(), pat);
-    let mut d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
-    let mut sink = Sink::default();
-    for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
-        if let Atom::Var(name) = result {
-            sink.wanted
-                .entry(*name)
-                .or_default()
-                .push((k, param.clone()));
-        }
-    }
-    d.statements(ctx, body.stms, &mut sink, out)?;
-    let results = results.into_iter().zip(pat).enumerate();
-    let results = results.filter(|(k, _)| !sink.done.contains(k));
-    let results = results.map(|(_, it)| it).collect();
-    d.results(ctx, results, out)
+    let d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
+    d.over(ctx, body, pat, out)
 }
 
 /// Where a body's results go.
@@ -148,6 +134,31 @@ impl<'a, 'n> Distribution<'a, 'n> {
 }
 
 impl Distribution<'_, '_> {
+    /// The nest over a body; the pattern has its results at all points.
+    pub(super) fn over(
+        mut self,
+        ctx: &mut Ctx<'_>,
+        body: Body<Soacs>,
+        pat: Vec<Param<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let results = body.result;
+        let mut sink = Sink::default();
+        for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
+            if let Atom::Var(name) = result {
+                sink.wanted
+                    .entry(*name)
+                    .or_default()
+                    .push((k, param.clone()));
+            }
+        }
+        self.statements(ctx, body.stms, &mut sink, out)?;
+        let results = results.into_iter().zip(pat).enumerate();
+        let results = results.filter(|(k, _)| !sink.done.contains(k));
+        let results = results.map(|(_, it)| it).collect();
+        self.results(ctx, results, out)
+    }
+
     /// The nest over statements, in order.
     pub(super) fn statements(
         &mut self,
