@@ -12,7 +12,8 @@
 //! | a nest with parallelism at the level below | that is one segop, or of a size known to be below the level's width |
 //!
 //! What goes into the counts are segops, those in loops ten times, and the dearer of
-//! branches: one segop alone needs no second way to run it.
+//! branches: one segop alone needs no second way to run it. A reduction and a scan of
+//! one map count as one.
 
 use ir::decision::{Kind, Pruned};
 use ir::name::{FunName, ProvTable};
@@ -20,7 +21,7 @@ use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
 use ir::tunable::{Rule, Tunable};
 use ir::types::Dim;
-use ir::walk::{same_but_names, sub_bodies_mut, with_stack};
+use ir::walk::{Substitution, same_but_names, sub_bodies_mut, substitute_stm, with_stack};
 use ir::{Context, Name, Program, Segs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::levels::Stack;
@@ -273,6 +274,7 @@ fn comes_apart(body: &Body<Segs>, rank: usize) -> u32 {
 /// How much there is at a level in a body.
 fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
     with_stack(|| {
+        let mut before: Option<&Seg<Segs>> = None;
         let each = body.stms.iter().map(|stm| match &stm.exp {
             Exp::Basic(_) | Exp::Apply { .. } => 0,
             Exp::If {
@@ -284,9 +286,40 @@ fn shared(body: &Body<Segs>, level: u8, width: i64) -> u32 {
             Exp::Op(SegOp::WithAcc { lambda, .. }) => shared(&lambda.body, level, width),
             Exp::Op(SegOp::Seg(seg)) => {
                 let small = |(_, dim): &(Name, Dim)| matches!(dim, Dim::Const(n) if *n < width);
-                u32::from(seg.level == level && !seg.space.dims.iter().all(small))
+                let twin = before.replace(seg).is_some_and(|it| are_twins(it, seg));
+                u32::from(seg.level == level && !twin && !seg.space.dims.iter().all(small))
             }
         });
         each.fold(0, u32::saturating_add)
     })
+}
+
+/// Whether two segops are a reduction and a scan of one map, which are one combinator
+/// where scans and reductions need not come apart.
+fn are_twins(one: &Seg<Segs>, other: &Seg<Segs>) -> bool {
+    let scans = |seg: &Seg<Segs>| match &seg.kind {
+        SegKind::Folds(folds) if !folds.is_map() => Some(!folds.scans.is_empty()),
+        SegKind::Folds(_) | SegKind::Hist(_) | SegKind::FlatMap => None,
+    };
+    let widths = |seg: &Seg<Segs>| -> Vec<Dim> {
+        let dims = seg.space.dims.iter();
+        dims.map(|(_, width)| *width).collect()
+    };
+    let kinds = scans(one).zip(scans(other));
+    if kinds.is_none_or(|(one, other)| one == other) || widths(one) != widths(other) {
+        return false;
+    }
+    let pairs = other.space.dims.iter().zip(&one.space.dims);
+    let indices: Substitution = pairs
+        .map(|((index, _), (own, _))| (*index, Atom::Var(*own)))
+        .collect();
+    let map = |seg: &Seg<Segs>| Body {
+        stms: seg.body.stms.clone(),
+        result: Vec::new(),
+    };
+    let (one, mut other) = (map(one), map(other));
+    for stm in &mut other.stms {
+        substitute_stm(stm, &indices);
+    }
+    same_but_names(&one, &other)
 }

@@ -7,12 +7,15 @@
 //! operations (`BasicOp` for each, and `BinOp`, `Index`, `Replicate`, ..). A copy
 //! counts as a `Replicate` over no dimensions, a selection as an `If`, a function of
 //! the mathematical library as an `Apply`. Numbers that combinators count by (`iota`,
-//! read as inputs only) are no array and count as nothing. Types, sizes and results are
+//! read as inputs only) are no array and count as nothing, nor do checks of the sizes of
+//! an entry point's arguments, which blocks take to be outside of the program. Types, sizes and results are
 //! no operations, and functions that flattening adds are not looked into.
 
 use crate::seg::{SegKind, SegOp};
 use crate::soac::{Screma, Soac};
-use crate::syntax::{BasicOp, Exp, FunKind, Lambda, Level, LoopForm, Param, Stm};
+use crate::syntax::{
+    BasicOp, ENTRY_SIZES, Exp, FunKind, Lambda, Level, LoopForm, MsgPart, Param, Stm,
+};
 use crate::walk::{Operation, Visit};
 use crate::{FunName, Name, Program, Segs};
 use rustc_hash::FxHashSet;
@@ -191,7 +194,7 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
     fn stm(&mut self, stm: &Stm<L>) {
         let unused = |param: &Param<L>| self.uses[param.name.index()] == 0;
         let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
-        if !(counts && stm.pat.iter().all(unused)) {
+        if !(counts && stm.pat.iter().all(unused) || checks_arguments(&stm.exp)) {
             self.exp(&stm.exp);
         }
     }
@@ -238,6 +241,14 @@ impl<L: Level<Op: Counted>> Visit<L> for Counter<'_> {
             Exp::Op(op) => self.inside(op.counted_as(), |counter| op.visit(counter)),
         }
     }
+}
+
+/// Whether this is a check of the sizes of an entry point's arguments.
+fn checks_arguments<L: Level>(exp: &Exp<L>) -> bool {
+    let Exp::Basic(BasicOp::Assert { msg, .. }) = exp else {
+        return false;
+    };
+    matches!(msg.first(), Some(MsgPart::Text(text)) if text.starts_with(ENTRY_SIZES))
 }
 
 /// What basic operations are called.

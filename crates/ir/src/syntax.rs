@@ -297,6 +297,10 @@ pub enum MsgPart {
     Value(ScalarType, Atom),
 }
 
+/// How messages begin that say that the sizes of an entry point's arguments do not go
+/// together.
+pub const ENTRY_SIZES: &str = "entry point arguments have invalid sizes";
+
 /// Operations without bodies.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BasicOp {

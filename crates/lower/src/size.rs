@@ -9,7 +9,7 @@ use crate::types::{LTy, Size, size_of};
 use crate::value::{ArrayVal, Env, Value};
 use crate::{Lower, Res};
 use check::tast::{self, Ty, VarId};
-use ir::syntax::{MsgPart, ReshapeKind};
+use ir::syntax::{ENTRY_SIZES, MsgPart, ReshapeKind};
 use ir::{Atom, BasicOp, Dim};
 use prim::{CmpOp, PrimType, ScalarType};
 use std::rc::Rc;
@@ -265,10 +265,7 @@ impl Lower<'_> {
         }
         let what = match why {
             Mismatch::Type => "Value".to_owned(),
-            Mismatch::Entry => format!(
-                "entry point arguments have invalid sizes: {}",
-                self.argument
-            ),
+            Mismatch::Entry => format!("{ENTRY_SIZES}: {}", self.argument),
         };
         let cert = self
             .f

@@ -296,7 +296,8 @@ impl Fuser<'_> {
                     self.turn_inside(stm);
                 }
             }
-            if body.stms.iter().filter(|stm| is_candidate(stm)).count() < 2 {
+            let partner = |stm: &&Stm<Soacs>| is_candidate(stm) || is_slice(stm);
+            if body.stms.iter().filter(partner).count() < 2 {
                 self.walk_body(body);
                 return;
             }
@@ -414,6 +415,7 @@ impl Fuser<'_> {
             }
         }
         if !self.fused {
+            self.slices(&mut graph);
             self.totals(&mut graph);
         }
         if self.phase == Phase::Beside && !self.fused {
@@ -566,6 +568,12 @@ fn is_candidate(stm: &Stm<Soacs>) -> bool {
         stm.exp,
         Exp::Op(Soac::Screma(_) | Soac::Hist { .. } | Soac::WithAcc { .. })
     )
+}
+
+/// Whether the statement gives a slice of an array.
+fn is_slice(stm: &Stm<Soacs>) -> bool {
+    let slice = matches!(stm.exp, Exp::Basic(BasicOp::Index { .. }));
+    slice && stm.pat.iter().all(|param| param.ty.is_array())
 }
 
 /// The inputs of a combinator, to change them.

@@ -23,6 +23,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Body, Lambda, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::{Builder, PassError, Segs, Soacs};
 use prim::{CmpOp, PrimType};
+use rustc_hash::FxHashMap;
 
 impl Distribution<'_, '_> {
     /// A turn of the points that go on: what is carried on.
@@ -84,6 +85,8 @@ impl Distribution<'_, '_> {
             });
         }
         let mut next = Vec::with_capacity(given.len());
+        // Arrays of one size are segments of one length.
+        let mut lengths: FxHashMap<usize, Atom> = FxHashMap::default();
         for ((i, carried), part) in carried.iter().enumerate().zip(parts) {
             let Carried::Segments { data, length, .. } = carried else {
                 next.extend(changed[i].map(Atom::Var));
@@ -95,10 +98,13 @@ impl Distribution<'_, '_> {
                 .iter()
                 .position(|p| length.var() == Some(p.param.name));
             let mut size = *length;
-            if let Some(array) = own.and_then(|at| changed[at]) {
-                let after: Param<Soacs> = ctx.fresh("length", Type::I64);
-                size = after.name.into();
-                here.nest.bind_element(after, array);
+            if let Some((at, array)) = own.and_then(|at| Some((at, changed[at]?))) {
+                size = *lengths.entry(at).or_insert_with(|| {
+                    let after: Param<Soacs> = ctx.fresh("length", Type::I64);
+                    let name = Atom::Var(after.name);
+                    here.nest.bind_element(after, array);
+                    name
+                });
             }
             let after = here.segments(ctx, size, aux, out)?;
             let ty = params[i].param.ty.clone();

@@ -8,10 +8,13 @@
 //! book Σ ⊢ replicate m v                       =>   segmap (Σ, j < m) v
 //!      Σ, x ∈ xs ⊢ replicate m x               =>   rearrange (1, 0, ..) (replicate m xs)
 //! book Σ ⊢ concat a b                          =>   segmap (Σ, j < m) (concat a b)[j]
+//!      Σ, x ∈ xs ⊢ flatupdate x from by steps  =>   flatupdate xs from by steps,
+//!                                                   the points' rows apart
 //! ```
 
 use super::distribute::bind;
-use super::regular::Bound;
+use super::regular::{Bound, is_cheap};
+use super::segments::reshape;
 use super::updates::array_of;
 use super::{irregular, versions};
 use crate::context::Ctx;
@@ -20,7 +23,8 @@ use crate::nest::Nest;
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Param, Stm};
 use ir::types::{Dim, Shape, Type};
-use ir::{Name, PassError, Segs, Soacs};
+use ir::{Builder, Name, PassError, Segs, Soacs};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Whether one of these rules applies to a statement whose result is wanted as an array
@@ -44,6 +48,61 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     } else {
         is_elementwise(op)
     }
+}
+
+/// Whether a statement updates an array at the same places at all points, with values of
+/// one shape.
+pub(super) fn updates_flat(
+    bound: Bound<'_>,
+    stm: &Stm<Soacs>,
+    type_of: impl Fn(Name) -> Option<Type>,
+) -> bool {
+    let Exp::Basic(BasicOp::FlatUpdate {
+        offset,
+        strides,
+        value,
+        ..
+    }) = &stm.exp
+    else {
+        return false;
+    };
+    let mut places = std::iter::once(offset).chain(strides);
+    let mut checks = stm.aux.certs.iter();
+    bound.irregular
+        && !places.any(|at| bound.atom_varies(*at))
+        && !checks.any(|cert| bound.is_variant(*cert))
+        && bound.nest.checks().is_empty()
+        && stm.pat.iter().all(|param| bound.is_regular(&param.ty))
+        && type_of(*value).is_none_or(|ty| bound.is_regular(&ty))
+}
+
+/// Whether a body gives an array that is put together of others, or updated at places that
+/// are known, and computes no other arrays in order: each element is a point of its own
+/// then.
+pub(super) fn gives_elements(bound: Bound<'_>, body: &Body<Soacs>) -> bool {
+    let mut own: FxHashMap<Name, Type> = FxHashMap::default();
+    let mut gives = false;
+    for stm in &body.stms {
+        let more = |name: Name| own.contains_key(&name) || (bound.more)(name);
+        let inner = Bound {
+            more: &more,
+            ..bound
+        };
+        let updates = updates_flat(inner, stm, |name| own.get(&name).cloned());
+        let known = is_parallel(inner, stm, true) || irregular::is_operation(inner, stm, true);
+        let Exp::Basic(op) = &stm.exp else {
+            return false;
+        };
+        let few = matches!(op, BasicOp::ArrayLit { row, .. } if row.is_prim());
+        if !(updates || known || few || is_cheap(stm)) {
+            return false;
+        }
+        let result = |param: &Param<Soacs>| body.result.contains(&Atom::Var(param.name));
+        let put = updates || known && matches!(op, BasicOp::Concat { .. });
+        gives |= put && stm.pat.iter().all(result);
+        own.extend(stm.pat.iter().map(|param| (param.name, param.ty.clone())));
+    }
+    gives
 }
 
 /// Whether a statement fills an array with the same at all points.
@@ -116,6 +175,16 @@ pub(super) fn operation(
     };
     if let BasicOp::Rearrange { perm, array } = op {
         return g5(ctx, nest, at, param, &aux, (perm, array), out);
+    }
+    if let BasicOp::FlatUpdate {
+        array,
+        offset,
+        strides,
+        value,
+    } = op
+    {
+        let arrays = [array, value];
+        return flat_update(ctx, nest, at, param, &aux, (arrays, offset, &strides), out);
     }
     if let BasicOp::Reshape { kind, array, .. } = op {
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
@@ -199,6 +268,45 @@ pub(super) fn g5(
     let name = view.name;
     bind(ctx, view, BasicOp::Rearrange { perm, array: all }, aux, out);
     bind(ctx, param, BasicOp::Copy(name), aux, out);
+    Ok(())
+}
+
+/// An update of all points' arrays: where these lie apart is one distance more for each
+/// dimension of the nest.
+fn flat_update(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    param: Param<Soacs>,
+    aux: &Aux,
+    ([array, value], offset, steps): ([Name; 2], Atom, &[Atom]),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let outer = nest.widths().count();
+    let all = array_of(ctx, nest, at, array.into(), aux, out)?;
+    let value = array_of(ctx, nest, at, value.into(), aux, out)?;
+    let dims: Vec<Dim> = param.ty.shape().to_vec();
+    let mut builder = ctx.builder::<Segs>(aux);
+    let own = builder.let_basic("own", BasicOp::Copy(all));
+    let rows = Builder::<Segs>::dim(builder.product(&dims[..=outer]));
+    let rest = dims[outer + 1..].iter().copied();
+    let shape: Vec<Dim> = std::iter::once(rows).chain(rest).collect();
+    let flat = builder.let_basic("flat", reshape(&shape, own));
+    let mut strides: SmallVec<[Atom; 4]> = (1..=outer)
+        .map(|k| builder.product(&dims[k..=outer]))
+        .collect();
+    strides.extend(steps.iter().copied());
+    builder.certs.clone_from(&aux.certs);
+    let op = BasicOp::FlatUpdate {
+        array: flat,
+        offset,
+        strides,
+        value,
+    };
+    let updated = builder.let_basic("updated", op);
+    let view = builder.let_basic("view", reshape(&dims, updated));
+    out.extend(builder.take_stms());
+    bind(ctx, param, BasicOp::Copy(view), aux, out);
     Ok(())
 }
 

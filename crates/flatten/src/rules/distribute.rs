@@ -10,7 +10,7 @@
 //! ones do not need waits for the next one like it.
 
 use super::pending::{Needs, Pending, Way, uses};
-use super::regular::{Bound, is_cheap};
+use super::regular::Bound;
 use super::{book, branches, irregular, loops, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
@@ -40,6 +40,18 @@ pub(super) fn exploits(
     bound.exploits(body)
 }
 
+/// Whether it gains anything though nothing in it is parallel: each element of what it
+/// gives can be computed alone.
+pub(super) fn gives_elements(ctx: &Ctx<'_>, nest: &Nest<'_>, body: &Body<Soacs>) -> bool {
+    let bound = Bound {
+        nest,
+        more: &|_| false,
+        irregular: true,
+        lifts: &ctx.lifts,
+    };
+    book::gives_elements(bound, body)
+}
+
 /// Appends a nest over a body; the pattern has its results at all points.
 pub(crate) fn distribute(
     ctx: &mut Ctx<'_>,
@@ -57,22 +69,8 @@ pub(crate) fn distribute(
         }
         return Ok(());
     }
-    let (results, pat): (Vec<Atom>, _) = (body.result.clone(), pat);
-    let mut d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
-    let mut sink = Sink::default();
-    for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
-        if let Atom::Var(name) = result {
-            sink.wanted
-                .entry(*name)
-                .or_default()
-                .push((k, param.clone()));
-        }
-    }
-    d.statements(ctx, body.stms, &mut sink, out)?;
-    let results = results.into_iter().zip(pat).enumerate();
-    let results = results.filter(|(k, _)| !sink.done.contains(k));
-    let results = results.map(|(_, it)| it).collect();
-    d.results(ctx, results, out)
+    let d = Distribution::new(ctx, outer.child(Vec::new()), at, aux, &body);
+    d.over(ctx, body, pat, out)
 }
 
 /// Where a body's results go.
@@ -86,11 +84,11 @@ pub(super) struct Sink {
 /// A body that a nest is being distributed over.
 pub(super) struct Distribution<'a, 'n> {
     pub(super) nest: Nest<'n>,
-    pending: Pending,
+    pub(super) pending: Pending,
     /// Which statement uses a name last, each having two numbers; one above for results.
-    last_use: FxHashMap<Name, usize>,
+    pub(super) last_use: FxHashMap<Name, usize>,
     /// That number.
-    end: usize,
+    pub(super) end: usize,
     pub(super) at: Position,
     pub(super) aux: &'a Aux,
     /// Whether the nest goes into what is irregular, too.
@@ -136,6 +134,31 @@ impl<'a, 'n> Distribution<'a, 'n> {
 }
 
 impl Distribution<'_, '_> {
+    /// The nest over a body; the pattern has its results at all points.
+    pub(super) fn over(
+        mut self,
+        ctx: &mut Ctx<'_>,
+        body: Body<Soacs>,
+        pat: Vec<Param<Soacs>>,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let results = body.result;
+        let mut sink = Sink::default();
+        for (k, (result, param)) in results.iter().zip(&pat).enumerate() {
+            if let Atom::Var(name) = result {
+                sink.wanted
+                    .entry(*name)
+                    .or_default()
+                    .push((k, param.clone()));
+            }
+        }
+        self.statements(ctx, body.stms, &mut sink, out)?;
+        let results = results.into_iter().zip(pat).enumerate();
+        let results = results.filter(|(k, _)| !sink.done.contains(k));
+        let results = results.map(|(_, it)| it).collect();
+        self.results(ctx, results, out)
+    }
+
     /// The nest over statements, in order.
     pub(super) fn statements(
         &mut self,
@@ -147,6 +170,10 @@ impl Distribution<'_, '_> {
         for (i, stm) in stms.into_iter().enumerate() {
             let stms = self.rewritten(ctx, stm)?;
             let last = stms.len().saturating_sub(1);
+            // What the parts have for each other is wanted.
+            for param in stms.iter().take(last).flat_map(|stm| &stm.pat) {
+                self.last_use.entry(param.name).or_insert(2 * i + 1);
+            }
             for (k, stm) in stms.into_iter().enumerate() {
                 self.statement(ctx, (2 * i + usize::from(k == last), stm), sink, out)?;
             }
@@ -167,7 +194,7 @@ impl Distribution<'_, '_> {
             return Ok(());
         }
         let Some((way, needs)) = self.needs_of(&stm, i) else {
-            self.pending.push(stm);
+            self.wait(stm);
             return Ok(());
         };
         self.flush(ctx, needs, out)?;
@@ -268,92 +295,6 @@ impl Distribution<'_, '_> {
         }
     }
 
-    /// What the nest has to have before it goes into a statement; `None` if it does not
-    /// go there, and the statement waits.
-    fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
-        let more = |name: Name| self.pending.bound.contains_key(&name);
-        let bound = self.bound(&more);
-        let wanted = self.wanted(stm);
-        let regular = bound.is_regular_parallel(stm) || book::is_parallel(bound, stm, wanted);
-        let way = if regular {
-            Way::Regular
-        } else {
-            Way::Irregular
-        };
-        if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
-            return None;
-        }
-        let mut used = FxHashSet::default();
-        uses(stm, |name| {
-            if self.pending.bound.contains_key(&name) {
-                used.insert(name);
-            }
-        });
-        if used.is_empty() {
-            return Some((way, Needs::default()));
-        }
-        // What waits and is used later is wanted now, too.
-        let later = self.pending.bound.keys().filter(|name| {
-            let last = self.last_use.get(name);
-            last.is_some_and(|last| *last > i)
-        });
-        let mut names: Vec<Name> = later.copied().chain(used).collect();
-        names.sort_unstable();
-        names.dedup();
-        Some((way, self.needs(bound, names)?))
-    }
-
-    /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
-    /// known wherever one of them is.
-    fn wanted(&self, stm: &Stm<Soacs>) -> bool {
-        let [param] = stm.pat.as_slice() else {
-            return false;
-        };
-        let last = self.last_use.get(&param.name).copied();
-        let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
-        last.is_some_and(|last| last == self.end || !counts)
-    }
-
-    fn needs(&self, bound: Bound<'_>, names: Vec<Name>) -> Option<Needs> {
-        let mut needs = Needs::default();
-        let mut seen: FxHashSet<Name> = FxHashSet::default();
-        let mut left = names;
-        while let Some(name) = left.pop() {
-            if !seen.insert(name) {
-                continue;
-            }
-            let Some(stm) = self.pending.binder(name) else {
-                continue;
-            };
-            if is_cheap(stm) {
-                if let Some(at) = self.pending.bound.get(&name) {
-                    needs.again.push(*at);
-                }
-                uses(stm, |name| {
-                    if self.pending.bound.contains_key(&name) {
-                        left.push(name);
-                    }
-                });
-                continue;
-            }
-            let param = stm.pat.iter().find(|param| param.name == name)?;
-            if bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty) {
-                needs.stored.push(name);
-                continue;
-            }
-            if !self.irregular || !irregular::is_segment(bound, stm, &param.ty) {
-                return None;
-            }
-            needs.filled.push(name);
-            left.extend(param.ty.shape().iter().filter_map(|dim| dim.atom()?.var()));
-        }
-        needs.again.sort_unstable();
-        needs.again.dedup();
-        needs.stored.sort_unstable();
-        needs.filled.sort_unstable();
-        Some(needs)
-    }
-
     /// Puts what waits into the nest.
     fn flush(
         &mut self,
@@ -369,7 +310,7 @@ impl Distribution<'_, '_> {
         if again.is_empty() && stored.is_empty() && filled.is_empty() {
             return Ok(());
         }
-        let Pending { stms, bound: _ } = std::mem::take(&mut self.pending);
+        let Pending { stms, .. } = std::mem::take(&mut self.pending);
         let again = again.into_iter().filter_map(|at| stms.get(at).cloned());
         let again: Vec<Stm<Soacs>> = again.collect();
         let find = |name: &Name| {

@@ -16,7 +16,7 @@
 use super::distribute::Distribution;
 use super::folds::{apart, rows, scan_and_reduce};
 use super::regular::{self, Bound};
-use super::{turns, versions};
+use super::{accumulators, turns, versions};
 use crate::context::{Ctx, atoms, row_slice};
 use crate::manifest::{Kind, Point};
 use crate::nest::{Nest, Segments};
@@ -53,6 +53,9 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>) -> bool {
         Exp::Op(Soac::Screma(s)) => is_combinator(bound, stm, s),
         Exp::Loop { params, form, body } => turns::is_parallel(bound, stm, (params, *form, body)),
         Exp::Apply { fun, .. } => bound.lifts.contains(fun),
+        Exp::Op(Soac::WithAcc { inputs, lambda }) => {
+            bound.irregular && accumulators::is_parallel(bound, stm, (inputs, lambda))
+        }
         Exp::Basic(_) | Exp::If { .. } | Exp::Op(_) => false,
     }
 }
@@ -140,6 +143,9 @@ impl Distribution<'_, '_> {
             }
             Exp::Basic(op) => return self.operation(ctx, pat, aux, op, out),
             Exp::Apply { fun, args } => return self.call(ctx, (pat, own), &aux, (fun, args), out),
+            Exp::Op(Soac::WithAcc { inputs, lambda }) => {
+                return self.segment_accs(ctx, pat, aux, (inputs, lambda), out);
+            }
             Exp::If { .. } | Exp::Op(_) => {
                 return Err(PassError::bug("no irregular combinator"));
             }
@@ -218,7 +224,7 @@ impl Distribution<'_, '_> {
     /// A statement's certificates: those from outside of the nest, which it keeps, and
     /// others. Empty segments have no element that relies on the checks of what they are
     /// made from.
-    fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
+    pub(super) fn certs(&self, aux: Aux, inputs: &[Name]) -> (Aux, Vec<Name>) {
         let more = self.nest.checks_of(inputs);
         let more = more.into_iter().filter(|cert| !aux.certs.contains(cert));
         let all: Vec<Name> = aux.certs.iter().copied().chain(more).collect();

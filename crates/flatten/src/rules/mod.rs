@@ -15,12 +15,13 @@
 //! | G8: a nest over a branch is a branch of nests | [`branches::g8`] |
 //! | G9: a reduction of a map with parallelism in it is one of two versions | [`folds::g9`] |
 //! | map-iota, map-replicate, map-copy | [`book`] |
-//! | updates of all points | [`updates`] |
+//! | updates of all points | [`updates`], [`accumulators`] |
 //! | a flat map is tasks whose points contain tasks | [`mod@flat_map`] |
-//! | sizes that differ from point to point | [`irregular`], [`segments`] |
+//! | sizes that differ from point to point | [`irregular`], [`segments`], [`mod@rows`] |
 //! | functions of all points | [`mod@lift`] |
 //! | loops that points leave at different times | [`turns`], [`active`] |
 
+mod accumulators;
 mod active;
 mod book;
 mod branches;
@@ -35,6 +36,7 @@ mod loops;
 mod par;
 mod pending;
 mod regular;
+mod rows;
 mod segments;
 mod turns;
 mod updates;
@@ -105,7 +107,7 @@ pub(crate) fn combinator(
             if nest.is_empty() {
                 ctx.with_acc(at, pat, aux, inputs, lambda, out)
             } else {
-                updates::with_acc(ctx, nest, at, pat, aux, (inputs, lambda), out)
+                accumulators::with_acc(ctx, nest, at, pat, aux, (inputs, lambda), out)
             }
         }
         Soac::FlatMap {

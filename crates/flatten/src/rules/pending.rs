@@ -1,9 +1,12 @@
 //! Statements that wait for their nest, and what it takes to have their values in it.
 
-use ir::syntax::Stm;
+use super::distribute::Distribution;
+use super::regular::{Bound, is_cheap};
+use super::{book, irregular};
+use ir::syntax::{BasicOp, Exp, Stm};
 use ir::walk::Visit;
 use ir::{Name, Soacs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Statements that wait for their nest.
 #[derive(Default)]
@@ -11,14 +14,26 @@ pub(super) struct Pending {
     pub(super) stms: Vec<Stm<Soacs>>,
     /// Which of them binds a name.
     pub(super) bound: FxHashMap<Name, usize>,
+    /// Names that the nest cannot have: there is no array of their values at all points.
+    pub(super) stuck: FxHashSet<Name>,
+    /// When the last of these is used: until then nothing that waits is put into the
+    /// nest, as what is used later is then wanted there, too.
+    pub(super) until: usize,
 }
 
 impl Pending {
+    /// Adds a statement; what it binds is in the way until it is used last.
     pub(super) fn push(&mut self, stm: Stm<Soacs>) {
         let at = self.stms.len();
         self.bound
             .extend(stm.pat.iter().map(|param| (param.name, at)));
         self.stms.push(stm);
+    }
+
+    /// Notes that the nest cannot have a name, which is used at this time at last.
+    pub(super) fn is_stuck(&mut self, name: Name, last: usize) {
+        self.stuck.insert(name);
+        self.until = self.until.max(last);
     }
 
     pub(super) fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
@@ -42,6 +57,141 @@ pub(super) struct Needs {
 pub(super) enum Way {
     Regular,
     Irregular,
+}
+
+impl Distribution<'_, '_> {
+    /// The statement that binds a name, in the nest or before that.
+    pub(super) fn binder(&self, name: Name) -> Option<&Stm<Soacs>> {
+        let waits = self.pending.binder(name);
+        waits.or_else(|| self.nest.binding(name))
+    }
+
+    /// Has a statement wait.
+    pub(super) fn wait(&mut self, stm: Stm<Soacs>) {
+        self.pending.push(stm);
+        let Some(stm) = self.pending.stms.last() else {
+            return;
+        };
+        let more = |name: Name| self.pending.bound.contains_key(&name);
+        let bound = self.bound(&more);
+        let is_stuck = |name: &Name| self.pending.stuck.contains(name);
+        let mut found: Vec<Name> = Vec::new();
+        if is_cheap(stm) {
+            let mut any = false;
+            uses(stm, |name| any |= is_stuck(&name));
+            found.extend(stm.pat.iter().filter(|_| any).map(|param| param.name));
+        } else {
+            for param in &stm.pat {
+                let sizes = param.ty.shape().iter();
+                let mut sizes = sizes.filter_map(|dim| dim.atom()?.var());
+                let stored = bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty);
+                let filled = self.irregular && irregular::is_segment(bound, stm, &param.ty);
+                if !stored && !(filled && !sizes.any(|name| is_stuck(&name))) {
+                    found.push(param.name);
+                }
+            }
+        }
+        for name in found {
+            let last = self.last_use.get(&name).copied().unwrap_or_default();
+            self.pending.is_stuck(name, last);
+        }
+    }
+
+    /// What the nest has to have before it goes into a statement; `None` if it does not
+    /// go there, and the statement waits.
+    pub(super) fn needs_of(&self, stm: &Stm<Soacs>, i: usize) -> Option<(Way, Needs)> {
+        let more = |name: Name| self.pending.bound.contains_key(&name);
+        let bound = self.bound(&more);
+        let wanted = self.wanted(stm);
+        let type_of = |name: Name| {
+            let mut pat = self.binder(name)?.pat.iter();
+            Some(pat.find(|param| param.name == name)?.ty.clone())
+        };
+        let regular = bound.is_regular_parallel(stm)
+            || book::is_parallel(bound, stm, wanted)
+            || wanted && book::updates_flat(bound, stm, type_of);
+        let way = if regular {
+            Way::Regular
+        } else {
+            Way::Irregular
+        };
+        if !regular && !bound.is_parallel(stm) && !irregular::is_operation(bound, stm, wanted) {
+            return None;
+        }
+        let mut used = FxHashSet::default();
+        uses(stm, |name| {
+            if self.pending.bound.contains_key(&name) {
+                used.insert(name);
+            }
+        });
+        if used.is_empty() {
+            return Some((way, Needs::default()));
+        }
+        let is_stuck = |name: &Name| self.pending.stuck.contains(name);
+        if self.pending.until > i || used.iter().any(is_stuck) {
+            return None;
+        }
+        // What waits and is used later is wanted now, too.
+        let later = self.pending.bound.keys().filter(|name| {
+            let last = self.last_use.get(name);
+            last.is_some_and(|last| *last > i)
+        });
+        let mut names: Vec<Name> = later.copied().chain(used).collect();
+        names.sort_unstable();
+        names.dedup();
+        Some((way, self.needs(bound, names)?))
+    }
+
+    /// Whether a statement's result is used, and as a whole: the numbers of an `iota` are
+    /// known wherever one of them is.
+    fn wanted(&self, stm: &Stm<Soacs>) -> bool {
+        let [param] = stm.pat.as_slice() else {
+            return false;
+        };
+        let last = self.last_use.get(&param.name).copied();
+        let counts = matches!(stm.exp, Exp::Basic(BasicOp::Iota { .. }));
+        last.is_some_and(|last| last == self.end || !counts)
+    }
+
+    pub(super) fn needs(&self, bound: Bound<'_>, names: Vec<Name>) -> Option<Needs> {
+        let mut needs = Needs::default();
+        let mut seen: FxHashSet<Name> = FxHashSet::default();
+        let mut left = names;
+        while let Some(name) = left.pop() {
+            if !seen.insert(name) {
+                continue;
+            }
+            let Some(stm) = self.pending.binder(name) else {
+                continue;
+            };
+            if is_cheap(stm) {
+                if let Some(at) = self.pending.bound.get(&name) {
+                    needs.again.push(*at);
+                }
+                uses(stm, |name| {
+                    if self.pending.bound.contains_key(&name) {
+                        left.push(name);
+                    }
+                });
+                continue;
+            }
+            let param = stm.pat.iter().find(|param| param.name == name)?;
+            if bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty) {
+                needs.stored.push(name);
+                continue;
+            }
+            if !self.irregular || !irregular::is_segment(bound, stm, &param.ty) {
+                return None;
+            }
+            needs.filled.push(name);
+            left.extend(param.ty.shape().iter().filter_map(|dim| dim.atom()?.var()));
+        }
+        needs.again.sort_unstable();
+        needs.again.dedup();
+        needs.stored.sort_unstable();
+        needs.filled.sort_unstable();
+        Some(needs)
+    }
 }
 
 /// The names that a statement uses, its certificates and the sizes in its types too.

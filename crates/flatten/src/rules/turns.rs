@@ -94,30 +94,20 @@ pub(super) enum Carried {
     /// The values of all points.
     Whole(Param<Soacs>),
     /// Their segments, of this length at a point; and how many elements these have, if
-    /// the loop changes that: arrays of one size share it.
+    /// the loop changes that.
     Segments {
-        total: Option<Total>,
+        total: Option<Param<Soacs>>,
         data: Param<Soacs>,
         length: Atom,
     },
-}
-
-/// How many elements all segments have: a parameter of the loop.
-#[derive(Clone)]
-pub(super) struct Total {
-    param: Param<Soacs>,
-    /// Whether it stands before this array.
-    here: bool,
 }
 
 impl Carried {
     /// The parameter that stands before it.
     pub(super) fn total(&self) -> Option<&Param<Soacs>> {
         match self {
-            Self::Segments {
-                total: Some(total), ..
-            } => total.here.then_some(&total.param),
-            Self::Segments { total: None, .. } | Self::Whole(_) => None,
+            Self::Segments { total, .. } => total.as_ref(),
+            Self::Whole(_) => None,
         }
     }
 }
@@ -188,7 +178,7 @@ impl Distribution<'_, '_> {
         let mut all = Vec::with_capacity(params.len());
         let mut carried = Vec::with_capacity(params.len());
         while carried.len() < params.len() {
-            let next = self.carry(ctx, &params, &carried, even, (&aux, &mut all), out)?;
+            let next = self.carry(ctx, &params, carried.len(), even, (&aux, &mut all), out)?;
             carried.push(next);
         }
         let mut stms = Vec::new();
@@ -249,12 +239,12 @@ impl Distribution<'_, '_> {
         &mut self,
         ctx: &mut Ctx<'_>,
         params: &[LoopParam<Soacs>],
-        before: &[Carried],
+        at: usize,
         even: bool,
         (aux, all): (&Aux, &mut Vec<LoopParam<Segs>>),
         out: &mut Vec<Stm<Segs>>,
     ) -> Result<Carried, PassError> {
-        let LoopParam { param, init, .. } = &params[before.len()];
+        let LoopParam { param, init, .. } = &params[at];
         let size = param.ty.shape().first().and_then(|dim| dim.atom());
         let own = size.and_then(|size| params.iter().find(|p| size.var() == Some(p.param.name)));
         let varies = size
@@ -281,23 +271,10 @@ impl Distribution<'_, '_> {
         let name = init.var().ok_or_else(|| PassError::bug("no array"))?;
         let (array, segments) = self.data(ctx, (name, first), aux, out)?;
         let mut of = segments;
-        let known = before.iter().find_map(|it| match it {
-            Carried::Segments {
-                total: Some(total),
-                length: own,
-                ..
-            } => (*own == length).then(|| total.param.clone()),
-            Carried::Segments { total: None, .. } | Carried::Whole(_) => None,
-        });
-        let total = own.map(|_| Total {
-            here: known.is_none(),
-            param: known.unwrap_or_else(|| ctx.fresh::<Soacs>("total", Type::I64)),
-        });
+        let total = own.map(|_| ctx.fresh::<Soacs>("total", Type::I64));
         if let Some(total) = &total {
-            of.total = total.param.name;
-            if total.here {
-                push(ctx, &total.param, segments.total.into(), false);
-            }
+            of.total = total.name;
+            push(ctx, total, segments.total.into(), false);
         }
         let data: Param<Soacs> = ctx.fresh("data", all_of(&param.ty, of));
         push(ctx, &data, array.into(), false);
@@ -445,7 +422,6 @@ impl Distribution<'_, '_> {
             all.push(ctx.fresh("go", Type::BOOL));
         }
         let mut arrays = Vec::with_capacity(pat.len());
-        let mut totals: Vec<(Name, Name)> = Vec::new();
         for ((param, own), carried) in pat.iter().zip(own).zip(carried) {
             let array = match carried {
                 Carried::Whole(whole) => match own {
@@ -453,14 +429,10 @@ impl Distribution<'_, '_> {
                     None => ctx.fresh("all", whole.ty),
                 },
                 Carried::Segments { total, data, .. } => match total {
-                    Some(total) => {
-                        if total.here {
-                            let own: Param<Soacs> = ctx.fresh("total", Type::I64);
-                            totals.push((total.param.name, own.name));
-                            all.push(own);
-                        }
-                        let own = totals.iter().find(|(name, _)| *name == total.param.name);
-                        let own = own.map_or(total.param.name, |(_, own)| *own);
+                    Some(_) => {
+                        let total: Param<Soacs> = ctx.fresh("total", Type::I64);
+                        let own = total.name;
+                        all.push(total);
                         let rest = data.ty.shape().iter().skip(1).copied();
                         let shape = std::iter::once(Dim::Var(own)).chain(rest);
                         let shape: Vec<Dim> = shape.collect();

@@ -1,29 +1,22 @@
-//! Updates of arrays at all points of a nest: histograms and accumulators whose arrays
-//! have the nest's dimensions before their own, and bodies that update in place what
-//! the nest has given them.
-//!
-//! ```text
-//! Σ ⊢ withacc (a, shape) (\acc -> .. updateacc acc [i] v ..)
-//!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
-//! ```
+//! Updates of arrays at all points of a nest: histograms whose arrays have the nest's
+//! dimensions before their own, updates by segments, and bodies that update in place
+//! what the nest has given them.
 
-use super::distribute::{Distribution, bind, distribute};
+use super::distribute::{Distribution, bind};
 use super::{irregular, versions};
-use crate::context::{Ctx, atoms};
+use crate::context::Ctx;
 use crate::manifest::Point;
 use crate::nest::Nest;
 use crate::position::Position;
-use ir::seg::SegOp;
 use ir::soac::{AccInput, HistOp, Operator, Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopParam, Param, Stm};
-use ir::types::{Shape, Type};
-use ir::walk::{
-    Operation as _, Substitution, VisitMut, free_names_exp, substitute_stm, with_stack,
+use ir::syntax::{
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, Level, LoopParam, Param, ReshapeKind, Stm,
 };
+use ir::types::{Shape, Type};
+use ir::walk::{Operation as _, Substitution, free_names_exp, substitute_stm, with_stack};
 use ir::{Builder, Name, PassError, Segs, Soacs};
 use prim::PrimType;
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 impl Distribution<'_, '_> {
     /// A statement as others with parallelism that a nest goes into: an update of an array
@@ -54,8 +47,12 @@ impl Distribution<'_, '_> {
                 if !slice.iter().any(varies) || !bound.is_regular(&param.ty) {
                     return Ok(vec![stm]);
                 }
-                let exp = scatter(ctx, (*array, *value, slice), &param.ty, &stm.aux)?;
-                Ok(vec![Stm { exp, ..stm }])
+                let mut aux = stm.aux.clone();
+                let (value, certs) = self.of_one_shape(ctx, *value)?;
+                let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
+                aux.certs.extend(more.copied());
+                let exp = scatter(ctx, (*array, value, slice), &param.ty, &aux)?;
+                Ok(vec![Stm { exp, aux, ..stm }])
             }
             (Exp::Op(Soac::Screma(s)), _) if !bound.varies(s.width) && s.folds.post.is_none() => {
                 let varies = |operator: &Operator<Soacs>| {
@@ -68,8 +65,26 @@ impl Distribution<'_, '_> {
                     Ok(vec![stm])
                 }
             }
+            (Exp::Basic(_), _) => Ok(self.in_rows(ctx, &stm)?.unwrap_or_else(|| vec![stm])),
             _ => Ok(vec![stm]),
         }
+    }
+
+    /// An array under the name that it has where its shape is the same at all points,
+    /// and the checks that both are one.
+    fn of_one_shape(&self, ctx: &Ctx<'_>, name: Name) -> Result<(Name, Vec<Name>), PassError> {
+        let more = |name: Name| self.waits(name);
+        if let Some(stm) = self.binder(name)
+            && let Exp::Basic(BasicOp::Reshape {
+                kind: ReshapeKind::Coerce,
+                array,
+                ..
+            }) = &stm.exp
+            && self.bound(&more).is_regular(&ctx.type_of(*array)?)
+        {
+            return Ok((*array, stm.aux.certs.to_vec()));
+        }
+        Ok((name, Vec::new()))
     }
 }
 
@@ -297,85 +312,6 @@ pub(super) fn destinations(
         });
     }
     Ok(all)
-}
-
-/// Appends a `withacc` in a nest.
-pub(super) fn with_acc(
-    ctx: &mut Ctx<'_>,
-    nest: &Nest<'_>,
-    at: Position,
-    pat: Vec<Param<Soacs>>,
-    aux: Aux,
-    (inputs, mut lambda): (Vec<AccInput<Soacs>>, Lambda<Soacs>),
-    out: &mut Vec<Stm<Segs>>,
-) -> Result<(), PassError> {
-    let n = inputs.len();
-    let tokens = lambda.params.iter().take(n).map(|param| param.name);
-    let mut more = MoreDims {
-        tokens: tokens.collect(),
-        nest,
-        ctx,
-    };
-    more.lambda(&mut lambda);
-    let mut all = Vec::with_capacity(n);
-    for AccInput { shape, arrays, op } in inputs {
-        let arrays = arrays.into_iter();
-        let arrays = arrays.map(|array| array_of(ctx, nest, at, array.into(), &aux, out));
-        all.push(AccInput {
-            arrays: arrays.collect::<Result<_, _>>()?,
-            shape: nest.widths().chain(shape).collect(),
-            op,
-        });
-    }
-    let inputs = ctx.acc_inputs(at, all, &lambda)?;
-    let Lambda { params, body, ret } = lambda;
-    let ret: Vec<Type> = ret.iter().map(|ty| nest.expand(ty)).collect();
-    let results: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("r", ty.clone())).collect();
-    let params = ctx.params(params);
-    let result = atoms(&results);
-    let mut stms = Vec::new();
-    distribute(ctx, nest, at, body, results, &aux, &mut stms)?;
-    let body = Body { stms, result };
-    let lambda = Lambda { params, body, ret };
-    let pat = ctx.params(pat);
-    let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
-    out.push(Stm { pat, aux, exp });
-    Ok(())
-}
-
-/// Gives accumulators the dimensions of a nest before their own.
-struct MoreDims<'a, 'n, 'c> {
-    tokens: FxHashSet<Name>,
-    nest: &'a Nest<'n>,
-    ctx: &'a mut Ctx<'c>,
-}
-
-impl VisitMut<Soacs> for MoreDims<'_, '_, '_> {
-    fn ty(&mut self, ty: &mut Type) {
-        if let Type::Acc { token, shape, .. } = ty
-            && self.tokens.contains(token)
-        {
-            *shape = self.nest.widths().chain(shape.iter().copied()).collect();
-        }
-    }
-
-    fn param(&mut self, param: &mut Param<Soacs>) {
-        self.walk_param(param);
-        self.ctx.types.set(param.name, param.ty.clone());
-    }
-
-    fn stm(&mut self, stm: &mut Stm<Soacs>) {
-        self.walk_stm(stm);
-        let of_these =
-            |ty: &Type| matches!(ty, Type::Acc { token, .. } if self.tokens.contains(token));
-        if let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp
-            && stm.pat.iter().any(|param| of_these(&param.ty))
-        {
-            let all: SmallVec<[Atom; 2]> =
-                self.nest.indices().chain(index.iter().copied()).collect();
-            *index = all;
-        }
-    }
 }
 
 /// A body that copies what it consumes of the nest's arrays: those are other points',

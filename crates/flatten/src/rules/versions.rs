@@ -15,7 +15,7 @@
 //! below is the same one, and there is no flat version: that is the middle of the
 //! middle. Where the middle one would have too little to do, the first is taken.
 
-use super::distribute::{bind, distribute, exploits};
+use super::distribute::{bind, distribute, exploits, gives_elements};
 use super::{book, irregular, par, regular};
 use crate::context::{Ctx, atoms};
 use crate::manifest::{self, Point};
@@ -80,7 +80,10 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
     if !regular::has_parallelism(body) {
         // What there is no room for inside, and what needs no segop.
         let goes = irregular::goes(ctx, at);
-        let flat = goes && (exploits(ctx, nest, body, goes) || book::gives_views(nest, body));
+        let flat = goes
+            && (exploits(ctx, nest, body, goes)
+                || book::gives_views(nest, body)
+                || gives_elements(ctx, nest, body));
         return if flat { Wanted::FLAT } else { Wanted::OUTER };
     }
     let below = at

@@ -12,10 +12,10 @@
 //! in another order, under other names, an outer dimension as several, slices (of which
 //! what is not in them is not computed any more).
 
-use super::Fuser;
 use super::change::{Change, alike, view_type, viewed};
 use super::graph::{Graph, inputs};
 use super::nest::{Nest, Read, fresh};
+use super::{Fuser, is_slice};
 use crate::simplify::add_certs;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
@@ -33,6 +33,25 @@ impl Fuser<'_> {
         let read: Vec<Name> = inputs(&stm.exp).to_vec();
         read.into_iter()
             .any(|input| self.pull_input(graph, id, input).is_some())
+    }
+
+    /// Slices of what maps give, which nothing else reads, become slices of what the maps
+    /// read: the rest need not be computed, whoever reads the slice.
+    pub(super) fn slices(&mut self, graph: &mut Graph) {
+        for id in graph.nodes() {
+            let Some(stm) = graph.stm(id).filter(|stm| is_slice(stm)) else {
+                continue;
+            };
+            let result = stm.pat.first().map(|param| param.name);
+            let of_map = self.change(graph, id).is_some_and(|(array, change)| {
+                let producer = graph.binder(array).and_then(|id| graph.stm(id));
+                let map = producer.is_some_and(|stm| matches!(stm.exp, Exp::Op(Soac::Screma(_))));
+                map && matches!(change, Change::Slices(_))
+            });
+            if let Some(result) = result.filter(|_| of_map && graph.is_whole(id)) {
+                self.fused |= self.pull_input(graph, usize::MAX, result).is_some();
+            }
+        }
     }
 
     fn pull_input(&mut self, graph: &mut Graph, id: usize, input: Name) -> Option<()> {

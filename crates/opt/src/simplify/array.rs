@@ -370,7 +370,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 
     /// The row of an index of a view that divides the outermost dimension.
-    fn flat_place(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
+    pub(super) fn flat_place(&mut self, offset: Atom, dims: &[(Dim, Atom)], at: &[Atom]) -> Atom {
         let aux = ir::Aux::at(self.prov);
         let ty = PrimType::I64;
         let mut place = offset;

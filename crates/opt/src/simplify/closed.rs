@@ -15,6 +15,7 @@ use crate::level::OptLevel;
 use ir::Name;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param};
 use ir::types::Type;
+use ir::walk::{Substitution, substitute_stm, substitute_type};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 
@@ -76,15 +77,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         }
         // How the body makes the next values, its own parameter left out.
         let mut steps: FxHashMap<Name, (BinOp, PrimType, Atom, Atom)> = FxHashMap::default();
-        for stm in &body.stms {
+        let mut order: FxHashMap<Name, usize> = FxHashMap::default();
+        for (at, stm) in body.stms.iter().enumerate() {
             if let (Exp::Basic(BasicOp::Binary(op, ty, x, y)), [bound]) = (&stm.exp, &stm.pat[..])
                 && stm.aux.certs.is_empty()
             {
                 steps.insert(bound.name, (*op, *ty, *x, *y));
+                order.insert(bound.name, at);
             }
         }
         let mut firsts: FxHashMap<(Atom, Step), usize> = FxHashMap::default();
         let mut keep = vec![true; params.len()];
+        let sizes = mentioned(params.iter().map(|param| &param.param));
+        let mut next_sizes = Substitution::default();
         for (i, param) in params.iter().enumerate().filter(|(_, param)| scalar(param)) {
             let (own, next) = (Atom::Var(param.param.name), body.result[i]);
             let step = match next.var().and_then(|name| steps.get(&name)) {
@@ -97,9 +102,18 @@ impl<L: OptLevel> Simplifier<'_, L> {
                 _ => Step::Value(next),
             };
             let first = *firsts.entry((param.init, step)).or_insert(i);
-            if first == i || params[first].param.ty != param.param.ty || !self.rewrite() {
+            if first == i || params[first].param.ty != param.param.ty {
                 continue;
             }
+            // What has the next size has to have that of the other: this is bound before.
+            let other = body.result[first];
+            let renamed = (next != other && sizes.contains(&param.param.name))
+                .then(|| next.var().zip(other.var()));
+            let before = |(next, other): (Name, Name)| order.get(&other) < order.get(&next);
+            if renamed.is_some_and(|pair| !pair.is_some_and(before)) || !self.rewrite() {
+                continue;
+            }
+            next_sizes.extend(renamed.flatten().map(|(next, _)| (next, other)));
             keep[i] = false;
             let same = Atom::Var(params[first].param.name);
             self.bind_atom(param.param.clone(), aux.clone(), same);
@@ -108,6 +122,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
         retain(pat, &keep);
         retain(params, &keep);
         retain(&mut body.result, &keep);
+        if !next_sizes.is_empty() {
+            for stm in &mut body.stms {
+                substitute_stm(stm, &next_sizes);
+            }
+        }
+        // Sizes of other results go by the name that is left: the rest is bound behind.
+        let names: Substitution = same_results
+            .iter()
+            .map(|(gone, same)| (gone.name, Atom::Var(*same)))
+            .collect();
+        for param in pat {
+            substitute_type(&mut param.ty, &names);
+        }
         same_results
     }
 
@@ -125,7 +152,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
         let LoopForm::For { var: _, ty, bound } = form else {
             return;
         };
-        let sizes = mentioned(pat);
+        let sizes = mentioned(&*pat);
         for i in 0..pat.len() {
             let (bound_to, param) = (pat[i].clone(), &params[i]);
             let Type::Prim(own) = bound_to.ty else {

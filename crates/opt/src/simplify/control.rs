@@ -409,7 +409,9 @@ impl<L: OptLevel> Simplifier<'_, L> {
 }
 
 /// The names that the types of the pattern mention.
-pub(super) fn mentioned<L: OptLevel>(pat: &[Param<L>]) -> FxHashSet<Name> {
+pub(super) fn mentioned<'a, L: OptLevel>(
+    pat: impl IntoIterator<Item = &'a Param<L>>,
+) -> FxHashSet<Name> {
     struct Names(FxHashSet<Name>);
     impl<L: OptLevel> Visit<L> for Names {
         fn name(&mut self, name: &Name) {

@@ -56,6 +56,30 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(folded)
     }
 
+    /// `(reshape [n] (flatindex xs from (n by step, 1 by ..)))[i] = xs[from + i * step]`:
+    /// all dimensions but one have one element.
+    fn element_of_flat_view(
+        &mut self,
+        (source, offset, dims): (Name, Atom, &[(Dim, Atom)]),
+        at: Atom,
+        certs: Certs,
+    ) -> Option<Folded> {
+        let mut long = dims.iter().filter(|(count, _)| *count != Dim::Const(1));
+        let step = long.next();
+        if long.next().is_some() || self.type_of(source).rank() != 1 {
+            return None;
+        }
+        let place = match step {
+            Some(dim) => self.flat_place(offset, &[*dim], &[at]),
+            None => offset,
+        };
+        let op = BasicOp::Index {
+            array: source,
+            slice: vec![DimIndex::Fix(place)],
+        };
+        Some(Folded::Op(op, certs))
+    }
+
     /// `(reshape [n * m] (replicate n row))[i] = row[i % m]`
     pub(super) fn element_of_flat_rows(
         &mut self,
@@ -66,11 +90,19 @@ impl<L: OptLevel> Simplifier<'_, L> {
     ) -> Option<Folded> {
         let &[at] = at else { return None };
         let def = self.def(source)?.clone();
+        let mut certs = certs;
+        add_certs(&mut certs, &def.certs);
+        if let BasicOp::FlatIndex {
+            array,
+            offset,
+            dims,
+        } = &def.op
+        {
+            return self.element_of_flat_view((*array, *offset, dims), at, certs);
+        }
         let BasicOp::Replicate { shape: _, value } = &def.op else {
             return None;
         };
-        let mut certs = certs;
-        add_certs(&mut certs, &def.certs);
         let row = self.type_of_atom(*value);
         if row.is_prim() {
             return Some(Folded::Atom(*value, certs));

@@ -1,0 +1,276 @@
+//! Accumulators at all points of a nest: their arrays have the nest's dimensions before
+//! their own, or are segments, one after another.
+//!
+//! ```text
+//! Σ ⊢ withacc (a, shape) (\acc -> .. updateacc acc [i] v ..)
+//!   =>  withacc (as, widths of Σ ++ shape) (\acc -> Σ ⊢ .. updateacc acc [indices of Σ, i] v ..)
+//! Σ ⊢ withacc (a, [n]) (\acc -> .. updateacc acc [i] v ..)
+//!   =>  withacc (data, [total]) (\acc -> Σ ⊢ .. updateacc acc [i < n ? start + i : -1] v ..)
+//!     where n differs from point to point
+//! ```
+//!
+//! What is updated outside of an array is ignored, so of a segment no other is reached.
+
+use super::distribute::Distribution;
+use super::regular::{Bound, has_parallelism};
+use super::segments::all_of;
+use super::updates::array_of;
+use crate::context::{Ctx, atoms};
+use crate::nest::{Nest, Segments};
+use crate::position::Position;
+use ir::name::Name;
+use ir::seg::SegOp;
+use ir::soac::AccInput;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use ir::types::{Dim, Shape, Type};
+use ir::walk::{VisitMut, with_stack};
+use ir::{Builder, PassError, Segs, Soacs};
+use prim::{CmpOp, PrimType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// What a `withacc` does.
+type WithAcc = (Vec<AccInput<Soacs>>, Lambda<Soacs>);
+
+/// Appends a `withacc` in a nest.
+pub(super) fn with_acc(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    pat: Vec<Param<Soacs>>,
+    aux: Aux,
+    (inputs, lambda): WithAcc,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let mut all = Vec::with_capacity(inputs.len());
+    let mut places = Vec::with_capacity(inputs.len());
+    for AccInput { shape, arrays, op } in inputs {
+        let arrays = arrays.into_iter();
+        let arrays = arrays.map(|array| array_of(ctx, nest, at, array.into(), &aux, out));
+        all.push(AccInput {
+            arrays: arrays.collect::<Result<_, _>>()?,
+            shape: nest.widths().chain(shape).collect(),
+            op,
+        });
+        places.push(Place::Dims);
+    }
+    at_all_points(
+        ctx,
+        (nest, None),
+        at,
+        (pat, aux),
+        (all, lambda),
+        places,
+        out,
+    )
+}
+
+/// The segments that are known of a nest, and what they are of.
+type Known<'a> = (
+    &'a FxHashMap<Atom, Segments>,
+    &'a FxHashMap<Name, (Name, Name)>,
+);
+
+/// Appends a `withacc` whose arrays are those of all points.
+fn at_all_points(
+    ctx: &mut Ctx<'_>,
+    (nest, known): (&Nest<'_>, Option<Known<'_>>),
+    at: Position,
+    (pat, aux): (Vec<Param<Soacs>>, Aux),
+    (inputs, mut lambda): WithAcc,
+    places: Vec<Place>,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let tokens = lambda.params.iter().map(|param| param.name);
+    let mut wider = Wider {
+        tokens: tokens.zip(places).collect(),
+        nest,
+        ctx,
+    };
+    wider.lambda(&mut lambda);
+    let inputs = ctx.acc_inputs(at, inputs, &lambda)?;
+    let Lambda { params, body, ret } = lambda;
+    let ret: Vec<Type> = ret.iter().map(|ty| nest.expand(ty)).collect();
+    let results: Vec<Param<Soacs>> = (ret.iter()).map(|ty| ctx.fresh("r", ty.clone())).collect();
+    let params = ctx.params(params);
+    let result = atoms(&results);
+    let mut stms = Vec::new();
+    let mut inner = Distribution::new(ctx, nest.child(Vec::new()), at, &aux, &body);
+    if let Some((segments, flat)) = known {
+        inner.segments.clone_from(segments);
+        inner.flat.clone_from(flat);
+    }
+    inner.over(ctx, body, results, &mut stms)?;
+    let body = Body { stms, result };
+    let lambda = Lambda { params, body, ret };
+    let pat = ctx.params(pat);
+    let exp = Exp::Op(SegOp::WithAcc { inputs, lambda });
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// Whether a statement is a `withacc` on segments alone, with parallelism in it that a
+/// nest goes into.
+pub(super) fn is_parallel(
+    bound: Bound<'_>,
+    stm: &Stm<Soacs>,
+    (inputs, lambda): (&[AccInput<Soacs>], &Lambda<Soacs>),
+) -> bool {
+    let own = |name: Name| lambda.params.iter().any(|param| param.name == name);
+    let more = |name: Name| own(name) || (bound.more)(name);
+    let inner = Bound {
+        more: &more,
+        ..bound
+    };
+    let segment = |input: &AccInput<Soacs>| {
+        let mut dims = input.shape.iter();
+        let operator = input.op.as_ref();
+        dims.next().is_some_and(|dim| bound.varies(*dim))
+            && !dims.any(|dim| bound.varies(*dim))
+            && !operator.is_some_and(|op| !op.is_scalar() || bound.operator_varies(op))
+    };
+    let row = |param: &Param<Soacs>| {
+        let mut rest = param.ty.shape().iter().skip(1);
+        !rest.any(|dim| bound.varies(*dim)) && !bound.has_own_size(stm, &param.ty)
+    };
+    let arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
+    inputs.iter().all(segment)
+        && stm.pat.len() == arrays
+        && stm.pat.iter().all(row)
+        && has_parallelism(&lambda.body)
+        && inner.exploits(&lambda.body)
+}
+
+impl Distribution<'_, '_> {
+    /// Appends a `withacc` on segments, which gives segments.
+    pub(super) fn segment_accs(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        pat: Vec<Param<Soacs>>,
+        aux: Aux,
+        (inputs, lambda): WithAcc,
+        out: &mut Vec<Stm<Segs>>,
+    ) -> Result<(), PassError> {
+        let of = inputs.iter().flat_map(|input| input.arrays.iter().copied());
+        let (aux, checks) = self.certs(aux, &of.collect::<Vec<Name>>());
+        let mut all = Vec::with_capacity(inputs.len());
+        let mut places = Vec::with_capacity(inputs.len());
+        let mut own: Vec<(Param<Soacs>, Atom, Segments)> = Vec::with_capacity(pat.len());
+        let mut pat = pat.into_iter();
+        for AccInput { shape, arrays, op } in inputs {
+            let length = shape.first().and_then(|dim| dim.atom());
+            let length = length.ok_or_else(|| PassError::bug("no segment"))?;
+            let segments = self.segments(ctx, length, &aux, out)?;
+            let mut whole = Vec::with_capacity(arrays.len());
+            for (array, param) in arrays.into_iter().zip(pat.by_ref()) {
+                let (data, _) = self.data(ctx, (array, length), &aux, out)?;
+                let mut builder = ctx.builder::<Segs>(&aux);
+                whole.push(builder.let_basic("own", BasicOp::Copy(data)));
+                out.extend(builder.take_stms());
+                own.push((param, length, segments));
+            }
+            let rest = shape.iter().skip(1).copied();
+            all.push(AccInput {
+                shape: std::iter::once(Dim::Var(segments.total))
+                    .chain(rest)
+                    .collect(),
+                arrays: whole,
+                op,
+            });
+            places.push(Place::Segment { length, segments });
+        }
+        let given: Vec<Param<Soacs>> = (own.iter())
+            .map(|(param, _, segments)| ctx.fresh("updated", all_of(&param.ty, *segments)))
+            .collect();
+        let nest = self.nest.child(checks.clone());
+        let parts = (given.clone(), aux);
+        let nest = (&nest, Some((&self.segments, &self.flat)));
+        at_all_points(ctx, nest, self.at, parts, (all, lambda), places, out)?;
+        for ((param, length, segments), array) in own.into_iter().zip(given) {
+            self.bind_segment(param, (array.name, length, segments), &checks);
+        }
+        Ok(())
+    }
+}
+
+/// Where a point's array is in the accumulator's.
+enum Place {
+    /// At the point's indices.
+    Dims,
+    /// At its segment, of this length.
+    Segment { length: Atom, segments: Segments },
+}
+
+/// Makes accumulators those of the arrays of all points.
+struct Wider<'a, 'n, 'c> {
+    tokens: FxHashMap<Name, Place>,
+    nest: &'a Nest<'n>,
+    ctx: &'a mut Ctx<'c>,
+}
+
+impl VisitMut<Soacs> for Wider<'_, '_, '_> {
+    fn ty(&mut self, ty: &mut Type) {
+        if let Type::Acc { token, shape, .. } = ty
+            && let Some(place) = self.tokens.get(token)
+        {
+            let own = shape.iter().copied();
+            let wider: Shape = match place {
+                Place::Dims => self.nest.widths().chain(own).collect(),
+                Place::Segment { segments, .. } => {
+                    let total = std::iter::once(Dim::Var(segments.total));
+                    total.chain(own.skip(1)).collect()
+                }
+            };
+            *shape = wider;
+        }
+    }
+
+    fn param(&mut self, param: &mut Param<Soacs>) {
+        self.walk_param(param);
+        self.ctx.types.set(param.name, param.ty.clone());
+    }
+
+    fn body(&mut self, body: &mut Body<Soacs>) {
+        with_stack(|| {
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                self.stm(&mut stm);
+                self.place(&mut stm, &mut stms);
+                stms.push(stm);
+            }
+            body.stms = stms;
+        });
+    }
+}
+
+impl Wider<'_, '_, '_> {
+    /// Has an update go to the point's part of the array.
+    fn place(&mut self, stm: &mut Stm<Soacs>, before: &mut Vec<Stm<Soacs>>) {
+        let aux = Aux::at(stm.aux.prov);
+        let Exp::Basic(BasicOp::UpdateAcc { index, .. }) = &mut stm.exp else {
+            return;
+        };
+        let place = stm.pat.iter().find_map(|param| match &param.ty {
+            Type::Acc { token, .. } => self.tokens.get(token),
+            Type::Prim(_) | Type::Array { .. } | Type::Cert | Type::Mem(_) => None,
+        });
+        let all: SmallVec<[Atom; 2]> = match place {
+            None => return,
+            Some(Place::Dims) => self.nest.indices().chain(index.iter().copied()).collect(),
+            Some(Place::Segment { length, segments }) => {
+                let (Some(first), start) = (index.first().copied(), segments.start) else {
+                    return;
+                };
+                let length = *length;
+                let mut builder: Builder<'_, Soacs> = self.ctx.builder(&aux);
+                let inside = builder.compare(CmpOp::ULt, PrimType::I64, first, length);
+                let at = builder.add_i64(start.into(), first);
+                let at = builder.select(PrimType::I64, inside.into(), at, Atom::i64(-1));
+                before.extend(builder.take_stms());
+                let rest = index.iter().skip(1).copied();
+                std::iter::once(Atom::Var(at)).chain(rest).collect()
+            }
+        };
+        *index = all;
+    }
+}

@@ -1,0 +1,98 @@
+//! Arrays whose rows are segments: one segment, read in rows.
+//!
+//! ```text
+//! Σ ⊢ let a: [2][n] = [xs, ys]     =>  Σ ⊢ let s: [2 * n] = xs ++ ys
+//!                                          let a = reshape [2][n] s
+//! Σ ⊢ let b: [k][n] = opaque a     =>  Σ ⊢ let t = opaque (reshape [k * n] a)
+//!                                          let b = reshape [k][n] t
+//!     where n differs from point to point, and k does not
+//! ```
+//!
+//! What stands on the right is known to other rules; rows are computed where they are
+//! read.
+
+use super::distribute::Distribution;
+use super::segments::reshape;
+use crate::context::Ctx;
+use ir::name::Name;
+use ir::syntax::{Atom, BasicOp, Exp, ReshapeKind, Stm};
+use ir::types::Dim;
+use ir::{Builder, PassError, Soacs};
+
+impl Distribution<'_, '_> {
+    /// A literal or a copy of such rows as statements on one segment.
+    pub(super) fn in_rows(
+        &self,
+        ctx: &mut Ctx<'_>,
+        stm: &Stm<Soacs>,
+    ) -> Result<Option<Vec<Stm<Soacs>>>, PassError> {
+        let ([param], Exp::Basic(op)) = (stm.pat.as_slice(), &stm.exp) else {
+            return Ok(None);
+        };
+        let more = |name: Name| self.waits(name);
+        let bound = self.bound(&more);
+        let dims = param.ty.shape();
+        let varying = dims.iter().position(|dim| bound.varies(*dim));
+        let Some(at) = varying.filter(|at| *at > 0) else {
+            return Ok(None);
+        };
+        let (outer, rest) = dims.split_at(at + 1);
+        if rest.iter().any(|dim| bound.varies(*dim)) || bound.has_own_size(stm, &param.ty) {
+            return Ok(None);
+        }
+        let rows: Vec<Name> = if let BasicOp::ArrayLit { elems, .. } = op {
+            elems.iter().filter_map(|elem| elem.var()).collect()
+        } else {
+            Vec::new()
+        };
+        let source = match op {
+            BasicOp::ArrayLit { .. } if at == 1 && !rows.is_empty() => None,
+            BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) => Some(*name),
+            _ => return Ok(None),
+        };
+        let flat = source.and_then(|name| self.as_segment(ctx, name, rest.len()));
+        let mut builder = ctx.builder::<Soacs>(&stm.aux);
+        builder.certs.clone_from(&stm.aux.certs);
+        let op = if let Some(name) = source {
+            let flat = flat.unwrap_or_else(|| {
+                let size = Builder::<Soacs>::dim(builder.product(outer));
+                let shape: Vec<Dim> = std::iter::once(size).chain(rest.iter().copied()).collect();
+                builder.let_basic("segment", reshape(&shape, name))
+            });
+            if matches!(op, BasicOp::Opaque(_)) {
+                BasicOp::Opaque(flat.into())
+            } else {
+                BasicOp::Copy(flat)
+            }
+        } else {
+            BasicOp::Concat {
+                dim: 0,
+                width: Builder::<Soacs>::dim(builder.product(outer)),
+                arrays: rows,
+            }
+        };
+        let segment = builder.let_basic("segment", op);
+        let mut stms = builder.take_stms();
+        stms.push(Stm {
+            pat: stm.pat.clone(),
+            aux: stm.aux.clone(),
+            exp: Exp::Basic(reshape(dims, segment)),
+        });
+        Ok(Some(stms))
+    }
+
+    /// The segment that an array in rows is, if it was made of one.
+    fn as_segment(&self, ctx: &Ctx<'_>, name: Name, rest: usize) -> Option<Name> {
+        let stm = self.binder(name)?;
+        let Exp::Basic(BasicOp::Reshape {
+            kind: ReshapeKind::Arbitrary,
+            array,
+            ..
+        }) = &stm.exp
+        else {
+            return None;
+        };
+        let ty = ctx.type_of(*array).ok()?;
+        (stm.aux.certs.is_empty() && ty.rank() == rest + 1).then_some(*array)
+    }
+}
