@@ -8,11 +8,22 @@ use crate::walk::each_part_mut;
 /// Calls `f` on every mention of a variable in statements, nested ones and lists
 /// of tasks included.
 pub(crate) fn each_var_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Var)) {
-    Change { f }.stmts(stmts);
+    Change { f, with: None }.stmts(stmts);
+}
+
+/// Puts an expression where statements read a variable, which they may not set.
+pub(crate) fn replace(stmts: &mut [Stmt], var: Var, by: &Expr) {
+    let mut change = Change {
+        f: &mut |_| (),
+        with: Some((var, by)),
+    };
+    change.stmts(stmts);
 }
 
 struct Change<'f> {
     f: &'f mut dyn FnMut(&mut Var),
+    /// What is read in place of a variable.
+    with: Option<(Var, &'f Expr)>,
 }
 
 impl Change<'_> {
@@ -195,7 +206,10 @@ impl Change<'_> {
     fn expr(&mut self, e: &mut Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             if let Expr::Var(v) = e {
-                self.set(v);
+                match self.with {
+                    Some((var, by)) if var == *v => *e = by.clone(),
+                    _ => self.set(v),
+                }
             } else {
                 each_part_mut(e, &mut |part| self.expr(part));
             }

@@ -9,6 +9,7 @@
 use super::cost::{Costs, trips, widest};
 use super::legal::examine;
 use super::likely::Likely;
+use super::twins::Twin;
 use super::value::{Shapes, Stride, Val};
 use super::vary::analyse;
 use crate::divider::shares_roots;
@@ -80,7 +81,7 @@ struct Planner<'a> {
     lanes: Lanes,
     machine: Machine,
     chosen: Vec<Chosen>,
-    twins: BTreeMap<u32, i64>,
+    twins: BTreeMap<u32, Twin>,
     /// One for each independent loop, inner ones first.
     decisions: Vec<Kind>,
     nest: usize,
@@ -92,7 +93,7 @@ pub(super) struct Plan {
     decisions: Vec<Kind>,
     /// Loops in lanes, by their numbers, that few iterations take more time in than with
     /// lanes inside of them: from how many on they do not.
-    pub(super) twins: BTreeMap<u32, i64>,
+    pub(super) twins: BTreeMap<u32, Twin>,
 }
 
 /// Plans a function.
@@ -257,7 +258,8 @@ impl Planner<'_> {
             }
         }
         if inside && !constant && least > 1.0 && body >= DEAR && forced.is_none() {
-            self.twins.insert(at, (least as i64).min(lanes.into()));
+            self.twins
+                .insert(at, Twin::Few((least as i64).min(lanes.into())));
         }
         self.chosen.push(Chosen {
             at,
@@ -433,7 +435,7 @@ fn is_short(f: &For) -> bool {
 
 /// Whether a body is code that LLVM's loop vectoriser knows how to deal with:
 /// no loops, calls or checks, and nothing that becomes code with branches.
-fn is_plain(body: &[Stmt], machine: Machine) -> bool {
+pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
     fn expr(e: &Expr, fma: bool) -> bool {
         match e {
             Expr::Const(_) | Expr::Var(_) | Expr::Tunable(_) | Expr::Logging => true,

@@ -30,7 +30,8 @@
 //! | [`indices`] | indices of 32 bits, which are affine though their arithmetic wraps |
 //! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
-//! | [`twins`] | loops of few iterations, whose inner loops run in lanes, beside those of many |
+//! | [`rows`] | which loops go over rows that may have few elements |
+//! | [`twins`] | copies of these by how many; of loops of few iterations, whose inner loops run in lanes, beside those of many |
 //! | [`emit`], [`body`] | vector code |
 //!
 //! Needs: a verified program. Guarantees: a program that `verify` accepts,
@@ -47,6 +48,7 @@ mod legal;
 mod likely;
 mod positions;
 mod rewrite;
+mod rows;
 mod sink;
 mod twins;
 mod value;
@@ -77,6 +79,12 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     expand::expand(function);
     sink::sink(function);
     let mut places = Places::new(function);
+    let mut rows = rows::short(function, &places, context.options.machine);
+    rows.retain(|_, _| context.fuel.take());
+    if !rows.is_empty() {
+        twins::split(function, &places, &rows);
+        places = Places::new(function);
+    }
     let mut plan = choose::plan(function, &places, context);
     plan.twins.retain(|_, _| context.fuel.take());
     if !plan.twins.is_empty() {

@@ -1,4 +1,5 @@
-//! Loops of few iterations beside those that fill lanes.
+//! Copies of loops: those of few iterations beside those that fill lanes, and those over
+//! rows of few elements ([`rows`](super::rows)) by how many these have.
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {
@@ -9,25 +10,35 @@
 //! ```
 //!
 //! Where loops inside of one that is to run in lanes could, too, few iterations leave
-//! lanes idle that those inside would fill: points that are dear are few in a chunk. The
+//! lanes idle that those inside would fill: points that are dear are few in a chunk. A
 //! copy has variables of its own, as those of the original become vectors. Needed
 //! before statements are numbered for good.
 
 use crate::generate::expr::{compare, sub};
 use crate::places::Places;
-use crate::rename::each_var_mut;
+use crate::rename::{each_var_mut, replace};
 use crate::syntax::{Expr, For, Function, How, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_stmt, names};
 use prim::CmpOp;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use target::tasks::SHORTEST_ROWS;
 
 /// Old and new variables.
 type Renamed = FxHashMap<Var, Var>;
 
-/// Splits loops, given by their numbers, by the count of iterations from which on lanes
-/// take them.
-pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, i64>) {
+/// What there are copies of a loop for.
+#[derive(Clone, Copy)]
+pub(super) enum Twin {
+    /// Fewer iterations than these, from which on lanes take them.
+    Few(i64),
+    /// Each value of a variable, the number of a row's elements, up to
+    /// [`SHORTEST_ROWS`].
+    Rows(Var),
+}
+
+/// Makes copies of loops, given by their numbers.
+pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u32, Twin>) {
     let mut split = Split {
         vars: std::mem::take(&mut function.vars),
         places,
@@ -42,7 +53,7 @@ pub(super) fn split(function: &mut Function, places: &Places, twins: &BTreeMap<u
 struct Split<'p> {
     vars: Vec<VarInfo>,
     places: &'p Places,
-    twins: &'p BTreeMap<u32, i64>,
+    twins: &'p BTreeMap<u32, Twin>,
     /// Variables of the innermost frame and their copies.
     renamed: Vec<(Var, Var)>,
 }
@@ -68,7 +79,8 @@ impl Split<'_> {
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
             Stmt::For(f) => match self.twins.get(&at) {
-                Some(&least) => self.twin(f, at, least),
+                Some(&Twin::Few(least)) => self.twin(f, at, least),
+                Some(&Twin::Rows(size)) => self.by_size(f, at, size),
                 None => Stmt::For(self.for_loop(f, at)),
             },
             crate::leaf_stmt!() => stmt,
@@ -101,15 +113,33 @@ impl Split<'_> {
             how: How::Seq { independent: false },
             ..f.clone()
         })];
-        let renamed = self.fresh(&few, at);
-        each_var_mut(&mut few, &mut |var| {
+        self.rename(&mut few, at);
+        let count = sub(f.to.clone(), f.from.clone());
+        let cond = compare(CmpOp::SLt, count, Expr::i64(least));
+        Stmt::If(cond, few, vec![Stmt::For(f)])
+    }
+
+    /// The loop, and before it copies for what few elements a row has.
+    fn by_size(&mut self, f: For, at: u32, size: Var) -> Stmt {
+        let mut rest = Stmt::For(f.clone());
+        for n in (1..=SHORTEST_ROWS).rev() {
+            let mut rows = vec![Stmt::For(f.clone())];
+            replace(&mut rows, size, &Expr::i64(n));
+            self.rename(&mut rows, at);
+            let cond = compare(CmpOp::Eq, Expr::Var(size), Expr::i64(n));
+            rest = Stmt::If(cond, rows, vec![rest]);
+        }
+        rest
+    }
+
+    /// Gives a copy of the loop with this number variables of its own.
+    fn rename(&mut self, copy: &mut [Stmt], at: u32) {
+        let renamed = self.fresh(copy, at);
+        each_var_mut(copy, &mut |var| {
             if let Some(new) = renamed.get(var) {
                 *var = *new;
             }
         });
-        let count = sub(f.to.clone(), f.from.clone());
-        let cond = compare(CmpOp::SLt, count, Expr::i64(least));
-        Stmt::If(cond, few, vec![Stmt::For(f)])
     }
 
     /// New variables for those that a loop sets and nothing else names.

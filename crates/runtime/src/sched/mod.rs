@@ -3,7 +3,9 @@
 //! One operation is a [`Join`] record in its caller's stack frame and a range
 //! of chunks. Whoever runs a range takes a few chunks at a time (a *grain*) and,
 //! whenever its own deque is empty, first puts the upper half of what is left
-//! there for others (lazy splitting). The caller takes part; when it has
+//! there for others (lazy splitting). Before its first grain it goes on with what is
+//! left then, down to that grain: however long the first chunks take, as those of points
+//! that differ may, others find the rest. The caller takes part; when it has
 //! nothing left it helps with any other work until its own is done.
 //!
 //! Which chunks exist is decided by generated code; who runs them, and when, is
@@ -231,13 +233,19 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
     let (grain, owner) = (join.grain, join.owner);
     let mut done = 0;
     let mut grains = 0;
+    let mut all = deque.is_empty();
     while lo < hi {
-        if hi - lo > grain && deque.is_empty() {
+        let before = hi;
+        while hi - lo > grain && (all || deque.is_empty()) {
             let mid = lo + (hi - lo + 1) / 2;
-            if deque.push(Job { lo: mid, hi, ..job }) {
-                hi = mid;
-                pool.dormitory.wake_one(me);
+            if !deque.push(Job { lo: mid, hi, ..job }) {
+                break;
             }
+            hi = mid;
+        }
+        all = false;
+        if hi < before {
+            pool.dormitory.wake_one(me);
         }
         let end = hi.min(lo.saturating_add(grain));
         if !join.failed.load(Ordering::Relaxed) {

@@ -1,0 +1,117 @@
+//! Which loops go over rows that may have few elements.
+//!
+//! ```text
+//! for i in lo .. hi independent {        if n == 1 { .. } else if n == 2 { .. } .. else {
+//!   acc = 0                                for i in lo .. hi independent { .. }
+//!   for j in 0 .. n {               =>   }
+//!     acc += xs[i * n + j]
+//!   }
+//!   ys[i] = acc
+//! }
+//! ```
+//!
+//! A loop over one or two elements takes longer to begin and to end than for what it does.
+//! Where the number is known it is straight code, rows side by side are vectors, and what is
+//! read of them lies a small distance apart. So loops that do little but fold rows, which lie
+//! one after another in memory, have copies for the smallest numbers
+//! ([`twins`](super::twins)). The elements of a row are combined in the same order in all.
+
+use super::choose::is_plain;
+use super::twins::Twin;
+use crate::places::Places;
+use crate::syntax::{Access, Expr, For, Function, How, Stmt, Var};
+use crate::walk::{Use, each_part, each_stmt, names};
+use prim::BinOp;
+use std::collections::BTreeMap;
+use target::Machine;
+use target::tasks::ROW_STATEMENTS;
+
+/// The loops of a function over rows, by their numbers.
+pub(super) fn short(function: &Function, places: &Places, machine: Machine) -> BTreeMap<u32, Twin> {
+    let mut found = BTreeMap::new();
+    look(&function.body, Places::FIRST, places, &mut |f, at| {
+        if let Some(size) = rows(f, machine) {
+            found.insert(at, Twin::Rows(size));
+        }
+    });
+    found
+}
+
+/// Calls `f` on all loops, with their numbers.
+fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnMut(&For, u32)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            match stmt {
+                Stmt::If(_, yes, no) => {
+                    look(yes, at + 1, places, f);
+                    look(no, places.other(at), places, f);
+                }
+                Stmt::While(_, body) => look(body, at + 1, places, f),
+                Stmt::For(inner) => {
+                    f(inner, at);
+                    look(&inner.body, at + 1, places, f);
+                }
+                crate::leaf_stmt!() => {}
+            }
+            at = places.end(at);
+        }
+    });
+}
+
+/// The variable that says how many elements a row has, if a loop folds rows and does little
+/// else.
+fn rows(f: &For, machine: Machine) -> Option<Var> {
+    if f.how != (How::Seq { independent: true }) {
+        return None;
+    }
+    let mut fold = None;
+    for stmt in &f.body {
+        if let Stmt::For(inner) = stmt {
+            if fold.replace(inner).is_some() {
+                return None;
+            }
+        } else if !matches!(stmt, Stmt::Set(..) | Stmt::Load(..) | Stmt::Store(..)) {
+            return None;
+        }
+    }
+    let fold = fold?;
+    let in_order = fold.how == (How::Seq { independent: false });
+    let (Expr::Var(size), true) = (&fold.to, in_order && fold.from == Expr::i64(0)) else {
+        return None;
+    };
+    let (mut count, mut own) = (0, *size == f.var || *size == fold.var);
+    each_stmt(&f.body, &mut |stmt| {
+        count += 1;
+        names(stmt, &mut |var, used| {
+            own |= var == *size && used == Use::Sets;
+        });
+    });
+    let little = count <= ROW_STATEMENTS && is_plain(&fold.body, machine);
+    let in_rows = fold.body.iter().any(|stmt| {
+        if let Stmt::Load(_, access) | Stmt::Store(access, _) = stmt {
+            is_row(access, f.var, *size)
+        } else {
+            false
+        }
+    });
+    (little && in_rows && !own).then_some(*size)
+}
+
+/// Whether an access is in the row of this number, of so many elements.
+fn is_row(access: &Access, row: Var, size: Var) -> bool {
+    let (row, size) = (Expr::Var(row), Expr::Var(size));
+    let by_index = |(index, stride): &(Expr, Expr)| *index == row && *stride == size;
+    access.dims.iter().any(by_index) || multiplies(&access.offset, &row, &size)
+}
+
+/// Whether a product is part of an expression.
+fn multiplies(e: &Expr, x: &Expr, y: &Expr) -> bool {
+    if let Expr::Binary(BinOp::Mul, _, a, b) = e
+        && (**a == *x && **b == *y || **a == *y && **b == *x)
+    {
+        return true;
+    }
+    let mut found = false;
+    each_part(e, &mut |part| found |= multiplies(part, x, y));
+    found
+}
