@@ -143,6 +143,15 @@ impl Executable {
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
 
+    /// The same with the default values of all parameters.
+    pub fn untuned(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            backend: self.backend,
+            tuning: Vec::new(),
+        }
+    }
+
     /// Calls an entry point; results are read back if that is wanted.
     pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
         let path = self.path.to_string_lossy();

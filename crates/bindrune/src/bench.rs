@@ -3,8 +3,12 @@
 //! Each data set is run once to warm up and then at least `--runs` times and half
 //! a second. If the mean is not certain enough then, runs are added until it is. The
 //! results of the first runs are held against the test block.
+//!
+//! With `--untuned-vs-tuned` only programs with a tuning file beside them are measured,
+//! with it and without (`gap`).
 
 mod compare;
+mod gap;
 mod measure;
 
 pub use compare::{Args as CompareArgs, run as compare};
@@ -13,6 +17,7 @@ use crate::backend::{self, Backend, Executable};
 use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
+use gap::{Gap, Gaps};
 use harness::oracle::Oracle;
 use harness::programs::find;
 use harness::{Case, Data};
@@ -61,6 +66,10 @@ pub struct Args {
     pass_option: Vec<String>,
     #[command(flatten)]
     tuning: tuning::Files,
+    /// Measure programs with a tuning file beside them, with it and without in turns, and
+    /// say how much it gains.
+    #[arg(long, conflicts_with_all = ["no_tuning", "no_convergence_phase"])]
+    untuned_vs_tuned: bool,
     /// An option for the compiler, such as `--fp=strict`.
     #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
     pass_compiler_option: Vec<String>,
@@ -85,6 +94,19 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
             .any(|regex| regex.is_match(&file.to_string_lossy()))
     });
     let backend = Backend::from_name(&args.backend);
+    if args.untuned_vs_tuned && backend == Backend::Interp {
+        return Err(common::fail("the interpreter has nothing to tune"));
+    }
+    if args.untuned_vs_tuned {
+        // What is wrong with a file is said when its turn comes.
+        files.retain(|file| {
+            let given = args.tuning.of(file);
+            given.map_or(true, |given| !given.is_empty())
+        });
+        if files.is_empty() {
+            return Err(common::fail("no program has a tuning file beside it"));
+        }
+    }
     let mut excluded = backend.excluded(&args.backend);
     excluded.retain(|tag| tag != "compiled");
     excluded.extend(["disable", "nobench"].map(str::to_owned));
@@ -101,19 +123,23 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         },
         pass: &args.pass_option,
         tuning: &args.tuning,
+        gaps: args.untuned_vs_tuned,
         pass_compiler: &args.pass_compiler_option,
         work: backend::work_folder()?,
     };
     let progress = Progress::new(files.len(), false);
-    let (mut json, mut failed) = (Map::new(), false);
+    let (mut json, mut gaps, mut failed) = (Map::new(), Gaps::default(), false);
     for file in &files {
         progress.begin(&file.to_string_lossy());
-        let (lines, wrong) = bench.program(file, &mut json);
+        let (lines, wrong) = bench.program(file, &mut json, &mut gaps);
         failed |= wrong;
         progress.pause(|| common::put(&lines))?;
         progress.end(wrong, &[]);
     }
     progress.finish();
+    if let Some(summary) = gaps.summary() {
+        common::put(&format!("untuned over tuned: {summary}\n"))?;
+    }
     if let Some(file) = &args.json {
         let text = format!("{:#}\n", Value::Object(json));
         std::fs::write(file, text)
@@ -142,14 +168,22 @@ struct Bench<'a> {
     limits: Limits,
     pass: &'a [String],
     tuning: &'a tuning::Files,
+    /// Whether the gap to the tuned program is wanted.
+    gaps: bool,
     /// Options for the compiler.
     pass_compiler: &'a [String],
     work: tempfile::TempDir,
 }
 
 impl Bench<'_> {
-    /// Runs a program's data sets: what to show, and whether anything failed.
-    fn program(&self, file: &Path, json: &mut Map<String, Value>) -> (String, bool) {
+    /// Runs a program's data sets: what to show, and whether anything failed. What tuning
+    /// gains is added to `gaps`, if that is asked for.
+    fn program(
+        &self,
+        file: &Path,
+        json: &mut Map<String, Value>,
+        gaps: &mut Gaps,
+    ) -> (String, bool) {
         let mut lines: Vec<String> = Vec::new();
         let mut failed = false;
         let name = file.display().to_string();
@@ -198,6 +232,7 @@ impl Bench<'_> {
                 Err(why) => return failure(why),
             }
         };
+        let untuned = executable.as_ref().map(Executable::untuned);
         let mut entries: Vec<&str> = Vec::new();
         for entry in cases.iter().flat_map(|(_, case)| case.entries.iter()) {
             let asked = self.entry.is_none_or(|only| only == entry);
@@ -232,20 +267,25 @@ impl Bench<'_> {
                     pass: self.pass,
                     work: self.work.path(),
                 };
-                match target.measure(&self.limits) {
-                    Ok(measured) => {
-                        lines.push(format!("  {dataset:width$}  {}", shown(&measured)));
-                        datasets.insert(
-                            dataset,
-                            json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr }),
-                        );
-                    }
-                    Err(why) => {
-                        failed = true;
-                        lines.push(format!("  {dataset:width$}  failed: {why}"));
-                        datasets.insert(dataset, json!(why));
-                    }
-                }
+                // A line, and what the file of results holds.
+                let measured = if self.gaps {
+                    let untuned = Target {
+                        executable: untuned.as_ref(),
+                        ..target
+                    };
+                    Gap::measure(&untuned, &target, &self.limits).map(|gap| {
+                        gaps.add(&gap, format!("{key}, {dataset}"));
+                        (gap.shown(), gap.json())
+                    })
+                } else {
+                    let measured = target.measure(&self.limits);
+                    measured.map(|measured| (shown(&measured), kept(&measured)))
+                };
+                failed |= measured.is_err();
+                let (line, value) =
+                    measured.unwrap_or_else(|why| (format!("failed: {why}"), json!(why)));
+                lines.push(format!("  {dataset:width$}  {line}"));
+                datasets.insert(dataset, value);
             }
             json.insert(key, json!({ "datasets": datasets }));
         }
@@ -264,6 +304,11 @@ fn shown(measured: &Measured) -> String {
         statistics.mean + statistics.margin,
         measured.micros.len()
     )
+}
+
+/// In the reference compiler's form.
+fn kept(measured: &Measured) -> Value {
+    json!({ "runtimes": measured.micros, "bytes": {}, "stderr": measured.stderr })
 }
 
 /// The name of a data set: its own, or one made of its input.

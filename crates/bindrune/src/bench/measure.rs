@@ -25,6 +25,7 @@ pub struct Limits {
 }
 
 /// What is measured.
+#[derive(Clone, Copy)]
 pub struct Target<'a> {
     /// The program in the interpreter.
     pub oracle: &'a Oracle<'a>,
@@ -76,7 +77,7 @@ impl Target<'_> {
     }
 
     /// So many runs after one that warms up. The results are checked if that is asked for.
-    fn runs(&self, runs: u64, limits: &Limits, check: bool) -> Result<Vec<u64>, String> {
+    pub fn runs(&self, runs: u64, limits: &Limits, check: bool) -> Result<Vec<u64>, String> {
         let point = self.oracle.entry(self.entry)?;
         // What an interpreter would have to compute first is not checked here.
         let compared = check && matches!(self.case.expected, Expected::Values(_));

@@ -249,3 +249,56 @@ fn tuning_files_beside_programs_are_found() {
         assert_eq!(code(&["--tuning=high"]), 1, "{command}");
     }
 }
+
+/// The values in the tuning file are worse than the defaults by far: each of many short rows
+/// is tasks of its own. So the gap is known to be below 1.
+#[test]
+fn what_tuning_gains_is_measured_in_turns() {
+    let folder = Folder::new();
+    let blocks = "-- ==\n-- entry: squares\n-- \"few\" random input { [20000][4]f32 }\n\
+                  -- \"wrong\" input { [[2f32]] } output { [5f32] }\n";
+    let program = folder.file("rows.fut", format!("{ROWS}{blocks}"));
+    folder.file(
+        "untuned.fut",
+        "-- ==\n-- input { 1 }\nentry main (x: i32) = x\n",
+    );
+    let base = ["bench", "--untuned-vs-tuned", "--runs", "3"];
+    bindrune(&[&base[..], &[&program]].concat(), "").fails(&["no program has a tuning file"]);
+    folder.file(
+        "rows.fut.tuning",
+        "squares.suff_outer_par_0=1000000\nsquares.suff_intra_par_0=1\n",
+    );
+    let interp = [&base[..], &["--backend", "interp", &program]].concat();
+    bindrune(&interp, "").fails(&["nothing to tune"]);
+    let json = folder.path("gaps.json");
+    let parent = folder.path("");
+    let done = bindrune(&[&base[..], &["--json", &json, &parent]].concat(), "");
+    let text = done.text();
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(!text.contains("untuned.fut"), "{text}");
+    for part in [
+        "rows.fut:squares\n",
+        "few ",
+        "wrong ",
+        "failed: result 0",
+        "untuned over tuned: geometric mean 0.",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    let json = std::fs::read_to_string(json).expect("it was written");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
+    let (_, datasets) = json
+        .as_object()
+        .and_then(|all| all.iter().next())
+        .expect("a program");
+    let few = &datasets["datasets"]["few"];
+    let runs = |who: &str| few[who].as_array().map_or(0, Vec::len);
+    assert!(
+        runs("untuned") >= 15 && runs("untuned") == runs("tuned"),
+        "{few}"
+    );
+    let gap = few["gap"].as_f64().expect("a number");
+    assert!(gap < 0.9, "{few}");
+    let all = datasets["datasets"].as_object().expect("data sets");
+    assert!(all.len() == 3 && all["wrong"].is_string(), "{datasets}");
+}

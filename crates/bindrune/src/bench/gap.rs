@@ -1,0 +1,139 @@
+//! `bindrune bench --untuned-vs-tuned`: what a program's tuning file gains over the
+//! default values of its tuning parameters.
+//!
+//! On each data set the two take turns, so that what disturbs the machine disturbs both.
+//! The gap is the median over the turns of the untuned time over the tuned one of the
+//! same turn, a time being the median of its runs: above 1 tuning gains.
+
+use super::measure::{Limits, Target};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How often each is measured.
+const TURNS: usize = 5;
+/// A turn takes at least this long, so that clocks of a microsecond tell something.
+const TURN: Duration = Duration::from_millis(50);
+/// There are never more runs than this in a turn.
+const MOST_RUNS: u64 = 10_000;
+
+/// A data set, untuned and tuned.
+pub struct Gap {
+    untuned: Vec<u64>,
+    tuned: Vec<u64>,
+    ratio: f64,
+}
+
+impl Gap {
+    /// Measures one data set. The results of both are checked.
+    pub fn measure(
+        untuned: &Target<'_>,
+        tuned: &Target<'_>,
+        limits: &Limits,
+    ) -> Result<Self, String> {
+        let first = untuned.runs(limits.runs, limits, true)?;
+        tuned.runs(1, limits, true)?;
+        let each = Duration::from_micros(median(&first).max(1.0) as u64);
+        let enough = (TURN.as_micros() / each.as_micros()) as u64;
+        let runs = enough.min(MOST_RUNS).max(limits.runs);
+        let (mut both, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
+        for turn in 0..TURNS {
+            let mut medians = [0.0; 2];
+            for place in 0..2 {
+                // Who goes first changes from turn to turn.
+                let who = (place + turn) % 2;
+                let target = if who == 0 { untuned } else { tuned };
+                let micros = target.runs(runs, limits, false)?;
+                medians[who] = median(&micros);
+                both[who].extend(micros);
+            }
+            ratios.push(medians[0].max(1.0) / medians[1].max(1.0));
+        }
+        let [untuned, tuned] = both;
+        Ok(Self {
+            untuned,
+            tuned,
+            ratio: middle(&mut ratios),
+        })
+    }
+
+    /// As a line shows it.
+    pub fn shown(&self) -> String {
+        format!(
+            "untuned {:.0} us, tuned {:.0} us: {:.2}x",
+            median(&self.untuned),
+            median(&self.tuned),
+            self.ratio
+        )
+    }
+
+    /// As data: all run times and the gap.
+    pub fn json(&self) -> Value {
+        json!({ "untuned": self.untuned, "tuned": self.tuned, "gap": self.ratio })
+    }
+}
+
+/// The gaps of several data sets.
+#[derive(Default)]
+pub struct Gaps {
+    logs: Vec<f64>,
+    worst: Option<(f64, String)>,
+}
+
+impl Gaps {
+    /// Adds one; `name` says which it is.
+    pub fn add(&mut self, gap: &Gap, name: String) {
+        self.logs.push(gap.ratio.ln());
+        if self
+            .worst
+            .as_ref()
+            .is_none_or(|(worst, _)| gap.ratio > *worst)
+        {
+            self.worst = Some((gap.ratio, name));
+        }
+    }
+
+    /// Their geometric mean and the worst; none if there are none.
+    pub fn summary(&self) -> Option<String> {
+        let (worst, name) = self.worst.as_ref()?;
+        let mean = (self.logs.iter().sum::<f64>() / self.logs.len() as f64).exp();
+        Some(format!(
+            "geometric mean {mean:.2}x, worst {worst:.2}x ({name})"
+        ))
+    }
+}
+
+fn median(micros: &[u64]) -> f64 {
+    middle(&mut micros.iter().map(|x| *x as f64).collect::<Vec<_>>())
+}
+
+/// The median of these numbers, which it sorts; 0 of none.
+fn middle(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let upper = numbers.get(numbers.len() / 2).copied().unwrap_or(0.0);
+    let lower = numbers.get(numbers.len().saturating_sub(1) / 2).copied();
+    f64::midpoint(lower.unwrap_or(upper), upper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gap, Gaps, middle};
+
+    #[test]
+    fn medians_and_means() {
+        assert_eq!(middle(&mut []), 0.0);
+        assert_eq!(middle(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(middle(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        let gap = |ratio| Gap {
+            untuned: vec![20, 10],
+            tuned: vec![10],
+            ratio,
+        };
+        let mut gaps = Gaps::default();
+        assert_eq!(gaps.summary(), None);
+        gaps.add(&gap(2.0), "a".to_owned());
+        gaps.add(&gap(0.5), "b".to_owned());
+        let expected = "geometric mean 1.00x, worst 2.00x (a)";
+        assert_eq!(gaps.summary().as_deref(), Some(expected));
+        assert_eq!(gap(1.5).shown(), "untuned 15 us, tuned 10 us: 1.50x");
+    }
+}
