@@ -35,6 +35,7 @@ mod loops;
 mod par;
 mod pending;
 mod regular;
+mod results;
 mod segments;
 mod turns;
 mod updates;
