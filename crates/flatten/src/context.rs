@@ -56,6 +56,10 @@ pub(crate) struct Ctx<'a> {
     pub(crate) beside: Option<Atom>,
     /// Whether combinators may be shared by the lanes of one worker.
     pub(crate) lanes: Lanes,
+    /// Which way those go that may be, in the segop that is being made.
+    pub(crate) arm: Arm,
+    /// How many choices between versions there are around.
+    pub(crate) choices: u32,
     /// Whether there is a loop over the points of a map around, in the segop that is being
     /// made.
     pub(crate) rows: bool,
@@ -81,6 +85,18 @@ pub(crate) struct Lanes {
     pub(crate) here: bool,
     /// Those inside of it.
     pub(crate) inside: bool,
+}
+
+/// Which way combinators go that the lanes of one worker may share where their sizes
+/// suffice, in a segop before which that is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arm {
+    /// Lanes share them.
+    Shared,
+    /// Each is both, behind its own comparison.
+    Each,
+    /// They are loops.
+    Loops,
 }
 
 /// A comparison that decides between versions: whether a size is no less than a
@@ -150,6 +166,8 @@ impl<'a> Ctx<'a> {
                 here: true,
                 inside: true,
             },
+            arm: Arm::Shared,
+            choices: 0,
             rows: false,
             fuel,
             decided: options.account.then(Vec::new),
@@ -189,12 +207,17 @@ impl<'a> Ctx<'a> {
 
     /// Notes how a combinator runs, where somebody wants to know.
     pub(crate) fn decide(&mut self, aux: &Aux, what: Operation, how: impl FnOnce(&Self) -> Runs) {
+        self.note_decision(aux, |ctx| Kind::Runs {
+            what,
+            how: how(ctx),
+            parts: ctx.provs.stacks(aux.prov),
+        });
+    }
+
+    /// Notes what was decided at a statement, where somebody wants to know.
+    pub(crate) fn note_decision(&mut self, aux: &Aux, kind: impl FnOnce(&Self) -> Kind) {
         if self.decided.is_some() {
-            let kind = Kind::Runs {
-                what,
-                how: how(self),
-                parts: self.provs.stacks(aux.prov),
-            };
+            let kind = kind(self);
             self.decided.get_or_insert_default().push((aux.prov, kind));
         }
     }
@@ -227,19 +250,21 @@ impl<'a> Ctx<'a> {
         &mut self.names
     }
 
-    /// Makes the parts of a segop at level 1, with the guards that have to stand
-    /// before it; also returns whether combinators in it read arrays that lie
-    /// across ([`Ctx::note_across`]).
+    /// Makes the parts of a segop at level 1, whose combinators that lanes may share go the
+    /// way that is told, with the guards that have to stand before it beside those that are
+    /// known to; also returns whether combinators in it read arrays that lie across
+    /// ([`Ctx::note_across`]).
     pub(crate) fn in_seg<T>(
         &mut self,
+        (arm, guards): (Arm, Vec<Guard>),
         f: impl FnOnce(&mut Self) -> Result<T, PassError>,
     ) -> Result<InSeg<T>, PassError> {
-        let around = (self.is_inside, self.guarded, self.rows);
-        let before = std::mem::take(&mut self.guards);
+        let around = (self.is_inside, self.guarded, self.rows, self.arm);
+        let before = std::mem::replace(&mut self.guards, guards);
         let across = std::mem::take(&mut self.reads_across);
-        (self.is_inside, self.guarded, self.rows) = (true, true, false);
+        (self.is_inside, self.guarded, self.rows, self.arm) = (true, true, false, arm);
         let parts = f(self)?;
-        (self.is_inside, self.guarded, self.rows) = around;
+        (self.is_inside, self.guarded, self.rows, self.arm) = around;
         Ok(InSeg {
             parts,
             guards: std::mem::replace(&mut self.guards, before),
@@ -253,10 +278,15 @@ impl<'a> Ctx<'a> {
         self.reads_across |= self.is_inside && inputs.iter().any(|&input| self.is_strided(input));
     }
 
+    /// Whether a size is known before the segop that is being made.
+    pub(crate) fn is_outside(&self, size: Name) -> bool {
+        self.guarded && !self.is_inside(size)
+    }
+
     /// A condition that holds if a size is no less than a parameter that the rule
     /// makes, which is `least` by default: before the segop that is being made if
     /// the size is known there, else here. Before a segop there is one for each
-    /// size, rule and default.
+    /// size and rule, by default the least that is asked for.
     pub(crate) fn guard(
         &mut self,
         size: Name,
@@ -265,13 +295,15 @@ impl<'a> Ctx<'a> {
         aux: &Aux,
         out: &mut Vec<Stm<Segs>>,
     ) -> Atom {
-        let outside = self.guarded && !self.is_inside(size);
-        let known = self.guards.iter().find(|guard| {
-            let tunable = self.tunables.get(guard.tunable.index());
-            guard.size == size && tunable.is_some_and(|t| t.rule == rule && t.default == least)
-        });
-        if let (true, Some(known)) = (outside, known) {
-            return known.cond.into();
+        let outside = self.is_outside(size);
+        if outside {
+            for guard in self.guards.iter().filter(|guard| guard.size == size) {
+                let known = self.tunables.get_mut(guard.tunable.index());
+                if let Some(tunable) = known.filter(|tunable| tunable.rule == rule) {
+                    tunable.default = tunable.default.min(least);
+                    return guard.cond.into();
+                }
+            }
         }
         let cond = self.names.fresh("long");
         let tunable = self.threshold(rule, least);

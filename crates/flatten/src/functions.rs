@@ -4,10 +4,12 @@
 use crate::context::Ctx;
 use crate::position::Position;
 use crate::rules::{self, Lift, Lifted, Signature};
+use ir::decision::Kind;
 use ir::name::{FunName, Name};
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Program, Stm};
 use ir::types::{Dim, Shape, Type};
 use ir::typing::TypeEnv;
+use ir::version::{self, Place};
 use ir::walk::Visit;
 use ir::{Context, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,15 +30,36 @@ pub(crate) struct Version {
 impl Version {
     /// What the function is called.
     pub(crate) fn name(&self, stack: Stack) -> FunName {
-        match self.lift {
-            Some(Lift::Even) => return FunName(format!("{}.even", self.fun).into()),
-            Some(Lift::Uneven) => return FunName(format!("{}.uneven", self.fun).into()),
-            None => {}
+        let word = match self.place() {
+            None => return self.fun.clone(),
+            Some(Place::Even) => "even",
+            Some(Place::Uneven) => "uneven",
+            Some(Place::Within { level: None, .. }) => "seq",
+            Some(Place::Within {
+                level: Some(level), ..
+            }) => stack.level(level).map_or("inside", |level| level.name),
+        };
+        FunName(format!("{}.{word}", self.fun).into())
+    }
+
+    /// The position that it is for, if that is not the outermost one.
+    fn place(&self) -> Option<Place> {
+        match (self.lift, self.at.around) {
+            (Some(Lift::Even), _) => Some(Place::Even),
+            (Some(Lift::Uneven), _) => Some(Place::Uneven),
+            (None, Some(around)) if !self.only => Some(Place::Within {
+                around,
+                level: self.at.level,
+            }),
+            (None, _) => None,
         }
-        match self.at.key(stack).filter(|_| !self.only) {
-            Some(key) => FunName(format!("{}.{key}", self.fun).into()),
-            None => self.fun.clone(),
-        }
+    }
+
+    /// The key of the function that it becomes.
+    fn key(&self) -> Option<version::Version> {
+        let place = self.place()?;
+        let of = self.fun.clone();
+        Some(version::Version { of, place })
     }
 }
 
@@ -200,6 +223,7 @@ fn flatten_function(
     let Function {
         name: _,
         kind,
+        version: _,
         attrs,
         params,
         ret,
@@ -254,9 +278,15 @@ fn flatten_function(
     for (prov, kind) in decided {
         context.decide(&name.0, provs.stack(prov), kind);
     }
+    let key = version.key();
+    if let (Some(key), true) = (&key, options.account) {
+        let of = key.of.0.clone();
+        context.decide(&name.0, Vec::new(), Kind::Version { of });
+    }
     let function = Function {
         name,
         kind,
+        version: key,
         attrs,
         params,
         ret,

@@ -19,10 +19,13 @@
 //!
 //! How long a row is shows at run time, so both forms are made, guarded by a
 //! comparison of the row's size with a tuning parameter: around the whole segop if
-//! the size is known there, else in place. A size that is known at compile time is
-//! compared with the parameter's default at once, and there is no parameter.
+//! the size is known there, else in place. The segop is made twice then, and told which
+//! way its folds go ([`Arm`]): all are shared if one of them asks for that, as points do
+//! not go to lanes then, so that what would be a loop would be one in no lanes. Only where
+//! several sizes decide, each fold is behind its own. A size that is known at compile time
+//! is compared with the parameter's default at once, and there is no parameter.
 
-use crate::context::{Ctx, Guard};
+use crate::context::{Arm, Ctx, Guard};
 use crate::decomp;
 use crate::manifest;
 use crate::nest::Nest;
@@ -35,7 +38,6 @@ use ir::soac::{Operator, Screma};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::Rule;
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, refresh_body};
 use ir::{PassError, Segs, Soacs};
 use prim::{BinOp, PrimType, Scalar};
 use target::levels::{ROUNDS_OF_ACCUMULATORS, ROUNDS_OF_BLOCKS, ROUNDS_OF_CHOICES};
@@ -75,8 +77,14 @@ pub(crate) fn screma(
         Dim::Var(size) => size,
         Dim::Ext(_) => return Err(PassError::bug("a width is existential")),
     };
+    if ctx.is_outside(size) && ctx.arm == Arm::Loops {
+        return in_order(ctx, at, pat, &aux, s, out);
+    }
     decide(ctx, &aux, &s, true);
     let cond = ctx.guard(size, Rule::LanesShare, least, &aux, out);
+    if ctx.is_outside(size) && ctx.arm == Arm::Shared {
+        return seg(ctx, level, pat, aux, s, decomp, out);
+    }
     let copy = ctx.copy_screma(&s);
     let arm = |ctx: &mut Ctx<'_>| -> Vec<Param<Soacs>> {
         pat.iter()
@@ -214,68 +222,6 @@ fn seg(
     let exp = Exp::Op(op);
     out.push(Stm { pat, aux, exp });
     Ok(())
-}
-
-/// A segop that stands alone in a body, in two versions if it has guarded
-/// reductions, and what is between them: the second version has only loops. A
-/// guard that is the only one is settled in the first, too.
-pub(crate) fn versions(
-    ctx: &mut Ctx<'_>,
-    guards: &[Guard],
-    mut seg: Body<Segs>,
-) -> (Body<Segs>, Body<Segs>) {
-    let mut loops = refresh_body(&seg, ctx.names(), &mut Substitution::default());
-    for guard in guards {
-        settle(&mut loops, guard.cond.into(), false);
-    }
-    if let [guard] = guards {
-        settle(&mut seg, guard.cond.into(), true);
-    }
-    for body in [&mut seg, &mut loops] {
-        for stm in &mut body.stms {
-            if let Exp::Op(SegOp::Seg(seg)) = &mut stm.exp {
-                let combines = seg.decomp.writes > 0;
-                seg.decomp = decomp::decompose(&seg.body, &seg.kind, combines);
-            }
-        }
-    }
-    (seg, loops)
-}
-
-/// Replaces conditionals over `cond` by the branch that is taken.
-fn settle(body: &mut Body<Segs>, cond: Atom, holds: bool) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        let mut stms = Vec::with_capacity(body.stms.len());
-        for mut stm in std::mem::take(&mut body.stms) {
-            match &mut stm.exp {
-                Exp::If {
-                    cond: this,
-                    then_body,
-                    else_body,
-                } => {
-                    settle(then_body, cond, holds);
-                    settle(else_body, cond, holds);
-                    if *this == cond {
-                        let taken = if holds { then_body } else { else_body };
-                        stms.append(&mut taken.stms);
-                        let results = std::mem::take(&mut taken.result);
-                        stms.extend(stm.pat.into_iter().zip(results).map(|(param, result)| Stm {
-                            pat: vec![param],
-                            aux: Aux::at(stm.aux.prov),
-                            exp: Exp::Basic(BasicOp::Atom(result)),
-                        }));
-                        continue;
-                    }
-                }
-                Exp::Loop { body, .. } => settle(body, cond, holds),
-                Exp::Op(SegOp::Seg(Seg { body, .. })) => settle(body, cond, holds),
-                Exp::Op(SegOp::WithAcc { lambda, .. }) => settle(&mut lambda.body, cond, holds),
-                Exp::Basic(_) | Exp::Apply { .. } => {}
-            }
-            stms.push(stm);
-        }
-        body.stms = stms;
-    });
 }
 
 /// Appends what the guards compare, and whether any of them holds.

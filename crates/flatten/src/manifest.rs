@@ -9,7 +9,7 @@
 //!    flatmap f xs           segflatmap (i < w) { let x = xs[i] in <f x> }
 //! ```
 
-use crate::context::{Ctx, InSeg, atoms};
+use crate::context::{Arm, Ctx, Guard, InSeg, atoms};
 use crate::nest::{Manifest, Nest};
 use crate::position::Position;
 use crate::{decomp, lanes, rules};
@@ -23,6 +23,7 @@ use ir::{PassError, Segs, Soacs};
 use target::tasks::CHUNK_WORK;
 
 /// One point of a segop, and what is done with its results.
+#[derive(Clone)]
 pub(crate) struct Point {
     pub(crate) body: Body<Soacs>,
     /// Types of the body's results.
@@ -31,6 +32,7 @@ pub(crate) struct Point {
 }
 
 /// What a segop does with the results of its points.
+#[derive(Clone)]
 pub(crate) enum Kind {
     Folds(Folds<Soacs>),
     Hist(Vec<HistOp<Soacs>>),
@@ -38,6 +40,27 @@ pub(crate) enum Kind {
 }
 
 impl Point {
+    /// A copy whose operators have names of their own; those of the body get new ones where
+    /// the nest is made manifest.
+    fn copy(&self, ctx: &mut Ctx<'_>) -> Self {
+        let kind = match &self.kind {
+            Kind::Folds(folds) => Kind::Folds(ctx.copy_folds(folds)),
+            Kind::Hist(ops) => {
+                let ops = ops.iter().map(|op| HistOp {
+                    op: Operator {
+                        op: ctx.copy_lambda(&op.op.op),
+                        ..op.op.clone()
+                    },
+                    ..op.clone()
+                });
+                Kind::Hist(ops.collect())
+            }
+            Kind::FlatMap => Kind::FlatMap,
+        };
+        let (body, ret) = (self.body.clone(), self.ret.clone());
+        Self { body, ret, kind }
+    }
+
     /// A point whose results are elements.
     pub(crate) fn map(body: Body<Soacs>, ret: Vec<Type>) -> Self {
         let kind = Kind::Folds(Folds::default());
@@ -46,7 +69,7 @@ impl Point {
 }
 
 /// Appends a segop over a nest at a level, in two versions if lanes may share folds in
-/// it; `inside` is where the point runs.
+/// it and a size decides whether they do; `inside` is where the point runs.
 pub(crate) fn segop(
     ctx: &mut Ctx<'_>,
     nest: &Nest<'_>,
@@ -59,12 +82,63 @@ pub(crate) fn segop(
     let Some(level) = inside.around else {
         return Err(PassError::bug("a segop at no level"));
     };
+    let may_share = ctx.stack.for_folds(level).is_some() && ctx.lanes.inside;
+    let mut copies = may_share.then(|| point.clone());
+    let shared = seg(ctx, nest, inside, point, (Arm::Shared, Vec::new()))?;
+    let guards = shared.guards.clone();
+    let Some(point) = copies.take_if(|_| !guards.is_empty()) else {
+        decide(ctx, &aux, &shared);
+        let pat = ctx.params(pat);
+        push(ctx, pat, aux, shared, out);
+        return Ok(());
+    };
+    let again = |ctx: &mut Ctx<'_>, arm| {
+        let point = point.copy(ctx);
+        seg(ctx, nest, inside, point, (arm, guards.clone()))
+    };
+    let long = match guards.as_slice() {
+        [_] => shared,
+        _ => again(ctx, Arm::Each)?,
+    };
+    decide(ctx, &aux, &long);
+    let short = again(ctx, Arm::Loops)?;
+    let cond = lanes::any_holds(ctx, &guards, &aux, out);
+    let arm = |ctx: &mut Ctx<'_>, seg| {
+        let own = pat.iter().map(|param| ctx.fresh("r", param.ty.clone()));
+        let own: Vec<Param<Segs>> = own.collect();
+        let result = atoms(&own);
+        let mut stms = Vec::new();
+        push(ctx, own, aux.clone(), seg, &mut stms);
+        Body { stms, result }
+    };
+    let exp = Exp::If {
+        cond,
+        then_body: arm(ctx, long),
+        else_body: arm(ctx, short),
+    };
+    let pat = ctx.params(pat);
+    out.push(Stm { pat, aux, exp });
+    Ok(())
+}
+
+/// The parts of a segop whose folds go the way that is told, before which these guards are
+/// known to stand.
+fn seg(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    inside: Position,
+    point: Point,
+    told: (Arm, Vec<Guard>),
+) -> Result<InSeg<Seg<Segs>>, PassError> {
+    let Some(level) = inside.around else {
+        return Err(PassError::bug("a segop at no level"));
+    };
     let Point {
         body: own,
         ret,
         kind,
     } = point;
-    let seg = ctx.in_seg(|ctx| {
+    ctx.in_seg(told, |ctx| {
         let (space, body) = body(ctx, nest, inside, own)?;
         let (kind, combines) = match kind {
             Kind::Folds(mut own) => {
@@ -85,9 +159,7 @@ pub(crate) fn segop(
             decomp,
             keeps: None,
         })
-    })?;
-    push(ctx, pat, aux, seg, out);
-    Ok(())
+    })
 }
 
 /// The space and body of a segop.
@@ -141,53 +213,37 @@ fn histograms(
     Ok(converted)
 }
 
-/// Appends a segop, in two versions if it has guarded folds.
+/// Appends a segop.
 fn push(
     ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Soacs>>,
+    pat: Vec<Param<Segs>>,
     aux: Aux,
     seg: InSeg<Seg<Segs>>,
     out: &mut Vec<Stm<Segs>>,
 ) {
     let InSeg {
         parts: mut seg,
-        guards,
+        guards: _,
         reads_across,
     } = seg;
     // Points that are chunks by themselves have no use for others beside them.
     let flat = matches!(seg.kind, SegKind::FlatMap);
     let groups = reads_across && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK;
     seg.space.lane = (groups && ctx.fuel.take()).then_some(0);
-    let what = match &seg.kind {
+    let exp = Exp::Op(SegOp::Seg(seg));
+    out.push(Stm { pat, aux, exp });
+}
+
+/// Notes how a segop runs.
+fn decide(ctx: &mut Ctx<'_>, aux: &Aux, seg: &InSeg<Seg<Segs>>) {
+    let InSeg { parts, guards, .. } = seg;
+    let what = match &parts.kind {
         SegKind::Folds(folds) => Operation::of_folds(folds),
         SegKind::Hist(_) => Operation::Histogram,
         SegKind::FlatMap => Operation::FlatMap,
     };
-    ctx.decide(&aux, what, |_| Runs::Tasks {
-        decomp: seg.decomp,
+    ctx.decide(aux, what, |_| Runs::Tasks {
+        decomp: parts.decomp,
         versions: !guards.is_empty(),
     });
-    let exp = if guards.is_empty() {
-        Exp::Op(SegOp::Seg(seg))
-    } else {
-        let cond = lanes::any_holds(ctx, &guards, &aux, out);
-        let own: Vec<_> = (pat.iter())
-            .map(|param| ctx.fresh("r", param.ty.clone()))
-            .collect();
-        let result = atoms(&own);
-        let stm = Stm {
-            pat: own,
-            aux: aux.clone(),
-            exp: Exp::Op(SegOp::Seg(seg)),
-        };
-        let stms = vec![stm];
-        let (then_body, else_body) = lanes::versions(ctx, &guards, Body { stms, result });
-        Exp::If {
-            cond,
-            then_body,
-            else_body,
-        }
-    };
-    let pat = ctx.params(pat);
-    out.push(Stm { pat, aux, exp });
 }

@@ -55,15 +55,4 @@ impl Position {
             self
         }
     }
-
-    /// What versions of functions for this position are called by, beside the
-    /// function's own name; the one for the host has nothing else.
-    pub(crate) fn key(self, stack: Stack) -> Option<String> {
-        let level = |number| stack.level(number).map_or("?", |level| level.name);
-        match (self.around, self.level) {
-            (None, Some(_)) => None,
-            (_, None) => Some("seq".to_owned()),
-            (Some(_), Some(inner)) => Some(level(inner).to_owned()),
-        }
-    }
 }

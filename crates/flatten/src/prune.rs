@@ -10,12 +10,14 @@
 //! | a nest with all in it in order | its points are too few for the level, as is known at once |
 //! | a nest with all in it in order | the rest has nothing that comes apart from it: one more map, or one fold in a deeper nest |
 //! | a nest with parallelism at the level below | that is one segop, or of a size known to be below the level's width |
+//! | tasks in tasks | those inside are so few, as is known at once, that each segop is one chunk |
 //!
 //! What goes into the counts are segops, those in loops ten times, and the dearer of
 //! branches: one segop alone needs no second way to run it. A reduction and a scan of
 //! one map count as one.
 
 use ir::decision::{Kind, Pruned};
+use ir::forest::first_unless;
 use ir::name::{FunName, ProvTable};
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
@@ -63,6 +65,15 @@ struct Pruner<'a> {
 struct Choice {
     size: Atom,
     rule: Rule,
+    /// Whether the version is also taken where the rest has too little to do.
+    unless_little: bool,
+}
+
+/// Which of the two versions of a choice goes.
+#[derive(Clone, Copy, PartialEq)]
+enum Goes {
+    Version,
+    Rest,
 }
 
 impl Pruner<'_> {
@@ -77,7 +88,21 @@ impl Pruner<'_> {
                     && let Some(tunable) = self.tunables.get(tunable.index())
                 {
                     let rule = tunable.rule;
-                    choices.insert(param.name, Choice { size: *size, rule });
+                    let choice = Choice {
+                        size: *size,
+                        rule,
+                        unless_little: false,
+                    };
+                    choices.insert(param.name, choice);
+                } else if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice())
+                    && let Some((first, _)) = first_unless(op)
+                    && let Some(choice) = choices.get(&first).copied()
+                {
+                    let choice = Choice {
+                        unless_little: true,
+                        ..choice
+                    };
+                    choices.insert(param.name, choice);
                 }
                 self.choice(stm, &choices, &mut stms);
             }
@@ -106,7 +131,7 @@ impl Pruner<'_> {
         };
         let choice = cond.var().and_then(|name| choices.get(&name).copied());
         let gone = choice.and_then(|choice| self.cannot_win(choice, &then_body, &else_body));
-        let Some(why) = gone.filter(|_| self.context.fuel.take()) else {
+        let Some((goes, why)) = gone.filter(|_| self.context.fuel.take()) else {
             let exp = Exp::If {
                 cond,
                 then_body,
@@ -115,8 +140,15 @@ impl Pruner<'_> {
             out.push(Stm { pat, aux, exp });
             return;
         };
-        let kept = else_body;
+        let kept = match goes {
+            Goes::Version => else_body,
+            Goes::Rest => then_body,
+        };
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
+            let rule = match goes {
+                Goes::Version => rule,
+                Goes::Rest => Rule::InnerParallelism,
+            };
             let places = self.provs.stack(aux.prov);
             let kind = Kind::VersionGone { rule, why };
             self.context.decide(&self.name.0, places, kind);
@@ -131,23 +163,39 @@ impl Pruner<'_> {
         }
     }
 
-    /// Why a version cannot win against the rest, if so.
+    /// Which of a version and the rest cannot win against the other and why, if so.
     fn cannot_win(
         &self,
         choice: Choice,
         version: &Body<Segs>,
         rest: &Body<Segs>,
-    ) -> Option<Pruned> {
-        let seg = nest(version)?;
+    ) -> Option<(Goes, Pruned)> {
         if same_but_names(version, rest) {
-            return Some(Pruned::Same);
+            return Some((Goes::Version, Pruned::Same));
         }
+        if choice.unless_little
+            && let Some(seg) = nest(rest)
+            && one_chunk(&seg.body, seg.level)
+        {
+            return Some((Goes::Rest, Pruned::OneChunk));
+        }
+        let version = self.version_cannot_win(choice, nest(version)?, rest);
+        version.map(|why| (Goes::Version, why))
+    }
+
+    /// Why a version that is one segop cannot win against the rest, if so.
+    fn version_cannot_win(
+        &self,
+        choice: Choice,
+        seg: &Seg<Segs>,
+        rest: &Body<Segs>,
+    ) -> Option<Pruned> {
         let level = seg.level;
         match choice.rule {
             Rule::OuterParallelism => {
                 let width = self.stack.level(level).map_or(1, |level| level.width);
                 let known = choice.size.constant().and_then(prim::Scalar::as_i64);
-                if known.is_some_and(|points| points < width) {
+                if !choice.unless_little && known.is_some_and(|points| points < width) {
                     return Some(Pruned::FewPoints);
                 }
                 let folds = !is_map(seg);
@@ -172,6 +220,36 @@ impl Pruner<'_> {
             Rule::LanesShare => None,
         }
     }
+}
+
+/// Whether each segop at a level in a body has so few points, as is known at once, that they
+/// are one chunk: then nothing in it goes on beside anything else. Functions may have more.
+fn one_chunk(body: &Body<Segs>, level: u8) -> bool {
+    with_stack(|| {
+        body.stms.iter().all(|stm| match &stm.exp {
+            Exp::Basic(_) => true,
+            Exp::Apply { .. } => false,
+            Exp::If {
+                then_body,
+                else_body,
+                ..
+            } => one_chunk(then_body, level) && one_chunk(else_body, level),
+            Exp::Loop { body, .. } => one_chunk(body, level),
+            Exp::Op(SegOp::WithAcc { lambda, .. }) => one_chunk(&lambda.body, level),
+            Exp::Op(SegOp::Seg(seg)) if seg.level == level => {
+                let points = seg
+                    .space
+                    .dims
+                    .iter()
+                    .try_fold(1i64, |n, (_, dim)| match dim {
+                        Dim::Const(size) => n.checked_mul(*size),
+                        Dim::Var(_) | Dim::Ext(_) => None,
+                    });
+                points.is_some_and(|n| seg.decomp.chunks(n) <= 1) && one_chunk(&seg.body, level)
+            }
+            Exp::Op(SegOp::Seg(_)) => true,
+        })
+    })
 }
 
 /// The segop that a version is.

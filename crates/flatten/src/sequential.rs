@@ -26,6 +26,7 @@ use ir::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, LoopParam, Param, Stm,
 };
 use ir::types::{Dim, Type};
+use ir::walk::{Substitution, substitute_body};
 use ir::{PassError, Soacs};
 use prim::{BinOp, CmpOp, PrimType};
 
@@ -106,7 +107,7 @@ pub(crate) fn screma_loop(
     let elements = scanned.values.iter().chain(groups.mapped);
     let elements: Vec<Atom> = elements.copied().collect();
     let elements = match folds.post {
-        Some(post) => inline(post, elements, aux, &mut stms),
+        Some(post) => inline(post, elements, &mut stms),
         None => elements,
     };
     let mut result = reduced.values;
@@ -308,7 +309,7 @@ fn update_bucket(
         old.push(value);
     }
     let args: Vec<Atom> = old.into_iter().chain(new.iter().copied()).collect();
-    let combined = inline(operator.op, args, aux, &mut stms);
+    let combined = inline(operator.op, args, &mut stms);
     let mut updated = Vec::new();
     for (dest, value) in dests.iter().zip(combined) {
         let slice = bucket_slice(&dest.ty, bucket);
@@ -405,21 +406,19 @@ pub(crate) fn bind_rows(
     Ok(())
 }
 
-/// Inlines a lambda: its parameters get the arguments, its statements are
+/// Inlines a lambda: the arguments stand for its parameters, its statements are
 /// appended, its results returned.
 fn inline(
     lambda: Lambda<Soacs>,
     args: impl IntoIterator<Item = Atom>,
-    aux: &Aux,
     out: &mut Vec<Stm<Soacs>>,
 ) -> Vec<Atom> {
-    for (param, arg) in lambda.params.into_iter().zip(args) {
-        out.push(Stm {
-            pat: vec![param],
-            aux: Aux::at(aux.prov),
-            exp: Exp::Basic(BasicOp::Atom(arg)),
-        });
-    }
-    out.extend(lambda.body.stms);
-    lambda.body.result
+    let Lambda {
+        params, mut body, ..
+    } = lambda;
+    let params = params.into_iter().map(|param| param.name);
+    let map: Substitution = params.zip(args).collect();
+    substitute_body(&mut body, &map);
+    out.extend(body.stms);
+    body.result
 }

@@ -104,6 +104,11 @@ pub enum Kind {
     },
     /// A call goes to a function that was made for another call.
     SharedInstance(Arc<str>),
+    /// The function is a version of another for a position that this is called from.
+    Version {
+        /// What the program calls the other one.
+        of: Arc<str>,
+    },
     /// A combinator runs so.
     Runs {
         /// What it is.
@@ -119,6 +124,11 @@ pub enum Kind {
         rule: Rule,
         /// Why.
         why: Pruned,
+    },
+    /// There are no versions of a nest, as it stands in those of others already.
+    NoVersions {
+        /// How many choices may stand inside one another.
+        most: u32,
     },
     /// What is computed has left the loop around it.
     Hoisted,
@@ -259,6 +269,8 @@ pub enum Pruned {
     NothingApart,
     /// There is little at the level below.
     LittleInside,
+    /// Each operation in it is one chunk.
+    OneChunk,
 }
 
 /// What a check is about.

@@ -21,7 +21,7 @@ use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Program};
 use crate::tunable::Tunable;
 use crate::types::Dim;
 use crate::walk::{Operation, with_stack};
-use prim::{BinOp, UnOp};
+use prim::{BinOp, Scalar};
 use rustc_hash::FxHashMap;
 
 /// A function's choices.
@@ -78,7 +78,6 @@ pub fn forest(program: &Program<Segs>) -> Vec<Trees> {
             function,
             sizes: FxHashMap::default(),
             compared: FxHashMap::default(),
-            denied: FxHashMap::default(),
             either: FxHashMap::default(),
             versions: 0,
         };
@@ -96,8 +95,6 @@ struct Finder<'a> {
     sizes: FxHashMap<Name, &'a BasicOp>,
     /// Comparisons, by the names of their results.
     compared: FxHashMap<Name, (Atom, Tunable)>,
-    /// What is true where a comparison does not hold.
-    denied: FxHashMap<Name, Name>,
     /// What is true where the first of two comparisons holds or the second does not.
     either: FxHashMap<Name, (Name, Name)>,
     versions: u32,
@@ -203,12 +200,8 @@ impl<'a> Finder<'a> {
             if let Some(tunable) = self.function.tunables.get(tunable.index()) {
                 self.compared.insert(name, (*size, *tunable));
             }
-        } else if let BasicOp::Unary(UnOp::Not, _, Atom::Var(denied)) = op {
-            self.denied.insert(name, *denied);
-        } else if let BasicOp::Binary(BinOp::Or, _, Atom::Var(first), Atom::Var(second)) = op {
-            if let Some(denied) = self.denied.get(second) {
-                self.either.insert(name, (*first, *denied));
-            }
+        } else if let Some(both) = first_unless(op) {
+            self.either.insert(name, both);
         } else if matches!(
             op,
             BasicOp::Atom(_)
@@ -268,6 +261,22 @@ impl<'a> Finder<'a> {
         }
         let inner: Vec<String> = inner.iter().filter_map(|op| self.operation(op)).collect();
         Some(format!("{text} {{ {} }}", inner.join("; ")))
+    }
+}
+
+/// The two conditions of an operation that is true where the first holds or the second
+/// does not: `select second first true`.
+pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
+    if let BasicOp::Select {
+        ty: _,
+        cond: Atom::Var(second),
+        if_true: Atom::Var(first),
+        if_false: Atom::Const(Scalar::Bool(true)),
+    } = op
+    {
+        Some((*first, *second))
+    } else {
+        None
     }
 }
 

@@ -2,10 +2,10 @@
 //! know of an operator: that it is a map, and what that does to elements.
 
 use crate::soac::{Operator, Screma, Soac};
-use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Lambda, Param, Stm};
+use crate::syntax::{Atom, Exp, Lambda, Param};
 use crate::types::{Dim, Type};
-use crate::walk::free_names_lambda;
-use crate::{Name, Prov, Soacs};
+use crate::walk::{Substitution, free_names_lambda, substitute_body};
+use crate::{Name, Soacs};
 
 /// The inner width, with the position of the operator's parameter for each lambda
 /// parameter, of an operator that is exactly one map over its parameters and sees only
@@ -63,23 +63,15 @@ pub fn element_operator(
         .chain(rows)
         .map(|ty| fresh("x", ty.clone()))
         .collect();
-    let mut stms: Vec<Stm<Soacs>> = map
-        .params
-        .iter()
-        .zip(&positions)
-        .map(|(param, &at)| Stm {
-            pat: vec![param.clone()],
-            aux: Aux::at(Prov::NONE),
-            exp: Exp::Basic(BasicOp::Atom(params[at].name.into())),
-        })
+    let own = map.params.iter().zip(&positions);
+    let own: Substitution = own
+        .map(|(param, &at)| (param.name, params[at].name.into()))
         .collect();
-    stms.extend(map.body.stms.iter().cloned());
+    let mut body = map.body.clone();
+    substitute_body(&mut body, &own);
     Some(Lambda {
         params,
-        body: Body {
-            stms,
-            result: map.body.result.clone(),
-        },
+        body,
         ret: rows.clone(),
     })
 }

@@ -46,6 +46,7 @@ pub mod tunable;
 pub mod types;
 pub mod typing;
 pub mod verify;
+pub mod version;
 pub mod walk;
 
 pub use build::Builder;

@@ -24,6 +24,7 @@ use crate::text::TextForm;
 use crate::tunable::{Tunable, TunableId};
 use crate::types::{Dim, Shape, Type};
 use crate::verify::{AnnotationRules, Rules};
+use crate::version::Version;
 use crate::walk::{Annotation, Operation};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, ScalarType, UnOp};
 use smallvec::SmallVec;
@@ -525,6 +526,8 @@ pub struct Function<L: Level> {
     pub name: FunName,
     /// Function or constant.
     pub kind: FunKind,
+    /// What it is a version of, if it is one.
+    pub version: Option<Version>,
     /// Attributes from the source.
     pub attrs: Attrs,
     /// Parameters, a telescope.

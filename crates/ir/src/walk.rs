@@ -295,7 +295,7 @@ macro_rules! walker {
             /// The parts of a function: parameters, body, then results. (A
             /// result's type sees the parameters only.)
             fn walk_function(&mut self, function: &$($m)? Function<L>) {
-                let Function { name: _, kind: _, attrs: _, params, ret, body, tunables: _, names: _, provs: _ } =
+                let Function { name: _, kind: _, version: _, attrs: _, params, ret, body, tunables: _, names: _, provs: _ } =
                     function;
                 self.enter();
                 for FunParam { param, consumed: _ } in params {

@@ -89,6 +89,7 @@ fn sample() -> Function<Soacs> {
     Function {
         name: FunName("f".into()),
         kind: FunKind::Function,
+        version: None,
         attrs: Attrs::default(),
         params: vec![param(n), param(xs)],
         ret: vec![FunResult {

@@ -112,6 +112,7 @@ impl Lower<'_> {
         self.functions.push(Function {
             name: name.clone(),
             kind: FunKind::Constant,
+            version: None,
             attrs: attributes(&def.attrs),
             params: Vec::new(),
             ret,

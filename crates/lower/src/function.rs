@@ -551,6 +551,7 @@ impl Lower<'_> {
         self.functions.push(Function {
             name,
             kind,
+            version: None,
             attrs,
             params,
             ret,

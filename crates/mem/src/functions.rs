@@ -60,6 +60,7 @@ fn allocate_function(
     let Function {
         name,
         kind,
+        version,
         attrs,
         params,
         ret,
@@ -141,6 +142,7 @@ fn allocate_function(
     Ok(Function {
         name,
         kind,
+        version,
         attrs,
         params: converted,
         ret: results,

@@ -92,6 +92,13 @@ pub const GPU: Stack = Stack {
 /// as tasks alone and 480 ms with tasks inside, on two cores.
 const ENOUGH_TASKS: i64 = 16;
 
+/// Tasks in tasks in tasks: three dimensions give enough of them for all workers, or there
+/// is little in the others (`bench/run.py forced`).
+const MOST_TASK_CHOICES: u32 = 2;
+/// LocVolCalib has two choices inside one another, a matrix product too (`dev --machine gpu
+/// --stage versions`).
+const MOST_CHOICES: u32 = 4;
+
 impl Default for Stack {
     fn default() -> Self {
         CPU
@@ -141,6 +148,16 @@ impl Stack {
     /// their own level: then parallelism inside of them need not be flattened.
     pub fn nests(self) -> bool {
         self.for_maps(self.outermost()) == Some(self.outermost())
+    }
+
+    /// How many choices between versions may stand inside one another, at the levels that
+    /// have versions: each has the rest of the nest once more.
+    pub fn most_choices(self) -> u32 {
+        if self.nests() {
+            MOST_TASK_CHOICES
+        } else {
+            MOST_CHOICES
+        }
     }
 
     fn inside(self, outer: u8, maps: bool) -> Option<u8> {

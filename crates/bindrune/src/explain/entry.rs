@@ -221,7 +221,7 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
         Around::Loop(_) | Around::Parallel(_) => Mark::Left,
     };
     Some(match kind {
-        Kind::Counted { .. } => return None,
+        Kind::Counted { .. } | Kind::Version { .. } => return None,
         Kind::Fused { .. } | Kind::Again { .. } | Kind::Together { .. } | Kind::TurnedInside(_) => {
             (Group::Fusion, Mark::Good)
         }
@@ -263,7 +263,7 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
                 Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
             },
         ),
-        Kind::VersionGone { .. } => (Group::Parallel, Mark::Plain),
+        Kind::VersionGone { .. } | Kind::NoVersions { .. } => (Group::Parallel, Mark::Plain),
         Kind::Hoisted => (Group::Work, Mark::Good),
         Kind::Unneeded(_) => (Group::Work, Mark::Plain),
         Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),

@@ -102,6 +102,7 @@ fn data(kind: &Kind) -> Value {
         | Kind::Together { .. }
         | Kind::TurnedInside(_)
         | Kind::Counted { .. }
+        | Kind::Version { .. }
         | Kind::Hoisted => Value::Object(Map::new()),
         Kind::Unneeded(what) => json!({ "what": what.to_string() }),
         Kind::Apart { why: reason, .. } => why(word(reason)),
@@ -149,6 +150,7 @@ fn data(kind: &Kind) -> Value {
         Kind::VersionGone { rule, why } => {
             json!({ "rule": rule.name(), "why": word(why) })
         }
+        Kind::NoVersions { most } => json!({ "most": most }),
         Kind::CheckGone { check, why } => {
             json!({ "check": word(check), "why": word(why) })
         }

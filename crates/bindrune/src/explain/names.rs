@@ -160,6 +160,8 @@ pub struct User<'a> {
     counters: BTreeMap<(&'a str, &'a str), &'a [SrcLoc]>,
     /// What the source calls the program's functions.
     functions: BTreeMap<&'a str, &'a str>,
+    /// The functions that others are versions of.
+    versions: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> User<'a> {
@@ -178,10 +180,17 @@ impl<'a> User<'a> {
             };
             Some((&**instance, &**of))
         });
+        let versions = decisions.iter().filter_map(|decision| {
+            let Kind::Version { of } = &decision.kind else {
+                return None;
+            };
+            Some((&*decision.function, &**of))
+        });
         Self {
             source,
             counters: counters.collect(),
             functions: functions.collect(),
+            versions: versions.collect(),
         }
     }
 
@@ -190,7 +199,7 @@ impl<'a> User<'a> {
     where
         'a: 'n,
     {
-        let name = name.strip_suffix(".seq").unwrap_or(name);
+        let name = self.versions.get(name).copied().unwrap_or(name);
         self.functions.get(name).copied().unwrap_or(name)
     }
 

@@ -11,6 +11,7 @@
 
 use super::pending::{Needs, Pending, Way, uses};
 use super::regular::Bound;
+use super::results::named;
 use super::{book, branches, irregular, loops, versions};
 use crate::context::Ctx;
 use crate::manifest::Point;
@@ -63,8 +64,9 @@ pub(crate) fn distribute(
     out: &mut Vec<Stm<Segs>>,
 ) -> Result<(), PassError> {
     if outer.is_empty() {
-        ctx.stms(at, body.stms, out)?;
-        for (param, result) in pat.into_iter().zip(body.result) {
+        let (stms, left) = named(body, pat);
+        ctx.stms(at, stms, out)?;
+        for (param, result) in left {
             bind(ctx, param, BasicOp::Atom(result), aux, out);
         }
         return Ok(());

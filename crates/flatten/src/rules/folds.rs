@@ -93,6 +93,12 @@ pub(super) fn g9(
     let (outer, flat) = match ctx.mode {
         Flatten::None | Flatten::Moderate => (true, false),
         Flatten::Full => (!inner, inner),
+        Flatten::Incremental if !versions::may_choose(ctx) => {
+            if inner {
+                versions::note_limit(ctx, &aux);
+            }
+            (nests || !inner, inner && !nests)
+        }
         Flatten::Incremental => {
             let below = at
                 .level
@@ -137,8 +143,10 @@ pub(super) fn g9(
     };
     let whole = ctx.made(&pat, |ctx, own, stms| top(ctx, copy, own, stms))?;
     let body = apart(ctx, &aux, s);
-    let rest = ctx.made(&pat, |ctx, own, stms| {
-        distribute(ctx, nest, at, body, own, &aux, stms)
+    let rest = versions::inside_choice(ctx, |ctx| {
+        ctx.made(&pat, |ctx, own, stms| {
+            distribute(ctx, nest, at, body, own, &aux, stms)
+        })
     })?;
     let arms = [(Some(guard), whole), (None, rest)];
     let arms = arms.map(|(guard, body)| versions::Arm { guard, body });

@@ -50,8 +50,16 @@ pub(super) fn arrays(
             let guard = chunks::guard(ctx, width);
             let copy = ctx.copy_screma(&s);
             let body = ctx.made(&pat, |ctx, own, stms| by_chunks(ctx, copy, own, stms))?;
+            let mut few = aux.clone();
+            if s.folds
+                .operators()
+                .all(|op| op.op.ret.iter().all(|ty| ty.rank() == 1))
+            {
+                // So few rows are in order in less than a chunk takes.
+                few.attrs.add(Attr::SequentialInner);
+            }
             let rest = ctx.made(&pat, |ctx, own, stms| {
-                columns(ctx, nest, at, own, aux.clone(), s, stms)
+                columns(ctx, nest, at, own, few, s, stms)
             })?;
             let arms = [(Some(guard), body), (None, rest)];
             let arms = arms.map(|(guard, body)| versions::Arm { guard, body });

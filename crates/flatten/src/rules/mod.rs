@@ -36,6 +36,7 @@ mod loops;
 mod par;
 mod pending;
 mod regular;
+mod results;
 mod rows;
 mod segments;
 mod turns;

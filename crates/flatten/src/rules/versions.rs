@@ -27,7 +27,7 @@ use ir::syntax::{Atom, Attr, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
-use prim::{BinOp, PrimType, UnOp};
+use prim::{PrimType, Scalar};
 use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
@@ -73,7 +73,13 @@ impl Wanted {
     };
 }
 
-fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<Soacs>) -> Wanted {
+fn wanted(
+    ctx: &mut Ctx<'_>,
+    nest: &Nest<'_>,
+    at: Position,
+    aux: &Aux,
+    body: &Body<Soacs>,
+) -> Wanted {
     if aux.attrs.has(&Attr::SequentialInner) {
         return Wanted::OUTER;
     }
@@ -89,6 +95,17 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
     let below = at
         .level
         .and_then(|level| Position::within(ctx.stack, level));
+    if ctx.mode == Flatten::Incremental && below.is_some() && !may_choose(ctx) {
+        let known = nests(ctx, at) && nest.points().is_some_and(|n| n >= enough(ctx, at));
+        if !known {
+            note_limit(ctx, aux);
+        }
+        return if !nests(ctx, at) && exploits(ctx, nest, body, irregular::goes(ctx, at)) {
+            Wanted::FLAT
+        } else {
+            Wanted::OUTER
+        };
+    }
     match ctx.mode {
         Flatten::None => Wanted::OUTER,
         Flatten::Moderate if regular::only_redomaps(body) => Wanted::OUTER,
@@ -124,6 +141,28 @@ fn wanted(ctx: &Ctx<'_>, nest: &Nest<'_>, at: Position, aux: &Aux, body: &Body<S
             }
         }
     }
+}
+
+/// Whether there may be one more choice between versions inside of those around.
+pub(super) fn may_choose(ctx: &Ctx<'_>) -> bool {
+    ctx.choices < ctx.stack.most_choices()
+}
+
+/// Makes what there is a choice around.
+pub(super) fn inside_choice<T>(
+    ctx: &mut Ctx<'_>,
+    make: impl FnOnce(&mut Ctx<'_>) -> Result<T, PassError>,
+) -> Result<T, PassError> {
+    ctx.choices += 1;
+    let made = make(ctx);
+    ctx.choices -= 1;
+    made
+}
+
+/// Notes that there are no versions of a nest, as there are enough of those around.
+pub(super) fn note_limit(ctx: &mut Ctx<'_>, aux: &Aux) {
+    let most = ctx.stack.most_choices();
+    ctx.note_decision(aux, |_| ir::decision::Kind::NoVersions { most });
 }
 
 /// Whether what stands at a position may contain its own level.
@@ -187,7 +226,10 @@ pub(super) fn g3(
         arms.push(Arm { guard, body });
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
-        arms.extend(middle(ctx, nest, below, &pat, &aux, (&body, &ret))?);
+        let made = inside_choice(ctx, |ctx| {
+            middle(ctx, nest, below, &pat, &aux, (&body, &ret))
+        })?;
+        arms.extend(made);
         if !want.flat {
             last_two(&mut arms);
         }
@@ -199,9 +241,16 @@ pub(super) fn g3(
     }
     if want.flat {
         let body = inherited(ctx, &aux, body);
-        let body = ctx.made(&pat, |ctx, own, stms| {
-            distribute(ctx, nest, at, body, own, &aux, stms)
-        })?;
+        let flat = |ctx: &mut Ctx<'_>| {
+            ctx.made(&pat, |ctx, own, stms| {
+                distribute(ctx, nest, at, body, own, &aux, stms)
+            })
+        };
+        let body = if arms.is_empty() {
+            flat(ctx)?
+        } else {
+            inside_choice(ctx, flat)?
+        };
         arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
@@ -298,9 +347,12 @@ impl Guard {
             return (builder.take_stms(), enough);
         };
         let much = builder.let_basic("much", BasicOp::SizeAtLeast { size, tunable });
-        let little = BasicOp::Unary(UnOp::Not, PrimType::Bool, much.into());
-        let little = builder.let_basic("little", little);
-        let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, enough.into(), little.into());
+        let either = BasicOp::Select {
+            ty: PrimType::Bool,
+            cond: much.into(),
+            if_true: enough.into(),
+            if_false: Atom::Const(Scalar::Bool(true)),
+        };
         let either = builder.let_basic("outer", either);
         (builder.take_stms(), either)
     }
@@ -317,29 +369,47 @@ pub(super) fn choose(
     let Some(last) = arms.pop() else {
         return Err(PassError::bug("a nest without versions"));
     };
+    let mut arms = arms.into_iter();
+    let Some(first) = arms.next() else {
+        let Body { stms, result } = last.body;
+        out.extend(stms);
+        for (param, result) in pat.into_iter().zip(result) {
+            bind(ctx, param, BasicOp::Atom(result), aux, out);
+        }
+        return Ok(());
+    };
     let mut rest = last.body;
-    for arm in arms.into_iter().rev() {
-        let Some(guard) = arm.guard else {
-            return Err(PassError::bug("a version without a guard before another"));
-        };
-        let own: Vec<Param<Segs>> = ctx.fresh_like(&pat);
-        let (mut stms, name) = guard.condition(ctx, aux);
+    for arm in arms.rev() {
+        let own = ctx.fresh_like(&pat);
         let result = atoms(&own);
-        stms.push(Stm {
-            pat: own,
-            aux: Aux::at(aux.prov),
-            exp: Exp::If {
-                cond: name.into(),
-                then_body: arm.body,
-                else_body: rest,
-            },
-        });
+        let mut stms = Vec::new();
+        choice(ctx, own, aux, (arm, rest), &mut stms)?;
         rest = Body { stms, result };
     }
-    out.append(&mut rest.stms);
-    for (param, result) in pat.into_iter().zip(rest.result) {
-        bind(ctx, param, BasicOp::Atom(result), aux, out);
-    }
+    let pat = ctx.params(pat);
+    choice(ctx, pat, aux, (first, rest), out)
+}
+
+/// Appends the choice between a version and the rest.
+fn choice(
+    ctx: &mut Ctx<'_>,
+    pat: Vec<Param<Segs>>,
+    aux: &Aux,
+    (arm, else_body): (Arm, Body<Segs>),
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<(), PassError> {
+    let Some(guard) = arm.guard else {
+        return Err(PassError::bug("a version without a guard before another"));
+    };
+    let (stms, name) = guard.condition(ctx, aux);
+    out.extend(stms);
+    let exp = Exp::If {
+        cond: name.into(),
+        then_body: arm.body,
+        else_body,
+    };
+    let aux = Aux::at(aux.prov);
+    out.push(Stm { pat, aux, exp });
     Ok(())
 }
 

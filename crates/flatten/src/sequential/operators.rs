@@ -78,7 +78,7 @@ pub(super) fn operators(
             applied.values.extend(values);
             applied.written.extend(written);
         } else {
-            let values = inline(operator.op, args, aux, stms);
+            let values = inline(operator.op, args, stms);
             applied.written.extend(values.iter().map(|_| None));
             applied.values.extend(values);
         }

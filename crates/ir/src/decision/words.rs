@@ -91,6 +91,7 @@ impl Kind {
             } => "is left to LLVM, which makes vectors of it".to_owned(),
             Self::NoLanes { why, .. } => format!("runs without lanes: {}", why.text(names)),
             Self::Counted { .. } => "is a loop".to_owned(),
+            Self::Version { of } => format!("is a version of {}", names.function(of)),
             Self::InPlace(function) => {
                 format!("{} is evaluated in place", names.function(function))
             }
@@ -119,6 +120,9 @@ impl Kind {
             Self::Unneeded(what) => format!("{what} removed: nothing needs its results"),
             Self::VersionGone { rule, why } => {
                 format!("the version by {} cannot win: {why}", rule.name())
+            }
+            Self::NoVersions { most } => {
+                format!("has no versions of its own: there are {most} choices around it already")
             }
             Self::CheckGone { check, why } => format!("{check} removed: {why}"),
             Self::CheckMoved(check) => format!("{check} moved out of the loop around it"),
@@ -150,6 +154,7 @@ impl Kind {
             Self::Lanes { .. } => "lanes",
             Self::NoLanes { .. } => "no-lanes",
             Self::Counted { .. } => "loop",
+            Self::Version { .. } => "version",
             Self::InPlace(_) => "in-place",
             Self::Instance { .. } => "instance",
             Self::SharedInstance(_) => "shared-instance",
@@ -159,6 +164,7 @@ impl Kind {
                 Runs::Loop(_) => "sequential",
             },
             Self::VersionGone { .. } => "version-removed",
+            Self::NoVersions { .. } => "no-versions",
             Self::Hoisted => "hoisted",
             Self::Unneeded(_) => "removed",
             Self::CheckGone { .. } => "check-removed",
@@ -180,6 +186,7 @@ impl fmt::Display for Pruned {
             Self::FewPoints => "it has too few points",
             Self::NothingApart => "the other has all parallelism in one operation, too",
             Self::LittleInside => "there is little to share inside",
+            Self::OneChunk => "each operation inside is one chunk",
         })
     }
 }
@@ -355,10 +362,12 @@ impl fmt::Display for Kind {
             Self::InPlace(_)
             | Self::Instance { .. }
             | Self::SharedInstance(_)
+            | Self::Version { .. }
             | Self::Runs { .. }
             | Self::Hoisted
             | Self::Unneeded(_)
             | Self::VersionGone { .. }
+            | Self::NoVersions { .. }
             | Self::CheckGone { .. }
             | Self::CheckMoved(_)
             | Self::CheckLeft { .. } => {}

@@ -12,6 +12,7 @@ use crate::syntax::{
     Lambda, Level, LoopForm, LoopParam, Param, Program, Stm,
 };
 use crate::tunable::{Class, Rule, Tunable};
+use crate::version::{Place, Version};
 use std::sync::Arc;
 use target::levels::Stack;
 
@@ -285,6 +286,7 @@ impl Parser<'_> {
                 ann: p.ann()?,
             })
         })?;
+        let version = self.version()?;
         let tunables = self.tunables()?;
         let body = self.body()?;
         if self.take_keyword("unused") {
@@ -300,6 +302,7 @@ impl Parser<'_> {
         Ok(Function {
             name,
             kind,
+            version,
             attrs,
             params,
             ret,
@@ -308,6 +311,30 @@ impl Parser<'_> {
             names,
             provs,
         })
+    }
+
+    /// What a function is a version of.
+    fn version(&mut self) -> Result<Option<Version>> {
+        if !self.take_keyword("version") {
+            return Ok(None);
+        }
+        self.keyword("of")?;
+        let of = self.fun_name()?;
+        let place = if self.take_keyword("even") {
+            Place::Even
+        } else if self.take_keyword("uneven") {
+            Place::Uneven
+        } else {
+            self.keyword("within")?;
+            let around = self.integer()?;
+            let level = if self.take_keyword("at") {
+                Some(self.integer()?)
+            } else {
+                None
+            };
+            Place::Within { around, level }
+        };
+        Ok(Some(Version { of, place }))
     }
 
     fn tunables(&mut self) -> Result<Vec<Tunable>> {

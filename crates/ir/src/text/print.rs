@@ -12,6 +12,7 @@ use crate::syntax::{
 };
 use crate::tunable::Tunable;
 use crate::types::{Dim, Space, Type};
+use crate::version::{Place, Version};
 use crate::walk::with_stack;
 use prim::Scalar;
 use rustc_hash::FxHashMap;
@@ -96,6 +97,7 @@ fn print_function<'a, L: Level>(
     let Function {
         name,
         kind,
+        version,
         attrs,
         params,
         ret,
@@ -132,6 +134,20 @@ fn print_function<'a, L: Level>(
     });
     for FunParam { param, .. } in params {
         p.notes_for(param.name);
+    }
+    if let Some(Version { of, place }) = version {
+        p.line();
+        p.put(format_args!("version of {} ", fun_name(of)));
+        match place {
+            Place::Within { around, level } => {
+                p.put(format_args!("within {around}"));
+                if let Some(level) = level {
+                    p.put(format_args!(" at {level}"));
+                }
+            }
+            Place::Even => p.put("even"),
+            Place::Uneven => p.put("uneven"),
+        }
     }
     for (i, tunable) in tunables.iter().enumerate() {
         let Tunable {
