@@ -13,6 +13,10 @@ pub const FLAT_SHARE: i64 = 16;
 pub const NEST_WORK: i64 = 8 * CHUNK_WORK;
 /// Most chunks of one segop: enough to keep many cores evenly busy.
 pub const MAX_CHUNKS: i64 = 512;
+/// Most chunks of a map whose points allocate: these have arrays of sizes of their own, and
+/// may differ much in what they take (`bench/run.py nests --case quicksort`, where the first 200
+/// of 100,000 points take two thirds of all time).
+pub const MOST_ALONE: i64 = 1 << 13;
 /// How many updates of accumulators a point is taken to make at most: copies for
 /// chunks have no more elements in all than so many times the points (`cargo nextest
 /// run -p driver accumulators`: what the copies may take).

@@ -86,7 +86,7 @@ impl Distribution<'_, '_> {
                 let mut sizes = sizes.filter_map(|dim| dim.atom()?.var());
                 let stored = bound.is_regular(&param.ty) && !bound.has_own_size(stm, &param.ty);
                 let filled = self.irregular && irregular::is_segment(bound, stm, &param.ty);
-                if !stored && !(filled && !sizes.any(|name| is_stuck(&name))) {
+                if !stored && (!filled || sizes.any(|name| is_stuck(&name))) {
                     found.push(param.name);
                 }
             }

@@ -40,16 +40,18 @@ impl Distribution<'_, '_> {
         if rest.iter().any(|dim| bound.varies(*dim)) || bound.has_own_size(stm, &param.ty) {
             return Ok(None);
         }
-        let rows: Vec<Name> = if let BasicOp::ArrayLit { elems, .. } = op {
-            elems.iter().filter_map(|elem| elem.var()).collect()
+        let mut rows: Vec<Name> = Vec::new();
+        let source = if let BasicOp::ArrayLit { elems, .. } = op {
+            rows.extend(elems.iter().filter_map(|elem| elem.var()));
+            None
+        } else if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
+            Some(*name)
         } else {
-            Vec::new()
+            return Ok(None);
         };
-        let source = match op {
-            BasicOp::ArrayLit { .. } if at == 1 && !rows.is_empty() => None,
-            BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) => Some(*name),
-            _ => return Ok(None),
-        };
+        if source.is_none() && (at != 1 || rows.is_empty()) {
+            return Ok(None);
+        }
         let flat = source.and_then(|name| self.as_segment(ctx, name, rest.len()));
         let mut builder = ctx.builder::<Soacs>(&stm.aux);
         builder.certs.clone_from(&stm.aux.certs);

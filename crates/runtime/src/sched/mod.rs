@@ -4,7 +4,7 @@
 //! of chunks. Whoever runs a range takes a few chunks at a time (a *grain*) and,
 //! whenever its own deque is empty, first puts the upper half of what is left
 //! there for others (lazy splitting). Before its first grain it goes on with what is
-//! left then, down to that grain: however long the first chunks take, as those of points
+//! left then, down to a few grains: however long the first chunks take, as those of points
 //! that differ may, others find the rest. The caller takes part; when it has
 //! nothing left it helps with any other work until its own is done.
 //!
@@ -34,6 +34,9 @@ use std::time::{Duration, Instant};
 pub const SEQUENTIAL_NS: i64 = 5_000;
 /// Roughly the work (in ns) that one grain holds.
 const GRAIN_NS: i64 = 1_000;
+/// Grains that stay together where a range is first split. Parts of recursive work are fewer:
+/// these are shared as before, one at a time (`bench/irregular.py --only quicksort`).
+const FEW: i64 = 4;
 /// How long an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);
 /// How often an idle thread looks before it lets others run in between.
@@ -236,7 +239,7 @@ unsafe fn run(ctx: *mut Ctx, shared: &Shared, me: usize, job: Job) {
     let mut all = deque.is_empty();
     while lo < hi {
         let before = hi;
-        while hi - lo > grain && (all || deque.is_empty()) {
+        while hi - lo > grain && (deque.is_empty() || all && hi - lo > grain.saturating_mul(FEW)) {
             let mid = lo + (hi - lo + 1) / 2;
             if !deque.push(Job { lo: mid, hi, ..job }) {
                 break;

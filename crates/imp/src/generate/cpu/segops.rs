@@ -18,11 +18,11 @@ use ir::mem::{Block, MemAnn, MemOp};
 use ir::name::Name;
 use ir::seg::{Decomp, Seg, SegKind, SegOp};
 use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Lambda, LoopForm, Param, Stm};
-use ir::types::Dim;
+use ir::types::{Dim, Space as MemSpace};
 use ir::walk::{free_names, sub_bodies, with_stack};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST};
+use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, MOST_ALONE};
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
@@ -116,6 +116,10 @@ impl Gen<'_, '_> {
         let cost = self.cost(space)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
+        // Points that allocate are not for lanes.
+        let alone = allocates(space.body);
+        let together = if alone { LANES_LEAST } else { LANES_GRAIN };
+        let most = if alone { MOST_ALONE } else { decomp.max_chunks };
         let step = if space.in_lanes {
             Expr::i64(LANES_LEAST)
         } else if self.in_task() && space.independent {
@@ -123,13 +127,13 @@ impl Gen<'_, '_> {
             // are many.
             self.step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
-            let few = self.step(n.clone(), LANES_GRAIN, LANES_GRAIN);
+            let few = self.step(n.clone(), LANES_GRAIN, together);
             self.enough_work(space, few)?
         } else {
             Expr::i64(LANES_GRAIN)
         };
         let grain = max(Expr::i64(decomp.grain), step.clone());
-        let chunks = self.n_chunks(n.clone(), grain, decomp.max_chunks);
+        let chunks = self.n_chunks(n.clone(), grain, most);
         let cost = self.name_value(cost, PrimType::I64, "cost");
         self.for_tasks(
             "segmap",
@@ -376,6 +380,18 @@ impl Gen<'_, '_> {
         }
         Ok(sum)
     }
+}
+
+/// Whether a body allocates blocks of its own.
+fn allocates(body: &Body<Mems>) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let host = MemSpace::Host;
+            let mut found = matches!(stm.exp, Exp::Op(MemOp::Alloc { space, .. }) if space == host);
+            sub_bodies(&stm.exp, |body| found = found || allocates(body));
+            found
+        })
+    })
 }
 
 /// The cost of statements, without loops in them, in sixteenths of a nanosecond.
