@@ -3,6 +3,7 @@
 mod bisect;
 mod demo;
 mod determinism;
+mod forests;
 mod modes;
 mod mutate;
 mod progen;
@@ -19,7 +20,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     (
         "bisect",
         "find the rewrite that breaks a program (--help)",
@@ -39,6 +40,11 @@ const TASKS: [Task; 8] = [
         "determinism",
         "compile every program twice and compare the bytes",
         determinism::run,
+    ),
+    (
+        "forests",
+        "hold the tuner against all settings of random forests (--count N)",
+        forests::task,
     ),
     (
         "modes",

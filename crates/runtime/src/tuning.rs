@@ -98,17 +98,20 @@ pub fn resolve(known: &[&str], assignments: &[Assignment]) -> Result<Vec<usize>,
 }
 
 fn unknown(known: &[&str], Assignment { name, place, .. }: &Assignment) -> String {
-    let nearest = (known.iter())
-        .map(|other| (distance(name, other), other))
-        .min();
-    let advice = match nearest {
-        None => "the program has none".to_owned(),
-        Some((distance, other)) if distance <= 2 + name.chars().take(MAX_COMPARED).count() / 4 => {
-            format!("did you mean `{other}`?")
-        }
-        Some(_) => "--print-params lists those that there are".to_owned(),
+    let advice = match nearest(known.iter().copied(), name) {
+        _ if known.is_empty() => "the program has none".to_owned(),
+        Some(other) => format!("did you mean `{other}`?"),
+        None => "--print-params lists those that there are".to_owned(),
     };
     format!("{place}there is no tuning parameter `{name}`; {advice}")
+}
+
+/// The name among those that are known that somebody may have meant by this one.
+pub fn nearest<'k>(known: impl IntoIterator<Item = &'k str>, name: &str) -> Option<&'k str> {
+    let known = known.into_iter();
+    let (distance, other) = known.map(|other| (distance(name, other), other)).min()?;
+    let near = 2 + name.chars().take(MAX_COMPARED).count() / 4;
+    (distance <= near).then_some(other)
 }
 
 /// How many characters must be added, removed or changed to make one text of the

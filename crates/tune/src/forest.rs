@@ -1,0 +1,272 @@
+//! The choices between versions of a program, as far as tuning needs them.
+//!
+//! A *tree* is a comparison with what there is if it holds and if it fails, or a version,
+//! which may have trees inside. Trees that stand side by side are made whatever the others
+//! say, and take time one after another. A parameter may be compared in several places,
+//! and in one place several times with different sizes (in a loop, or in a function that is
+//! called from several places): then both sides of a comparison may be reached in one run.
+//!
+//! What can be told from a forest: which versions a setting leads to, if the sizes are
+//! known that parameters are compared with. Two settings that lead to the same versions
+//! take the same time, even where they differ in comparisons on the way.
+
+use crate::region::{Param, Region, Setting, Span};
+use std::collections::BTreeSet;
+
+/// A comparison or a version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tree {
+    /// A comparison of a size with a parameter.
+    Choice {
+        /// The parameter.
+        param: Param,
+        /// What there is if the size is at least the parameter.
+        holds: Vec<Tree>,
+        /// What there is if not.
+        fails: Vec<Tree>,
+    },
+    /// A version.
+    Version {
+        /// Its number; what has the same number is the same code.
+        number: u32,
+        /// The trees inside of it.
+        inside: Vec<Tree>,
+    },
+}
+
+/// A program's choices.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Forest {
+    /// The trees of all functions.
+    pub trees: Vec<Tree>,
+    /// The value of each parameter unless another one is given.
+    pub defaults: Setting,
+    /// For each parameter whether it is compared with the same sizes wherever it stands and
+    /// whichever versions run: so it is if it stands in one place, or in copies of
+    /// one, of a function that is called once.
+    pub plain: Vec<bool>,
+}
+
+/// The sizes that each parameter is known to be compared with.
+pub type Sizes = Vec<BTreeSet<i64>>;
+
+/// What a setting leads to: versions, and, if a parameter is compared with several sizes of
+/// which some are enough and some not, how all comparisons come out.
+pub type Signature = (BTreeSet<u32>, BTreeSet<(Param, i64, bool)>);
+
+impl Tree {
+    /// Calls `f` with each parameter that is compared: those of the whole tree, or of its
+    /// outermost choices only, not of those inside of versions.
+    pub fn params(&self, whole: bool, f: &mut impl FnMut(Param)) {
+        match self {
+            Self::Choice {
+                param,
+                holds,
+                fails,
+            } => {
+                f(*param);
+                for tree in holds.iter().chain(fails) {
+                    tree.params(whole, f);
+                }
+            }
+            Self::Version { inside, .. } if whole => {
+                for tree in inside {
+                    tree.params(whole, f);
+                }
+            }
+            Self::Version { .. } => {}
+        }
+    }
+
+    /// Calls `f` with the trees inside of the versions that this one leads to.
+    pub fn inside<'t>(&'t self, f: &mut impl FnMut(&'t Self)) {
+        match self {
+            Self::Choice { holds, fails, .. } => {
+                for tree in holds.iter().chain(fails) {
+                    tree.inside(f);
+                }
+            }
+            Self::Version { inside, .. } => inside.iter().for_each(f),
+        }
+    }
+}
+
+/// What becomes of a setting on its way through trees.
+pub struct Way<'t> {
+    /// What it leads to.
+    pub signature: Signature,
+    /// All settings whose comparisons come out like this.
+    pub region: Region,
+    /// The versions that it leads to.
+    pub versions: Vec<&'t Tree>,
+}
+
+/// The way of a setting through trees, down to their versions, or to what is inside of these
+/// if `whole`. The least of all values holds for any size, and the largest for none.
+///
+/// # Errors
+/// The first parameter on the way whose sizes are not known, with another value.
+pub fn way<'t>(
+    trees: impl IntoIterator<Item = &'t Tree>,
+    setting: &[i64],
+    sizes: &Sizes,
+    whole: bool,
+) -> Result<Way<'t>, Param> {
+    let mut way = Way {
+        signature: Signature::default(),
+        region: Region::default(),
+        versions: Vec::new(),
+    };
+    let mut outcomes = Outcomes::default();
+    for tree in trees {
+        walk(tree, setting, sizes, whole, &mut way, &mut outcomes)?;
+    }
+    if outcomes.mixed {
+        way.signature.1 = outcomes.all;
+    }
+    Ok(way)
+}
+
+impl Way<'_> {
+    fn narrow(&mut self, param: Param, span: Span) -> Result<(), Param> {
+        let narrowed = std::mem::take(&mut self.region).with(param, span);
+        self.region = narrowed.ok_or(param)?;
+        Ok(())
+    }
+}
+
+/// Comparisons on a way.
+#[derive(Default)]
+struct Outcomes {
+    all: BTreeSet<(Param, i64, bool)>,
+    /// Whether some parameter has both outcomes.
+    mixed: bool,
+}
+
+/// The least and the largest.
+fn ends(sizes: &BTreeSet<i64>) -> Option<(i64, i64)> {
+    Some((*sizes.first()?, *sizes.last()?))
+}
+
+fn walk<'t>(
+    tree: &'t Tree,
+    setting: &[i64],
+    sizes: &Sizes,
+    whole: bool,
+    way: &mut Way<'t>,
+    outcomes: &mut Outcomes,
+) -> Result<(), Param> {
+    match tree {
+        Tree::Choice {
+            param,
+            holds,
+            fails,
+        } => {
+            let value = setting.get(*param).copied().unwrap_or(i64::MAX);
+            let known = sizes.get(*param).filter(|known| !known.is_empty());
+            let (first, last) = match known {
+                Some(known) => ends(known).ok_or(*param)?,
+                // Any size would do.
+                None if value == i64::MIN || value == i64::MAX => (0, 0),
+                None => return Err(*param),
+            };
+            if known.is_none() {
+                let alone = Span {
+                    least: value,
+                    most: value,
+                };
+                way.narrow(*param, alone)?;
+            }
+            outcomes.mixed |= first < value && value <= last;
+            for size in known.into_iter().flatten() {
+                let holds = value <= *size;
+                way.narrow(*param, Span::of(*size, holds).ok_or(*param)?)?;
+                outcomes.all.insert((*param, *size, holds));
+            }
+            let held = (value <= last).then_some(holds).into_iter().flatten();
+            let failed = (value > first).then_some(fails).into_iter().flatten();
+            held.chain(failed)
+                .try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+        }
+        Tree::Version { number, inside } => {
+            if way.signature.0.insert(*number) {
+                way.versions.push(tree);
+            }
+            let inside = whole.then_some(inside).into_iter().flatten();
+            inside
+                .into_iter()
+                .try_for_each(|tree| walk(tree, setting, sizes, whole, way, outcomes))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(number: u32, inside: Vec<Tree>) -> Tree {
+        Tree::Version { number, inside }
+    }
+
+    fn choice(param: Param, holds: Tree, fails: Tree) -> Tree {
+        Tree::Choice {
+            param,
+            holds: vec![holds],
+            fails: vec![fails],
+        }
+    }
+
+    /// Two ways to version 0, one to version 1 with a choice inside.
+    fn tree() -> Tree {
+        let inside = choice(2, version(2, vec![]), version(3, vec![]));
+        let second = choice(1, version(1, vec![inside]), version(0, vec![]));
+        choice(0, version(0, vec![]), second)
+    }
+
+    fn sizes(sizes: &[&[i64]]) -> Sizes {
+        let sizes = sizes.iter().map(|sizes| sizes.iter().copied().collect());
+        sizes.collect()
+    }
+
+    #[test]
+    fn settings_lead_to_versions() {
+        let (tree, known) = (tree(), sizes(&[&[10], &[20], &[30]]));
+        let versions = |setting: &[i64], whole| {
+            let way = way([&tree], setting, &known, whole)
+                .unwrap_or_else(|param| panic!("the sizes of {param}"));
+            assert!(way.region.contains(setting));
+            way.signature.0.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(versions(&[10, 0, 0], true), [0]);
+        assert_eq!(versions(&[11, 21, 0], true), [0]);
+        assert_eq!(versions(&[11, 20, 30], true), [1, 2]);
+        assert_eq!(versions(&[11, 20, 31], true), [1, 3]);
+        assert_eq!(versions(&[11, 20, 31], false), [1]);
+        let unknown = sizes(&[&[10], &[], &[30]]);
+        let end = |value| way([&tree], &[11, value, 0], &unknown, true).map(|way| way.signature.0);
+        assert_eq!(end(0), Err(1));
+        assert_eq!(end(i64::MIN), Ok(BTreeSet::from([1, 2])));
+        assert_eq!(end(i64::MAX), Ok(BTreeSet::from([0])));
+    }
+
+    #[test]
+    fn several_sizes_may_go_both_ways() {
+        let (tree, known) = (tree(), sizes(&[&[10, 12], &[20], &[30]]));
+        let way = way([&tree], &[11, 20, 30], &known, true)
+            .unwrap_or_else(|param| panic!("the sizes of {param}"));
+        assert_eq!(way.signature.0, BTreeSet::from([0, 1, 2]));
+        let second = [(1, 20, true), (2, 30, true)];
+        let mixed: BTreeSet<_> = [(0, 10, false), (0, 12, true)]
+            .into_iter()
+            .chain(second)
+            .collect();
+        assert_eq!(way.signature.1, mixed);
+        assert_eq!(
+            way.region.span(0),
+            Span {
+                least: 11,
+                most: 12
+            }
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! Sets of settings: for some parameters, from which value to which.
+//!
+//! A comparison of a size with a parameter holds where the parameter is at most the size
+//! (`size >= parameter`). So all settings for which a run's comparisons come out alike are
+//! such a set, and the sets of different runs with one input have nothing in common.
+
+/// A parameter, by its place in the list of all.
+pub type Param = usize;
+
+/// A value for each parameter.
+pub type Setting = Vec<i64>;
+
+/// Values from the least to the most, both included; there is at least one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Span {
+    /// The least value.
+    pub least: i64,
+    /// The largest.
+    pub most: i64,
+}
+
+impl Span {
+    /// All values.
+    pub const ALL: Self = Self {
+        least: i64::MIN,
+        most: i64::MAX,
+    };
+
+    /// The values for which a comparison with this size comes out so; none if it cannot.
+    pub fn of(size: i64, holds: bool) -> Option<Self> {
+        if holds {
+            return Some(Self {
+                least: i64::MIN,
+                most: size,
+            });
+        }
+        let least = size.checked_add(1)?;
+        Some(Self {
+            least,
+            most: i64::MAX,
+        })
+    }
+
+    /// What both contain.
+    pub fn and(self, other: Self) -> Option<Self> {
+        let (least, most) = (self.least.max(other.least), self.most.min(other.most));
+        (least <= most).then_some(Self { least, most })
+    }
+
+    /// Whether a value is among them.
+    pub fn contains(self, value: i64) -> bool {
+        self.least <= value && value <= self.most
+    }
+
+    /// The value that is nearest to this one.
+    pub fn nearest(self, value: i64) -> i64 {
+        value.clamp(self.least, self.most)
+    }
+
+    /// What is below of it, and what above.
+    fn beside(self) -> [Option<Self>; 2] {
+        let below = self.least.checked_sub(1).map(|most| Self {
+            least: i64::MIN,
+            most,
+        });
+        let above = self.most.checked_add(1).map(|least| Self {
+            least,
+            most: i64::MAX,
+        });
+        [below, above]
+    }
+}
+
+/// Settings whose values lie in these spans; other parameters have any.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Region(Vec<(Param, Span)>);
+
+impl Region {
+    /// The spans, each of another parameter, in the order in which they were added.
+    pub fn spans(&self) -> &[(Param, Span)] {
+        &self.0
+    }
+
+    /// All settings for which these comparisons of parameters with sizes come out as they do
+    /// for this one, which is among them.
+    pub fn around(met: impl IntoIterator<Item = (Param, i64)>, setting: &[i64]) -> Self {
+        let mut region = Self::default();
+        for (param, size) in met {
+            let value = setting.get(param).copied().unwrap_or(i64::MAX);
+            let span = Span::of(size, value <= size);
+            // The setting is in all of these spans, so they have something in common.
+            if let Some(narrowed) = span.and_then(|span| region.clone().with(param, span)) {
+                region = narrowed;
+            }
+        }
+        region
+    }
+
+    /// What a parameter may be.
+    pub fn span(&self, param: Param) -> Span {
+        let found = self.0.iter().find(|(other, _)| *other == param);
+        found.map_or(Span::ALL, |(_, span)| *span)
+    }
+
+    /// Whether a setting is in it.
+    pub fn contains(&self, setting: &[i64]) -> bool {
+        self.0.iter().all(|(param, span)| {
+            let value = setting.get(*param);
+            value.is_some_and(|value| span.contains(*value))
+        })
+    }
+
+    /// Those of its settings whose value of a parameter is in a span, if there are any.
+    pub fn with(mut self, param: Param, span: Span) -> Option<Self> {
+        match self.0.iter_mut().find(|(other, _)| *other == param) {
+            Some((_, known)) => *known = known.and(span)?,
+            None => self.0.push((param, span)),
+        }
+        Some(self)
+    }
+
+    /// What both contain.
+    pub fn and(&self, other: &Self) -> Option<Self> {
+        let mut both = self.clone();
+        for (param, span) in &other.0 {
+            both = both.with(*param, *span)?;
+        }
+        Some(both)
+    }
+
+    /// The same with what is said of these parameters only.
+    #[must_use]
+    pub fn of(&self, wanted: impl Fn(Param) -> bool) -> Self {
+        let spans = self.0.iter().filter(|(param, _)| wanted(*param));
+        Self(spans.copied().collect())
+    }
+
+    /// Its settings that are not in the other one, as regions that have nothing in common.
+    /// They differ from the other in the first of its parameters, the second, and so on.
+    pub fn minus(&self, other: &Self) -> Vec<Self> {
+        if self.and(other).is_none() {
+            return vec![self.clone()];
+        }
+        let (mut parts, mut rest) = (Vec::new(), Some(self.clone()));
+        for (param, span) in &other.0 {
+            let Some(whole) = rest else { break };
+            let beside = span.beside().into_iter().flatten();
+            parts.extend(beside.filter_map(|side| whole.clone().with(*param, side)));
+            rest = whole.with(*param, *span);
+        }
+        parts
+    }
+
+    /// The setting in it that is nearest to this one.
+    pub fn nearest(&self, setting: &[i64]) -> Setting {
+        let mut near = setting.to_vec();
+        for (param, span) in &self.0 {
+            if let Some(value) = near.get_mut(*param) {
+                *value = span.nearest(*value);
+            }
+        }
+        near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(spans: &[(Param, i64, i64)]) -> Region {
+        let spans = spans.iter().map(|(param, least, most)| {
+            let span = Span {
+                least: *least,
+                most: *most,
+            };
+            (*param, span)
+        });
+        Region(spans.collect())
+    }
+
+    #[test]
+    fn what_is_left_of_a_region_and_what_was_taken_are_all_of_it() {
+        let whole = region(&[(0, 0, 9), (1, 0, 9)]);
+        let hole = region(&[(0, 3, 5), (1, -7, 4)]);
+        let left = whole.minus(&hole);
+        for x in -1..=10 {
+            for y in -1..=10 {
+                let setting = [x, y];
+                let times = left.iter().filter(|part| part.contains(&setting)).count();
+                let expected = whole.contains(&setting) && !hole.contains(&setting);
+                assert_eq!(times, usize::from(expected), "{setting:?}");
+            }
+        }
+        assert_eq!(
+            whole.minus(&region(&[(0, 10, 12)])),
+            std::slice::from_ref(&whole)
+        );
+        assert!(whole.minus(&Region::default()).is_empty());
+    }
+
+    #[test]
+    fn comparisons_hold_up_to_the_size() {
+        let holds = Span::of(7, true).expect("some");
+        let fails = Span::of(7, false).expect("some");
+        assert!(holds.contains(7) && !holds.contains(8));
+        assert!(fails.contains(8) && !fails.contains(7));
+        assert_eq!(Span::of(i64::MAX, false), None);
+        assert_eq!(fails.nearest(3), 8);
+    }
+}

@@ -1,0 +1,354 @@
+//! Programs that are nothing but a forest: the tuner on the one hand, all settings on the
+//! other.
+//!
+//! Everything about them is by chance: trees and what is inside of versions, functions that
+//! are called from several versions with sizes of each call's own, parameters that stand in
+//! several places, versions that several ways lead to, sizes, and what versions take.
+
+use crate::cost::Cost;
+use crate::explore::{Machine, Met, Outcome};
+use crate::forest::{Forest, Tree};
+use crate::region::{Param, Setting};
+use crate::tuner::{Options, tune};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers by chance (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed(self.0)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit.max(1)
+    }
+}
+
+fn mixed(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A number that depends on all of these.
+fn hash(parts: &[u64]) -> u64 {
+    parts.iter().fold(17, |sum, part| {
+        mixed(sum.wrapping_mul(31).wrapping_add(*part))
+    })
+}
+
+/// A program.
+#[derive(Debug)]
+pub struct Program {
+    seed: u64,
+    /// The trees of the entry point, then those of each function.
+    functions: Vec<Vec<Tree>>,
+    /// Which functions a version calls.
+    calls: BTreeMap<u32, Vec<usize>>,
+    /// How many parameters there are.
+    params: usize,
+    /// How many data sets.
+    data_sets: usize,
+}
+
+/// What is made of a seed.
+struct Maker {
+    chance: Chance,
+    params: usize,
+    versions: u32,
+    calls: BTreeMap<u32, Vec<usize>>,
+}
+
+impl Maker {
+    fn param(&mut self) -> Param {
+        // Sometimes one that there is.
+        if self.params > 0 && self.chance.below(12) == 0 {
+            return self.chance.below(self.params as u64) as usize;
+        }
+        self.params += 1;
+        self.params - 1
+    }
+
+    fn version(&mut self, depth: u32, functions: usize) -> Tree {
+        let number = self.versions;
+        self.versions += 1;
+        let several = if depth == 0 { 0 } else { self.chance.below(4) };
+        let inside = (1..several).map(|_| self.tree(depth - 1, functions));
+        let inside = inside.collect();
+        if functions > 0 && self.chance.below(3) == 0 {
+            let called = self.chance.below(functions as u64) as usize + 1;
+            self.calls.insert(number, vec![called]);
+        }
+        Tree::Version { number, inside }
+    }
+
+    fn tree(&mut self, depth: u32, functions: usize) -> Tree {
+        let first = self.version(depth, functions);
+        let mut chain = if self.chance.below(2) == 0 {
+            first.clone()
+        } else {
+            self.version(depth, functions)
+        };
+        let mut last = None;
+        for _ in 0..=self.chance.below(2) {
+            let param = self.param();
+            let version = match last.take() {
+                None => self.version(depth, functions),
+                Some(version) => version,
+            };
+            last = Some(first.clone());
+            chain = Tree::Choice {
+                param,
+                holds: vec![version],
+                fails: vec![chain],
+            };
+        }
+        chain
+    }
+}
+
+impl Program {
+    /// The program of a seed.
+    pub fn new(seed: u64) -> Self {
+        let mut maker = Maker {
+            chance: Chance(seed),
+            params: 0,
+            versions: 0,
+            calls: BTreeMap::new(),
+        };
+        let number = maker.chance.below(3) as usize;
+        let mut functions = vec![Vec::new()];
+        for _ in 0..number {
+            // Functions call none, so that programs end.
+            functions.push(vec![maker.tree(0, 0)]);
+        }
+        for _ in 0..=maker.chance.below(2) {
+            let tree = maker.tree(2, number);
+            functions[0].push(tree);
+        }
+        Self {
+            seed,
+            functions,
+            data_sets: 1 + maker.chance.below(3) as usize,
+            params: maker.params,
+            calls: maker.calls,
+        }
+    }
+
+    /// Runs trees with a setting, or all that there is without one: the time, and `met` gets
+    /// the comparisons.
+    fn run(
+        &self,
+        trees: &[Tree],
+        (data, call): (usize, u64),
+        setting: Option<&[i64]>,
+        met: &mut Vec<Met>,
+    ) -> u64 {
+        let mut time = 0;
+        for tree in trees {
+            match tree {
+                Tree::Choice {
+                    param,
+                    holds,
+                    fails,
+                } => {
+                    // Calls that take different times differ in sizes.
+                    let size = hash(&[self.seed, *param as u64, data as u64, call]) % 33;
+                    let size = (3 * size + call) as i64;
+                    match met
+                        .iter_mut()
+                        .find(|known| (known.0, known.1) == (*param, size))
+                    {
+                        Some(known) => known.2 += 1,
+                        None => met.push((*param, size, 1)),
+                    }
+                    let taken = setting.map(|setting| setting[*param] <= size);
+                    if taken != Some(false) {
+                        time += self.run(holds, (data, call), setting, met);
+                    }
+                    if taken != Some(true) {
+                        time += self.run(fails, (data, call), setting, met);
+                    }
+                }
+                Tree::Version { number, inside } => {
+                    let own = hash(&[self.seed, u64::from(*number), data as u64, call, 1]);
+                    time += 1 + own % 1000;
+                    time += self.run(inside, (data, call), setting, met);
+                    for called in self.calls.get(number).into_iter().flatten() {
+                        let trees = &self.functions[*called];
+                        let call = hash(&[u64::from(*number), call]) % 2 + 1;
+                        time += self.run(trees, (data, call), setting, met);
+                    }
+                }
+            }
+        }
+        time
+    }
+
+    fn time(&self, data: usize, setting: &[i64]) -> u64 {
+        self.run(
+            &self.functions[0],
+            (data, 0),
+            Some(setting),
+            &mut Vec::new(),
+        )
+    }
+
+    /// The least cost of all settings; none if there are more than so many.
+    fn least(&self, cost: &Cost, default: &[f64], most: usize) -> Option<f64> {
+        let mut met = Vec::new();
+        for data in 0..self.data_sets {
+            self.run(&self.functions[0], (data, 0), None, &mut met);
+        }
+        let values: Vec<Vec<i64>> = (0..self.params)
+            .map(|param| {
+                let own = met.iter().filter(|(other, ..)| *other == param);
+                let own: BTreeSet<i64> = own.flat_map(|(_, size, _)| [*size, size + 1]).collect();
+                // A parameter that nothing is compared with may be anything.
+                if own.is_empty() {
+                    vec![0]
+                } else {
+                    own.into_iter().collect()
+                }
+            })
+            .collect();
+        let all = values
+            .iter()
+            .try_fold(1usize, |all, own| all.checked_mul(own.len()))?;
+        if all > most {
+            return None;
+        }
+        let mut least = f64::INFINITY;
+        for mut number in 0..all {
+            let setting: Setting = values
+                .iter()
+                .map(|own| {
+                    let value = own[number % own.len()];
+                    number /= own.len();
+                    value
+                })
+                .collect();
+            let times: Vec<f64> = (0..self.data_sets)
+                .map(|data| self.time(data, &setting) as f64)
+                .collect();
+            least = least.min(cost.of(&times, default));
+        }
+        Some(least)
+    }
+}
+
+/// The simulated machine, and what it was asked.
+struct Counter<'p> {
+    program: &'p Program,
+    /// Comparisons of the runs of each data set, with outcomes.
+    paths: Vec<BTreeSet<BTreeSet<(Param, i64, bool)>>>,
+    /// Whether some path was run twice.
+    twice: bool,
+}
+
+impl Machine for Counter<'_> {
+    fn run(&mut self, data: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
+        let mut met = Vec::new();
+        let trees = &self.program.functions[0];
+        let time = self.program.run(trees, (data, 0), Some(setting), &mut met);
+        let path = met
+            .iter()
+            .map(|(param, size, _)| (*param, *size, setting[*param] <= *size));
+        self.twice |= !self.paths[data].insert(path.collect());
+        Some(Outcome::Ran {
+            micros: vec![time],
+            met,
+        })
+    }
+
+    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+        Some(vec![self.program.time(data, setting); times])
+    }
+}
+
+/// Holds the tuner against all settings of a random program.
+///
+/// Gives how many runs there were; none if the program has more than `most` settings.
+///
+/// # Errors
+/// What the tuner did wrong.
+pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String> {
+    let program = Program::new(seed);
+    let names: Vec<String> = (0..program.data_sets)
+        .map(|data| format!("d{data}"))
+        .collect();
+    let last = program.data_sets - 1;
+    let costs = [
+        "sum".to_owned(),
+        "geomean".to_owned(),
+        "worst".to_owned(),
+        format!("max(d0, 2 * d{last}) + d0 / 7"),
+        format!("3 * d{last} - d0 / 2"),
+    ];
+    let chosen = hash(&[seed, 5]);
+    let cost = Cost::parse(&costs[(chosen % 5) as usize], &names, &[])?;
+    let defaults: Setting = (0..program.params)
+        .map(|param| (hash(&[seed, 6, param as u64]) % 120) as i64)
+        .collect();
+    let time = |data| program.time(data, &defaults) as f64;
+    let default: Vec<f64> = (0..program.data_sets).map(time).collect();
+    let Some(least) = program.least(&cost, &default, most) else {
+        return Ok(None);
+    };
+    let mut counter = Counter {
+        program: &program,
+        paths: vec![BTreeSet::new(); program.data_sets],
+        twice: false,
+    };
+    let options = Options {
+        joint: chosen.is_multiple_of(7),
+        runs: 3,
+        most: 6,
+        matters: 0.0,
+    };
+    let mut plain = vec![true; program.params];
+    for tree in program.functions.iter().skip(1).flatten() {
+        tree.params(true, &mut |param| plain[param] = false);
+    }
+    let forest = Forest {
+        trees: program.functions.iter().flatten().cloned().collect(),
+        defaults,
+        plain,
+    };
+    let count = program.data_sets;
+    let tuned = tune(&forest, count, &cost, &options, &mut counter)
+        .map_err(|why| format!("seed {seed}: {why:?}"))?;
+    let is = |data| program.time(data, &tuned.setting) as f64;
+    let times: Vec<f64> = (0..count).map(is).collect();
+    let found = cost.of(&times, &default);
+    if (found - least).abs() > 1e-9 * least.abs().max(1.0) {
+        return Err(format!("seed {seed}: found {found}, and there is {least}"));
+    }
+    if counter.twice {
+        return Err(format!("seed {seed}: a path was run twice"));
+    }
+    if times != tuned.times || !tuned.corrections.is_empty() {
+        return Err(format!("seed {seed}: times are not what was told"));
+    }
+    Ok(Some(counter.paths.iter().map(BTreeSet::len).sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hold_against_all;
+
+    #[test]
+    fn no_setting_is_better_than_what_is_found() {
+        let (mut held, mut runs) = (0, 0);
+        for seed in 0..400 {
+            if let Some(run) = hold_against_all(seed, 4000).expect("the best is found") {
+                held += 1;
+                runs += run;
+            }
+        }
+        // Most programs are small enough, and have something to choose.
+        assert!(held > 100 && runs > 4 * held, "{held} with {runs} runs");
+    }
+}

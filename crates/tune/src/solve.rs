@@ -1,0 +1,438 @@
+//! The best setting, exactly, given what each way takes.
+//!
+//! Before: for each data set a time and *terms*, (region, amount): a setting's time is the
+//! time and the amounts of all terms whose region it is in. After: a setting that no other
+//! one beats in the cost function.
+//!
+//! This is dynamic programming over the forest:
+//!
+//! 1. A parameter's values fall apart into *cells* at the ends of the terms' spans. Two
+//!    settings whose values lie in the same cells are in the same regions, so they take the
+//!    same times, and one of each is enough. Cells whose terms are the same are one.
+//! 2. Once the cell of a parameter is chosen, terms that need another one are gone, and the
+//!    others no longer mention it. Terms that share no parameter, not even by others between
+//!    them, are *independent*: no choice that concerns the one concerns the other.
+//!    So the parameters of a tree fall apart when the one at its root is decided: into those
+//!    that matter if it holds and those that matter if not, for each data set.
+//! 3. What is left is known by its terms and the parameters that are not decided; it is
+//!    solved once, whatever decisions led to it.
+//!
+//! *Proof that the result is best.* Let a *front* be a set of pairs (times by data set,
+//! choices) that for each setting of some parameters has an element at most as large in
+//! each data set. (a) The front of a parameter's cell is that of what is left, and all cells
+//! together are all settings by 1, so the union of their fronts is a front. (b) If x
+//! is in the front of one of two independent parts and y in that of the other, x + y are the
+//! times of both choices together; and for any setting of both there are such x and y at most
+//! as large as its parts, so x + y is at most as large as the whole. (c) Leaving out an element
+//! that another one is at most as large as in each data set leaves a front. A cost
+//! function that does not fall where a time grows has its minimum over all settings on a
+//! front. Where it is a weighted sum, (d) the minimum of x + y is that of x and that of y, so one
+//! element is enough. Where it may fall, elements are left out only if they are equal, which
+//! (a) and (b) allow without any condition.
+//!
+//! Of equal settings the one is taken that leaves most parameters in the cell of their
+//! default, and values are as near to the defaults as their cells permit.
+
+use crate::region::{Param, Region, Setting, Span};
+use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// The settings in a region take this much more.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Term {
+    /// The data set.
+    pub data: usize,
+    /// The settings.
+    pub region: Region,
+    /// How much more, in microseconds; it may be less than nothing.
+    pub amount: f64,
+}
+
+/// What is known of a cost function.
+pub enum Shape {
+    /// It is the sum of times, each with its weight, which is not negative.
+    Weighted(Vec<f64>),
+    /// It does not fall where a time grows.
+    Monotone,
+    /// Nothing.
+    Any,
+}
+
+/// What is to be solved.
+pub struct Problem<'a> {
+    /// The time of each data set that is in no region.
+    pub times: &'a [f64],
+    /// Terms.
+    pub terms: &'a [Term],
+    /// The value of each parameter that nothing is to be said of.
+    pub defaults: &'a [i64],
+    /// The cost function's shape.
+    pub shape: Shape,
+    /// The cost function, of the time of each data set.
+    pub cost: &'a dyn Fn(&[f64]) -> f64,
+}
+
+/// A best setting.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Solution {
+    /// The setting.
+    pub setting: Setting,
+    /// The time of each data set.
+    pub times: Vec<f64>,
+    /// What it costs.
+    pub cost: f64,
+}
+
+/// There are more combinations of times than can be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany;
+
+/// A front has at most so many elements.
+const MOST: usize = 20_000;
+
+/// An element of a front.
+#[derive(Clone)]
+struct Entry {
+    /// Amounts by data set.
+    times: Vec<f64>,
+    /// How many parameters leave the cell of their default.
+    moved: u32,
+    chosen: Option<Rc<Chosen>>,
+}
+
+/// Choices.
+enum Chosen {
+    One(Param, Span, Option<Rc<Chosen>>),
+    Both(Rc<Chosen>, Rc<Chosen>),
+}
+
+/// Terms that are left, by their numbers, and what is left of their regions.
+type Left = Vec<(u32, Region)>;
+
+struct Solver<'a> {
+    problem: &'a Problem<'a>,
+    known: FxHashMap<(Vec<u32>, Vec<Param>), Rc<Vec<Entry>>>,
+}
+
+/// A best setting of all.
+///
+/// # Errors
+/// There are too many combinations.
+pub fn solve(problem: &Problem<'_>) -> Result<Solution, TooMany> {
+    let mut solver = Solver {
+        problem,
+        known: FxHashMap::default(),
+    };
+    let terms = problem.terms.iter();
+    let terms = (0..).zip(terms.map(|term| term.region.clone()));
+    let front = solver.front(terms.collect())?;
+    let best = front.iter().map(|entry| {
+        let pairs = problem.times.iter().zip(&entry.times);
+        let times: Vec<f64> = pairs.map(|(base, more)| base + more).collect();
+        ((problem.cost)(&times), entry, times)
+    });
+    let best =
+        best.min_by(|(x, one, _), (y, other, _)| x.total_cmp(y).then(one.moved.cmp(&other.moved)));
+    let (cost, entry, times) = best.ok_or(TooMany)?;
+    let mut setting = problem.defaults.to_vec();
+    apply(entry.chosen.as_deref(), &mut setting);
+    Ok(Solution {
+        setting,
+        times,
+        cost,
+    })
+}
+
+fn apply(mut chosen: Option<&Chosen>, setting: &mut Setting) {
+    while let Some(choice) = chosen {
+        match choice {
+            Chosen::One(param, span, rest) => {
+                if let Some(value) = setting.get_mut(*param) {
+                    *value = span.nearest(*value);
+                }
+                chosen = rest.as_deref();
+            }
+            Chosen::Both(one, other) => {
+                apply(Some(one), setting);
+                chosen = Some(other);
+            }
+        }
+    }
+}
+
+impl Solver<'_> {
+    /// The front of what is left.
+    fn front(&mut self, left: Left) -> Result<Vec<Entry>, TooMany> {
+        let mut sums = vec![0.0; self.problem.times.len()];
+        let mut open = Left::new();
+        for (number, region) in left {
+            if !region.spans().is_empty() {
+                open.push((number, region));
+                continue;
+            }
+            let term = &self.problem.terms[number as usize];
+            if let Some(sum) = sums.get_mut(term.data) {
+                *sum += term.amount;
+            }
+        }
+        let mut front = vec![Entry {
+            times: sums,
+            moved: 0,
+            chosen: None,
+        }];
+        for part in independent(open) {
+            let other = self.part(part)?;
+            if front.len().saturating_mul(other.len()) > 16 * MOST {
+                return Err(TooMany);
+            }
+            let pairs = front
+                .iter()
+                .flat_map(|x| other.iter().map(move |y| both(x, y)));
+            front = self.least(pairs.collect())?;
+        }
+        Ok(front)
+    }
+
+    /// The front of terms that hang together.
+    fn part(&mut self, left: Left) -> Result<Rc<Vec<Entry>>, TooMany> {
+        let numbers: Vec<u32> = left.iter().map(|(number, _)| *number).collect();
+        let params: BTreeSet<Param> = left
+            .iter()
+            .flat_map(|(_, region)| region.spans().iter().map(|(param, _)| *param))
+            .collect();
+        let key = (numbers, params.iter().copied().collect::<Vec<_>>());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let mentions = |param: Param| {
+            let mentioned = left.iter().filter(|(_, region)| {
+                let mut spans = region.spans().iter();
+                spans.any(|(other, _)| *other == param)
+            });
+            mentioned.count()
+        };
+        // The first of those that most terms mention: the root of a tree.
+        let Some(param) = params
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|param| mentions(*param))
+        else {
+            return Err(TooMany);
+        };
+        let default = self.problem.defaults.get(param).copied().unwrap_or(0);
+        let mut cells = cells(left.iter().map(|(_, region)| region.span(param)));
+        cells.sort_by_key(|cell| cell.nearest(default).abs_diff(default));
+        let mut seen = BTreeSet::new();
+        let mut entries = Vec::new();
+        for cell in cells {
+            let rest: Left = left
+                .iter()
+                .filter(|(_, region)| region.span(param).and(cell).is_some())
+                .map(|(number, region)| (*number, region.of(|other| other != param)))
+                .collect();
+            let numbers: Vec<u32> = rest.iter().map(|(number, _)| *number).collect();
+            if !seen.insert(numbers) {
+                continue;
+            }
+            let moved = u32::from(!cell.contains(default));
+            for entry in self.front(rest)? {
+                entries.push(Entry {
+                    times: entry.times,
+                    moved: entry.moved + moved,
+                    chosen: Some(Rc::new(Chosen::One(param, cell, entry.chosen))),
+                });
+            }
+        }
+        let front = Rc::new(self.least(entries)?);
+        self.known.insert(key, Rc::clone(&front));
+        Ok(front)
+    }
+
+    /// Leaves out what need not be looked at.
+    fn least(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, TooMany> {
+        match &self.problem.shape {
+            Shape::Weighted(weights) => {
+                let weighed = |entry: &Entry| -> f64 {
+                    let pairs = entry.times.iter().zip(weights);
+                    pairs.map(|(time, weight)| time * weight).sum()
+                };
+                let least = entries.into_iter().min_by(|x, y| {
+                    let times = weighed(x).total_cmp(&weighed(y));
+                    times.then(x.moved.cmp(&y.moved))
+                });
+                return Ok(least.into_iter().collect());
+            }
+            Shape::Monotone | Shape::Any => {}
+        }
+        // Whatever is at most as large as another one in all data sets stands before it.
+        entries.sort_by(|x, y| {
+            let pairs = x.times.iter().zip(&y.times).map(|(x, y)| x.total_cmp(y));
+            let times = pairs.fold(Ordering::Equal, Ordering::then);
+            times.then(x.moved.cmp(&y.moved))
+        });
+        let monotone = matches!(self.problem.shape, Shape::Monotone);
+        let mut kept: Vec<Entry> = Vec::new();
+        for entry in entries {
+            let covers = |other: &Entry| {
+                let mut pairs = other.times.iter().zip(&entry.times);
+                pairs.all(|(x, y)| if monotone { x <= y } else { x == y })
+            };
+            // Of up to two data sets, and of equal times, the last one says it all.
+            let few = entry.times.len() <= 2 || !monotone;
+            let known = if few { kept.len().saturating_sub(1) } else { 0 };
+            if !kept[known..].iter().any(covers) {
+                kept.push(entry);
+            }
+            if kept.len() > MOST {
+                return Err(TooMany);
+            }
+        }
+        Ok(kept)
+    }
+}
+
+fn both(x: &Entry, y: &Entry) -> Entry {
+    let times = x.times.iter().zip(&y.times).map(|(x, y)| x + y);
+    let chosen = match (&x.chosen, &y.chosen) {
+        (Some(x), Some(y)) => Some(Rc::new(Chosen::Both(Rc::clone(x), Rc::clone(y)))),
+        (one, other) => one.clone().or_else(|| other.clone()),
+    };
+    Entry {
+        times: times.collect(),
+        moved: x.moved + y.moved,
+        chosen,
+    }
+}
+
+/// What these spans divide all values into.
+fn cells(spans: impl Iterator<Item = Span>) -> Vec<Span> {
+    let mut starts = BTreeSet::from([i64::MIN]);
+    for span in spans {
+        starts.insert(span.least);
+        starts.extend(span.most.checked_add(1));
+    }
+    let starts: Vec<i64> = starts.into_iter().collect();
+    let ends = starts.iter().skip(1).map(|next| next - 1);
+    let ends = ends.chain([i64::MAX]);
+    let cells = starts.iter().zip(ends);
+    cells
+        .map(|(least, most)| Span {
+            least: *least,
+            most,
+        })
+        .collect()
+}
+
+/// Divides terms into those that share no parameter.
+fn independent(left: Left) -> Vec<Left> {
+    // Each term points to an earlier one of its part, or to itself.
+    let mut parents: Vec<usize> = (0..left.len()).collect();
+    fn root(parents: &mut [usize], mut at: usize) -> usize {
+        while parents[at] != at {
+            parents[at] = parents[parents[at]];
+            at = parents[at];
+        }
+        at
+    }
+    let mut owners: FxHashMap<Param, usize> = FxHashMap::default();
+    for (at, (_, region)) in left.iter().enumerate() {
+        for (param, _) in region.spans() {
+            let owner = *owners.entry(*param).or_insert(at);
+            let (x, y) = (root(&mut parents, owner), root(&mut parents, at));
+            parents[x.max(y)] = x.min(y);
+        }
+    }
+    let mut parts: Vec<Left> = Vec::new();
+    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+    for (at, term) in left.into_iter().enumerate() {
+        let root = root(&mut parents, at);
+        let place = *places.entry(root).or_insert_with(|| {
+            parts.push(Left::new());
+            parts.len() - 1
+        });
+        parts[place].push(term);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(spans: &[(Param, i64, i64)]) -> Region {
+        spans
+            .iter()
+            .fold(Region::default(), |region, (param, least, most)| {
+                let span = Span {
+                    least: *least,
+                    most: *most,
+                };
+                region.with(*param, span).expect("it is not empty")
+            })
+    }
+
+    fn solved(terms: &[Term], shape: Shape, cost: &dyn Fn(&[f64]) -> f64) -> Solution {
+        solve(&Problem {
+            times: &[100.0, 100.0],
+            terms,
+            defaults: &[16, 16],
+            shape,
+            cost,
+        })
+        .expect("few combinations")
+    }
+
+    fn term(data: usize, spans: &[(Param, i64, i64)], amount: f64) -> Term {
+        Term {
+            data,
+            region: region(spans),
+            amount,
+        }
+    }
+
+    const MIN: i64 = i64::MIN;
+    const MAX: i64 = i64::MAX;
+
+    /// The first data set wants the parameter above 5, the second at most 40.
+    fn terms() -> [Term; 3] {
+        [
+            term(0, &[(0, MIN, 5)], 50.0),
+            term(1, &[(0, 41, MAX)], 30.0),
+            term(1, &[(0, MIN, 40), (1, MIN, 9)], -60.0),
+        ]
+    }
+
+    #[test]
+    fn what_is_best_for_both_is_found() {
+        let best = solved(&terms(), Shape::Weighted(vec![1.0, 1.0]), &|t| t[0] + t[1]);
+        assert_eq!(best.setting, [16, 9], "nearest to the defaults");
+        assert_eq!((best.times, best.cost), (vec![100.0, 40.0], 140.0));
+    }
+
+    #[test]
+    fn nothing_is_moved_where_nothing_is_won() {
+        let none = [term(0, &[(0, MIN, 5)], 50.0), term(1, &[(1, 17, MAX)], 0.0)];
+        let best = solved(&none, Shape::Monotone, &|t| t[0].max(t[1]));
+        assert_eq!(best.setting, [16, 16]);
+    }
+
+    #[test]
+    fn other_costs_take_other_settings() {
+        // Either data set can be made fast, not both.
+        let either = [
+            term(0, &[(0, MIN, 7)], -90.0),
+            term(1, &[(0, 8, MAX)], -60.0),
+        ];
+        let sum = solved(&either, Shape::Weighted(vec![1.0, 1.0]), &|t| t[0] + t[1]);
+        assert_eq!(sum.times, [10.0, 100.0]);
+        let weighed = solved(&either, Shape::Weighted(vec![1.0, 2.0]), &|t| {
+            t[0] + 2.0 * t[1]
+        });
+        assert_eq!(weighed.times, [100.0, 40.0]);
+        let falling = solved(&either, Shape::Any, &|t| t[1] - t[0]);
+        assert_eq!(falling.times, [100.0, 40.0]);
+    }
+}

@@ -1,0 +1,391 @@
+//! Tuning: the setting of all parameters that makes the cost of all data sets least.
+//!
+//! 1. Each data set is explored ([`crate::explore`]): every path of every tree is run once.
+//! 2. Where two runs that differ in one tree are so close that their confidence intervals
+//!    meet, both are run again, more and more often, until these are apart, or the difference is
+//!    too small to matter.
+//! 3. The best setting is computed ([`crate::solve`]). Differences that are not certain
+//!    count as none, so that nothing leaves its default for noise.
+//! 4. Its paths are run unless they have been. If one takes longer than the sum of
+//!    differences says, trees have to do with each other: the sum is corrected for all
+//!    settings that take that path, and 3 is done again.
+//! 5. At last it is held against the default. If it is not better, the default stays.
+//!
+//! With every path of all trees run jointly, 3 is exact; without, it is as exact as times
+//! add up, and 4 tells where they do not.
+
+use crate::cost::Cost;
+use crate::explore::{Explored, Machine, Outcome, Run, explore};
+use crate::forest::Forest;
+use crate::region::{Region, Setting, Span};
+use crate::solve::{Problem, Term, TooMany, solve};
+use crate::statistics::Statistics;
+
+/// How to tune.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether all combinations of paths are run.
+    pub joint: bool,
+    /// How often a path is run that is close to another one, at least.
+    pub runs: usize,
+    /// How often at most.
+    pub most: usize,
+    /// Which part of a time does not matter.
+    pub matters: f64,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tuned {
+    /// The best setting.
+    pub setting: Setting,
+    /// Its time on each data set, in microseconds.
+    pub times: Vec<f64>,
+    /// The default's.
+    pub default: Vec<f64>,
+    /// What was found out about each data set.
+    pub explored: Vec<Explored>,
+    /// Corrections of sums, by data set: settings, what was expected, and what was measured.
+    pub corrections: Vec<(usize, Region, f64, f64)>,
+    /// Whether all was done; else this is the best so far.
+    pub complete: bool,
+}
+
+/// Why there is no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The default could not be run on this data set.
+    Fails(usize),
+    /// The end came before each data set was run once.
+    Stopped,
+    /// The cost function leaves more combinations than can be looked at.
+    TooMany,
+}
+
+/// Finds the best setting.
+///
+/// # Errors
+/// Why there is none.
+pub fn tune(
+    forest: &Forest,
+    data_sets: usize,
+    cost: &Cost,
+    options: &Options,
+    machine: &mut dyn Machine,
+) -> Result<Tuned, Failure> {
+    let mut explored = Vec::new();
+    for data in 0..data_sets {
+        let found = explore(forest, data, options.joint, machine);
+        match found.runs.first() {
+            None => return Err(Failure::Stopped),
+            Some(run) if run.cut.is_some() => return Err(Failure::Fails(data)),
+            Some(_) => explored.push(found),
+        }
+    }
+    let defaults = forest.defaults.as_slice();
+    let mut tuner = Tuner {
+        defaults,
+        cost,
+        options,
+        machine,
+        complete: explored.iter().all(|found| found.complete),
+        explored,
+        corrections: Vec::new(),
+    };
+    tuner.separate();
+    let setting = tuner.best().map_err(|TooMany| Failure::TooMany)?;
+    let setting = tuner.against_default(setting);
+    let times = tuner.times(&setting);
+    let default = tuner.times(defaults);
+    Ok(Tuned {
+        times: times.unwrap_or_else(|| default.clone().unwrap_or_default()),
+        default: default.unwrap_or_default(),
+        setting,
+        explored: tuner.explored,
+        corrections: tuner.corrections,
+        complete: tuner.complete,
+    })
+}
+
+struct Tuner<'a> {
+    defaults: &'a [i64],
+    cost: &'a Cost,
+    options: &'a Options,
+    machine: &'a mut dyn Machine,
+    explored: Vec<Explored>,
+    corrections: Vec<(usize, Region, f64, f64)>,
+    complete: bool,
+}
+
+/// Fewer run times than these say nothing of how they scatter.
+const FEW: usize = 3;
+
+/// A single run is trusted to this part of its time.
+const TRUST: f64 = 0.25;
+
+/// The mean of a run's times, and what it is certain to.
+fn estimate(run: &Run) -> (f64, f64) {
+    let Statistics { mean, margin, .. } = Statistics::of(&run.micros);
+    match run.cut {
+        Some(time) => (time, 0.0),
+        None if run.micros.len() < FEW => (mean, TRUST * mean),
+        None => (mean, margin),
+    }
+}
+
+impl Tuner<'_> {
+    /// Runs what is close to the best of its rivals until it is not.
+    fn separate(&mut self) {
+        for data in 0..self.explored.len() {
+            for at in 0..self.explored[data].rivals.len() {
+                let rivals = self.explored[data].rivals[at].clone();
+                while let Some(close) = self.close(data, &rivals) {
+                    let more = close.into_iter().all(|run| self.again(data, run));
+                    if !more {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The best of these runs and those that may be as good, as far as they may be run
+    /// again; nothing if it is certain which is best.
+    fn close(&self, data: usize, rivals: &[usize]) -> Option<Vec<usize>> {
+        let runs = &self.explored[data].runs;
+        let estimates = rivals.iter().map(|run| (*run, estimate(&runs[*run])));
+        let mut estimates: Vec<_> = estimates.collect();
+        estimates.sort_by(|(_, (x, _)), (_, (y, _))| x.total_cmp(y));
+        let (&(_, (best, margin)), others) = estimates.split_first()?;
+        let is_close = |&&(_, (mean, own)): &&(usize, (f64, f64))| {
+            let apart = mean - best;
+            let certain = apart + margin + own < self.options.matters * best;
+            apart < margin + own && !certain
+        };
+        let close = others.iter().filter(is_close).map(|(run, _)| *run);
+        let mut close: Vec<usize> = close.collect();
+        if close.is_empty() {
+            return None;
+        }
+        close.push(estimates[0].0);
+        close.retain(|run| {
+            let run = &runs[*run];
+            run.micros.len() < self.options.most && !run.settled && run.cut.is_none()
+        });
+        (!close.is_empty()).then_some(close)
+    }
+
+    /// Runs again, as often as before, and at first as often as is asked for.
+    fn again(&mut self, data: usize, run: usize) -> bool {
+        let Some(run) = self.explored[data].runs.get_mut(run) else {
+            return true;
+        };
+        // What ran once, by itself, is not counted with what runs many times in a row.
+        let known = if run.micros.len() < FEW {
+            0
+        } else {
+            run.micros.len()
+        };
+        let more = known.max(self.options.runs).max(FEW);
+        match self.machine.again(data, &run.setting, more) {
+            Some(micros) => {
+                run.micros.truncate(if micros.len() < FEW {
+                    usize::MAX
+                } else {
+                    known
+                });
+                run.settled |= micros.len() < more;
+                run.micros.extend(micros);
+                true
+            }
+            None => {
+                self.complete = false;
+                false
+            }
+        }
+    }
+
+    /// The run that takes the path of a setting.
+    fn known(&self, data: usize, setting: &[i64]) -> Option<usize> {
+        let mut runs = self.explored[data].runs.iter();
+        runs.position(|run| run.region.contains(setting))
+    }
+
+    /// The measured times of a setting, if it was run on all data sets.
+    fn times(&self, setting: &[i64]) -> Option<Vec<f64>> {
+        let times = (0..self.explored.len()).map(|data| {
+            let run = self.known(data, setting)?;
+            Some(self.explored[data].runs[run].time())
+        });
+        times.collect()
+    }
+
+    /// All that is known, as terms.
+    fn terms(&self) -> Vec<Term> {
+        let mut terms = Vec::new();
+        for (data, found) in self.explored.iter().enumerate() {
+            for difference in &found.differences {
+                let run = estimate(&found.runs[difference.run]);
+                let against = estimate(&found.runs[difference.against]);
+                let amount = run.0 - against.0;
+                let certain = run.1.min(TRUST * run.0) + against.1.min(TRUST * against.0);
+                let least = self.options.matters * against.0;
+                let repeated = found.runs[difference.run].micros.len() >= FEW;
+                let noise = amount.abs() < least || (repeated && amount.abs() < certain);
+                terms.push(Term {
+                    data,
+                    region: difference.region.clone(),
+                    amount: if noise && self.options.matters > 0.0 {
+                        0.0
+                    } else {
+                        amount
+                    },
+                });
+            }
+        }
+        terms.extend(
+            self.corrections
+                .iter()
+                .map(|(data, region, told, is)| Term {
+                    data: *data,
+                    region: region.clone(),
+                    amount: is - told,
+                }),
+        );
+        terms
+    }
+
+    /// The best setting, all of whose paths have been run.
+    fn best(&mut self) -> Result<Setting, TooMany> {
+        let default: Vec<f64> = self
+            .explored
+            .iter()
+            .map(|found| found.runs[0].time())
+            .collect();
+        // Each turn but the last one corrects a path; a few are enough unless trees have much
+        // to do with each other, and then what was measured counts.
+        let turns = 16 + 2 * self.defaults.len();
+        let mut measured: Vec<(f64, Setting)> = Vec::new();
+        for _ in 0..turns {
+            let terms = self.terms();
+            let solution = solve(&Problem {
+                times: &default,
+                terms: &terms,
+                defaults: self.defaults,
+                shape: self.cost.shape(),
+                cost: &|times| self.cost.of(times, &default),
+            })?;
+            let (mut right, mut times) = (true, Vec::new());
+            for data in 0..self.explored.len() {
+                let told = solution.times[data];
+                let Some(is) = self.measure(data, &solution.setting) else {
+                    self.complete = false;
+                    return Ok(self.best_of(measured));
+                };
+                times.push(is);
+                if is > told * (1.0 + 3.0 * self.options.matters) {
+                    right = false;
+                    let region = self.path(data, &solution.setting);
+                    self.corrections.push((data, region, told, is));
+                }
+            }
+            measured.push((self.cost.of(&times, &default), solution.setting.clone()));
+            if right {
+                break;
+            }
+        }
+        Ok(self.best_of(measured))
+    }
+
+    /// The cheapest of what was measured.
+    fn best_of(&self, measured: Vec<(f64, Setting)>) -> Setting {
+        let best = measured.into_iter().min_by(|(x, _), (y, _)| x.total_cmp(y));
+        best.map_or_else(|| self.defaults.to_vec(), |(_, setting)| setting)
+    }
+
+    /// The time of a setting on a data set, whose path is run unless it was.
+    fn measure(&mut self, data: usize, setting: &[i64]) -> Option<f64> {
+        if let Some(run) = self.known(data, setting) {
+            return Some(self.explored[data].runs[run].time());
+        }
+        let against = self.explored[data].runs[0].time();
+        let run = match self.machine.run(data, setting, Some(against))? {
+            Outcome::Ran { micros, met } => Run {
+                setting: setting.to_vec(),
+                region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
+                met,
+                micros,
+                cut: None,
+                settled: false,
+            },
+            Outcome::Cut(time) => Run {
+                setting: setting.to_vec(),
+                met: Vec::new(),
+                region: exactly(setting),
+                micros: Vec::new(),
+                cut: Some(time),
+                settled: true,
+            },
+        };
+        self.explored[data].runs.push(run);
+        let last = self.explored[data].runs.len() - 1;
+        if self.explored[data].runs[last].cut.is_none() && !self.again(data, last) {
+            return None;
+        }
+        Some(self.explored[data].runs[last].time())
+    }
+
+    fn path(&self, data: usize, setting: &[i64]) -> Region {
+        let run = self.known(data, setting);
+        run.map_or_else(Region::default, |run| {
+            self.explored[data].runs[run].region.clone()
+        })
+    }
+
+    /// The setting if it is better than the default, else the default.
+    fn against_default(&mut self, setting: Setting) -> Setting {
+        if setting == self.defaults {
+            return setting;
+        }
+        let mut ends = vec![self.defaults.to_vec(), setting.clone()];
+        for data in 0..self.explored.len() {
+            let runs: Vec<Option<usize>> = ends.iter().map(|end| self.known(data, end)).collect();
+            if runs[0] == runs[1] {
+                continue;
+            }
+            for run in runs.into_iter().flatten() {
+                let measured = &self.explored[data].runs[run];
+                let few = measured.micros.len() < self.options.runs && measured.cut.is_none();
+                let few = few && !measured.settled;
+                if few && !self.again(data, run) {
+                    break;
+                }
+            }
+        }
+        let (Some(default), Some(times)) = (self.times(self.defaults), self.times(&setting)) else {
+            return ends.swap_remove(0);
+        };
+        let (old, new) = (
+            self.cost.of(&default, &default),
+            self.cost.of(&times, &default),
+        );
+        let gain = old - new;
+        let better = gain > self.options.matters / 2.0 * old.abs();
+        ends.swap_remove(usize::from(better))
+    }
+}
+
+/// This setting alone.
+fn exactly(setting: &[i64]) -> Region {
+    let mut region = Region::default();
+    for (param, value) in setting.iter().enumerate() {
+        let alone = Span {
+            least: *value,
+            most: *value,
+        };
+        if let Some(narrowed) = region.clone().with(param, alone) {
+            region = narrowed;
+        }
+    }
+    region
+}
