@@ -3,11 +3,12 @@
 
 use crate::panics;
 use crate::tuning;
-use harness::process::{End, run};
+use harness::process::{End, Finished, run, run_until};
 use harness::programs::{Outcome, first_line};
 use runtime::tuning::Assignment;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A backend.
@@ -76,7 +77,8 @@ impl Executable {
         let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
         let (compiler, name) = (compiler.to_string_lossy(), source.to_string_lossy());
         let output = path.to_string_lossy();
-        let mut command = vec![&*compiler, "build", &*name, "-o", &*output];
+        // Values of parameters are given to the executable.
+        let mut command = vec![&*compiler, "build", "--no-tuning", &*name, "-o", &*output];
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         match finished.end {
@@ -105,6 +107,31 @@ impl Executable {
         }
     }
 
+    /// An executable that is there already.
+    pub const fn existing(path: PathBuf, backend: Backend) -> Self {
+        Self {
+            path,
+            backend,
+            tuning: Vec::new(),
+        }
+    }
+
+    /// Its tuning parameters, a line each: the name, and in parentheses what it is.
+    ///
+    /// # Errors
+    /// Why it does not say which ones it has.
+    pub fn params(&self, limit: Duration) -> Result<String, String> {
+        let command = [&*self.path.to_string_lossy(), "--print-params"];
+        let finished = run(&command, b"", limit)?;
+        if finished.end != End::Code(0) {
+            return Err(format!(
+                "its tuning parameters are not listed: {}",
+                first_line(&finished.stderr)
+            ));
+        }
+        Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
+    }
+
     /// Sets tuning parameters for all calls; what is to be said of those that the
     /// program does not have.
     ///
@@ -125,22 +152,9 @@ impl Executable {
     /// # Errors
     /// Why the executable does not say which ones it has.
     pub fn draw_thresholds(&mut self, seed: u64, limit: Duration) -> Result<(), String> {
-        self.tuning
-            .extend(tuning::drawn(&self.params(limit)?, seed));
+        let options = tuning::drawn(&self.params(limit)?, seed);
+        self.tuning.extend(options);
         Ok(())
-    }
-
-    /// The tuning parameters, as the executable lists them.
-    fn params(&self, limit: Duration) -> Result<String, String> {
-        let command = [&*self.path.to_string_lossy(), "--print-params"];
-        let finished = run(&command, b"", limit)?;
-        if finished.end != End::Code(0) {
-            return Err(format!(
-                "its tuning parameters are not listed: {}",
-                first_line(&finished.stderr)
-            ));
-        }
-        Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
 
     /// The same with the default values of all parameters.
@@ -154,16 +168,30 @@ impl Executable {
 
     /// Calls an entry point; results are read back if that is wanted.
     pub fn call(&self, entry: &str, input: &[u8], call: &Call<'_>) -> Outcome {
+        match self.finish(entry, input, call, &AtomicBool::new(false)) {
+            Ok(finished) => Outcome::of(finished, call.results),
+            Err(why) => Outcome::Broken(why),
+        }
+    }
+
+    /// Calls an entry point; the call is ended, too, when `stop` is set.
+    ///
+    /// # Errors
+    /// Why the executable does not start.
+    pub fn finish(
+        &self,
+        entry: &str,
+        input: &[u8],
+        call: &Call<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Finished, String> {
         let path = self.path.to_string_lossy();
         let mut args = vec![&*path, "-e", entry];
         args.extend(self.backend.options());
         args.extend(self.tuning.iter().map(String::as_str));
         args.extend(call.options.iter().map(String::as_str));
         args.push(if call.results { "-b" } else { "-n" });
-        match run(&args, input, call.limit) {
-            Ok(finished) => Outcome::of(finished, call.results),
-            Err(why) => Outcome::Broken(why),
-        }
+        run_until(&args, input, call.limit, stop)
     }
 }
 

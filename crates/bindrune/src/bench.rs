@@ -21,12 +21,13 @@ use gap::{Gap, Gaps};
 use harness::oracle::Oracle;
 use harness::programs::find;
 use harness::{Case, Data};
-use measure::{Limits, Measured, Statistics, Target};
+use measure::{Limits, Measured, Target};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use tune::statistics::Statistics;
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
@@ -312,7 +313,7 @@ fn kept(measured: &Measured) -> Value {
 }
 
 /// The name of a data set: its own, or one made of its input.
-fn dataset(at: usize, case: &Case) -> String {
+pub fn dataset(at: usize, case: &Case) -> String {
     if let Some(name) = &case.name {
         return name.clone();
     }

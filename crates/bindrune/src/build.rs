@@ -3,6 +3,7 @@
 use crate::common::{self, Compiler};
 use crate::link;
 use crate::memory::{self, Stages};
+use crate::tuning;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ pub struct Args {
     /// What the code runs on.
     #[arg(long, default_value = "cpu", value_parser = ["cpu"])]
     backend: String,
+    #[command(flatten)]
+    tuning: tuning::Files,
 }
 
 /// Builds the executable.
@@ -29,6 +32,7 @@ pub fn run(args: Args) -> ExitCode {
     }
     let watch = memory::watch(&args.file, args.compiler.memory);
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
+    let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
     let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
     let objects = match common::report(&session, objects) {
         Ok(objects) => objects,

@@ -6,6 +6,8 @@ use driver::{CopyLimits, Failure, Flatten, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use syntax::diag::Diagnostic;
 use syntax::render;
 
@@ -153,6 +155,22 @@ fn show(session: &Session, diagnostics: &[Diagnostic]) {
 pub fn fail(message: impl std::fmt::Display) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "bindrune: {message}");
     ExitCode::FAILURE
+}
+
+/// A line for the user's information; it may get lost.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Ctrl-C sets the flag; where it is set already, it ends the process.
+pub fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
+    use signal_hook::consts::SIGINT;
+    use signal_hook::flag::{register, register_conditional_shutdown};
+    let (first, second) = (Arc::clone(interrupt), Arc::clone(interrupt));
+    register_conditional_shutdown(SIGINT, 128 + SIGINT, first)
+        .and_then(|_| register(SIGINT, second))
+        .map(|_| ())
+        .map_err(|e| fail(format_args!("cannot listen for Ctrl-C: {e}")))
 }
 
 /// Writes text to standard output; a closed pipe ends quietly.

@@ -17,6 +17,7 @@ mod progress;
 mod repl;
 mod run;
 mod test;
+mod tune;
 mod tuning;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +47,9 @@ enum Command {
     Test(test::Args),
     /// Measure how long programs take on the data sets of their test blocks.
     Bench(bench::Args),
+    /// Find the values of tuning parameters that suit a program's data sets best.
+    #[command(alias = "autotune")]
+    Tune(tune::Args),
     /// Compare two results of `bench --json`.
     Benchcmp(bench::CompareArgs),
     /// Make random values, or convert values between formats.
@@ -88,6 +92,7 @@ fn compile(command: Command) -> ExitCode {
         Command::Check(args) => check_command::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Tune(args) => tune::run(args),
         Command::Benchcmp(args) => bench::compare(args),
         Command::Data(args) => data::run(args),
         Command::Repl(args) => repl::run(args),

@@ -31,6 +31,22 @@ impl Progress {
         }
     }
 
+    /// Of one thing that takes nobody knows how many steps.
+    pub fn endless() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(None, target);
+            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(std::time::Duration::from_millis(200));
+            bar
+        });
+        Self {
+            bar,
+            failed: AtomicUsize::new(0),
+        }
+    }
+
     /// Work on an item begins.
     pub fn begin(&self, name: &str) {
         if let Some(bar) = &self.bar {

@@ -60,7 +60,7 @@ fn go(args: Args) -> Result<(), ExitCode> {
     }
     let interrupt = Arc::new(AtomicBool::new(false));
     if interactive {
-        listen(&interrupt)?;
+        common::listen(&interrupt)?;
         let text = format!(
             "Bindrune {}. Type :help for help.\n",
             env!("CARGO_PKG_VERSION")
@@ -92,17 +92,6 @@ fn go(args: Args) -> Result<(), ExitCode> {
 
 fn unreadable(e: ReadlineError) -> ExitCode {
     common::fail(format_args!("cannot read lines: {e}"))
-}
-
-/// Ctrl-C sets the flag; where it is set already, it ends the process.
-fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
-    use signal_hook::consts::SIGINT;
-    use signal_hook::flag::{register, register_conditional_shutdown};
-    let (first, second) = (Arc::clone(interrupt), Arc::clone(interrupt));
-    register_conditional_shutdown(SIGINT, 128 + SIGINT, first)
-        .and_then(|_| register(SIGINT, second))
-        .map(|_| ())
-        .map_err(|e| common::fail(format_args!("cannot listen for Ctrl-C: {e}")))
 }
 
 /// Why a prompt is left.

@@ -3,6 +3,7 @@
 use crate::common::{self, Compiler};
 use crate::interpret;
 use crate::memory::{self, Stages};
+use crate::tuning;
 use driver::on_large_stack;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Args {
     backend: String,
     /// The program.
     file: PathBuf,
+    #[command(flatten)]
+    tuning: tuning::Files,
     /// Options that the program's executable would take: `-e ENTRY`, `-t FILE`,
     /// `-r RUNS`, `-b`, `-n`, `-D`, `--num-threads N`, `--help`, ...
     #[arg(
@@ -36,6 +39,7 @@ pub fn run(args: Args) -> ExitCode {
     let image = on_large_stack(|| {
         let _watch = memory::watch(&args.file, args.compiler.memory);
         let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
+        let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
         let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));
         common::report(&session, image)
     });

@@ -1,13 +1,14 @@
 //! Tuning parameters on the command line: values for programs that are evaluated,
-//! and the tuning files that lie beside programs that are tested or measured.
+//! and the tuning files that lie beside programs that are compiled, tested or measured.
 
 use crate::common;
-use driver::Ir;
+use crate::memory::Stages;
+use driver::{Failure, Ir, Session, Stage};
 use ir::tunable::{Class, Comparison, Listener, Settings};
 use runtime::tuning::{self, Assignment};
 use rustc_hash::FxHasher;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
@@ -97,7 +98,7 @@ fn names(ir: &Ir) -> Vec<(String, &'static str)> {
     }
 }
 
-/// Options of `test` and `bench`.
+/// Options of `test`, `bench`, `run` and `build`.
 #[derive(clap::Args, Clone)]
 pub struct Files {
     /// Look beside each program for a tuning file with this extension.
@@ -114,15 +115,43 @@ impl Files {
     /// # Errors
     /// What is wrong with the file.
     pub fn of(&self, program: &Path) -> Result<Vec<Assignment>, String> {
-        let mut file = program.as_os_str().to_owned();
-        file.push(".");
-        file.push(&self.tuning);
-        let file = PathBuf::from(file);
+        let file = beside(program, &self.tuning);
         if self.no_tuning || !file.exists() {
             return Ok(Vec::new());
         }
         tuning::read_file(&file)
     }
+
+    /// Makes the values in a program's tuning file its parameters' defaults, where there
+    /// is one. What it says of parameters that there are not is a warning.
+    pub fn apply(&self, file: &Path, session: &mut Session, ir: Ir) -> Result<Ir, Failure> {
+        let given = self.of(file);
+        let given = given.map_err(|why| Failure::message("tuning-file", why))?;
+        if given.is_empty() {
+            return Ok(ir);
+        }
+        let stage = Stage::from_name("imp").ok_or_else(|| Failure::bug("no stage is `imp`"))?;
+        let mut ir = session.advance(ir, stage, &mut Stages::new())?;
+        let (_, unknown) = options(&list(&ir), &given);
+        for line in unknown {
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+        if let Ir::Imp(program) = &mut ir {
+            for tunable in &mut program.tunables {
+                let last = given.iter().rev().find(|given| given.name == *tunable.name);
+                tunable.default = last.map_or(tunable.default, |given| given.value);
+            }
+        }
+        Ok(ir)
+    }
+}
+
+/// The tuning file of a program with this extension.
+pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
+    let mut file = program.as_os_str().to_owned();
+    file.push(".");
+    file.push(extension);
+    PathBuf::from(file)
 }
 
 /// Options for an executable that prints these parameters, and what is to be said of
@@ -137,8 +166,10 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
         if known.contains(name.as_str()) {
             options.push(format!("--param={name}={value}"));
         } else {
+            let near = tuning::nearest(known.iter().copied(), name);
+            let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             unknown.push(format!(
-                "warning: {place}the program has no tuning parameter `{name}`"
+                "warning: {place}the program has no tuning parameter `{name}`{advice}"
             ));
         }
     }
@@ -190,12 +221,16 @@ mod tests {
 
     #[test]
     fn only_parameters_that_there_are_become_options() {
-        let given = ["f.a_0=3", "g.b_1=4"].map(|text| Assignment::parse(text).expect("right"));
+        let given =
+            ["f.a_0=3", "g.b_1=4", "f.a_10=5"].map(|text| Assignment::parse(text).expect("right"));
         let (options, unknown) = options("f.a_0 (threshold)\n", &given);
         assert_eq!(options, ["--param=f.a_0=3"]);
         assert_eq!(
             unknown,
-            ["warning: the program has no tuning parameter `g.b_1`"]
+            [
+                "warning: the program has no tuning parameter `g.b_1`; did you mean `f.a_0`?",
+                "warning: the program has no tuning parameter `f.a_10`; did you mean `f.a_0`?"
+            ]
         );
     }
 }

@@ -83,6 +83,18 @@ impl<'a> Oracle<'a> {
         }
     }
 
+    /// The arguments of a case as an executable reads them.
+    pub fn input(&self, data: &Data, entry: &Entry) -> Result<Vec<u8>, String> {
+        match data {
+            Data::Script(_) | Data::ScriptFile(_) => {
+                self.encode(entry, &self.arguments(data, entry)?)
+            }
+            Data::Text(..) | Data::File(_) | Data::Random(_) => {
+                data.bytes(&self.folder).map_err(|e| e.to_string())
+            }
+        }
+    }
+
     fn script(&self, text: &str, entry: &Entry) -> Result<Vec<Val>, String> {
         self.start();
         let context = script::Context {

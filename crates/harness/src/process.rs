@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Address space that a child may use, in KiB.
@@ -36,19 +37,39 @@ pub struct Finished {
 
 /// Runs a program with arguments and input. The error is that it does not start.
 pub fn run(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
+    run_until(program, stdin, limit, &AtomicBool::new(false))
+}
+
+/// As [`run`], but the program is ended, too, when `stop` is set.
+pub fn run_until(
+    program: &[&str],
+    stdin: &[u8],
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Finished, String> {
     let limited = format!("ulimit -v {MEMORY} 2>/dev/null; ulimit -c 0; exec \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &limited, "sh"]).args(program);
-    start(&mut command, stdin, limit)
+    start(&mut command, stdin, limit, stop)
 }
 
 /// As [`run`], without a limit on its address space, which `valgrind` needs much of.
 pub fn run_unlimited(program: &[&str], stdin: &[u8], limit: Duration) -> Result<Finished, String> {
     let (name, args) = program.split_first().ok_or("no program is named")?;
-    start(Command::new(name).args(args), stdin, limit)
+    start(
+        Command::new(name).args(args),
+        stdin,
+        limit,
+        &AtomicBool::new(false),
+    )
 }
 
-fn start(command: &mut Command, stdin: &[u8], limit: Duration) -> Result<Finished, String> {
+fn start(
+    command: &mut Command,
+    stdin: &[u8],
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<Finished, String> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -61,7 +82,7 @@ fn start(command: &mut Command, stdin: &[u8], limit: Duration) -> Result<Finishe
         scope.spawn(move || to.map(|mut to| drop(to.write_all(stdin))));
         let out = scope.spawn(|| from.is_none_or(|from| drain(from, &mut stdout)));
         let err = scope.spawn(|| errors.is_none_or(|errors| drain(errors, &mut stderr)));
-        let end = wait(&mut child, limit)?;
+        let end = wait(&mut child, limit, stop)?;
         let whole = [out, err].map(|reader| reader.join().unwrap_or(false));
         Ok::<End, String>(match end {
             End::Code(_) if whole != [true, true] => End::Flood,
@@ -82,7 +103,7 @@ fn drain(mut from: impl Read, to: &mut Vec<u8>) -> bool {
     kept.is_ok() && std::io::copy(&mut from, &mut std::io::sink()).is_ok_and(|more| more == 0)
 }
 
-fn wait(child: &mut Child, limit: Duration) -> Result<End, String> {
+fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Result<End, String> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
@@ -93,7 +114,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<End, String> {
                 (None, signal) => End::Signal(signal.unwrap_or(0)),
             });
         }
-        if start.elapsed() > limit {
+        if start.elapsed() > limit || stop.load(Ordering::Relaxed) {
             child
                 .kill()
                 .and_then(|()| child.wait())

@@ -1,6 +1,5 @@
 //! `bindrune benchcmp`: two results of benchmarks side by side.
 
-use super::measure::Statistics;
 use crate::common;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -8,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tune::statistics::Statistics;
 
 /// Arguments of `benchcmp`.
 #[derive(clap::Args)]

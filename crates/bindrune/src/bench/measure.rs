@@ -3,9 +3,10 @@
 use crate::backend::{Call, Executable};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, judge};
-use harness::{Case, Data, Expected};
+use harness::{Case, Expected};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tune::statistics::Statistics;
 
 /// The first phase takes at least this long.
 const FIRST_PHASE: Duration = Duration::from_millis(500);
@@ -66,7 +67,7 @@ impl Target<'_> {
             return Ok(measured(micros));
         };
         // Runs are added in portions that grow with what there is.
-        while Statistics::of(&micros).is_uncertain() && start.elapsed() < most {
+        while is_uncertain(&Statistics::of(&micros)) && start.elapsed() < most {
             if limits.timeout.is_some_and(|limit| start.elapsed() > limit) {
                 break;
             }
@@ -96,13 +97,7 @@ impl Target<'_> {
             }
             return Ok(micros);
         };
-        let input = match &self.case.input {
-            Data::Script(_) | Data::ScriptFile(_) => {
-                let args = self.oracle.arguments(&self.case.input, point)?;
-                self.oracle.encode(point, &args)?
-            }
-            data => data.bytes(self.folder).map_err(|e| e.to_string())?,
-        };
+        let input = self.oracle.input(&self.case.input, point)?;
         let times = self.work.join("times");
         let mut options = vec![
             format!("-r{runs}"),
@@ -140,65 +135,7 @@ fn fine(case: &Case, outcome: &Outcome, folder: &Path, compared: bool) -> Result
     }
 }
 
-/// What run times say.
-#[derive(Clone, Copy, Debug)]
-pub struct Statistics {
-    /// Their mean.
-    pub mean: f64,
-    /// Their standard deviation.
-    pub deviation: f64,
-    /// The mean is within this of the true one, with 95 % confidence.
-    pub margin: f64,
-}
-
-impl Statistics {
-    /// Of these times.
-    pub fn of(micros: &[u64]) -> Self {
-        let n = micros.len().max(1) as f64;
-        let mean = micros.iter().map(|x| *x as f64).sum::<f64>() / n;
-        let squares = micros
-            .iter()
-            .map(|x| (*x as f64 - mean).powi(2))
-            .sum::<f64>();
-        let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
-        Self {
-            mean,
-            deviation,
-            margin: quantile(micros.len()) * deviation / n.sqrt(),
-        }
-    }
-
-    fn is_uncertain(&self) -> bool {
-        self.margin > CERTAIN * self.mean && self.margin > 1.0
-    }
-}
-
-/// The 97.5 % quantile of Student's distribution for so many values.
-fn quantile(n: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-        2.052, 2.048, 2.045, 2.042,
-    ];
-    let degrees = n.saturating_sub(1);
-    match degrees.checked_sub(1).and_then(|at| TABLE.get(at)) {
-        Some(quantile) => *quantile,
-        None if degrees == 0 => 0.0,
-        None => 1.96,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Statistics;
-
-    #[test]
-    fn mean_and_margin() {
-        // By hand: deviation 1.5811, and 2.776 of it by the root of 5.
-        let statistics = Statistics::of(&[1, 2, 3, 4, 5]);
-        assert_eq!(statistics.mean, 3.0);
-        assert!((statistics.deviation - 1.5811).abs() < 1e-4);
-        assert!((statistics.margin - 1.9629).abs() < 1e-3);
-        assert_eq!(Statistics::of(&[7]).margin, 0.0);
-    }
+/// Whether runs have to be added.
+fn is_uncertain(statistics: &Statistics) -> bool {
+    statistics.margin > CERTAIN * statistics.mean && statistics.margin > 1.0
 }

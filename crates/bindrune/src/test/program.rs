@@ -7,7 +7,7 @@ use check::tast::Program;
 use driver::{Failure, Flatten, Ir, Session, Stack, Stage, levels};
 use harness::oracle::Oracle;
 use harness::programs::{Outcome, Verdict, first_line, judge};
-use harness::{Case, Data, Expected, Pattern as Message, Spec, Structure, property};
+use harness::{Case, Expected, Pattern as Message, Spec, Structure, property};
 use ir::metrics::{self, Pattern};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -398,13 +398,7 @@ fn call(
         }
         return judge(case, &outcome, folder, || Ok(None));
     };
-    let input = match &case.input {
-        Data::Script(_) | Data::ScriptFile(_) => {
-            let args = oracle.arguments(&case.input, point)?;
-            oracle.encode(point, &args)?
-        }
-        data => data.bytes(folder).map_err(|e| e.to_string())?,
-    };
+    let input = oracle.input(&case.input, point)?;
     let outcome = executable.call(
         entry,
         &input,

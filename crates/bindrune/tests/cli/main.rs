@@ -14,4 +14,5 @@ mod surroundings;
 mod terminal;
 mod testing;
 mod tools;
+mod tune;
 mod tuning;

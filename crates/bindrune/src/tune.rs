@@ -1,0 +1,268 @@
+//! `bindrune tune`: values of tuning parameters that suit a program's data sets best.
+//!
+//! The forest of a program's versions and the sizes that it compares with parameters tell
+//! which settings differ at all; each path is run once on each data set, and the best setting
+//! follows from that (the crate `tune`). Here are files, processes and the terminal: data sets
+//! come from test blocks, the result goes to a tuning file beside the program.
+
+mod file;
+mod journal;
+mod machine;
+mod program;
+mod report;
+
+use crate::backend::{self, Backend};
+use crate::common;
+use crate::progress::Progress;
+use harness::programs::find;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Arguments of `tune`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Programs, and folders that are searched for programs.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// What runs the programs: `cpu` (or `multicore`), `c` (one core).
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c"])]
+    backend: String,
+    /// How often a path is run, at least, whose time is close to that of another one.
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 10)]
+    runs: usize,
+    /// What is to be made least: `sum`, `geomean` (against the default), `worst` (the same),
+    /// or an expression over names of data sets, such as 'max(a, 2 * b)'.
+    #[arg(long, value_name = "FUNCTION", default_value = "sum")]
+    cost: String,
+    /// What a data set weighs in `sum` and `geomean`; 1 if not given.
+    #[arg(long, value_name = "DATASET=WEIGHT", value_parser = weight)]
+    weight: Vec<(String, f64)>,
+    /// What is run: the paths of each `trees` by itself, or all combinations of `paths`.
+    #[arg(long, default_value = "trees", value_parser = ["trees", "paths"])]
+    search: String,
+    /// How many seconds a program's tuning may take; forever if absent.
+    #[arg(long, value_name = "SECONDS")]
+    budget: Option<u64>,
+    /// A path is cut off that takes so many times as long as the one it is held against, and
+    /// a second.
+    #[arg(long, value_name = "FACTOR", default_value_t = 3.0, value_parser = factor)]
+    cut_off: f64,
+    /// How many seconds the default may take on a data set; forever if negative.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600,
+        allow_hyphen_values = true
+    )]
+    timeout: i64,
+    /// Write tuning files with this extension.
+    #[arg(long, value_name = "EXTENSION", default_value = "tuning")]
+    tuning: OsString,
+    /// Go on where a run was interrupted.
+    #[arg(long)]
+    resume: bool,
+    /// Write what was run and found to a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Tune for this entry point only.
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
+    /// Leave out data sets with this tag.
+    #[arg(long, value_name = "TAG")]
+    exclude_case: Vec<String>,
+    /// Take test blocks from this file, without comment signs, rather than the program.
+    #[arg(long, value_name = "FILE")]
+    spec_file: Option<PathBuf>,
+    /// Take the executable that lies beside the program.
+    #[arg(long)]
+    skip_compilation: bool,
+    /// An option for executables, such as `--num-threads=2`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_option: Vec<String>,
+    /// An option for the compiler, such as `--fp=strict`.
+    #[arg(long, value_name = "OPT", allow_hyphen_values = true)]
+    pass_compiler_option: Vec<String>,
+    /// Say what is run, and how long it takes.
+    #[arg(short = 'v', long, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+fn weight(text: &str) -> Result<(String, f64), String> {
+    let wrong = "it is DATASET=WEIGHT, where WEIGHT is a number that is not negative";
+    let (name, weight) = text.rsplit_once('=').ok_or(wrong)?;
+    let weight: f64 = weight.trim().parse().map_err(|_| wrong)?;
+    if !(0.0..f64::INFINITY).contains(&weight) {
+        return Err(wrong.to_owned());
+    }
+    Ok((name.trim().to_owned(), weight))
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|factor: &f64| *factor >= 1.0);
+    factor.ok_or_else(|| "it is a number, and at least 1".to_owned())
+}
+
+/// What is the same for all programs.
+struct Tuning<'a> {
+    args: &'a Args,
+    backend: Backend,
+    /// Tags of data sets that are left out.
+    excluded: Vec<String>,
+    work: tempfile::TempDir,
+    /// Set when the user wants an end.
+    stop: Arc<AtomicBool>,
+}
+
+/// Tunes the programs.
+pub fn run(args: Args) -> ExitCode {
+    match go(&args) {
+        Ok(code) | Err(code) => code,
+    }
+}
+
+fn go(args: &Args) -> Result<ExitCode, ExitCode> {
+    let mut files = Vec::new();
+    for path in &args.paths {
+        files.extend(find(path).map_err(common::fail)?);
+    }
+    files.dedup();
+    let backend = Backend::from_name(&args.backend);
+    let mut excluded = backend.excluded(&args.backend);
+    excluded.extend(["disable", "notune"].map(str::to_owned));
+    excluded.extend(args.exclude_case.iter().cloned());
+    let tuning = Tuning {
+        args,
+        backend,
+        excluded,
+        work: backend::work_folder()?,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    common::listen(&tuning.stop)?;
+    // A folder may hold programs that have nothing to tune; a program was named to be tuned.
+    let named = |file: &PathBuf| args.paths.contains(file);
+    let (mut json, mut failed) = (Map::new(), false);
+    for file in &files {
+        let progress = Progress::endless();
+        let tuned = tuning.program(file, &progress, named(file));
+        progress.finish();
+        match tuned {
+            Ok(None) => {}
+            Ok(Some((text, data))) => {
+                common::put(&text)?;
+                json.insert(file.display().to_string(), data);
+            }
+            Err(why) => {
+                failed = true;
+                common::fail(format_args!("{}: {why}", file.display()));
+            }
+        }
+        if tuning.stop.load(Ordering::Relaxed) {
+            failed = true;
+            break;
+        }
+    }
+    if let Some(file) = &args.json {
+        let text = format!("{:#}\n", Value::Object(json));
+        std::fs::write(file, text)
+            .map_err(|e| common::fail(format_args!("cannot write {}: {e}", file.display())))?;
+    }
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Runs of a path that is close to another one, at most, over those that are asked for.
+const MOST: usize = 16;
+/// A part of a time that does not matter.
+const MATTERS: f64 = 0.01;
+
+impl Tuning<'_> {
+    /// Tunes a program: what to say, and what was found as data; nothing if there is nothing
+    /// to tune in a program that was not named.
+    fn program(
+        &self,
+        file: &std::path::Path,
+        progress: &Progress,
+        named: bool,
+    ) -> Result<Option<(String, Value)>, String> {
+        let start = Instant::now();
+        let Some(spec) = program::spec(self, file, named)? else {
+            return Ok(None);
+        };
+        let names = spec.names();
+        let cost = tune::cost::Cost::parse(&self.args.cost, &names, &self.args.weight)?;
+        // What is wrong with the files is said before anything is run.
+        let tuning = file::Tuned::read(file, &self.args.tuning)?;
+        let journal = journal::Journal::open(file, &self.args.tuning, self.args.resume)?;
+        progress.begin(&format!("compiling {}", file.display()));
+        let prepared = program::prepare(self, file, &spec)?;
+        if prepared.parameters.is_empty() {
+            journal.remove();
+            let text = format!("{}: there is nothing to tune\n", file.display());
+            return Ok(named.then(|| (text, Value::Object(Map::new()))));
+        }
+        let mut machine = machine::Processes::new(self, file, &prepared, journal, progress, start)?;
+        let options = tune::tuner::Options {
+            joint: self.args.search == "paths",
+            runs: self.args.runs.max(1),
+            most: self.args.runs.max(1).saturating_mul(MOST),
+            matters: MATTERS,
+        };
+        let tuned = tune::tuner::tune(
+            &prepared.forest,
+            prepared.data_sets.len(),
+            &cost,
+            &options,
+            &mut machine,
+        );
+        let tuned = match tuned {
+            Ok(tuned) => tuned,
+            Err(tune::tuner::Failure::Fails(data)) => {
+                machine.journal.remove();
+                let why = machine.failure.take().unwrap_or_default();
+                return Err(format!("data set {}: {why}", names[data]));
+            }
+            Err(tune::tuner::Failure::Stopped) => {
+                let why = machine.failure.take();
+                return Err(why.unwrap_or_else(|| {
+                    "the end came before each data set was run once; nothing is written".to_owned()
+                }));
+            }
+            Err(tune::tuner::Failure::TooMany) => {
+                return Err("the cost function leaves too many combinations".to_owned());
+            }
+        };
+        let found = report::Found {
+            file,
+            names: &names,
+            prepared: &prepared,
+            tuned: &tuned,
+            cost: &cost,
+            cost_name: &self.args.cost,
+            calls: machine.calls,
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        let written = tuning.write(&found.settings())?;
+        if tuned.complete {
+            machine.journal.remove();
+        }
+        if let Some(why) = machine.failure.take() {
+            return Err(format!("{why}; {written} has the best so far"));
+        }
+        let text = found.text(&written, &machine.journal.shown());
+        Ok(Some((text, found.json())))
+    }
+
+    /// How long the default may take.
+    fn patience(&self) -> Duration {
+        let forever = Duration::from_secs(u64::from(u32::MAX));
+        u64::try_from(self.args.timeout).map_or(forever, Duration::from_secs)
+    }
+}

@@ -1,0 +1,90 @@
+//! The tuning file beside a program: read before tuning, written afterwards, so that it is
+//! whole at any time.
+//!
+//! The tuned parameters follow, sorted, on all that was there before and is not replaced:
+//! comments, blank lines, and values of parameters that were not tuned.
+
+use crate::tuning::beside;
+use runtime::tuning::{Assignment, read_file};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A tuning file.
+pub struct Tuned {
+    path: PathBuf,
+    /// Its lines.
+    lines: Vec<String>,
+}
+
+impl Tuned {
+    /// The file of a program, if there is one; what is wrong with it otherwise.
+    pub fn read(program: &Path, extension: &OsStr) -> Result<Self, String> {
+        let path = beside(program, extension);
+        let mut lines = Vec::new();
+        if path.exists() {
+            read_file(&path)?;
+            let text = std::fs::read_to_string(&path);
+            let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+            lines.extend(text.lines().map(str::to_owned));
+        }
+        Ok(Self { path, lines })
+    }
+
+    /// Writes it with these values; its name.
+    pub fn write(&self, values: &BTreeMap<String, i64>) -> Result<String, String> {
+        let shown = self.path.display().to_string();
+        let kept = self.lines.iter().filter(|line| {
+            let comment = line.trim().is_empty() || line.trim().starts_with("--");
+            let assignment = Assignment::parse(line.trim());
+            comment || !assignment.is_ok_and(|known| values.contains_key(&known.name))
+        });
+        let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
+        text.extend(
+            values
+                .iter()
+                .map(|(name, value)| format!("{name}={value}\n")),
+        );
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let unwritten = |e: std::io::Error| format!("cannot write {shown}: {e}");
+        let mut new =
+            tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(unwritten)?;
+        new.write_all(text.as_bytes())
+            .and_then(|()| new.as_file().sync_all())
+            .map_err(unwritten)?;
+        // A temporary file is for its owner only; a tuning file is like any other.
+        let mode = std::fs::metadata(&self.path).map(|known| known.permissions());
+        let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        new.as_file().set_permissions(mode).map_err(unwritten)?;
+        new.persist(&self.path).map_err(|e| unwritten(e.error))?;
+        Ok(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_replaced_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("p.fut");
+        let file = folder.path().join("p.fut.tuning");
+        let before = "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nmain.a_0=2\nmain.b_0=3\n";
+        std::fs::write(&file, before).expect("it can be written");
+        let known = Tuned::read(&program, OsStr::new("tuning")).expect("it is right");
+        let values = [("main.b_0", 40), ("main.a_0", -50)];
+        let values = values.map(|(name, value)| (name.to_owned(), value));
+        known
+            .write(&BTreeMap::from(values))
+            .expect("it can be written");
+        let after = std::fs::read_to_string(&file).expect("it can be read");
+        let expected = "-- By hand.\n\n  main.gone_0 = 7\nmain.a_0=-50\nmain.b_0=40\n";
+        assert_eq!(after, expected);
+        assert_eq!(folder.path().read_dir().expect("a folder").count(), 1);
+    }
+}

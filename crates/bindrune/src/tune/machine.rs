@@ -1,0 +1,356 @@
+//! Runs of an executable for the search: processes, their times and what they compare.
+//!
+//! A path's first call logs comparisons, and its results are held against the test block.
+//! Further calls do neither, as what is logged takes time.
+
+use super::Tuning;
+use super::journal::Journal;
+use super::program::{DataSet, Prepared};
+use crate::backend::Call;
+use crate::progress::Progress;
+use harness::Expected;
+use harness::process::End;
+use harness::programs::{Outcome as Came, judge};
+use rustc_hash::FxHashMap;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tune::explore::{Machine, Met, Outcome};
+
+/// How long all runs of a path may take that are made to be certain of its time.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A process may take so much longer than its runs, to begin with: it has to read its input.
+const START: Duration = Duration::from_secs(10);
+/// Nobody waits longer.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// Runs processes.
+pub struct Processes<'a> {
+    tuning: &'a Tuning<'a>,
+    folder: &'a Path,
+    prepared: &'a Prepared,
+    /// Numbers of parameters by their names.
+    places: FxHashMap<&'a str, usize>,
+    /// What was run before.
+    pub journal: Journal,
+    progress: &'a Progress,
+    began: Instant,
+    /// How long the runs of each path took, by data set and setting.
+    spent: BTreeMap<(usize, Vec<i64>), Duration>,
+    /// How many processes there were, and how many of them to be certain of a time.
+    pub calls: (usize, usize),
+    /// Why the default fails, or nothing more can be run.
+    pub failure: Option<String>,
+}
+
+impl<'a> Processes<'a> {
+    /// For a program; `began` is when its time began to run.
+    pub fn new(
+        tuning: &'a Tuning<'a>,
+        file: &'a Path,
+        prepared: &'a Prepared,
+        mut journal: Journal,
+        progress: &'a Progress,
+        began: Instant,
+    ) -> Result<Self, String> {
+        let inputs = prepared.data_sets.iter().map(|data| {
+            // Enough to tell whether a data set is still the same.
+            let sum = data.input.iter().fold(0u64, |sum, byte| {
+                sum.wrapping_mul(0x0100_0000_01b3)
+                    .wrapping_add(u64::from(*byte) + 1)
+            });
+            format!("{} {sum:x}", data.entry)
+        });
+        let inputs: Vec<String> = inputs.collect();
+        journal.begin(&format!("{} {inputs:?}", prepared.mark))?;
+        let names = prepared.parameters.iter().map(|(name, _)| name.as_str());
+        Ok(Self {
+            tuning,
+            folder: file.parent().unwrap_or(file),
+            prepared,
+            places: names.zip(0..).collect(),
+            journal,
+            progress,
+            began,
+            spent: BTreeMap::new(),
+            calls: (0, 0),
+            failure: None,
+        })
+    }
+
+    /// Whether no further runs are wanted.
+    fn is_over(&self) -> bool {
+        let budget = self.tuning.args.budget.map(Duration::from_secs);
+        let late = budget.is_some_and(|budget| self.began.elapsed() > budget);
+        late || self.failure.is_some() || self.tuning.stop.load(Ordering::Relaxed)
+    }
+
+    /// The parameters that are not at their defaults, as they are written.
+    fn moved(&self, setting: &[i64]) -> Vec<String> {
+        let pairs = self.prepared.parameters.iter().zip(setting);
+        let moved = pairs.filter(|((_, default), value)| default != *value);
+        moved
+            .map(|((name, _), value)| format!("{name}={value}"))
+            .collect()
+    }
+
+    /// Runs so many times. The path's first call also gives what was compared, and is held
+    /// against what is expected.
+    fn call(
+        &self,
+        data: &DataSet,
+        setting: &[i64],
+        runs: usize,
+        first: bool,
+        limit: Duration,
+    ) -> Result<(Vec<u64>, Vec<Met>), Trouble> {
+        let broken = |why: String| Trouble::Fails(why);
+        let times = self.tuning.work.path().join("times");
+        let mut options = vec![
+            format!("-r{runs}"),
+            format!("--write-runtime-to={}", times.display()),
+        ];
+        if first {
+            options.push("--log-versions".to_owned());
+        }
+        options.extend(self.tuning.args.pass_option.iter().cloned());
+        options.extend(
+            self.moved(setting)
+                .into_iter()
+                .map(|one| format!("--param={one}")),
+        );
+        let compared = first && matches!(data.case.expected, Expected::Values(_));
+        let call = Call {
+            options: &options,
+            results: compared,
+            limit,
+        };
+        let stop = &self.tuning.stop;
+        let executable = &self.prepared.executable;
+        let mut finished = executable
+            .finish(&data.entry, &data.input, &call, stop)
+            .map_err(broken)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Over);
+        }
+        if finished.end == End::Timeout {
+            return Err(Trouble::Slow);
+        }
+        let met = self.met(&finished.stderr);
+        finished.stderr = finished
+            .stderr
+            .lines()
+            .filter(|line| !line.starts_with("Compared "))
+            .fold(String::new(), |text, line| text + line + "\n");
+        match Came::of(finished, compared) {
+            Came::Values(_) if !compared => Ok(()),
+            Came::Opaque(_) => Ok(()),
+            came => judge(&data.case, &came, self.folder, || Ok(None)).map(|_| ()),
+        }
+        .map_err(broken)?;
+        let text = std::fs::read_to_string(&times).map_err(|e| broken(e.to_string()))?;
+        let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
+        let micros = micros.map_err(|_| broken("run times that are no numbers".to_owned()))?;
+        Ok((micros, met))
+    }
+
+    /// The comparisons that a log tells of.
+    fn met(&self, log: &str) -> Vec<Met> {
+        let mut met: Vec<Met> = Vec::new();
+        let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
+        let mut all = true;
+        for line in log.lines() {
+            all &= !line.ends_with(" more comparisons.");
+            let rest = line
+                .strip_prefix("Compared ")
+                .and_then(|line| line.split_once(": "));
+            let Some((name, size)) = rest.and_then(|(pair, _)| pair.rsplit_once(" <= ")) else {
+                continue;
+            };
+            let (Some(param), Ok(size)) = (self.places.get(name), size.parse()) else {
+                continue;
+            };
+            let at = *known.entry((*param, size)).or_insert_with(|| {
+                met.push((*param, size, 0));
+                met.len() - 1
+            });
+            met[at].2 += 1;
+        }
+        if !all {
+            // How many of each there were, nobody knows.
+            met.iter_mut().for_each(|known| known.2 = 1);
+        }
+        met
+    }
+
+    /// What is shown of a call.
+    fn told(&self, data: usize, setting: &[i64], what: &str) {
+        if self.tuning.args.verbose == 0 {
+            return;
+        }
+        let moved = self.moved(setting);
+        let moved = if moved.is_empty() {
+            "defaults".to_owned()
+        } else {
+            moved.join(" ")
+        };
+        let entry = &self.prepared.data_sets[data].entry;
+        let name = crate::bench::dataset(data, &self.prepared.data_sets[data].case);
+        let line = format!("{entry}, {name}: {what}: {moved}");
+        self.progress.pause(|| crate::common::say(&line));
+    }
+
+    fn show(&self, data: usize, setting: &[i64]) {
+        let (number, moved) = (self.prepared.data_sets.len(), self.moved(setting));
+        let (first, again) = self.calls;
+        self.progress.begin(&format!(
+            "data set {} of {number}, {first} paths, {again} repeated: {}",
+            data + 1,
+            moved.join(" ")
+        ));
+    }
+
+    /// The first call of a path, or the outcome that the journal has.
+    fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
+        let call = json!([data, setting, "first"]);
+        match self.journal.known(&call) {
+            Ok(Some(known)) => return outcome(&known),
+            Ok(None) => {}
+            Err(why) => {
+                self.failure = Some(why);
+                return None;
+            }
+        }
+        if self.is_over() {
+            return None;
+        }
+        self.show(data, setting);
+        let set = &self.prepared.data_sets[data];
+        let factor = self.tuning.args.cut_off;
+        let most = against.map(|micros| micros * factor + 1e6);
+        // A run that warms up, and one that counts.
+        let limit = most.map_or(self.tuning.patience(), |most| {
+            START + Duration::try_from_secs_f64(2.0 * most / 1e6).unwrap_or(FOREVER)
+        });
+        let begin = Instant::now();
+        let called = self.call(set, setting, 1, true, limit);
+        self.calls.0 += 1;
+        let (value, said) = match called {
+            Ok((micros, met)) => {
+                self.spent.insert((data, setting.to_vec()), begin.elapsed());
+                let said = format!("{} us", micros.first().copied().unwrap_or(0));
+                (json!({ "micros": micros, "met": met }), said)
+            }
+            Err(Trouble::Over) => return None,
+            Err(Trouble::Slow) if against.is_none() => {
+                self.failure = Some("it does not end in time; see --timeout".to_owned());
+                (
+                    json!({ "cut": f64::MAX }),
+                    "it does not end in time".to_owned(),
+                )
+            }
+            Err(Trouble::Slow) => {
+                let most = most.unwrap_or(f64::MAX);
+                (
+                    json!({ "cut": most }),
+                    format!("cut off after {} us", most.round()),
+                )
+            }
+            Err(Trouble::Fails(why)) => {
+                if against.is_none() {
+                    self.failure = Some(why.clone());
+                }
+                (json!({ "cut": 1e15 }), why)
+            }
+        };
+        self.told(data, setting, &said);
+        self.noted(&call, &value)?;
+        outcome(&value)
+    }
+
+    fn noted(&mut self, call: &Value, outcome: &Value) -> Option<()> {
+        match self.journal.note(call, outcome) {
+            Ok(()) => Some(()),
+            Err(why) => {
+                self.failure = Some(why);
+                None
+            }
+        }
+    }
+}
+
+/// Why a call has no result.
+enum Trouble {
+    /// The user wants an end.
+    Over,
+    /// It takes too long.
+    Slow,
+    /// It fails, or its results are wrong.
+    Fails(String),
+}
+
+/// An outcome as the journal has it.
+fn outcome(value: &Value) -> Option<Outcome> {
+    if let Some(cut) = value["cut"].as_f64() {
+        return Some(Outcome::Cut(cut));
+    }
+    let met = value["met"].as_array()?.iter().map(|one| {
+        let (param, size) = (one[0].as_u64()?, one[1].as_i64()?);
+        Some((param as usize, size, one[2].as_u64()?))
+    });
+    let micros = numbers(&value["micros"])?;
+    Some(Outcome::Ran {
+        micros: if micros.is_empty() { vec![0] } else { micros },
+        met: met.collect::<Option<Vec<Met>>>()?,
+    })
+}
+
+fn numbers(value: &Value) -> Option<Vec<u64>> {
+    value.as_array()?.iter().map(Value::as_u64).collect()
+}
+
+impl Machine for Processes<'_> {
+    fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
+        self.first(data, setting, against)
+    }
+
+    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+        let call = json!([data, setting, times]);
+        match self.journal.known(&call) {
+            Ok(Some(known)) => return numbers(&known),
+            Ok(None) => {}
+            Err(why) => {
+                self.failure = Some(why);
+                return None;
+            }
+        }
+        if self.is_over() {
+            return None;
+        }
+        self.show(data, setting);
+        let key = (data, setting.to_vec());
+        let spent = self.spent.get(&key).copied().unwrap_or_default();
+        // The first call had two runs.
+        let each = (spent / 2).max(Duration::from_micros(1));
+        let left = PATIENCE.saturating_sub(spent);
+        let runs = (left.as_micros() / each.as_micros()).min(times as u128) as usize;
+        let mut micros = Vec::new();
+        if runs > 0 {
+            let begin = Instant::now();
+            let set = &self.prepared.data_sets[data];
+            match self.call(set, setting, runs, false, FOREVER) {
+                Ok((own, _)) => micros = own,
+                Err(Trouble::Over) => return None,
+                // It ran before: what is known has to do.
+                Err(Trouble::Slow | Trouble::Fails(_)) => {}
+            }
+            self.calls.1 += 1;
+            *self.spent.entry(key).or_default() += begin.elapsed();
+            self.told(data, setting, &format!("{} runs", micros.len()));
+        }
+        self.noted(&call, &json!(micros))?;
+        Some(micros)
+    }
+}

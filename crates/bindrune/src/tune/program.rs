@@ -1,0 +1,269 @@
+//! What is tuned: a program's data sets, its executable, and its forest.
+
+use super::Tuning;
+use crate::backend::Executable;
+use crate::bench::dataset;
+use crate::common;
+use harness::oracle::Oracle;
+use harness::process::{End, run};
+use harness::programs::first_line;
+use harness::{Case, Expected};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tune::forest::{Forest, Tree};
+
+/// Data sets, as test blocks have them.
+pub struct Spec {
+    cases: Vec<(String, String, Case)>,
+}
+
+impl Spec {
+    /// The names of the data sets; with the entry point's before them where there are several.
+    pub fn names(&self) -> Vec<String> {
+        let several = self
+            .cases
+            .iter()
+            .any(|(entry, ..)| *entry != self.cases[0].0);
+        let names = self.cases.iter().map(|(entry, name, _)| {
+            if several {
+                format!("{entry}:{name}")
+            } else {
+                name.clone()
+            }
+        });
+        names.collect()
+    }
+}
+
+/// The data sets of a program; nothing if it has none and was not named.
+pub fn spec(tuning: &Tuning<'_>, file: &Path, named: bool) -> Result<Option<Spec>, String> {
+    let (source, comment) = match &tuning.args.spec_file {
+        Some(spec) => (spec.as_path(), true),
+        None => (file, false),
+    };
+    let bytes = std::fs::read(source);
+    let bytes = bytes.map_err(|e| format!("cannot read {}: {e}", source.display()))?;
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if comment {
+        text = text.lines().flat_map(|line| ["-- ", line, "\n"]).collect();
+    }
+    let spec = harness::parse_blocks(&text).map_err(|e| format!("test blocks: {e}"))?;
+    let excluded = |tags: &[String]| tags.iter().any(|tag| tuning.excluded.contains(tag));
+    let mut cases = Vec::new();
+    for (at, case) in spec.cases.iter().enumerate() {
+        let fails = matches!(case.expected, Expected::Error(_));
+        if fails || excluded(&case.tags) || excluded(&spec.tags) {
+            continue;
+        }
+        for entry in case.entries.iter() {
+            let only = tuning.args.entry_point.as_ref();
+            if only.is_none_or(|only| only == entry) {
+                cases.push((entry.clone(), dataset(at, case), case.clone()));
+            }
+        }
+    }
+    match (cases.is_empty(), named) {
+        (false, _) => Ok(Some(Spec { cases })),
+        (true, false) => Ok(None),
+        (true, true) => Err(
+            "it has no data set: no test block gives an input to run it \
+                             with (`-- ==`, `-- input { ... }`)"
+                .to_owned(),
+        ),
+    }
+}
+
+/// A data set.
+pub struct DataSet {
+    /// The entry point.
+    pub entry: String,
+    /// What stands in the test block.
+    pub case: Case,
+    /// The arguments, as executables read them.
+    pub input: Vec<u8>,
+}
+
+/// A program that can be run.
+pub struct Prepared {
+    /// The executable.
+    pub executable: Executable,
+    /// The data sets.
+    pub data_sets: Vec<DataSet>,
+    /// The parameters' names and defaults.
+    pub parameters: Vec<(String, i64)>,
+    /// The choices.
+    pub forest: Forest,
+    /// What tells the program from others.
+    pub mark: String,
+}
+
+/// Compiles a program, and computes the arguments of its data sets.
+pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared, String> {
+    let (session, program) = common::check(file);
+    let program = common::report(&session, program);
+    let program = Arc::new(program.map_err(|_| "it is not accepted".to_owned())?);
+    let folder = file.parent().unwrap_or(file);
+    let oracle = Oracle::new(program, &session.sources, folder, tuning.patience());
+    let mut data_sets = Vec::new();
+    for ((entry, _, case), name) in spec.cases.iter().zip(spec.names()) {
+        let input = oracle
+            .entry(entry)
+            .and_then(|point| oracle.input(&case.input, point))
+            .map_err(|why| format!("data set {name}: {why}"))?;
+        data_sets.push(DataSet {
+            entry: entry.clone(),
+            case: case.clone(),
+            input,
+        });
+    }
+    let forever = Duration::from_secs(u64::from(u32::MAX));
+    let options = &tuning.args.pass_compiler_option;
+    let executable = if tuning.args.skip_compilation {
+        let path = file.with_extension("");
+        if !path.is_file() {
+            return Err(format!(
+                "there is no executable {}, and --skip-compilation wants it",
+                path.display()
+            ));
+        }
+        let path = std::path::absolute(&path).map_err(|e| e.to_string())?;
+        Executable::existing(path, tuning.backend)
+    } else {
+        let path = tuning.work.path().join("program");
+        Executable::build(file, path, tuning.backend, options, forever)?
+    };
+    let mut reader = Reader::default();
+    for function in forest(file, options)?.as_array().into_iter().flatten() {
+        reader.versions.clear();
+        let name = function["function"].as_str().unwrap_or_default();
+        reader.is_entry = data_sets.iter().any(|data| data.entry == name);
+        let trees = reader.read(&function["roots"]);
+        reader.trees.extend(trees.into_iter().flatten());
+    }
+    // What the executable has and the forest does not know of may be met all the same.
+    for line in executable.params(tuning.patience())?.lines() {
+        if let Some(name) = line.strip_suffix(" (threshold)") {
+            reader.stranger(name);
+        }
+    }
+    let mark = format!(
+        "{:?} {options:?} {:?}",
+        reader.parameters, tuning.args.backend
+    );
+    Ok(Prepared {
+        executable,
+        data_sets,
+        forest: Forest {
+            trees: reader.trees,
+            defaults: reader
+                .parameters
+                .iter()
+                .map(|(_, default)| *default)
+                .collect(),
+            plain: reader.sizes.iter().map(Option::is_some).collect(),
+        },
+        parameters: reader.parameters,
+        mark,
+    })
+}
+
+/// The forest of a program's versions as data, as this very program gives it.
+fn forest(file: &Path, options: &[String]) -> Result<Value, String> {
+    let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
+    let (compiler, name) = (compiler.to_string_lossy(), file.to_string_lossy());
+    let mut command = vec![
+        &*compiler, "dev", &*name, "--stage", "versions", "--form", "json",
+    ];
+    command.extend(options.iter().map(String::as_str));
+    let finished = run(&command, b"", Duration::from_secs(u64::from(u32::MAX)))?;
+    if finished.end != End::Code(0) {
+        return Err(first_line(&finished.stderr));
+    }
+    serde_json::from_slice(&finished.stdout).map_err(|e| format!("the forest of versions: {e}"))
+}
+
+/// Reads trees from data.
+#[derive(Default)]
+struct Reader {
+    parameters: Vec<(String, i64)>,
+    places: BTreeMap<String, usize>,
+    /// The size that each parameter is compared with, in terms of the entry point's, if it is
+    /// the same everywhere.
+    sizes: Vec<Option<String>>,
+    /// Whether the function at hand is an entry point, which is called once.
+    is_entry: bool,
+    trees: Vec<Tree>,
+    /// Numbers for the versions of the function at hand.
+    versions: BTreeMap<i64, u32>,
+    next: u32,
+}
+
+/// The default of a parameter that only the executable knows.
+const UNKNOWN: i64 = 16;
+
+impl Reader {
+    fn param(&mut self, name: &str, default: i64, size: Option<&str>) -> usize {
+        let size = size.filter(|_| self.is_entry);
+        if let Some(known) = self.places.get(name) {
+            if self.sizes[*known].as_deref() != size {
+                self.sizes[*known] = None;
+            }
+            return *known;
+        }
+        self.sizes.push(size.map(str::to_owned));
+        self.parameters.push((name.to_owned(), default));
+        self.places
+            .insert(name.to_owned(), self.parameters.len() - 1);
+        self.parameters.len() - 1
+    }
+
+    fn read(&mut self, nodes: &Value) -> Option<Vec<Tree>> {
+        let nodes = nodes.as_array()?.iter();
+        nodes.map(|node| self.node(node)).collect()
+    }
+
+    fn node(&mut self, node: &Value) -> Option<Tree> {
+        if let Some(name) = node["parameter"].as_str() {
+            return Some(Tree::Choice {
+                param: self.param(name, node["default"].as_i64()?, node["size"].as_str()),
+                holds: self.read(&node["holds"])?,
+                fails: self.read(&node["fails"])?,
+            });
+        }
+        let own = node["version"].as_i64()?;
+        let number = match self.versions.get(&own) {
+            Some(known) => *known,
+            None => self.number(),
+        };
+        self.versions.insert(own, number);
+        Some(Tree::Version {
+            number,
+            inside: self.read(&node["inside"])?,
+        })
+    }
+
+    fn number(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn stranger(&mut self, name: &str) {
+        if self.places.contains_key(name) {
+            return;
+        }
+        let param = self.param(name, UNKNOWN, None);
+        let mut version = || Tree::Version {
+            number: self.number(),
+            inside: Vec::new(),
+        };
+        let (holds, fails) = (vec![version()], vec![version()]);
+        self.trees.push(Tree::Choice {
+            param,
+            holds,
+            fails,
+        });
+    }
+}

@@ -1,0 +1,178 @@
+//! What tuning found: for the user, and as data for `--json` and `explain --tuning`.
+
+use super::program::Prepared;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use tune::cost::Cost;
+use tune::explore::{Difference, Run};
+use tune::region::{Region, Span};
+use tune::tuner::Tuned;
+
+/// What was found.
+pub struct Found<'a> {
+    /// The program.
+    pub file: &'a Path,
+    /// The names of its data sets.
+    pub names: &'a [String],
+    /// What was run.
+    pub prepared: &'a Prepared,
+    /// What came of it.
+    pub tuned: &'a Tuned,
+    /// What was to be made least.
+    pub cost: &'a Cost,
+    /// How the user named it.
+    pub cost_name: &'a str,
+    /// How many processes ran a path first, and how many repeated one.
+    pub calls: (usize, usize),
+    /// How long all of it took.
+    pub seconds: f64,
+}
+
+impl Found<'_> {
+    /// The values of all parameters that some data set met.
+    pub fn settings(&self) -> BTreeMap<String, i64> {
+        let runs = self.tuned.explored.iter().flat_map(|found| &found.runs);
+        let mut met = vec![false; self.prepared.parameters.len()];
+        for (param, ..) in runs.flat_map(|run| &run.met) {
+            met[*param] = true;
+        }
+        let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
+        let wanted = named.zip(met).filter(|(_, met)| *met);
+        wanted
+            .map(|(((name, _), value), _)| (name.clone(), *value))
+            .collect()
+    }
+
+    fn costs(&self) -> (f64, f64) {
+        let Tuned { default, times, .. } = self.tuned;
+        (self.cost.of(default, default), self.cost.of(times, default))
+    }
+
+    /// What to say of it.
+    pub fn text(&self, written: &str, journal: &str) -> String {
+        let mut out = String::new();
+        let mut put = |line: String| {
+            let written = writeln!(out, "{line}");
+            debug_assert!(written.is_ok(), "writing to a string does not fail");
+        };
+        put(self.file.display().to_string());
+        let width = self.names.iter().map(|name| name.chars().count()).max();
+        let width = width.unwrap_or(0);
+        let Tuned { default, times, .. } = self.tuned;
+        for ((name, before), after) in self.names.iter().zip(default).zip(times) {
+            let ratio = before / after.max(0.1);
+            put(format!(
+                "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"
+            ));
+        }
+        let (before, after) = self.costs();
+        let (first, again) = self.calls;
+        put(format!(
+            "  cost `{}`: {before:.6} -> {after:.6}; {first} paths run, {again} repeated, {:.1} s",
+            self.cost_name, self.seconds
+        ));
+        for (name, value) in self.settings() {
+            put(format!("  {name}={value}"));
+        }
+        if self.tuned.complete {
+            put(format!("  written to {written}"));
+        } else {
+            put(format!(
+                "  not everything was run; the best so far is written to {written}, and \
+                 --resume goes on from {journal}"
+            ));
+        }
+        out
+    }
+
+    fn name(&self, param: usize) -> &str {
+        let known = self.prepared.parameters.get(param);
+        known.map_or("", |(name, _)| name.as_str())
+    }
+
+    /// All of it as data.
+    pub fn json(&self) -> Value {
+        let defaults = self.prepared.parameters.iter();
+        let defaults: Map<String, Value> = defaults
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let (before, after) = self.costs();
+        let mut sets = Map::new();
+        for (at, name) in self.names.iter().enumerate() {
+            let found = &self.tuned.explored[at];
+            let runs: Vec<Value> = found.runs.iter().map(|run| self.run(run)).collect();
+            let differences = found.differences.iter();
+            let differences: Vec<Value> = differences
+                .map(|one| self.difference(one, &found.runs))
+                .collect();
+            sets.insert(
+                name.clone(),
+                json!({
+                    "entry": self.prepared.data_sets[at].entry,
+                    "default": self.tuned.default[at],
+                    "tuned": self.tuned.times[at],
+                    "runs": runs,
+                    "differences": differences,
+                }),
+            );
+        }
+        json!({
+            "cost": self.cost_name,
+            "before": before,
+            "after": after,
+            "complete": self.tuned.complete,
+            "paths": self.calls.0,
+            "repeated": self.calls.1,
+            "seconds": self.seconds,
+            "defaults": defaults,
+            "setting": self.settings(),
+            "datasets": sets,
+        })
+    }
+
+    fn run(&self, run: &Run) -> Value {
+        let values = self.prepared.parameters.iter().zip(&run.setting);
+        let moved = values.filter(|((_, default), value)| default != *value);
+        let moved: Map<String, Value> = moved
+            .map(|((name, _), value)| (name.clone(), json!(value)))
+            .collect();
+        let met = run.met.iter().map(|(param, size, times)| {
+            json!({
+                "parameter": self.name(*param),
+                "size": size,
+                "holds": run.setting[*param] <= *size,
+                "times": times,
+            })
+        });
+        json!({
+            "setting": moved,
+            "runtimes": run.micros,
+            "cut": run.cut,
+            "compared": met.collect::<Vec<Value>>(),
+        })
+    }
+
+    /// What a way takes more than the one that it was held against.
+    fn difference(&self, one: &Difference, runs: &[Run]) -> Value {
+        json!({
+            "where": self.region(&one.region),
+            "run": one.run,
+            "against": one.against,
+            "micros": runs[one.run].time() - runs[one.against].time(),
+        })
+    }
+
+    fn region(&self, region: &Region) -> Value {
+        let spans = region.spans().iter().map(|(param, span)| {
+            let Span { least, most } = *span;
+            let span = json!({
+                "least": (least > i64::MIN).then_some(least),
+                "most": (most < i64::MAX).then_some(most),
+            });
+            (self.name(*param).to_owned(), span)
+        });
+        Value::Object(spans.collect())
+    }
+}
