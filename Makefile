@@ -14,13 +14,14 @@ RUST_PARTS := rustfmt clippy
 # What only tests need: a browser for the page that `bindrune explain --html` makes.
 TEST_PACKAGES := chromium
 
-.PHONY: help setup setup-test build test demo bench determinism clean
+.PHONY: help setup setup-test build test demo bench figures determinism clean
 
 help:
 	@echo "make demo         set up, build, compile and run three examples"
 	@echo "make test         set up, check format and lints, run all tests"
 	@echo "make build        set up, make build/bindrune with LLVM inside"
 	@echo "make bench        build, run the benchmarks"
+	@echo "make figures      build, measure the papers' figures again, draw docs/figures/index.html"
 	@echo "make determinism  build, compile every program twice, compare the bytes"
 	@echo "make setup        install the packages that are missing (setup-test: those of tests, too)"
 	@echo "make clean        remove all that was built"
@@ -56,6 +57,11 @@ determinism: build
 
 bench: build
 	$(PYTHON) bench/run.py
+
+# FIGURES names some of them, with options of bench/figures.py.
+figures: build
+	$(PYTHON) bench/figures.py $(FIGURES)
+	$(CARGO) run --release --quiet --locked --package xtask -- figures
 
 clean:
 	rm -rf $(TARGET) build

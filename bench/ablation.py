@@ -6,8 +6,7 @@ import math
 import statistics
 import sys
 
-from contest import HERE, WORK, Contestant, shell, timed_runs
-from lanes import compiler
+from contest import HERE, Contestant, build_bindrune, medians, shell, take_turns
 
 PROGRAMS = ["index_of_max_pack", "mssp", "reduce_2x2mm", "redomap_nt", "black_scholes"]
 # What the paper says that fusion gains on its GPU.
@@ -22,15 +21,12 @@ def figure_ablation(options, mini, data_file):
     `redomap_nt` over what it gives."""
     made = {}
     for fuse in ["on", "off"]:
-        made[fuse] = WORK / f"ablation-{fuse}"
-        shell([compiler(), "build", mini, "--fuse", fuse, "-o", made[fuse]])
+        made[fuse] = build_bindrune(mini, f"ablation-{fuse}", "--fuse", fuse)
     rows = {}
     for name in PROGRAMS:
-        data, samples = data_file(name, options.size), {"on": [], "off": []}
-        for i in range(options.rounds):
-            for fuse in ["on", "off"] if i % 2 else ["off", "on"]:
-                samples[fuse] += timed_runs(Contestant(fuse, [made[fuse], "-e", name]), data, options.runs)
-        on, off = (statistics.median(samples[fuse]) for fuse in ("on", "off"))
+        entrants = [Contestant(fuse, [exe, "-e", name]) for fuse, exe in made.items()]
+        times = medians(take_turns(entrants, data_file(name, options.size), options))
+        on, off = times["on"], times["off"]
         rows[name] = {"fused": on, "apart": off, "ratio": off / on}
         print(name, {key: round(value, 2) for key, value in rows[name].items()}, flush=True)
     # Two arrays of f32 come out of it, nothing but three numbers goes in.

@@ -10,7 +10,7 @@ import os
 import statistics
 import time
 
-from contest import WORK, Contestant, shell, timed_runs
+from contest import WORK, Contestant, shell, take_turns
 from lanes import ARGUMENTS, FUNCTIONS, PROGRAMS, compiler, function_input, input_file
 from rows import ENTRIES, SHAPES
 from rows import PROGRAM as ROWS
@@ -60,11 +60,9 @@ def run_times(options, compilers, cases):
             if (who, path) not in built:
                 built[who, path] = WORK / f"before-{path.stem}-{who}"
                 shell([binary, "build", path, "-o", built[who, path]])
-        data, samples = data(), {who: [] for who in compilers}
-        for i in range(options.rounds):
-            for who in list(compilers)[:: 1 if i % 2 else -1]:
-                samples[who] += timed_runs(Contestant(who, [built[who, path], "-e", entry]), data, options.runs)
-        rows[name] = paired(samples)
+        entrants = [Contestant(who, [built[who, path], "-e", entry]) for who in compilers]
+        rounds = take_turns(entrants, data(), options)
+        rows[name] = paired({who: [time for times in found for time in times] for who, found in rounds.items()})
         print(name, {key: round(value, 3) for key, value in rows[name].items()}, flush=True)
     return rows
 

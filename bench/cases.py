@@ -173,6 +173,39 @@ def options(paths=500, dates=367, assets=3, bits=30):
     return data + bridge(dates)
 
 
+def boxes(edge, size):
+    """A cube of so many boxes each way, of so many particles each; around a box lie up to
+    26 others, by number."""
+    count, most = edge**3, 26
+    places = [(i % edge, i // edge % edge, i // edge**2) for i in range(count)]
+    steps = [step for step in itertools.product((-1, 0, 1), repeat=3) if any(step)]
+    around = [[] for _ in places]
+    for i, (x, y, z) in enumerate(places):
+        for dz, dy, dx in steps:
+            near = (x + dx, y + dy, z + dz)
+            if all(0 <= at < edge for at in near):
+                around[i].append((*near, near[0] + edge * (near[1] + edge * near[2])))
+
+    def numbers(shape, values):
+        return matrix("i32", shape, array.array("i", values))
+
+    data = scalar("f32", 0.5)
+    for axis in range(3):
+        data += numbers((count,), (place[axis] for place in places))
+    data += numbers((count,), range(count))
+    for part in range(4):
+        table = (near[j][part] if j < len(near) else 0 for j in range(most) for near in around)
+        data += numbers((most, count), table)
+    data += numbers((count,), map(len, around))
+    return data + b"".join(f32s((count, size), seed) for seed in range(20, 25))
+
+
+def calibration(strikes, nx, ny, nt):
+    """LocVolCalib of another size; the other parameters are those of its data sets."""
+    sizes = b"".join(scalar("i32", n) for n in (strikes, nx, ny, nt))
+    return sizes + b"".join(scalar("f32", x) for x in (0.03, 5.0, 0.2, 0.6, 0.5))
+
+
 def traps():
     for k, n in [(1, 10**6), (2, 10**6), (64, 10**5), (10**4, 500)]:
         yield Case(f"collatz {k} of {n}", "collatz", "main", lambda k=k, n=n: integers(k, n), bound="compute")

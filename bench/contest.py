@@ -1,9 +1,13 @@
 """Contestants: how they are built, run and timed."""
 
+import json
 import os
+import platform
 import shutil
+import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -33,13 +37,31 @@ def shell(command, **options):
     return done.stdout
 
 
+def make(out, command, sources, **options):
+    """Runs a command that makes `out` of these files, the compiler among them, unless
+    that is what made it last."""
+    stamp = Path(f"{out}.made")
+    files = [(str(path), os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in sources]
+    wanted = json.dumps([[str(word) for word in command], files])
+    if not (out.exists() and stamp.exists() and stamp.read_text() == wanted):
+        stamp.unlink(missing_ok=True)
+        shell(command, **options)
+        stamp.write_text(wanted)
+    return out
+
+
+def build_bindrune(program, label, *flags):
+    """The executable of a program by our compiler with these flags."""
+    bindrune, out = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), WORK / label
+    return make(out, [bindrune, "build", program, *flags, "-o", out], [bindrune, program])
+
+
 def build_futhark(program, label, notes):
     """Executables of a program by all Futhark compilers there are, by name."""
     made = {}
     bindrune, futhark = tool("BINDRUNE", str(ROOT / "build" / "bindrune")), tool("FUTHARK", "futhark")
     if bindrune:
-        made["bindrune"] = WORK / f"{label}-bindrune"
-        shell([bindrune, "build", program, "-o", made["bindrune"]])
+        made["bindrune"] = build_bindrune(program, f"{label}-bindrune")
     else:
         notes.add("bindrune is not built")
     if futhark:
@@ -47,8 +69,9 @@ def build_futhark(program, label, notes):
             if backend == "ispc" and not shutil.which("ispc"):
                 notes.add("the compiler ispc is not installed")
                 continue
-            out = made[f"futhark {backend}"] = WORK / f"{label}-{backend}"
-            shell([futhark, backend, program, "-o", out], env={**os.environ, "CFLAGS": CFLAGS})
+            out, env = WORK / f"{label}-{backend}", {**os.environ, "CFLAGS": CFLAGS}
+            command = [futhark, backend, program, "-o", out]
+            made[f"futhark {backend}"] = make(out, command, [futhark, program], env=env)
     else:
         notes.add("the reference compiler is not installed")
     return made
@@ -59,8 +82,8 @@ def build_peer(name, label=None, extra=()):
     out = WORK / f"peer-{label or name}"
     flags = [*CFLAGS.split(), "-fopenmp", "-std=c11", "-D_POSIX_C_SOURCE=200809L", *extra]
     source = HERE / "peers" / f"{name}.c"
-    shell([os.environ.get("CC", "gcc"), *flags, source, "-o", out, "-lm"])
-    return out
+    command = [os.environ.get("CC", "gcc"), *flags, source, "-o", out, "-lm"]
+    return make(out, command, [source, HERE / "peers" / "peer.h"])
 
 
 def contestants(name, futhark):
@@ -77,3 +100,47 @@ def timed_runs(contestant, data, runs):
     with open(data, "rb") as source:
         shell([*contestant.command, "-b", "-r", runs, "-t", times], stdin=source)
     return [float(line) for line in times.read_text().split()]
+
+
+def take_turns(entrants, data, options):
+    """Microseconds by contestant: a list for each round with those of its runs. Who goes
+    first changes from round to round."""
+    rounds = {c.name: [] for c in entrants}
+    for i in range(options.rounds):
+        for contestant in entrants if i % 2 else entrants[::-1]:
+            rounds[contestant.name].append(timed_runs(contestant, data, options.runs))
+    return rounds
+
+
+def medians(rounds):
+    """The median of all runs of all rounds by contestant."""
+    return {name: statistics.median(time for times in found for time in times) for name, found in rounds.items()}
+
+
+def wall_per_call(contestant, data, calls):
+    """Microseconds a call: the wall time of a process with so many calls less that of
+    one with a single call, so that clocks of a microsecond do not round small times
+    away."""
+    walls = []
+    for runs in [1, calls]:
+        with open(data, "rb") as source:
+            start = time.perf_counter()
+            shell([*contestant.command, "-b", "-r", runs], stdin=source)
+            walls.append(time.perf_counter() - start)
+    return (walls[1] - walls[0]) / (calls - 1) * 1e6
+
+
+def machine():
+    model = ""
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [li for li in cpuinfo.read_text().splitlines() if li.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else ""
+    cores = len(os.sched_getaffinity(0))
+    compiler = shell([os.environ.get("CC", "gcc"), "--version"]).decode().splitlines()[0]
+    futhark = tool("FUTHARK", "futhark")
+    reference = shell([futhark, "--version"]).decode().splitlines()[0] if futhark else "none"
+    return {
+        "processor": model or platform.processor(), "cores": cores, "gcc": compiler,
+        "futhark": reference, "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0],
+    }

@@ -23,7 +23,7 @@ ALWAYS, NEVER = 0, 1 << 62
 GOAL = 1.2
 # Seconds that a forced version may take, more where the default takes long.
 LIMIT = 40
-COMPARED = re.compile(r"^Compared (\S+) <= .*: (true|false);", re.MULTILINE)
+COMPARED = re.compile(r"^Compared (\S+) <= (-?\d+): (true|false);", re.MULTILINE)
 
 
 def paths(node):
@@ -56,9 +56,10 @@ def forest(case):
     return [t for function in json.loads(text) if function["function"] == case.entry for t in function["roots"]]
 
 
-def log(command, data, limit, trees):
-    """Microseconds and result of a run, and the versions taken; None if it takes too
-    long or fails, as versions may need more memory than there is."""
+def logged(command, data, limit):
+    """Microseconds and result of a run, and its comparisons (parameter, size, whether it
+    held); None if it takes too long or fails, as versions may need more memory than
+    there is."""
     times = WORK / "forced"
     with open(data, "rb") as source:
         try:
@@ -70,11 +71,28 @@ def log(command, data, limit, trees):
             return None
     if done.returncode:
         return None
+    comparisons = {
+        (name, int(size), answer == "true")
+        for name, size, answer in COMPARED.findall(done.stderr.decode(errors="replace"))
+    }
+    return float(times.read_text().split()[-1]), done.stdout, comparisons
+
+
+def outcomes(comparisons):
+    """How comparisons with each parameter came out."""
     taken = {}
-    for name, answer in COMPARED.findall(done.stderr.decode(errors="replace")):
-        taken.setdefault(name, set()).add(answer == "true")
-    versions = frozenset().union(*(reached(tree, taken) for tree in trees))
-    return float(times.read_text().split()[-1]), done.stdout, versions
+    for name, _, held in comparisons:
+        taken.setdefault(name, set()).add(held)
+    return taken
+
+
+def log(command, data, limit, trees):
+    """As `logged`, with the versions taken."""
+    found = logged(command, data, limit)
+    if found is None:
+        return None
+    taken = outcomes(found[2])
+    return *found[:2], frozenset().union(*(reached(tree, taken) for tree in trees))
 
 
 def with_params(contestant, name, settings):

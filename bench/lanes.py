@@ -7,7 +7,7 @@ import random
 import statistics
 import time
 
-from contest import HERE, ROOT, WORK, Contestant, build_peer, shell, timed_runs, tool
+from contest import HERE, ROOT, WORK, Contestant, build_peer, medians, shell, take_turns, tool
 from values import agree, matrix, parse, random_i32s, scalar, vector
 
 CLASSIC = ROOT / "tests" / "programs" / "classic"
@@ -86,15 +86,6 @@ def input_file(name, make):
     return path
 
 
-def take_turns(entrants, data, options):
-    """Median microseconds of each contestant."""
-    samples = {c.name: [] for c in entrants}
-    for i in range(options.rounds):
-        for contestant in entrants if i % 2 else entrants[::-1]:
-            samples[contestant.name] += timed_runs(contestant, data, options.runs)
-    return {name: statistics.median(times) for name, times in samples.items()}
-
-
 def result(contestant, data):
     with open(data, "rb") as source:
         return shell([*contestant.command, "-b"], stdin=source)
@@ -116,7 +107,7 @@ def figure_lanes(options, notes):
         if result(entrants[0], data) != result(entrants[1], data):
             notes.add(f"{name}: lanes change the result")
             good = False
-        rows[name] = take_turns(entrants, data, options)
+        rows[name] = medians(take_turns(entrants, data, options))
         print(name, rows[name], flush=True)
     return {"microseconds": rows, "agree": good}
 
@@ -163,7 +154,7 @@ def figure_functions(options, notes):
                     f"functions-{name}-{elem}{kind.strip()}",
                     lambda b=bounds: function_input(elem, name, b, len(name)),
                 )
-                times = take_turns([peer, ours], data, options)
+                times = medians(take_turns([peer, ours], data, options))
                 row |= {label + kind: time for label, time in times.items()}
                 results = [parse(result(c, data)) for c in (peer, ours)]
                 if not kind and not agree(*results, 1e-3):

@@ -10,7 +10,7 @@ import math
 import os
 import statistics
 
-from contest import WORK, Contestant, shell, timed_runs, tool
+from contest import WORK, Contestant, medians, shell, take_turns, tool
 from lanes import PROGRAMS, compiler, input_file, result
 from rows import ENTRIES, SHAPES
 from rows import PROGRAM as ROWS
@@ -61,11 +61,7 @@ def figure_levels(options, notes, listed):
         if len(ours) != 1:
             notes.add(f"{name}: the bits depend on the processor")
             good = False
-        samples = {c.name: [] for c in entrants}
-        for i in range(options.rounds):
-            for contestant in entrants if i % 2 else entrants[::-1]:
-                samples[contestant.name] += timed_runs(contestant, data, options.runs)
-        rows[name] = {who: statistics.median(times) for who, times in samples.items()}
+        rows[name] = medians(take_turns(entrants, data, options))
         print(name, rows[name], flush=True)
     return {"microseconds": rows, "agree": good}
 

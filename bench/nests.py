@@ -9,12 +9,13 @@ median over the rounds. Where both threads of a process begin on one core, they 
 stay there; so `least` sets the best round of the one against the best of the other.
 """
 
+import argparse
 import math
 import statistics
 import subprocess
 
 from cases import cases
-from contest import WORK, Contestant, build_futhark, timed_runs
+from contest import WORK, Contestant, build_bindrune, build_futhark, take_turns
 from lanes import compiler
 from values import agree, parse
 
@@ -34,9 +35,7 @@ def executables(case, built, notes, peers=True):
         if peers:
             built[key] = build_futhark(case.path, f"nest-{case.program}", notes)
         else:
-            exe = WORK / f"nest-{case.program}-bindrune"
-            subprocess.run([compiler(), "build", case.path, "-o", exe], check=True)
-            built[key] = {"bindrune": exe}
+            built[key] = {"bindrune": build_bindrune(case.path, f"nest-{case.program}-bindrune")}
     return [Contestant(who, [exe, "-e", case.entry]) for who, exe in built[key].items()]
 
 
@@ -74,11 +73,9 @@ def turns(entrants, data, options, expected):
     """Medians of each round by contestant; `expected` microseconds say how many runs
     a process makes."""
     runs = 1 if expected > LONG * 1e6 else options.runs
-    rounds = {c.name: [] for c in entrants}
-    for i in range(options.rounds):
-        for contestant in entrants if i % 2 else entrants[::-1]:
-            rounds[contestant.name].append(statistics.median(timed_runs(contestant, data, runs)))
-    return rounds
+    settings = argparse.Namespace(rounds=options.rounds, runs=runs)
+    rounds = take_turns(entrants, data, settings)
+    return {who: [statistics.median(times) for times in found] for who, found in rounds.items()}
 
 
 def paired(theirs, ours):

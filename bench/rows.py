@@ -2,9 +2,8 @@
 
 import array
 import random
-import statistics
 
-from contest import HERE, WORK, Contestant, build_futhark, shell, timed_runs
+from contest import HERE, WORK, Contestant, build_futhark, medians, shell, take_turns
 from values import agree, matrix, parse, vector
 
 PROGRAM = HERE / "programs" / "rows.fut"
@@ -40,11 +39,7 @@ def figure_rows(options, notes):
             if not all(agree(results[0], result, 1e-9) for result in results):
                 notes.add(f"{name}: results differ")
                 good = False
-            samples = {c.name: [] for c in entrants}
-            for i in range(options.rounds):
-                for contestant in entrants if i % 2 else entrants[::-1]:
-                    samples[contestant.name] += timed_runs(contestant, data, options.runs)
-            rows[name] = {k: statistics.median(v) for k, v in samples.items()}
+            rows[name] = medians(take_turns(entrants, data, options))
             print(name, rows[name], flush=True)
             data.unlink()
     return {"microseconds": rows, "agree": good}

@@ -19,8 +19,6 @@ import argparse
 import json
 import math
 import os
-import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -30,118 +28,23 @@ from pathlib import Path
 from ablation import figure_ablation, report_ablation
 from before import figure_before, listed, report_before
 from checks import figure_checks, report_checks
-from contest import CFLAGS, HERE, ROOT, WORK, Contestant, build_futhark, contestants, shell, timed_runs, tool
+from basis import BASIS, BASIS_ENTRIES, figure_basis
+from contest import CFLAGS, HERE, ROOT, WORK, build_futhark, contestants, machine, shell, tool
 from forced import figure_forced, report_forced
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
 from middle import figure_middle, report_middle
+from mini import BENCHMARKS, MINI, data_file, figure_mini, figure_small
 from nests import figure_nests, figure_scaling, report_nests
 from reference import figure_reference, report_reference
 from rows import figure_rows
 from sizes import figure_builds, figure_generated, report_sizes
-from values import agree, parse, random_i32s, scalar
+from values import random_i32s
 
 sys.path.insert(0, str(HERE / "machine"))
 from machine import compare, measure  # noqa: E402
 
-MINI = HERE / "programs" / "mini.fut"
-BASIS = ROOT / "tests" / "programs" / "prelude" / "minimal_basis.fut"
-# Entry points of the minimal basis and how many arrays each takes.
-BASIS_ENTRIES = {
-    "sum_builtin": 1, "sum_tree": 1, "sum_strided": 1, "sum_chunked": 1,
-    "scan_builtin": 2, "scan_ours": 2, "filter_builtin": 1, "filter_ours": 1,
-    "stream_map_builtin": 1, "stream_map_ours": 1, "stream_red_builtin": 1, "stream_red_ours": 1,
-    "dotprod_builtin": 2, "dotprod_ours": 2,
-}
-BENCHMARKS = [
-    "reduce_plus", "reduce_max", "index_of_max", "index_of_max_pack", "reduce_2x2mm",
-    "mssp", "scan_plus", "redomap_nt", "black_scholes",
-]
 TRIVIAL = "entry main (x: i32) : i32 = x + 1\n"
-
-
-def data_file(name, n):
-    """A file with a benchmark's inputs at size n, made on first use."""
-    path = WORK / f"{name}-{n}.in"
-    if not path.exists():
-        if name == "redomap_nt":
-            data = scalar("f32", 0.001) + scalar("f32", 3.5) + scalar("i64", n)
-        elif name == "black_scholes":
-            data = scalar("i64", n)
-        else:
-            data = random_i32s(n, name, small=name == "mssp")
-        path.write_bytes(data)
-    return path
-
-
-def check_results(name, entrants, data, notes):
-    """Compares everybody's result with that of the C; False on a difference."""
-    results = []
-    for contestant in entrants:
-        with open(data, "rb") as source:
-            results.append(parse(shell([*contestant.command, "-b"], stdin=source)))
-    good = True
-    for contestant, result in zip(entrants[1:], results[1:]):
-        # Sums of 10^7 f32 depend on the order by more than a unit in the last place.
-        if not agree(results[0], result, 1e-3):
-            notes.add(f"{name}: {contestant.name} and C disagree")
-            good = False
-    return good
-
-
-def figure_mini(options, notes):
-    """Median run times at 10^7 elements, contestants taking turns."""
-    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
-    least = {}
-    for name in options.only:
-        entrants, data = contestants(name, futhark), data_file(name, options.size)
-        good &= check_results(name, entrants, data, notes)
-        samples = {c.name: [] for c in entrants}
-        for i in range(options.rounds):
-            turn = entrants[i % len(entrants):] + entrants[:i % len(entrants)]
-            for contestant in turn:
-                samples[contestant.name] += timed_runs(contestant, data, options.runs)
-        rows[name] = {k: statistics.median(v) for k, v in samples.items()}
-        least[name] = {k: min(v) for k, v in samples.items()}
-        print(name, rows[name], flush=True)
-    return {"elements": options.size, "microseconds": rows, "least": least, "agree": good}
-
-
-def figure_small(options, notes):
-    """Microseconds a call at 10^4 elements: 10,000 calls in one process, less
-    the time of a process with one call."""
-    futhark, rows, good = build_futhark(MINI, "mini", notes), {}, True
-    futhark = {k: v for k, v in futhark.items() if k == "bindrune"}
-    for name in options.only:
-        entrants, data = contestants(name, futhark), data_file(name, 10_000)
-        good &= check_results(name, entrants, data, notes)
-        samples = {c.name: [] for c in entrants}
-        for i in range(options.rounds):
-            for contestant in entrants if i % 2 else entrants[::-1]:
-                walls = []
-                for runs in [1, options.calls]:
-                    with open(data, "rb") as source:
-                        start = time.perf_counter()
-                        shell([*contestant.command, "-b", "-r", runs], stdin=source)
-                        walls.append(time.perf_counter() - start)
-                samples[contestant.name].append((walls[1] - walls[0]) / options.calls * 1e6)
-        rows[name] = {k: statistics.median(v) for k, v in samples.items()}
-        print(name, rows[name], flush=True)
-    return {"elements": 10_000, "calls": options.calls, "microseconds": rows, "agree": good}
-
-
-def figure_basis(options, notes):
-    """Library functions in Futhark itself beside the built-in ones, 10^6 elements."""
-    futhark, rows = build_futhark(BASIS, "basis", notes), {}
-    for name, arrays in BASIS_ENTRIES.items():
-        data = WORK / f"basis-{arrays}.in"
-        data.write_bytes(b"".join(random_i32s(1_000_000, i) for i in range(arrays)))
-        entrants = [Contestant(k, [exe, "-e", name]) for k, exe in futhark.items()]
-        rows[name] = {
-            c.name: statistics.median(timed_runs(c, data, options.runs)) for c in entrants
-        }
-        print(name, rows[name], flush=True)
-    return {"elements": 1_000_000, "microseconds": rows}
 
 
 def wall(command, repeats, **options):
@@ -259,22 +162,6 @@ FIGURES = {
     "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling, "middle": figure_middle,
     "reference": figure_reference,
 }
-
-
-def machine():
-    model = ""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [li for li in cpuinfo.read_text().splitlines() if li.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else ""
-    cores = len(os.sched_getaffinity(0))
-    compiler = shell([os.environ.get("CC", "gcc"), "--version"]).decode().splitlines()[0]
-    futhark = tool("FUTHARK", "futhark")
-    reference = shell([futhark, "--version"]).decode().splitlines()[0] if futhark else "none"
-    return {
-        "processor": model or platform.processor(), "cores": cores, "gcc": compiler,
-        "futhark": reference, "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[0],
-    }
 
 
 def ratios(rows, peers):

@@ -5,7 +5,7 @@ import math
 import random
 import struct
 
-CODES = {"  i8": "b", " i32": "i", " i64": "q", " u32": "I", " f32": "f", " f64": "d"}
+CODES = {"  i8": "b", " i32": "i", " i64": "q", " u32": "I", " f32": "f", " f64": "d", "bool": "b"}
 # Python 3.11 makes no more random bytes than 256 MB at once.
 BLOCK = 1 << 24
 TYPES = {code.strip(): code for code in CODES}

@@ -3,6 +3,7 @@
 mod bisect;
 mod demo;
 mod determinism;
+mod figures;
 mod forests;
 mod modes;
 mod mutate;
@@ -20,7 +21,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 9] = [
+const TASKS: [Task; 10] = [
     (
         "bisect",
         "find the rewrite that breaks a program (--help)",
@@ -40,6 +41,11 @@ const TASKS: [Task; 9] = [
         "determinism",
         "compile every program twice and compare the bytes",
         determinism::run,
+    ),
+    (
+        "figures",
+        "draw the papers' figures from docs/figures/data.json",
+        figures::task,
     ),
     (
         "forests",

@@ -1,0 +1,172 @@
+"""Tuning, for the figures: tuning files by `bindrune tune`, and how many runs a search for
+thresholds takes that knows the forest of comparisons, and one that does not.
+
+A program is tuned in a copy whose test blocks are the data sets that it is tuned on.
+"""
+
+import math
+import random
+import subprocess
+
+from contest import WORK, Contestant, shell
+from forced import LIMIT, forest, logged, outcomes, paths, reached, with_params
+from lanes import compiler
+
+FOLDER = WORK / "tuned"
+# Settings within this of the best are as good.
+NOISE = 1.02
+# A blind search draws powers of two up to this one, so often.
+GREATEST, DRAWS = 31, 20_000
+# How often it is followed to its end, and after how many draws it is ended.
+REPEATS, MOST_DRAWS = 20, 5000
+
+
+def without_blocks(text):
+    """A program without its test blocks."""
+    lines, inside = [], False
+    for line in text.splitlines():
+        comment = line.lstrip().startswith("--")
+        inside = comment and (inside or line.split() == ["--", "=="])
+        if not inside:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+class Tuner:
+    """`bindrune tune`; `there` says whether the compiler has it."""
+
+    def __init__(self):
+        done = subprocess.run([compiler(), "tune", "--help"], capture_output=True)
+        self.there = done.returncode == 0
+        self.known = {}
+
+    def of(self, cases):
+        """The tuning file for one program, found on these cases; None without a tuner."""
+        if not self.there or not cases:
+            return None
+        key = tuple(case.name for case in cases)
+        if key not in self.known:
+            self.known[key] = self.tune(cases)
+        return self.known[key]
+
+    def tune(self, cases):
+        """The tuning file that is found."""
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        program = FOLDER / f"{cases[0].program}-{cases[0].entry}.fut"
+        block = [f"-- ==\n-- entry: {cases[0].entry}"]
+        block += [f'-- "{case.name}" compiled input @ {case.input()}' for case in cases]
+        program.write_text(without_blocks(cases[0].path.read_text()) + "\n".join(block) + "\n")
+        shell([compiler(), "tune", program])
+        return f"{program}.tuning"
+
+
+def explored(command, trees, data):
+    """What the paths of each tree come to on a data set, the other trees as they are:
+    microseconds and versions by path; and the sizes that parameters are compared with. None
+    if the default fails."""
+    sizes = {}
+
+    def run(path, limit):
+        contestant = with_params(Contestant("", command), "", path)
+        found = logged(contestant.command, data, limit)
+        for name, size, _ in found[2] if found else ():
+            sizes.setdefault(name, set()).add(size)
+        return found
+
+    default = run({}, None)
+    if default is None:
+        return None
+    limit, rows = LIMIT + 5 * default[0] / 1e6, []
+    for tree in trees:
+        ran = [run(path, limit) for path in paths(tree)]
+        # What is cut off is no path to take, nor one of the versions to come to.
+        rows.append([(found[0], reached(tree, outcomes(found[2]))) if found else (math.inf, None) for found in ran])
+    return rows, sizes
+
+
+def versions_of(tree, setting, sizes):
+    """The versions that a setting leads to, as sizes decide."""
+    taken = {name: {setting[name] <= size for size in found} for name, found in sizes.items()}
+    return reached(tree, taken)
+
+
+def names_of(node):
+    """The parameters of a tree."""
+    if "parameter" not in node:
+        return {name for tree in node["inside"] for name in names_of(tree)}
+    children = [*node["holds"], *node["fails"]]
+    return {node["parameter"]}.union(*map(names_of, children))
+
+
+def expected(tree, setting, sets):
+    """The versions that a setting leads to on each data set."""
+    return tuple(versions_of(tree, setting, sizes) for sizes in sets)
+
+
+class Blind:
+    """A search that draws thresholds by chance. It need not be run: sizes decide which
+    versions a setting leads to."""
+
+    def __init__(self, trees, sets):
+        self.source, self.trees, self.sets = random.Random(1), trees, []
+        # Of each tree its parameters, and the sizes that these are compared with.
+        for tree in trees:
+            names = sorted(names_of(tree))
+            self.sets.append((names, [{name: sizes[name] for name in names if name in sizes} for sizes in sets]))
+
+    def draw(self, at):
+        """What a tree's versions are on each data set, of one draw."""
+        names, sets = self.sets[at]
+        setting = {name: 2 ** self.source.uniform(0, GREATEST) for name in names}
+        return expected(self.trees[at], setting, sets)
+
+    def chance(self, at, good):
+        """How likely a draw leads to one of these; never hit counts as hit once."""
+        return max(sum(self.draw(at) in good for _ in range(DRAWS)), 1) / DRAWS
+
+    def until_all(self, wanted):
+        """Draws on average until each tree has taken all its paths on all data sets, and
+        whether that came to an end each time."""
+        total, ended = 0, True
+        for _ in range(REPEATS):
+            left = [[set(versions) for versions in rows] for rows in wanted]
+            draws = 0
+            while any(map(any, left)) and draws < MOST_DRAWS:
+                draws += 1
+                for at, rows in enumerate(left):
+                    if any(rows):
+                        for unseen, versions in zip(rows, self.draw(at)):
+                            unseen.discard(versions)
+            ended &= draws < MOST_DRAWS
+            total += draws
+        return total / REPEATS, ended
+
+
+def search(command, cases):
+    """Runs of a search on these cases, and what is to be said of them: of one that takes
+    each path of each tree once for each data set; of a blind one until it has taken all of
+    these, too; and until it has, without knowing so, thresholds that are as good as the
+    best. None if a data set fails."""
+    trees = forest(cases[0])
+    sets = [explored(command, trees, case.input()) for case in cases]
+    if None in sets:
+        return None
+    blind, chance, wanted = Blind(trees, [sizes for _, sizes in sets]), 1.0, []
+    for at in range(len(trees)):
+        rows = [found[at] for found, _ in sets]
+        totals = [sum(time for time, _ in path) for path in zip(*rows)]
+        good = {
+            tuple(versions for _, versions in path)
+            for path, total in zip(zip(*rows), totals) if total <= NOISE * min(totals)
+        }
+        chance *= blind.chance(at, good)
+        wanted.append([{versions for time, versions in row if time < math.inf} for row in rows])
+    # The first run of a data set is the default's, whatever trees there are.
+    known = sum(len(versions) - 1 for rows in wanted for versions in rows)
+    draws, ended = blind.until_all(wanted)
+    counts = {
+        "data sets": len(cases), "each path once": known + len(cases),
+        "blind, all paths": max(round(draws * len(cases)), len(cases)),
+        "blind, as good": round(len(cases) / chance),
+    }
+    return counts, [] if ended else [f"blind, all paths: at least, as it was ended after {MOST_DRAWS} draws"]

@@ -1,0 +1,158 @@
+//! `cargo xtask figures [FOLDER]`: the papers' figures, drawn from what was measured.
+//!
+//! Reads `data.json` in the folder (default `docs/figures`), which `bench/figures.py`
+//! writes, and writes beside it a plot a figure (SVG) and the report `index.html`. Plots
+//! and report are functions of the data alone: text keeps to generic fonts and nothing is
+//! asked of the machine, so that the same data give the same bytes.
+//!
+//! What a figure shows and what its paper says of it stands in [`papers`]; [`data`] knows
+//! the file, [`plot`] and [`page`] how things look.
+
+mod claims;
+mod data;
+mod page;
+mod papers;
+mod plot;
+
+use crate::Outcome;
+use std::path::Path;
+
+/// A file of the report: its name in the folder and its text.
+type File = (String, String);
+
+/// Draws the figures.
+pub fn task(root: &Path) -> Outcome {
+    let mut args = std::env::args().skip(2);
+    let folder = args
+        .next()
+        .map_or_else(|| root.join("docs/figures"), Into::into);
+    if let Some(other) = args.next() {
+        return Err(format!("unexpected argument `{other}`: one folder, please"));
+    }
+    let path = folder.join("data.json");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    for (name, text) in render(&text).map_err(|e| format!("{}: {e}", path.display()))? {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// All files of the report on these data.
+fn render(data: &str) -> Result<Vec<File>, String> {
+    let figures = data::read(data)?;
+    let sections = papers::sections(&figures);
+    let mut files = Vec::new();
+    for section in &sections {
+        if let Some(plot) = &section.plot {
+            files.push((format!("{}.svg", section.id), plot.draw()?));
+        }
+    }
+    files.push(("index.html".to_owned(), page::page(&sections)));
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row of two contestants, and one that counts runs.
+    const DATA: &str = r#"{"figures": {
+        "redomap": {"command": "python3 bench/figures.py redomap", "backend": "cpu",
+            "machine": {"processor": "P <1>", "cores": 2},
+            "absent": {"futhark c": "not <there>"},
+            "rows": {
+                "b": {"group": "mssp", "x": 10000000, "place": 1, "agree": true, "notes": ["a & b"],
+                    "date": "2026-01-02", "load": 0.5, "times": {
+                        "bindrune": {"median": 1000, "least": 900, "most": 1100, "rounds": [900, 1000, 1100]},
+                        "no redomap": {"median": 4000, "least": 3600, "most": 4400, "rounds": [3600, 4000, 4400]}}},
+                "a": {"group": "mssp", "x": 100, "place": 0, "agree": true, "notes": [],
+                    "date": "2026-01-01", "load": 0.25, "times": {
+                        "bindrune": {"median": 2, "least": 2, "most": 2, "rounds": [2, 2, 2]}}}}},
+        "tuning": {"command": "c", "backend": "cpu", "machine": {}, "absent": {},
+            "rows": {"m": {"group": "matmul", "x": 11, "place": 0, "agree": true, "notes": [],
+                "date": "2026-01-01", "load": 0.25, "counts": {"each path once": 40, "blind, all paths": 4000}}}}}}"#;
+
+    fn file(files: &[File], name: &str) -> String {
+        let found = files.iter().find(|(other, _)| other == name);
+        found.map(|(_, text)| text.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_same_data_give_the_same_bytes() {
+        let files = render(DATA).expect("the data are sound");
+        assert_eq!(files, render(DATA).expect("the data are sound"));
+        let names: Vec<&str> = files.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["redomap.svg", "tuning.svg", "index.html"]);
+    }
+
+    #[test]
+    fn the_report_says_what_was_measured_where_and_by_what() {
+        let files = render(DATA).expect("the data are sound");
+        let page = file(&files, "index.html");
+        for part in [
+            "python3 bench/figures.py redomap",
+            "P &lt;1&gt;",
+            "not &lt;there&gt;",
+            "a &amp; b",
+            "2026-01-01 to 2026-01-02",
+            "src=\"redomap.svg\"",
+            "1.00 ms",
+            "4.00×",
+            "agrees",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        let plot = file(&files, "redomap.svg");
+        for part in ["mssp", "no redomap", "10⁷", "1 ms", "10 µs"] {
+            assert!(plot.contains(part), "{part}");
+        }
+        assert!(file(&files, "tuning.svg").contains("matmul"));
+    }
+
+    /// What is kept in the repository is what the data give.
+    #[test]
+    fn the_report_in_the_repository_is_up_to_date() {
+        let folder = crate::root().join("docs/figures");
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        };
+        for (name, text) in render(&read("data.json")).expect("the data are sound") {
+            assert!(read(&name) == text, "{name}: run `cargo xtask figures`");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_data_is_said() {
+        for (from, to, said) in [
+            ("\"figures\"", "\"figure\"", "figures: missing"),
+            (
+                "[3600,",
+                "[\"x\",",
+                "figures.redomap.rows.b.times.no redomap.rounds[0]: not a number",
+            ),
+            (
+                "\"rounds\": [3600, 4000, 4400]",
+                "\"rounds\": []",
+                "no redomap.rounds: empty",
+            ),
+            (
+                "\"median\": 4000",
+                "\"median\": 0",
+                "no redomap.median: not above 0",
+            ),
+            (
+                "\"group\": \"matmul\"",
+                "\"group\": 3",
+                "tuning.rows.m.group: not a text",
+            ),
+            ("{\"figures\"", "figures", "expected ident at line 1"),
+        ] {
+            let wrong = DATA.replacen(from, to, 1);
+            let error = render(&wrong).expect_err("the data are damaged");
+            assert!(error.contains(said), "{said}: {error}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! What was measured, as `bench/figures.py` writes it: figures of rows of contestants.
+//!
+//! Whoever reads the rows may rely on it: run times and counts are above zero and finite,
+//! and each contestant has a round.
+
+use serde_json::{Map, Value};
+
+/// A figure's measurements.
+pub struct Figure {
+    /// What it is called, with the backend if that is not the first.
+    pub name: String,
+    /// What measures it again.
+    pub command: String,
+    /// What our code ran on.
+    pub backend: String,
+    /// Facts on the machine and the compilers, by name.
+    pub machine: Vec<(String, String)>,
+    /// What the figure does without, and why.
+    pub absent: Vec<(String, String)>,
+    /// The rows, in the figure's order.
+    pub rows: Vec<Row>,
+}
+
+/// What was measured together.
+pub struct Row {
+    /// The row's name.
+    pub name: String,
+    /// What it belongs to: a program, or one amount of work.
+    pub group: String,
+    /// Where it stands in the group: a size, or a data set.
+    pub x: X,
+    /// Contestants with their run times.
+    pub times: Vec<(String, Times)>,
+    /// Things that were counted.
+    pub counts: Vec<(String, f64)>,
+    /// Whether all results were the same.
+    pub agree: bool,
+    /// What is to be said of it.
+    pub notes: Vec<String>,
+    /// When it was measured.
+    pub date: String,
+    /// What else the machine did.
+    pub load: f64,
+}
+
+/// A place along a figure's horizontal axis.
+#[derive(Clone, PartialEq)]
+pub enum X {
+    /// A size.
+    Number(f64),
+    /// A data set.
+    Name(String),
+}
+
+/// Run times in microseconds.
+pub struct Times {
+    /// The median of the rounds.
+    pub median: f64,
+    /// The least of the rounds.
+    pub least: f64,
+    /// The greatest of the rounds.
+    pub most: f64,
+    /// The median of each round.
+    pub rounds: Vec<f64>,
+}
+
+impl Row {
+    /// A contestant's run times.
+    pub fn of(&self, who: &str) -> Option<&Times> {
+        let found = self.times.iter().find(|(name, _)| name == who);
+        found.map(|(_, times)| times)
+    }
+
+    /// How many times as long one takes as another: the median over the rounds, as
+    /// neighbours in time saw the same machine.
+    pub fn ratio(&self, slow: &str, fast: &str) -> Option<f64> {
+        let (slow, fast) = (self.of(slow)?, self.of(fast)?);
+        let pairs = slow.rounds.iter().zip(&fast.rounds);
+        median(pairs.map(|(slow, fast)| slow / fast).collect())
+    }
+}
+
+/// The median; none of nothing.
+pub fn median(mut numbers: Vec<f64>) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let upper = *numbers.get(numbers.len() / 2)?;
+    let lower = *numbers.get((numbers.len() - 1) / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// Reads the figures. The error says what is wrong where.
+pub fn read(text: &str) -> Result<Vec<Figure>, String> {
+    let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let root = Place {
+        path: String::new(),
+        value: &json,
+    };
+    let figures = root.get("figures")?;
+    figures.entries()?.map(figure).collect()
+}
+
+fn figure((name, place): (&str, Place<'_>)) -> Result<Figure, String> {
+    let mut rows: Vec<(f64, Row)> = Vec::new();
+    for (name, place) in place.get("rows")?.entries()? {
+        rows.push((place.get("place")?.number()?, row(name, &place)?));
+    }
+    rows.sort_by(|(x, _), (y, _)| x.total_cmp(y));
+    Ok(Figure {
+        name: name.to_owned(),
+        command: place.get("command")?.text()?,
+        backend: place.get("backend")?.text()?,
+        machine: place.get("machine")?.facts()?,
+        absent: place.get("absent")?.facts()?,
+        rows: rows.into_iter().map(|(_, row)| row).collect(),
+    })
+}
+
+fn row(name: &str, place: &Place<'_>) -> Result<Row, String> {
+    let x = place.get("x")?;
+    let mut times = Vec::new();
+    if let Ok(found) = place.get("times") {
+        for (who, place) in found.entries()? {
+            times.push((who.to_owned(), run_times(&place)?));
+        }
+    }
+    let mut counts = Vec::new();
+    if let Ok(found) = place.get("counts") {
+        for (what, place) in found.entries()? {
+            counts.push((what.to_owned(), place.positive()?));
+        }
+    }
+    let notes = place.get("notes")?;
+    Ok(Row {
+        name: name.to_owned(),
+        group: place.get("group")?.text()?,
+        x: match x.value {
+            Value::String(text) => X::Name(text.clone()),
+            _ => X::Number(x.positive_or_zero()?),
+        },
+        times,
+        counts,
+        agree: place.get("agree")?.value == &Value::Bool(true),
+        notes: notes
+            .items()?
+            .map(|note| note.text())
+            .collect::<Result<_, _>>()?,
+        date: place.get("date")?.text()?,
+        load: place.get("load")?.number()?,
+    })
+}
+
+fn run_times(place: &Place<'_>) -> Result<Times, String> {
+    let rounds = place.get("rounds")?;
+    let found: Vec<f64> = rounds
+        .items()?
+        .map(|x| x.positive())
+        .collect::<Result<_, _>>()?;
+    if found.is_empty() {
+        return Err(rounds.wrong("empty"));
+    }
+    Ok(Times {
+        median: place.get("median")?.positive()?,
+        least: place.get("least")?.positive()?,
+        most: place.get("most")?.positive()?,
+        rounds: found,
+    })
+}
+
+/// A value and where it stands, for errors.
+struct Place<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+impl<'a> Place<'a> {
+    fn wrong(&self, what: &str) -> String {
+        format!("{}: {what}", self.path)
+    }
+
+    fn get(&self, key: &str) -> Result<Place<'a>, String> {
+        let path = match &*self.path {
+            "" => key.to_owned(),
+            path => format!("{path}.{key}"),
+        };
+        match self.value.get(key) {
+            Some(value) => Ok(Place { path, value }),
+            None => Err(format!("{path}: missing")),
+        }
+    }
+
+    fn object(&self) -> Result<&'a Map<String, Value>, String> {
+        self.value
+            .as_object()
+            .ok_or_else(|| self.wrong("not an object"))
+    }
+
+    fn entries(&self) -> Result<impl Iterator<Item = (&'a str, Place<'a>)> + use<'a>, String> {
+        let path = self.path.clone();
+        Ok(self.object()?.iter().map(move |(key, value)| {
+            let path = format!("{path}.{key}");
+            (&**key, Place { path, value })
+        }))
+    }
+
+    fn items(&self) -> Result<impl Iterator<Item = Place<'a>> + use<'a>, String> {
+        let found = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.wrong("not a list"))?;
+        let path = self.path.clone();
+        Ok(found.iter().enumerate().map(move |(at, value)| Place {
+            path: format!("{path}[{at}]"),
+            value,
+        }))
+    }
+
+    fn text(&self) -> Result<String, String> {
+        let text = self
+            .value
+            .as_str()
+            .ok_or_else(|| self.wrong("not a text"))?;
+        Ok(text.to_owned())
+    }
+
+    /// Texts and numbers by name.
+    fn facts(&self) -> Result<Vec<(String, String)>, String> {
+        let fact = |(key, place): (&str, Place<'_>)| match place.value {
+            Value::String(text) => (key.to_owned(), text.clone()),
+            other => (key.to_owned(), other.to_string()),
+        };
+        Ok(self.entries()?.map(fact).collect())
+    }
+
+    fn number(&self) -> Result<f64, String> {
+        let number = self.value.as_f64().filter(|x| x.is_finite());
+        number.ok_or_else(|| self.wrong("not a number"))
+    }
+
+    fn positive_or_zero(&self) -> Result<f64, String> {
+        let number = self.number()?;
+        if number >= 0.0 {
+            Ok(number)
+        } else {
+            Err(self.wrong("below 0"))
+        }
+    }
+
+    fn positive(&self) -> Result<f64, String> {
+        let number = self.number()?;
+        if number > 0.0 {
+            Ok(number)
+        } else {
+            Err(self.wrong("not above 0"))
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The figures: what each paper shows and says, and what of our rows stands beside it.
+//!
+//! A figure that was measured on several kinds of machine has a section for each.
+
+mod panels;
+mod statements;
+
+use super::claims::Claim;
+use super::data::{Figure, Row, X};
+use super::plot::{Panel, Plot};
+
+/// A figure in the report.
+pub struct Section<'a> {
+    /// Its name in the report and in file names.
+    pub id: String,
+    /// What it shows.
+    pub title: &'static str,
+    /// The figure of which paper it is.
+    pub source: &'static str,
+    /// What the paper's figure says.
+    pub says: &'static str,
+    /// What is measured here, and what is different from the paper.
+    pub here: &'static str,
+    /// The picture, if there is anything to show.
+    pub plot: Option<Plot>,
+    /// Statements of the paper with our figures.
+    pub claims: Vec<Claim>,
+    /// The measurements.
+    pub figure: &'a Figure,
+}
+
+/// What is known of a figure before it is measured.
+struct Known {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    says: &'static str,
+    here: &'static str,
+    plot: fn(&Figure) -> Vec<Panel>,
+    columns: usize,
+    claims: fn(&Figure) -> Vec<Claim>,
+}
+
+const REDOMAP: &str = "Henriksen, Larsen and Oancea, “Design and GPGPU Performance of Futhark’s Redomap Construct”, ARRAY 2016";
+const INCREMENTAL: &str = "Henriksen, Thorøe, Elsman and Oancea, “Incremental Flattening for Nested Data Parallelism”, PPoPP 2019";
+const TUNING: &str = "Rotendahl and Larsen, “Autotuning Futhark”, 2019";
+const BASIS: &str = "Henriksen, “What is the minimal basis for Futhark?”, 2019";
+const BOOK: &str =
+    "Elsman, Henriksen and Oancea, “Parallel Programming in Futhark”, chapter “Regular Flattening”";
+
+const FIGURES: [Known; 8] = [
+    Known {
+        name: "redomap",
+        title: "Nine programs, with redomap fusion and without",
+        source: REDOMAP,
+        says: "Figure 8 shows run times on a GPU over six sizes for Futhark with redomap fusion, without it (NoRedomap), \
+               and for Thrust, naturally written and tuned. Fusion gains about 4× for IndexOfMaxPack, MSSP and \
+               Reduce2by2MM and less for RedomapNT and Black-Scholes; against Thrust Futhark is faster everywhere but in \
+               the plain scan and, by a little, in the tuned RedomapNT.",
+        here: "The same nine programs; NoRedomap is --fuse off. On a CPU the peers are C by hand (threads, vector loops) and \
+               the reference compiler's back ends, so factors against Thrust are not comparable, directions are.",
+        plot: panels::redomap,
+        columns: 3,
+        claims: statements::redomap,
+    },
+    Known {
+        name: "products",
+        title: "Matrix products of constant work in all shapes",
+        source: INCREMENTAL,
+        says: "Figure 2 multiplies 2ⁿ × 2ᵐ by 2ᵐ × 2ⁿ matrices with m = k - 2n on a GPU. Moderate flattening (MF) uses \
+               one version and is slow for few rows; incremental flattening tuned on k = 20 (AIF) gets the best of both \
+               worlds at k = 20 and k = 25, with one version for n < 5 and the other from there on.",
+        here: "MF is --flatten moderate, IF the default with default thresholds, AIF the same with thresholds found by \
+               the tuner on the shapes of k = 20. Version (1) of a GPU needs a thread for each element of a segmented \
+               reduction; on a CPU it is tasks in tasks.",
+        plot: panels::products,
+        columns: 2,
+        claims: statements::products,
+    },
+    Known {
+        name: "volatility",
+        title: "LocVolCalib",
+        source: INCREMENTAL,
+        says: "Figure 7 shows the speed-up over moderate flattening on two GPUs for three data sets: AIF is significantly \
+               faster than MF in all cases, as it sequentialises what need not be parallel.",
+        here: "Three data sets with the sizes that the paper gives, tuned on others where there are others.",
+        plot: panels::speed_ups,
+        columns: 1,
+        claims: statements::volatility,
+    },
+    Known {
+        name: "bulk",
+        title: "Benchmarks on two data sets each",
+        source: INCREMENTAL,
+        says: "Figure 8 shows the speed-up over moderate flattening on two data sets of different shape (D1, D2) for eight \
+               benchmarks on two GPUs. AIF is as fast as MF or faster on each: OptionPricing's D1 needs its outermost \
+               parallelism only and D2 the inner, too; MF exploits only Heston's outer map; LavaMD's D1 is best as MF does it.",
+        here: "Those of which there are programs here (bench/programs/nests) and data.",
+        plot: panels::speed_ups,
+        columns: 1,
+        claims: statements::bulk,
+    },
+    Known {
+        name: "nests",
+        title: "Segments, and nests that were slow once",
+        source: INCREMENTAL,
+        says: "On benchmarks that are not shown the performance of incremental and moderate flattening is said to be very \
+               similar.",
+        here: "Segmented sums and scans of 10⁷ numbers from many short rows to one long, and our own nests.",
+        plot: panels::speed_ups,
+        columns: 1,
+        claims: statements::nests,
+    },
+    Known {
+        name: "tuning",
+        title: "How many runs a search for thresholds takes",
+        source: TUNING,
+        says: "Four thresholds of 2¹⁵ values each are some 10¹⁸ settings, but a matrix product has five ways to go: a \
+               setting can only end in five different executions, and a search that knows the tree of comparisons need \
+               not try more than these for each data set.",
+        here: "Runs of the program on all data sets that it is tuned on. Each path once: a search that takes every path \
+               of every tree of comparisons once for each data set, as sizes are the same in all runs. Blind: \
+               thresholds are powers of two up to 2³¹ by chance; it ends when it has taken all these paths, too, or, \
+               if someone told it, when it has thresholds within 2 % of the best. A blind search is not run: the sizes \
+               that the others' runs logged decide which versions its settings lead to, on average over 20 searches.",
+        plot: panels::tuning,
+        columns: 1,
+        claims: statements::tuning,
+    },
+    Known {
+        name: "basis",
+        title: "The minimal basis: library functions beside the built-in ones",
+        source: BASIS,
+        says: "Tables of run times on a GPU over sizes. A tree reduction is about three times slower than the built-in one at \
+               the largest size, a strided one with a fixed number of threads within 10 % of it; the scan of Hillis and \
+               Steele is far behind; a dot product with the former is almost twice as slow, since nothing fuses into it.",
+        here: "The same functions in tests/programs/prelude/minimal_basis.fut; the strided and chunked reductions there \
+               have four workers, which is enough for a CPU of few cores.",
+        plot: panels::basis,
+        columns: 3,
+        claims: statements::basis,
+    },
+    Known {
+        name: "book",
+        title: "Segmented operations of the book",
+        source: BOOK,
+        says: "The chapter defines segmented operations by scans and says which rules flatten nested parallelism into them. It \
+               measures nothing.",
+        here: "The operations on 10⁶ elements, compiled in all modes of flattening, beside the reference compiler.",
+        plot: panels::speed_ups,
+        columns: 1,
+        claims: statements::book,
+    },
+];
+
+/// The report's sections, in the order of the list above.
+pub fn sections(figures: &[Figure]) -> Vec<Section<'_>> {
+    let mut sections = Vec::new();
+    for known in &FIGURES {
+        for figure in figures {
+            if figure.name.split(' ').next() != Some(known.name) {
+                continue;
+            }
+            let panels = (known.plot)(figure);
+            sections.push(Section {
+                id: figure.name.replace(' ', "-"),
+                title: known.title,
+                source: known.source,
+                says: known.says,
+                here: known.here,
+                plot: (!panels.is_empty()).then_some(Plot {
+                    panels,
+                    columns: known.columns,
+                }),
+                claims: (known.claims)(figure),
+                figure,
+            });
+        }
+    }
+    sections
+}
+
+/// The names that `key` gives rows, each once, in order.
+fn distinct<'a>(rows: &'a [Row], key: impl Fn(&'a Row) -> &'a str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for row in rows {
+        if !found.contains(&key(row)) {
+            found.push(key(row));
+        }
+    }
+    found
+}
+
+fn group<'a>(figure: &'a Figure, name: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
+    figure.rows.iter().filter(move |row| row.group == name)
+}
+
+fn number(row: &Row) -> Option<f64> {
+    match row.x {
+        X::Number(x) => Some(x),
+        X::Name(_) => None,
+    }
+}
+
+/// The row of the greatest size.
+fn largest<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<&'a Row> {
+    let sized = rows.filter_map(|row| Some((number(row)?, row)));
+    sized
+        .max_by(|(x, _), (y, _)| x.total_cmp(y))
+        .map(|(_, row)| row)
+}
+
+/// How a row is called in lists.
+fn name(row: &Row) -> String {
+    match &row.x {
+        X::Name(x) if x.starts_with(&row.group) => x.clone(),
+        X::Name(x) => format!("{} {x}", row.group),
+        X::Number(_) => row.group.clone(),
+    }
+}
+
+/// Which function an entry point stands for, and how it is made.
+fn basis_part(entry: &str) -> (&str, &str) {
+    let (function, how) = entry.rsplit_once('_').unwrap_or((entry, ""));
+    match how {
+        "builtin" => (function, "built in"),
+        "ours" => (function, "in Futhark"),
+        how => (function, how),
+    }
+}

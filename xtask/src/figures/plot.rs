@@ -1,0 +1,284 @@
+//! How plots look: panels of lines over sizes or of bars, one legend for all.
+//!
+//! Colours are those of Okabe and Ito, which colour-blind people tell apart; markers,
+//! dashes and hatches tell them apart in grey. Axes of times, ratios and counts are
+//! logarithmic: what is in a plot has been mapped to logarithms here, and ticks
+//! stand where [`axis`] puts them. Text has generic fonts whose widths are estimated, so
+//! that a plot is the same wherever it is drawn.
+
+mod axis;
+mod style;
+
+use axis::{Axis, Scale};
+use plotters::chart::ChartContext;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::fmt::Display;
+use style::{Look, text};
+
+pub use axis::{Unit, raised, shown};
+pub use style::rank;
+
+/// Panels in so many columns.
+pub struct Plot {
+    /// The panels, row by row.
+    pub panels: Vec<Panel>,
+    /// How many stand side by side.
+    pub columns: usize,
+}
+
+/// A diagram.
+pub struct Panel {
+    /// What stands above it.
+    pub title: String,
+    /// What the horizontal axis shows.
+    pub x_label: String,
+    /// What the vertical axis shows.
+    pub y_label: String,
+    /// What is in it.
+    pub body: Body,
+}
+
+/// What is in a diagram.
+pub enum Body {
+    /// Lines over sizes.
+    Lines {
+        /// How sizes are shown.
+        x: Unit,
+        /// How values are shown.
+        y: Unit,
+        /// The lines.
+        lines: Vec<Line>,
+    },
+    /// Groups of bars that lie, from 1 on.
+    Bars {
+        /// How values are shown.
+        unit: Unit,
+        /// Name of each group, and its bars.
+        groups: Vec<(String, Vec<Bar>)>,
+    },
+}
+
+/// A line.
+pub struct Line {
+    /// Whose it is.
+    pub who: String,
+    /// Its points from left to right.
+    pub points: Vec<Point>,
+}
+
+/// A point with its spread.
+#[derive(Clone, Copy)]
+pub struct Point {
+    /// The size.
+    pub x: f64,
+    /// The median.
+    pub y: f64,
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub most: f64,
+}
+
+/// A bar.
+pub struct Bar {
+    /// Whose it is.
+    pub who: String,
+    /// Where it ends.
+    pub value: f64,
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Scale, Scale>>;
+
+/// Pixels of the legend's line, of a panel of lines, and around bars.
+const LEGEND: u32 = 40;
+const PANEL: (u32, u32) = (440, 330);
+const BARS_WIDTH: u32 = 900;
+const BARS_AROUND: u32 = 110;
+const BAR: u32 = 15;
+
+impl Plot {
+    /// The plot as SVG.
+    pub fn draw(&self) -> Result<String, String> {
+        let mut text = String::new();
+        let size = self.panel_size();
+        let rows = self.panels.len().div_ceil(self.columns.max(1));
+        let width = size.0 * self.columns as u32;
+        let legend = self.names();
+        let lines = style::legend_rows(&legend, width);
+        let top = LEGEND * lines.len() as u32;
+        {
+            let backend = SVGBackend::with_string(&mut text, (width, size.1 * rows as u32 + top));
+            let root = backend.into_drawing_area();
+            root.fill(&WHITE).map_err(problem)?;
+            let (above, below) = root.split_vertically(top);
+            style::legend(&above, &lines, LEGEND, self.has_bars())?;
+            let areas = below.split_evenly((rows, self.columns.max(1)));
+            for (area, panel) in areas.iter().zip(&self.panels) {
+                panel.draw(area)?;
+            }
+            root.present().map_err(problem)?;
+        }
+        Ok(text)
+    }
+
+    fn has_bars(&self) -> bool {
+        let bars = |panel: &Panel| matches!(panel.body, Body::Bars { .. });
+        self.panels.iter().any(bars)
+    }
+
+    /// All contestants, in the order of their looks.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for panel in &self.panels {
+            let own: Vec<&String> = match &panel.body {
+                Body::Lines { lines, .. } => lines.iter().map(|line| &line.who).collect(),
+                Body::Bars { groups, .. } => {
+                    let bars = groups.iter().flat_map(|(_, bars)| bars);
+                    bars.map(|bar| &bar.who).collect()
+                }
+            };
+            for name in own {
+                if !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        names.sort_by_key(|name| rank(name));
+        names
+    }
+
+    fn panel_size(&self) -> (u32, u32) {
+        let size = |panel: &Panel| match &panel.body {
+            Body::Lines { .. } => PANEL,
+            Body::Bars { groups, .. } => {
+                let bars: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
+                (BARS_WIDTH, BARS_AROUND + BAR * bars as u32)
+            }
+        };
+        let sizes = self.panels.iter().map(size);
+        sizes.fold((0, 0), |most, size| {
+            (most.0.max(size.0), most.1.max(size.1))
+        })
+    }
+}
+
+impl Panel {
+    fn draw(&self, area: &Area<'_>) -> Result<(), String> {
+        match &self.body {
+            Body::Lines { x, y, lines } => self.lines(area, *x, *y, lines),
+            Body::Bars { unit, groups } => self.bars(area, *unit, groups),
+        }
+    }
+
+    fn lines(&self, area: &Area<'_>, x: Unit, y: Unit, lines: &[Line]) -> Result<(), String> {
+        let points = || lines.iter().flat_map(|line| &line.points);
+        let x = Axis::over(x, points().map(|point| point.x));
+        let values = points().flat_map(|point| [point.y, point.least, point.most]);
+        let y = Axis::over(y, values);
+        let mut chart = self.chart(area, &x, &y, 78)?;
+        for line in lines {
+            let look = Look::of(&line.who);
+            let at = |point: &Point, value: f64| (x.place(point.x), y.place(value));
+            for point in &line.points {
+                let spread = [at(point, point.least), at(point, point.most)];
+                let spread = PathElement::new(spread, look.colour.stroke_width(1));
+                chart.plotting_area().draw(&spread).map_err(problem)?;
+            }
+            let places: Vec<_> = line.points.iter().map(|point| at(point, point.y)).collect();
+            look.line(&mut chart, &places)?;
+            for place in places {
+                look.marker(chart.plotting_area(), place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bars(
+        &self,
+        area: &Area<'_>,
+        unit: Unit,
+        groups: &[(String, Vec<Bar>)],
+    ) -> Result<(), String> {
+        let values = || {
+            groups
+                .iter()
+                .flat_map(|(_, bars)| bars)
+                .map(|bar| bar.value)
+        };
+        // Room for the numbers beside the bars.
+        let x = Axis::over(unit, values().chain([1.0])).wider(0.06);
+        let rows: usize = groups.iter().map(|(_, bars)| bars.len() + 1).sum();
+        let (mut names, mut row) = (Vec::new(), 0.0);
+        for (name, bars) in groups {
+            names.push((row + f64::midpoint(bars.len() as f64, 1.0), name.clone()));
+            row += bars.len() as f64 + 1.0;
+        }
+        // From top to bottom.
+        let y = Axis::named(names, rows as f64);
+        let longest = groups.iter().map(|(name, _)| name.chars().count()).max();
+        let mut chart = self.chart(area, &x, &y, 30 + 8 * longest.unwrap_or(0) as u32)?;
+        let (base, mut row) = (x.place(1.0), 0.0);
+        for (_, bars) in groups {
+            for (at, bar) in bars.iter().enumerate() {
+                let (top, bottom) = (row + 0.5 + at as f64, row + 1.5 + at as f64);
+                let end = x.place(bar.value);
+                let corners = [(base, y.place(top + 0.05)), (end, y.place(bottom - 0.05))];
+                Look::of(&bar.who).bar(&mut chart, corners)?;
+                let label = axis::short(bar.value);
+                let (side, shift) = if end < base {
+                    (style::RIGHT, -4)
+                } else {
+                    (style::LEFT, 4)
+                };
+                let label = EmptyElement::at((end, y.place(f64::midpoint(top, bottom))))
+                    + Text::new(label, (shift, 0), text(14).pos(side));
+                chart.plotting_area().draw(&label).map_err(problem)?;
+            }
+            row += bars.len() as f64 + 1.0;
+        }
+        let ends = [(base, y.scale.range.start), (base, y.scale.range.end)];
+        let line = PathElement::new(ends, BLACK.stroke_width(1));
+        chart.plotting_area().draw(&line).map_err(problem)
+    }
+
+    /// Title, axes and grid.
+    fn chart<'a, 'b>(
+        &self,
+        area: &'a Area<'b>,
+        x: &Axis,
+        y: &Axis,
+        left: u32,
+    ) -> Result<Chart<'a, 'b>, String> {
+        let mut builder = ChartBuilder::on(area);
+        builder
+            .margin(10)
+            .margin_right(24)
+            .x_label_area_size(48)
+            .y_label_area_size(left);
+        if !self.title.is_empty() {
+            builder.caption(&self.title, text(20));
+        }
+        let mut chart = builder
+            .build_cartesian_2d(x.scale.clone(), y.scale.clone())
+            .map_err(problem)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(RGBColor(222, 222, 222))
+            .axis_style(RGBColor(90, 90, 90))
+            .label_style(text(15))
+            .axis_desc_style(text(16))
+            .x_desc(&self.x_label)
+            .y_desc(&self.y_label)
+            .draw()
+            .map_err(problem)?;
+        Ok(chart)
+    }
+}
+
+/// An error of drawing. Text cannot fail to be written to, so this is a bug.
+fn problem(error: impl Display) -> String {
+    format!("drawing: {error}")
+}
