@@ -131,7 +131,8 @@ impl Callees {
         let only = !self.parallel.contains(fun);
         Version {
             fun: fun.clone(),
-            at: if only {
+            at: if only || stack.nests() && at.level == Some(stack.outermost()) {
+                // In tasks that contain tasks it is what it is outside of them.
                 Position::host(stack)
             } else if at.level.is_none() {
                 // What runs in order is the same wherever it stands: in a task.

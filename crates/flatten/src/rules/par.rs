@@ -3,7 +3,7 @@
 
 use crate::context::Ctx;
 use crate::nest::Nest;
-use ir::seg::{Seg, SegOp, outermost};
+use ir::seg::{Seg, SegKind, SegOp, outermost};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Stm};
 use ir::types::Dim;
 use ir::walk::{binders, with_stack};
@@ -84,6 +84,16 @@ pub(super) fn cost(body: &Body<Segs>, level: u8) -> i64 {
 /// Whether a body has segops at a level.
 pub(super) fn has(body: &Body<Segs>, level: u8) -> bool {
     segs(body, level).next().is_some()
+}
+
+/// Whether segops at a level in a body scan at that level.
+pub(super) fn scans(body: &Body<Segs>, level: u8) -> bool {
+    with_stack(|| {
+        segs(body, level).any(|seg| {
+            let scans = matches!(&seg.kind, SegKind::Folds(folds) if !folds.scans.is_empty());
+            scans || self::scans(&seg.body, level)
+        })
+    })
 }
 
 /// Whether a size of a segop at a level in a body is known only in there.

@@ -28,6 +28,7 @@ use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
 use prim::{PrimType, Scalar};
+use target::levels::{ENOUGH_IN_GROUPS, ENOUGH_SCANS};
 use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
@@ -223,12 +224,23 @@ pub(super) fn g3(
         let body = ctx.made(&pat, |ctx, own, stms| {
             g2(ctx, nest, at, own, aux.clone(), point, stms)
         })?;
+        if nests(ctx, at) && ctx.beside.is_none() && in_groups(&body) {
+            set_enough(ctx, guard.as_ref(), ENOUGH_IN_GROUPS);
+        }
         arms.push(Arm { guard, body });
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         let made = inside_choice(ctx, |ctx| {
             middle(ctx, nest, below, &pat, &aux, (&body, &ret))
         })?;
+        let outer = arms
+            .first()
+            .filter(|arm| nests(ctx, at) && !in_groups(&arm.body));
+        if let (Some(outer), Some(made)) = (outer, &made)
+            && par::scans(&made.body, level)
+        {
+            set_enough(ctx, outer.guard.as_ref(), ENOUGH_SCANS);
+        }
         arms.extend(made);
         if !want.flat {
             last_two(&mut arms);
@@ -254,6 +266,23 @@ pub(super) fn g3(
         arms.push(Arm { guard: None, body });
     }
     choose(ctx, arms, pat, &aux, out)
+}
+
+/// Whether the points of a version go to lanes in groups.
+fn in_groups(body: &Body<Segs>) -> bool {
+    let mut all = outermost(body).into_iter();
+    all.any(|op| matches!(op, SegOp::Seg(seg) if seg.space.lane.is_some()))
+}
+
+/// So many points are enough by default for the version behind a guard.
+fn set_enough(ctx: &mut Ctx<'_>, guard: Option<&Guard>, points: i64) {
+    if let Some(Guard {
+        enough: (_, id), ..
+    }) = guard
+        && let Some(tunable) = ctx.tunables.get_mut(id.index())
+    {
+        tunable.default = points;
+    }
 }
 
 /// A body whose statements have the attributes that say which versions the nest has,
