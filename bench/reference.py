@@ -23,8 +23,10 @@ from lanes import compiler
 from sizes import programs
 
 BACKENDS = ["c", "multicore", "ispc"]
-# Seconds that all runs of a data set may take.
+# Seconds that all runs of a data set of ours may take.
 LIMIT = 30
+# A peer is stopped that takes so many times as long: then the ratio is at least this.
+SLOWER = 6
 # Microseconds below which a data set says more of clocks than of code.
 SHORT = 20
 
@@ -64,10 +66,12 @@ def measured(command, cwd, env=None):
     return times
 
 
-def theirs(futhark, backend, path, options):
-    """Times of one of the reference's back ends; compiles what is not there yet."""
+def theirs(futhark, backend, path, own, options):
+    """Times of one of the reference's back ends, which is stopped where it is much slower than
+    our own; compiles what is not there yet."""
     executable = path.with_suffix("")
-    command = [futhark, "bench", f"--backend={backend}", f"--runs={options.runs}", f"--timeout={LIMIT}"]
+    limit = math.ceil(max(own.values(), default=0) / 1e6 * SLOWER * (options.runs + 1)) + 1
+    command = [futhark, "bench", f"--backend={backend}", f"--runs={options.runs}", f"--timeout={limit}"]
     command += ["--no-convergence-phase", "--no-tuning", f"--futhark={futhark}"]
     if executable.exists():
         command.append("--skip-compilation")
@@ -83,22 +87,22 @@ def ours(path, options):
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
-    for i in range(options.rounds):
-        turn = {}
-        for who in ["bindrune", *folders][:: 1 if i % 2 else -1]:
-            if who == "bindrune":
-                turn[who] = ours(path, options)
-            else:
-                turn[who] = theirs(futhark, who, folders[who] / place, options)
-        rounds.append(turn)
+    for _ in range(options.rounds):
+        own = ours(path, options)
+        peers = {who: theirs(futhark, who, folders[who] / place, own, options) for who in folders}
+        rounds.append({"bindrune": own, **peers})
     rows = {}
     for key in rounds[0]["bindrune"]:
         own = [turn["bindrune"].get(key) for turn in rounds]
         ratios = {}
         for who in folders:
             peer = [turn[who].get(key) for turn in rounds]
-            if all(own) and all(peer):
+            if not all(own) or not any(turn[who] for turn in rounds):
+                continue
+            if all(peer):
                 ratios[who] = statistics.median(a / b for a, b in zip(peer, own))
+            elif any(turn[other].get(key) for other in folders for turn in rounds):
+                ratios[who] = SLOWER
         if ratios and max(own) >= SHORT:
             best = min(ratios, key=ratios.get)
             rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}

@@ -105,7 +105,8 @@ impl Distribution<'_, '_> {
         if let Some((array, ids)) = self.flat.get(&name)
             && *ids == segments.ids
         {
-            return Ok((*array, segments));
+            let array = counted(ctx, *array, segments, aux, out)?;
+            return Ok((array, segments));
         }
         let ty = ctx.type_of(name)?;
         let array = self.by_element(ctx, (ty, segments), aux, out, |ctx, indices| {
@@ -310,6 +311,32 @@ pub(super) fn all_of(ty: &Type, segments: Segments) -> Type {
         .collect();
     ty.elem()
         .map_or_else(|| ty.clone(), |elem| Type::array(elem, shape))
+}
+
+/// An array of segments whose type names their total: where a loop gave it, that may be
+/// another name of the same number.
+fn counted(
+    ctx: &mut Ctx<'_>,
+    array: Name,
+    segments: Segments,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Name, PassError> {
+    let ty = ctx.type_of(array)?;
+    let total = Dim::Var(segments.total);
+    if ty.shape().first() == Some(&total) {
+        return Ok(array);
+    }
+    let shape = std::iter::once(total).chain(ty.shape().iter().skip(1).copied());
+    let mut builder = ctx.builder::<Segs>(aux);
+    let view = BasicOp::Reshape {
+        kind: ReshapeKind::Coerce,
+        shape: shape.collect(),
+        array,
+    };
+    let view = builder.let_basic("data", view);
+    out.extend(builder.take_stms());
+    Ok(view)
 }
 
 pub(super) fn reshape(dims: &[Dim], array: Name) -> BasicOp {
