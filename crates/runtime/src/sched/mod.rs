@@ -17,6 +17,7 @@
 
 mod clock;
 mod deque;
+mod place;
 mod sleep;
 
 use crate::abi::{Ctx, TaskFn};
@@ -95,12 +96,13 @@ impl Pool {
         if self.started.swap(true, Ordering::AcqRel) {
             return;
         }
+        let home = place::current();
         for index in 1..self.size() {
             let shared = Arc::clone(shared);
             let thread = std::thread::Builder::new()
                 .name(format!("worker-{index}"))
                 .stack_size(WORKER_STACK)
-                .spawn(move || work(shared, index));
+                .spawn(move || work(shared, index, home));
             match thread {
                 Ok(thread) => threads.push(thread),
                 Err(_) => break,
@@ -121,8 +123,11 @@ impl Pool {
     }
 }
 
-/// A worker thread's whole life.
-fn work(shared: Arc<Shared>, index: usize) {
+/// A worker thread's whole life; `home` is the processor that it was started from.
+fn work(shared: Arc<Shared>, index: usize, home: Option<usize>) {
+    if let Some(home) = home {
+        place::begin(home, index);
+    }
     let limit = stack_address().saturating_sub(WORKER_STACK) + crate::context::STACK_MARGIN;
     let mut ctx = Ctx::new(Arc::clone(&shared), index);
     ctx.set_stack_limit(limit);
