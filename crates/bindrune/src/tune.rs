@@ -239,7 +239,7 @@ impl Tuning<'_> {
                     format!("data set {}: {why}", names[data])
                 }
                 Failure::Stopped => failure.clone().unwrap_or_else(|| {
-                    "the end came before each data set was run once; nothing is written".to_owned()
+                    "the end came before each data set had run once; nothing is written".to_owned()
                 }),
                 Failure::TooMany => "the cost function leaves too many combinations".to_owned(),
             };

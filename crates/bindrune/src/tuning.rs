@@ -169,13 +169,16 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
         .map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name))
         .collect();
     let given_known = given.iter().filter(|one| known.contains(one.name.as_str()));
-    let options = given_known.map(|Assignment { name, value, .. }| format!("--param={name}={value}"));
+    let options =
+        given_known.map(|Assignment { name, value, .. }| format!("--param={name}={value}"));
     (options.collect(), warnings(&known, given))
 }
 
 /// What is to be said of assignments to parameters that are not known.
 pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
-    let unknown = given.iter().filter(|one| !known.contains(one.name.as_str()));
+    let unknown = given
+        .iter()
+        .filter(|one| !known.contains(one.name.as_str()));
     let warning = |Assignment { name, place, .. }: &Assignment| {
         let near = tuning::nearest(known.iter().copied(), name);
         let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));

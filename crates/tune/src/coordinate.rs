@@ -235,26 +235,39 @@ impl Climb<'_> {
             return Ok(());
         }
         let mut old = self.best.clone();
-        for measured in [&mut new, &mut old] {
-            self.repeat(measured)?;
-        }
-        let (old_cost, new_cost) = (self.cost(&old), self.cost(&new));
-        let end = |measured: &Measured, sign: f64| {
-            let ends = measured.statistics().map(|one| one.mean + sign * one.margin);
-            let ends: Vec<f64> = ends.collect();
-            self.search.cost.of(&ends, self.search.default)
+        let mut runs = self.search.options.runs.max(FEW);
+        let better = loop {
+            let mut more = false;
+            for measured in [&mut new, &mut old] {
+                more |= self.repeat(measured, runs)?;
+            }
+            let gain = self.cost(&old) - self.cost(&new);
+            let uncertain = self.uncertain(&new, 1.0) + self.uncertain(&old, -1.0);
+            let least = self.search.options.matters * self.cost(&old).abs();
+            if gain.abs() > uncertain || uncertain < least || !more {
+                break gain > uncertain.max(least);
+            }
+            runs *= 2;
+            if runs > self.search.options.most {
+                break false;
+            }
         };
-        let uncertain = (end(&new, 1.0) - new_cost).abs() + (old_cost - end(&old, -1.0)).abs();
-        let least = self.search.options.matters * old_cost.abs();
-        let better = old_cost - new_cost > uncertain.max(least);
         self.known.insert(setting, Some(new.clone()));
         self.best = if better { new } else { old };
         Ok(())
     }
 
-    /// Runs a setting as often as is asked for, unless it was.
-    fn repeat(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
-        let runs = self.search.options.runs.max(FEW);
+    /// By how much the cost is uncertain in this direction.
+    fn uncertain(&self, measured: &Measured, sign: f64) -> f64 {
+        let ends = measured.statistics();
+        let ends: Vec<f64> = ends.map(|one| one.mean + sign * one.margin).collect();
+        let end = self.search.cost.of(&ends, self.search.default);
+        (end - self.cost(measured)).abs()
+    }
+
+    /// Runs a setting so often, unless it was; whether that gave new run times.
+    fn repeat(&mut self, measured: &mut Measured, runs: usize) -> Result<bool, Stopped> {
+        let mut more = false;
         for (data, micros) in measured.micros.iter_mut().enumerate() {
             if micros.len() >= runs {
                 continue;
@@ -262,13 +275,13 @@ impl Climb<'_> {
             let again = self.machine.again(data, &measured.setting, runs);
             let again = again.ok_or(Stopped)?;
             // What ran once, by itself, is not counted with what runs many times in a row.
-            if again.len() >= FEW {
-                *micros = again;
-            } else {
-                micros.extend(again);
+            if again.len() >= FEW && micros.len() < FEW {
+                micros.clear();
             }
+            more |= !again.is_empty();
+            micros.extend(again);
         }
-        Ok(())
+        Ok(more)
     }
 }
 
@@ -286,7 +299,11 @@ mod tests {
     }
 
     fn time(setting: &[i64], data: usize) -> u64 {
-        let first = if setting[0] == NATURAL { 16 } else { setting[0] };
+        let first = if setting[0] == NATURAL {
+            16
+        } else {
+            setting[0]
+        };
         let off = (first as f64).log2() - 8.0;
         (data as u64 + 1) * (1000.0 + 100.0 * off * off) as u64
     }
@@ -347,7 +364,11 @@ mod tests {
         // What costs more than the best on one data set alone does not run on the other: 1
         // takes 7400 there, and the start takes 7800 on both. What fails runs on one, too.
         let number = |value: i64| runs.iter().filter(|s| s[0] == value).count();
-        assert_eq!((number(4096), number(64), number(512)), (1, 2, 2), "{runs:?}");
+        assert_eq!(
+            (number(4096), number(64), number(512)),
+            (1, 2, 2),
+            "{runs:?}"
+        );
         assert!(runs.len() < 50, "{} runs", runs.len());
     }
 

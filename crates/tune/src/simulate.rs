@@ -325,8 +325,7 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
         options,
         earlier: None,
     };
-    let tuned = tune(&task, &mut counter)
-        .map_err(|why| format!("seed {seed}: {why:?}"))?;
+    let tuned = tune(&task, &mut counter).map_err(|why| format!("seed {seed}: {why:?}"))?;
     let is = |data| program.time(data, &tuned.setting) as f64;
     let times: Vec<f64> = (0..count).map(is).collect();
     let found = cost.of(&times, &default);

@@ -74,7 +74,10 @@ pub fn explain(
     let forest = ledger.versions();
     let mut defaults = BTreeMap::new();
     for trees in forest {
-        trees.roots.iter().for_each(|node| params(node, &mut defaults));
+        trees
+            .roots
+            .iter()
+            .for_each(|node| params(node, &mut defaults));
     }
     warn(&path, &record, &defaults, &given);
     let value = |name: &str| {
@@ -128,7 +131,10 @@ fn warn(path: &Path, record: &Record, defaults: &BTreeMap<String, i64>, given: &
             path.display()
         ));
     }
-    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
+    let own = record
+        .defaults
+        .iter()
+        .filter(|(_, default)| default.is_none());
     let known = defaults.keys().chain(own.map(|(name, _)| name));
     for line in warnings(&known.map(String::as_str).collect(), given) {
         common::say(&line);
@@ -137,7 +143,10 @@ fn warn(path: &Path, record: &Record, defaults: &BTreeMap<String, i64>, given: &
 
 /// Parameters that the program gives a meaning, and their values in the tuning file.
 fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
-    let own = record.defaults.iter().filter(|(_, default)| default.is_none());
+    let own = record
+        .defaults
+        .iter()
+        .filter(|(_, default)| default.is_none());
     let value = |name: &String| {
         let last = given.iter().rev().find(|given| given.name == *name);
         last.map(|given| given.value)

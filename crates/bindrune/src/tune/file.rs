@@ -65,9 +65,9 @@ pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
     let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
     let new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
     let mut new = new.map_err(unwritten)?;
-    new.write_all(text.as_bytes())
-        .and_then(|()| new.as_file().sync_all())
-        .map_err(unwritten)?;
+    let file = new.as_file_mut();
+    let written = file.write_all(text.as_bytes());
+    written.and_then(|()| file.sync_all()).map_err(unwritten)?;
     // A temporary file is for its owner only; this is one like any other.
     let mode = std::fs::metadata(path).map(|known| known.permissions());
     let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
@@ -92,7 +92,10 @@ mod tests {
         let values = [("main.b_0", 40), ("main.a_0", -50)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         known
-            .write(&BTreeMap::from(values), &BTreeSet::from(["block".to_owned()]))
+            .write(
+                &BTreeMap::from(values),
+                &BTreeSet::from(["block".to_owned()]),
+            )
             .expect("it can be written");
         let after = std::fs::read_to_string(&file).expect("it can be read");
         let expected = "-- By hand.\n\n  main.gone_0 = 7\nmain.a_0=-50\nmain.b_0=40\n";

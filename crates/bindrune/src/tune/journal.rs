@@ -146,7 +146,9 @@ mod tests {
         let mut journal = open(&program, false);
         for (call, outcome) in calls.iter().zip(0..) {
             assert_eq!(journal.known(call), None);
-            journal.note(call, &json!(outcome)).expect("it can be written");
+            journal
+                .note(call, &json!(outcome))
+                .expect("it can be written");
         }
         drop(journal);
         let text = std::fs::read(&file).expect("it is there");
@@ -158,7 +160,9 @@ mod tests {
         assert_eq!(journal.known(&calls[1]), Some(json!(1)));
         assert_eq!(journal.known(&json!("d")), None);
         assert_eq!(journal.known(&calls[2]), None);
-        journal.note(&json!("d"), &json!(3)).expect("it can be written");
+        journal
+            .note(&json!("d"), &json!(3))
+            .expect("it can be written");
         drop(journal);
         let mut journal = open(&program, true);
         for (call, outcome) in [("a", 0), ("b", 1), ("d", 3)] {

@@ -87,7 +87,8 @@ impl Found<'_> {
         let width = width.unwrap_or(0);
         let Tuned { default, times, .. } = self.tuned;
         for ((name, before), after) in self.names.iter().zip(default).zip(times) {
-            let ratio = before.max(0.1) / after.max(0.1);
+            // Clocks tell microseconds.
+            let ratio = before.max(1.0) / after.max(1.0);
             put(format!(
                 "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"
             ));

@@ -48,7 +48,7 @@ impl Fate {
     /// How many times as long the fastest of the others takes.
     pub fn won(&self) -> Option<f64> {
         let next = self.next.as_ref()?.micros?;
-        Some(next.max(0.1) / self.chosen.micros?.max(0.1))
+        Some(super::show::ratio(next, self.chosen.micros?))
     }
 }
 
@@ -145,7 +145,14 @@ fn fate(
         }
     };
     let chosen = of(tuned)?;
-    let default = of(&|name| record.defaults.get(name).copied().flatten().unwrap_or(i64::MAX));
+    let default = of(&|name| {
+        record
+            .defaults
+            .get(name)
+            .copied()
+            .flatten()
+            .unwrap_or(i64::MAX)
+    });
     let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
     for group in &set.rivals {
         let mut own: BTreeMap<Versions, f64> = BTreeMap::new();

@@ -37,9 +37,9 @@ fn names(versions: &Versions) -> String {
     names.join(" and ")
 }
 
-/// How one time stands to another one.
-fn ratio(before: f64, after: f64) -> f64 {
-    before.max(0.1) / after.max(0.1)
+/// How one time stands to another one; clocks tell microseconds.
+pub fn ratio(before: f64, after: f64) -> f64 {
+    before.max(1.0) / after.max(1.0)
 }
 
 /// A sign, and what is said of a nest on a data set.
@@ -97,7 +97,10 @@ impl Shown<'_> {
             debug_assert!(written.is_ok(), "writing to a string does not fail");
         };
         let record = self.record;
-        put(paint("1", &format!("{}: tuned for `{}`", self.program, record.cost)));
+        put(paint(
+            "1",
+            &format!("{}: tuned for `{}`", self.program, record.cost),
+        ));
         if !record.complete {
             put("  tuning was interrupted; this is the best so far".to_owned());
         }
