@@ -1,5 +1,7 @@
 //! A program's forest of versions, shown as text, as data and as a picture.
 
+mod svg;
+
 use ir::forest::{Choice, Node, Trees, Version};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -13,6 +15,8 @@ pub enum Form {
     Json,
     /// The language of Graphviz.
     Dot,
+    /// A picture.
+    Svg,
 }
 
 /// The forest in this form.
@@ -21,6 +25,7 @@ pub fn show(forest: &[Trees], form: Form) -> String {
         Form::Text => text(forest),
         Form::Json => format!("{:#}\n", data(forest)),
         Form::Dot => dot(forest),
+        Form::Svg => svg::svg(forest),
     }
 }
 
@@ -61,10 +66,18 @@ pub fn text(forest: &[Trees]) -> String {
     out
 }
 
-/// A tree as lines.
+/// A tree as lines, of which long ones are cut.
 pub fn tree(root: &Node, tuned: Tuned<'_>) -> String {
+    /// So many characters are shown.
+    const SHOWN: usize = 100;
+    let mut whole = String::new();
+    nodes(&mut whole, std::slice::from_ref(root), 0, tuned);
     let mut out = String::new();
-    nodes(&mut out, std::slice::from_ref(root), 0, tuned);
+    for line in whole.lines() {
+        let end = line.char_indices().nth(SHOWN).map(|(end, _)| end);
+        let cut = end.map_or_else(|| line.to_owned(), |end| format!("{} ...", &line[..end]));
+        put(&mut out, 0, &cut);
+    }
     out
 }
 
@@ -231,5 +244,22 @@ tunable#0 suff_outer_par 0 threshold 16
             "{dot}"
         );
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
+        // In the picture, too, each node once, and one above the middle of two.
+        let svg = show(&forest, Form::Svg);
+        assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
+        assert!(
+            svg.contains(&format!(">{}<", question.replace('>', "&gt;"))),
+            "{svg}"
+        );
+        let of = |text: &str| -> f64 {
+            let line = svg
+                .lines()
+                .find(|line| line.contains(text))
+                .expect("it is there");
+            let x = line.split('"').nth(1).expect("its middle");
+            x.parse().expect("a number")
+        };
+        let middle = f64::midpoint(of(">V0: in order<"), of(">V1: in order<"));
+        assert!((of("suff_outer_par_0") - middle).abs() < 0.2, "{svg}");
     }
 }

@@ -272,7 +272,7 @@ impl Climb<'_> {
             if micros.len() >= runs {
                 continue;
             }
-            let again = self.machine.again(data, &measured.setting, runs);
+            let again = self.machine.again(data, &measured.setting, runs, true);
             let again = again.ok_or(Stopped)?;
             // What ran once, by itself, is not counted with what runs many times in a row.
             if again.len() >= FEW && micros.len() < FEW {
@@ -321,7 +321,13 @@ mod tests {
             })
         }
 
-        fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+        fn again(
+            &mut self,
+            data: usize,
+            setting: &[i64],
+            times: usize,
+            _: bool,
+        ) -> Option<Vec<u64>> {
             Some(vec![time(setting, data); times])
         }
     }

@@ -51,8 +51,15 @@ pub trait Machine {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome>;
 
     /// Runs it again, so many times; run times in microseconds. They are fewer where it is
-    /// not worth while to run it that often, and then it need not be asked again.
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>>;
+    /// not worth while to run it that often, and then it need not be asked again. What is
+    /// `decisive` is worth more: the best setting is held against another one.
+    fn again(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<Vec<u64>>;
 }
 
 /// A run.

@@ -262,7 +262,7 @@ impl Machine for Counter<'_> {
         })
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+    fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
         Some(vec![self.program.time(data, setting); times])
     }
 }

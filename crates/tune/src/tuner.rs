@@ -5,7 +5,8 @@
 //!    explored ([`crate::explore`]): every path of every tree is run once.
 //! 2. Where two runs that differ in one tree are so close that their confidence intervals
 //!    meet, both are run again, more and more often, until these are apart, or the difference is
-//!    too small to matter.
+//!    too small to matter. Runs that take much longer than the best of the data set are left
+//!    alone: they are inside of a version that is not taken.
 //! 3. The best setting is computed ([`crate::solve`]). Differences that are not certain
 //!    count as none, so that nothing leaves its default for noise.
 //! 4. Its paths are run unless they have been. If one takes longer than the sum of
@@ -212,7 +213,7 @@ impl Tuner<'_> {
             for at in 0..self.explored[data].rivals.len() {
                 let rivals = self.explored[data].rivals[at].clone();
                 while let Some(close) = self.close(data, &rivals) {
-                    let more = close.into_iter().all(|run| self.again(data, run));
+                    let more = close.into_iter().all(|run| self.again(data, run, false));
                     if !more {
                         return;
                     }
@@ -229,6 +230,10 @@ impl Tuner<'_> {
         let mut estimates: Vec<_> = estimates.collect();
         estimates.sort_by(|(_, (x, _)), (_, (y, _))| x.total_cmp(y));
         let (&(_, (best, margin)), others) = estimates.split_first()?;
+        let least = runs.iter().map(Run::time).fold(f64::INFINITY, f64::min);
+        if best > least * (1.0 + TRUST) {
+            return None;
+        }
         let is_close = |&&(_, (mean, own)): &&(usize, (f64, f64))| {
             let apart = mean - best;
             let certain = apart + margin + own < self.options.matters * best;
@@ -248,7 +253,7 @@ impl Tuner<'_> {
     }
 
     /// Runs again, as often as before, and at first as often as is asked for.
-    fn again(&mut self, data: usize, run: usize) -> bool {
+    fn again(&mut self, data: usize, run: usize, decisive: bool) -> bool {
         let Some(run) = self.explored[data].runs.get_mut(run) else {
             return true;
         };
@@ -259,7 +264,8 @@ impl Tuner<'_> {
             run.micros.len()
         };
         let more = known.max(self.options.runs).max(FEW);
-        match self.machine.again(data, &run.setting, more) {
+        let micros = self.machine.again(data, &run.setting, more, decisive);
+        match micros {
             Some(micros) => {
                 run.micros.truncate(if micros.len() < FEW {
                     usize::MAX
@@ -413,7 +419,7 @@ impl Tuner<'_> {
         } else {
             let against = self.explored[data].runs[0].time();
             let run = self.first(data, setting, Some(against))?;
-            if self.explored[data].runs[run].cut.is_none() && !self.again(data, run) {
+            if self.explored[data].runs[run].cut.is_none() && !self.again(data, run, false) {
                 return None;
             }
             run
@@ -454,7 +460,7 @@ impl Tuner<'_> {
                 let measured = &self.explored[data].runs[run];
                 let few = measured.micros.len() < self.options.runs && measured.cut.is_none();
                 let few = few && !measured.settled;
-                if few && !self.again(data, run) {
+                if few && !self.again(data, run, true) {
                     break;
                 }
             }

@@ -24,12 +24,18 @@ use value::Value as Datum;
 
 /// How long all runs of a path may take that are made to be certain of its time.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Those of all paths of a data set together may take this part of what first calls took, or
+/// so long.
+const REPEATS: (f64, Duration) = (0.25, Duration::from_secs(2));
 /// A process may take so much longer than its runs, to begin with: it has to read its input.
 const START: Duration = Duration::from_secs(10);
 /// Paths that take longer are not run to warm up before they are run.
-const LONG: Duration = Duration::from_millis(500);
-/// More comparisons than these take time to log: then a run without tells the time.
-const MANY: u64 = 50;
+const LONG: Duration = Duration::from_millis(100);
+/// Microseconds that it takes to log a comparison where threads do so at once, and the part of
+/// a run that this may take; else a run that logs nothing tells the time.
+const LOGGED: (f64, f64) = (0.1, 0.02);
+/// So few comparisons take no time.
+const FEW: u64 = 50;
 /// Nobody waits longer.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -46,6 +52,8 @@ pub struct Processes<'a> {
     began: Instant,
     /// How long the runs of each path took, by data set and setting, and how many there were.
     spent: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
+    /// How long first calls took, and calls that repeat one, by data set.
+    took: Vec<(Duration, Duration)>,
     /// The default's results on each data set, once they are needed.
     results: Vec<Option<Vec<Datum>>>,
     /// How many processes there were, and how many of them to be certain of a time.
@@ -85,6 +93,7 @@ impl<'a> Processes<'a> {
             progress,
             began,
             spent: BTreeMap::new(),
+            took: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
             results,
             calls: (0, 0),
             failure: None,
@@ -150,7 +159,7 @@ impl<'a> Processes<'a> {
         if finished.end == End::Timeout {
             return Err(Trouble::Slow);
         }
-        let (met, all) = self.met(&finished.stderr);
+        let (met, comparisons) = self.met(&finished.stderr);
         finished.stderr = finished
             .stderr
             .lines()
@@ -178,7 +187,7 @@ impl<'a> Processes<'a> {
         Ok(Called {
             micros,
             met,
-            all,
+            compared: comparisons,
             results,
         })
     }
@@ -205,13 +214,15 @@ impl<'a> Processes<'a> {
         Ok(())
     }
 
-    /// The comparisons that a log tells of, and whether these are all.
-    fn met(&self, log: &str) -> (Vec<Met>, bool) {
+    /// The comparisons that a log tells of, and how many there were.
+    fn met(&self, log: &str) -> (Vec<Met>, u64) {
         let mut met: Vec<Met> = Vec::new();
         let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
-        let mut all = true;
+        let (mut number, mut more) = (0, 0);
         for line in log.lines() {
-            all &= !line.ends_with(" more comparisons.");
+            let left = line.strip_prefix("There were ");
+            let left = left.and_then(|line| line.strip_suffix(" more comparisons."));
+            more += left.and_then(|left| left.parse().ok()).unwrap_or(0);
             let rest = line
                 .strip_prefix("Compared ")
                 .and_then(|line| line.split_once(": "));
@@ -226,12 +237,13 @@ impl<'a> Processes<'a> {
                 met.len() - 1
             });
             met[at].2 += 1;
+            number += 1;
         }
-        if !all {
+        if more > 0 {
             // How many of each there were, nobody knows.
             met.iter_mut().for_each(|known| known.2 = 1);
         }
-        (met, all)
+        (met, number + more)
     }
 
     /// What is shown of a call.
@@ -309,9 +321,16 @@ impl<'a> Processes<'a> {
             self.call(set, setting, warm.then_some(1), first, limit)
         });
         self.calls.0 += 1;
-        let logged = |called: &Called| called.met.iter().map(|(.., times)| times).sum::<u64>();
+        let is_right = |called: &Called| {
+            let least = called
+                .micros
+                .iter()
+                .min()
+                .map_or(0.0, |least| *least as f64);
+            called.compared as f64 * LOGGED.0 <= least.max(1.0) * LOGGED.1
+        };
         let (called, begin) = match called {
-            Ok(called) if called.all && logged(&called) <= MANY => (Ok(called), begin),
+            Ok(called) if called.compared <= FEW || is_right(&called) => (Ok(called), begin),
             Ok(called) => {
                 let (set, begin) = (&self.prepared.data_sets[data], Instant::now());
                 let quiet = self.call(set, setting, warm.then_some(1), First::No, limit);
@@ -328,8 +347,9 @@ impl<'a> Processes<'a> {
         };
         let (value, said) = match called {
             Ok(Called { micros, met, .. }) => {
-                self.spent
-                    .insert((data, setting.to_vec()), (begin.elapsed(), runs));
+                let took = begin.elapsed();
+                self.took[data].0 += took;
+                self.spent.insert((data, setting.to_vec()), (took, runs));
                 let said = format!("{} us", micros.first().copied().unwrap_or(0));
                 (json!({ "micros": micros, "met": met }), said)
             }
@@ -355,12 +375,23 @@ impl<'a> Processes<'a> {
     }
 
     /// A path again, so many times.
-    fn repeat(&mut self, data: usize, setting: &[i64], times: usize) -> Option<(Value, bool)> {
+    fn repeat(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<(Value, bool)> {
         self.show(data, setting);
         let key = (data, setting.to_vec());
         let (spent, before) = self.spent.get(&key).copied().unwrap_or_default();
         let each = (spent / before.max(1)).max(Duration::from_micros(1));
-        let left = PATIENCE.saturating_sub(spent);
+        let (first, repeats) = self.took[data];
+        let all = first.mul_f64(REPEATS.0).max(REPEATS.1);
+        let mut left = PATIENCE.saturating_sub(spent);
+        if !decisive {
+            left = left.min(all.saturating_sub(repeats));
+        }
         let runs = (left.as_micros() / each.as_micros()).min(times as u128) as usize;
         let mut micros = Vec::new();
         if runs > 0 {
@@ -374,7 +405,9 @@ impl<'a> Processes<'a> {
             }
             self.calls.1 += 1;
             let (time, number) = self.spent.entry(key).or_default();
-            *time += begin.elapsed();
+            let took = begin.elapsed();
+            self.took[data].1 += took;
+            *time += took;
             *number += u32::try_from(runs).unwrap_or(u32::MAX - 1) + 1;
             self.told(data, setting, &format!("{} runs", micros.len()));
         }
@@ -402,8 +435,8 @@ enum First<'v> {
 struct Called {
     micros: Vec<u64>,
     met: Vec<Met>,
-    /// Whether these are all comparisons.
-    all: bool,
+    /// How many comparisons there were.
+    compared: u64,
     /// If they were wanted.
     results: Vec<Datum>,
 }
@@ -445,9 +478,15 @@ impl Machine for Processes<'_> {
         outcome(&value)
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+    fn again(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<Vec<u64>> {
         let call = json!([data, setting, times]);
-        let value = self.ask(&call, |own| own.repeat(data, setting, times))?;
+        let value = self.ask(&call, |own| own.repeat(data, setting, times, decisive))?;
         numbers(&value)
     }
 }

@@ -113,7 +113,14 @@ impl Shown<'_> {
                 "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"
             ));
         }
-        for nest in &self.nests {
+        // What is inside of versions that are not taken is shown with these.
+        let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
+        let outer = |nest: &&Nest<'_>| nest.inside.is_none();
+        for nest in self
+            .nests
+            .iter()
+            .filter(|nest| outer(nest) || reached(nest))
+        {
             let place = self.source.own(&nest.choice.places);
             put(String::new());
             let inside = nest.inside.map(|version| format!(", inside of V{version}"));
