@@ -49,9 +49,9 @@ fn told(fate: &Fate) -> (char, String) {
         default,
         next,
     } = fate;
-    let mut text = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
+    let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
     let mut sign = '.';
-    match (next, fate.won()) {
+    let won = match (next, fate.won()) {
         (Some(next), Some(won)) => {
             let (by, word) = if won >= 1.0 {
                 (won, "faster")
@@ -60,20 +60,20 @@ fn told(fate: &Fate) -> (char, String) {
                 (1.0 / won, "slower")
             };
             let (other, time) = (names(&next.versions), micros(next.micros));
-            text += &format!("; {by:.2}x {word} than {other}, {time}");
+            format!("{by:.2}x {word} than {other}, {time}")
         }
-        (Some(_) | None, _) => text += "; nothing else ran",
-    }
-    if default.versions == chosen.versions {
-        text += "; so by default";
+        (Some(_) | None, _) => "nothing else ran".to_owned(),
+    };
+    let usual = if default.versions == chosen.versions {
+        "so by default".to_owned()
     } else {
         if sign == '.' {
             sign = '+';
         }
         let (other, time) = (names(&default.versions), micros(default.micros));
-        text += &format!("; by default {other}, {time}");
-    }
-    (sign, text)
+        format!("by default {other}, {time}")
+    };
+    (sign, format!("{taken}; {won}; {usual}"))
 }
 
 impl Shown<'_> {
