@@ -3,9 +3,10 @@ which thresholds are best, and sets beside it what `bindrune tune` finds, in how
 many a blind search needs.
 
 A path is known by its comparisons. From each one that ran, those are found that differ in one
-comparison and agree in all before it; so every path runs once, whatever trees there are. A
-path holds for an interval of each parameter; the best setting is the cheapest point in an
-intersection of paths, one of each data set (branch and bound).
+comparison and agree in all before it; so every path runs once, whatever trees there are. Paths
+that lead to the same versions are one, and their time is the median of theirs. A path holds for
+an interval of each parameter; the best setting is the cheapest point in an intersection of
+paths, one of each data set (branch and bound).
 
 Everything that was run is kept in `build/bench/tuned.json` as it comes, so that the figure can be
 measured in pieces (`--case`, `--seconds`) when the machine is quiet. Another compiler
@@ -26,7 +27,7 @@ from pathlib import Path
 
 from cases import Case, cases, products, segments, traps
 from contest import WORK, Contestant, build_bindrune, shell, timed_runs
-from forced import COMPARED, LIMIT
+from forced import COMPARED, LIMIT, outcomes, reached
 from lanes import compiler
 from nests import turns
 from papers import volatility
@@ -281,13 +282,11 @@ def over(pairs):
     return sum(one for one, _ in pairs) / max(sum(other for _, other in pairs), 1)
 
 
-def row(name, own, command, defaults, kept, options):
+def row(name, own, command, trees, kept, options):
     """A row, from tables of all paths."""
-    known = [kept.data["cases"][case.name] for case in own]
-    tables = []
-    for data in known:
-        ran = [one for one in data["runs"] if one["micros"] is not None]
-        tables.append([(intervals(map(tuple, one["met"])), one["micros"]) for one in ran])
+    known, defaults = [kept.data["cases"][case.name] for case in own], defaults_of(trees)
+    both = [table_of(data, trees) for data in known]
+    tables = [paths for paths, _ in both]
     found, seconds = tune(name, own)
     setting = found["setting"]
     least, spans = best(tables)
@@ -296,7 +295,9 @@ def row(name, own, command, defaults, kept, options):
     pairs = list(zip(own, tables))
     beside = [sides(command, case, paths, defaults, [setting, against], options) for case, paths in pairs]
     gaps = [sides(command, case, paths, defaults, [{}, setting], options) for case, paths in pairs]
-    paths, runs = sum(len(data["runs"]) for data in known), found["paths"]
+    # What was cut off is a path, too.
+    cut = sum(one["micros"] is None for data in known for one in data["runs"])
+    paths, runs = sum(len(each) for _, each in both) + cut, found["paths"]
     draws = blind(tables, defaults, least)
     return {
         "data sets": len(own), "paths": paths, "runs": runs, "repeated": found["repeated"],
@@ -304,14 +305,19 @@ def row(name, own, command, defaults, kept, options):
         "blind": draws * len(own), "blind ratio": draws * len(own) / runs,
         "over best": over(beside), "untuned": over(gaps),
         "untuned, worst": max(one / max(other, 1) for one, other in gaps),
-        "seconds": seconds, "each path": sum(one["seconds"] or 0 for data in known for one in data["runs"]),
+        "seconds": seconds, "each path": sum(sum(each) for _, each in both),
         "default over best, by single runs": default / least,
     }
 
 
-def defaults_of(program):
-    """The defaults of a program's parameters."""
+def trees_of(program):
+    """The trees of all functions of a program."""
     text = shell([compiler(), "dev", "--stage", "versions", "--form", "json", program])
+    return [root for function in json.loads(text) for root in function["roots"]]
+
+
+def defaults_of(trees):
+    """The defaults of their parameters."""
     found = {}
 
     def walk(node):
@@ -321,10 +327,32 @@ def defaults_of(program):
             for child in node.get(key, []):
                 walk(child)
 
-    for function in json.loads(text):
-        for root in function["roots"]:
-            walk(root)
+    for root in trees:
+        walk(root)
     return found
+
+
+def versions(trees, met):
+    """Where comparisons lead to: versions of each tree, and, where a parameter has both
+    outcomes, how they came out."""
+    taken = outcomes(met)
+    mixed = frozenset(one for one in met if len(taken[one[0]]) > 1)
+    return tuple(reached(tree, taken) for tree in trees), mixed
+
+
+def table_of(data, trees):
+    """The paths of a data set, with intervals and microseconds, and by their versions the
+    seconds of a process."""
+    found = {}
+    for one in data["runs"]:
+        if one["micros"] is not None:
+            met = [tuple(comparison) for comparison in one["met"]]
+            found.setdefault(versions(trees, met), []).append((intervals(met), one["micros"], one["seconds"]))
+    paths = []
+    for same in found.values():
+        micros = statistics.median(micros for _, micros, _ in same)
+        paths += [(spans, micros) for spans, _, _ in same]
+    return paths, [min(seconds for _, _, seconds in same) for same in found.values()]
 
 
 def figure_tuned(options, notes):
@@ -337,7 +365,8 @@ def figure_tuned(options, notes):
         if missing := [case.name for case in own if case.input() is None]:
             notes.add(f"{name}: no data: {', '.join(missing)}")
             continue
-        defaults = defaults_of(own[0].path)
+        trees = trees_of(own[0].path)
+        defaults = defaults_of(trees)
         if not defaults:
             continue
         label = f"tuned-{own[0].program}"
@@ -348,7 +377,7 @@ def figure_tuned(options, notes):
         there = [kept.data["cases"].get(case.name, {"open": [1], "runs": []}) for case in own]
         done = all(not data["open"] or len(data["runs"]) > MOST_PATHS for data in there)
         if done and time.monotonic() < end:
-            kept.data["rows"][name] = row(name, own, command, defaults, kept, options)
+            kept.data["rows"][name] = row(name, own, command, trees, kept, options)
             kept.save()
             print(name, kept.data["rows"][name], flush=True)
             for case in own:
