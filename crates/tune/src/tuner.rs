@@ -21,10 +21,11 @@
 use crate::coordinate::{Measured, Search, Tried, search};
 use crate::cost::Cost;
 use crate::explore::{Explored, Machine, Run, explore};
-use crate::forest::Forest;
+use crate::forest::{Forest, Sizes, way};
 use crate::region::{Region, Setting, Span};
 use crate::solve::{Problem, Term, TooMany, solve};
 use crate::statistics::Statistics;
+use std::collections::BTreeSet;
 
 /// How to tune.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +98,7 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         earlier,
     } = task;
     let mut tuner = Tuner {
+        forest,
         defaults: &forest.defaults,
         cost,
         options,
@@ -128,6 +130,13 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
     let setting = tuner.against_default(setting);
     let times = tuner.times(&setting);
     let default = tuner.times(&forest.defaults).unwrap_or_default();
+    let micros = (0..*data_sets).map(|data| {
+        let run = tuner.known(data, &setting);
+        run.map_or_else(Vec::new, |run| {
+            tuner.explored[data].runs[run].micros.clone()
+        })
+    });
+    let micros = micros.collect();
     let mut tuned = Tuned {
         times: times.unwrap_or_else(|| default.clone()),
         setting,
@@ -138,21 +147,17 @@ pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure
         default,
     };
     if tuned.complete && !forest.others.is_empty() {
-        tuned.others(task, tuner.machine);
+        tuned.others(task, micros, tuner.machine);
     }
     Ok(tuned)
 }
 
 impl Tuned {
-    /// Moves the parameters that choose no version.
-    fn others(&mut self, task: &Task<'_>, machine: &mut dyn Machine) {
-        let micros = self.explored.iter().map(|found| {
-            let mut runs = found.runs.iter();
-            let run = runs.find(|run| run.region.contains(&self.setting));
-            run.map_or_else(Vec::new, |run| run.micros.clone())
-        });
+    /// Moves the parameters that choose no version; `micros` are run times of the setting so
+    /// far.
+    fn others(&mut self, task: &Task<'_>, micros: Vec<Vec<u64>>, machine: &mut dyn Machine) {
         let start = Measured {
-            micros: micros.collect(),
+            micros,
             setting: self.setting.clone(),
         };
         if start.micros.iter().any(Vec::is_empty) {
@@ -177,6 +182,7 @@ impl Tuned {
 }
 
 struct Tuner<'a> {
+    forest: &'a Forest,
     defaults: &'a [i64],
     cost: &'a Cost,
     options: &'a Options,
@@ -283,10 +289,34 @@ impl Tuner<'_> {
         }
     }
 
-    /// The run that takes the path of a setting.
+    /// The run that takes the path of a setting, or comes to the same versions on another one.
     fn known(&self, data: usize, setting: &[i64]) -> Option<usize> {
-        let mut runs = self.explored[data].runs.iter();
-        runs.position(|run| run.region.contains(setting))
+        let runs = &self.explored[data].runs;
+        let same = runs.iter().position(|run| run.region.contains(setting));
+        same.or_else(|| {
+            let sizes = self.sizes(data);
+            let leads = |setting: &[i64]| {
+                let told = way(&self.forest.trees, setting, &sizes, true);
+                told.ok().map(|told| told.signature)
+            };
+            let wanted = leads(setting)?;
+            let alike = |run: &Run| {
+                run.cut.is_none() && leads(&run.setting).is_some_and(|own| own == wanted)
+            };
+            runs.iter().position(alike)
+        })
+    }
+
+    /// The sizes that plain parameters were compared with on a data set.
+    fn sizes(&self, data: usize) -> Sizes {
+        let mut sizes: Sizes = vec![BTreeSet::new(); self.defaults.len()];
+        let runs = self.explored[data].runs.iter();
+        for (param, size, _) in runs.flat_map(|run| &run.met) {
+            if self.forest.plain.get(*param).is_some_and(|plain| *plain) {
+                sizes[*param].insert(*size);
+            }
+        }
+        sizes
     }
 
     /// The measured times of a setting, if it was run on all data sets.
@@ -435,11 +465,15 @@ impl Tuner<'_> {
         Some(runs.len() - 1)
     }
 
+    /// All settings whose comparisons come out as those of this one, which was run.
     fn path(&self, data: usize, setting: &[i64]) -> Region {
-        let run = self.known(data, setting);
-        run.map_or_else(Region::default, |run| {
-            self.explored[data].runs[run].region.clone()
-        })
+        let mut runs = self.explored[data].runs.iter();
+        if let Some(run) = runs.find(|run| run.region.contains(setting)) {
+            return run.region.clone();
+        }
+        let sizes = self.sizes(data);
+        let told = way(&self.forest.trees, setting, &sizes, true);
+        told.map_or_else(|_| exactly(setting), |told| told.region)
     }
 
     /// The setting if it is better than the default, else the default. Where not all was
