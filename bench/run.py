@@ -7,7 +7,7 @@
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
 memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
-scaling, middle, reference (README.md says what each means).  Contestants that are not
+scaling, middle, reference, tuned (README.md says what each means).  Contestants that are not
 there are left out and named.  Needs gcc with OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
 (default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
@@ -30,6 +30,7 @@ from before import figure_before, listed, report_before
 from checks import figure_checks, report_checks
 from basis import BASIS, BASIS_ENTRIES, figure_basis
 from contest import CFLAGS, HERE, ROOT, WORK, build_futhark, contestants, machine, shell, tool
+from exhaustive import figure_tuned, report_tuned
 from forced import figure_forced, report_forced
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
@@ -160,7 +161,7 @@ FIGURES = {
     "levels": figure_of_levels, "before": figure_of_change, "checks": figure_checks,
     "ablation": figure_of_fusion,
     "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling, "middle": figure_middle,
-    "reference": figure_reference,
+    "reference": figure_reference, "tuned": figure_tuned,
 }
 
 
@@ -225,6 +226,7 @@ def report(results):
     lines += report_nests(results)
     lines += report_forced(results)
     lines += report_middle(results)
+    lines += report_tuned(results)
     lines += report_reference(results)
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
@@ -246,7 +248,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
-    parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling` those with this in the name")
+    parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling`, `tuned` those with this in the name")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="in `tuned`, begin nothing after this long")
     parser.add_argument("--quick", action="store_true", help="one round of few runs, to see that all works")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--runs", type=int, default=10, help="runs a turn")

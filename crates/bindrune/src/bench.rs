@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::tuning;
 use gap::{Gap, Gaps};
 use harness::oracle::Oracle;
-use harness::programs::find;
+use harness::programs::find_all;
 use harness::{Case, Data};
 use measure::{Limits, Measured, Target};
 use serde_json::{Map, Value, json};
@@ -85,10 +85,7 @@ pub fn run(args: Args) -> ExitCode {
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
     let ignored = ignored(&args.ignore_files)?;
-    let mut files = Vec::new();
-    for path in &args.paths {
-        files.extend(find(path).map_err(common::fail)?);
-    }
+    let mut files = find_all(&args.paths).map_err(common::fail)?;
     files.retain(|file| {
         !ignored
             .iter()

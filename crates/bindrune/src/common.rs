@@ -173,6 +173,14 @@ pub fn listen(interrupt: &Arc<AtomicBool>) -> Result<(), ExitCode> {
         .map_err(|e| fail(format_args!("cannot listen for Ctrl-C: {e}")))
 }
 
+/// Where a file would become larger than it may, writing fails, and does not end this process.
+pub fn outlive_large_files() -> Result<(), ExitCode> {
+    let unread = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, unread)
+        .map(|_| ())
+        .map_err(|e| fail(format_args!("cannot listen for SIGXFSZ: {e}")))
+}
+
 /// Writes text to standard output; a closed pipe ends quietly.
 pub fn put(text: &str) -> Result<(), ExitCode> {
     let mut stdout = std::io::stdout().lock();

@@ -1,12 +1,15 @@
 //! `bindrune explain`: what became of a program, by source line.
 //!
 //! The passes record what they decide and where ([`driver::decision`]); this makes an
-//! account of it ([`account`]) and shows it as text, as data, or as a page.
+//! account of it ([`account`]) and shows it as text, as data, or as a page. What tuning made
+//! of the choices between versions is another account ([`tuning`]).
 
 use crate::common::{self, Compiler};
 use crate::memory;
-use account::{Account, Ledger, Wanted};
-use driver::{Failure, Stage};
+use account::{Ledger, Wanted};
+use check::tast::Program;
+use driver::{Failure, Session, Stage};
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,6 +21,7 @@ mod json;
 mod names;
 mod settle;
 mod text;
+mod tuning;
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -35,6 +39,17 @@ pub struct Args {
     /// Write data for other programs to standard output.
     #[arg(long, conflicts_with = "html")]
     json: bool,
+    /// Tell instead which versions the tuning file beside the program chooses on each data set
+    /// of its tuning, and by how much these are faster.
+    #[arg(
+        long,
+        value_name = "EXTENSION",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tuning",
+        conflicts_with_all = ["html", "all"]
+    )]
+    tuning: Option<OsString>,
     /// Write a page that shows the source beside its fate to this file.
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
@@ -49,7 +64,32 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<(), ExitCode> {
-    let account = account(args)?;
+    let compiled = compile(args)?;
+    let colour = std::io::stdout().is_terminal();
+    let Compiled {
+        session,
+        program,
+        ledger,
+    } = &compiled;
+    let function = args.function.as_deref();
+    if let Some(extension) = &args.tuning {
+        let asked = tuning::Asked {
+            file: &args.file,
+            extension,
+            function,
+            json: args.json,
+            colour,
+        };
+        let text = tuning::explain(&asked, ledger, program, &session.sources);
+        return common::put(&text.map_err(common::fail)?);
+    }
+    let wanted = Wanted {
+        function,
+        all: args.all,
+    };
+    let name = args.file.to_string_lossy();
+    let account = ledger.account(program, &session.sources, &name, &wanted);
+    let account = account.map_err(common::fail)?;
     if let Some(file) = &args.html {
         let page = html::page(&account);
         return std::fs::write(file, page)
@@ -58,12 +98,18 @@ fn go(args: &Args) -> Result<(), ExitCode> {
     if args.json {
         return common::put(&json::json(&account));
     }
-    let colour = std::io::stdout().is_terminal();
     common::put(&text::text(&account, colour))
 }
 
+/// A program, compiled, and what was decided.
+struct Compiled {
+    session: Session,
+    program: Program,
+    ledger: Ledger,
+}
+
 /// Compiles as far as decisions are made, and takes these down.
-fn account(args: &Args) -> Result<Account, ExitCode> {
+fn compile(args: &Args) -> Result<Compiled, ExitCode> {
     let _watch = memory::watch(&args.file, args.compiler.memory);
     let mut options = args.compiler.options(false);
     options.account = true;
@@ -77,11 +123,9 @@ fn account(args: &Args) -> Result<Account, ExitCode> {
         Ok(program)
     });
     let program = common::report(&session, told)?;
-    let name = args.file.to_string_lossy();
-    let wanted = Wanted {
-        function: args.function.as_deref(),
-        all: args.all,
-    };
-    let account = ledger.account(&program, &session.sources, &name, &wanted);
-    account.map_err(common::fail)
+    Ok(Compiled {
+        session,
+        program,
+        ledger,
+    })
 }

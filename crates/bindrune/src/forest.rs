@@ -1,5 +1,7 @@
 //! A program's forest of versions, shown as text, as data and as a picture.
 
+mod svg;
+
 use ir::forest::{Choice, Node, Trees, Version};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -13,6 +15,8 @@ pub enum Form {
     Json,
     /// The language of Graphviz.
     Dot,
+    /// A picture.
+    Svg,
 }
 
 /// The forest in this form.
@@ -21,6 +25,7 @@ pub fn show(forest: &[Trees], form: Form) -> String {
         Form::Text => text(forest),
         Form::Json => format!("{:#}\n", data(forest)),
         Form::Dot => dot(forest),
+        Form::Svg => svg::svg(forest),
     }
 }
 
@@ -28,6 +33,21 @@ pub fn show(forest: &[Trees], form: Form) -> String {
 fn question(choice: &Choice) -> String {
     let Choice { name, size, .. } = choice;
     format!("{size} >= {name} ({})?", choice.tunable.default)
+}
+
+/// Values of parameters that are not at their defaults.
+type Tuned<'t> = &'t dyn Fn(&Choice) -> Option<i64>;
+
+/// A comparison with the value that its parameter has in place of its default, if any.
+fn question_of(choice: &Choice, tuned: Tuned<'_>) -> String {
+    let Choice { name, size, .. } = choice;
+    match tuned(choice) {
+        None => question(choice),
+        Some(value) => format!(
+            "{size} >= {name} ({}, tuned {value})?",
+            choice.tunable.default
+        ),
+    }
 }
 
 fn title(version: &Version) -> String {
@@ -38,65 +58,95 @@ fn title(version: &Version) -> String {
 
 /// The forest as lines.
 pub fn text(forest: &[Trees]) -> String {
-    fn nodes(out: &mut String, nodes_: &[Node], depth: usize) {
-        for node in nodes_ {
-            match node {
-                Node::Choice(choice) => {
-                    put(out, depth, &question(choice));
-                    nodes(out, &choice.holds, depth + 1);
-                    // A chain of choices reads like one of questions.
-                    let next = matches!(choice.fails.as_slice(), [Node::Choice(_)]);
-                    if !next {
-                        put(out, depth, "else");
-                    }
-                    nodes(out, &choice.fails, depth + usize::from(!next));
-                }
-                Node::Version(version) => {
-                    put(out, depth, &title(version));
-                    nodes(out, &version.inside, depth + 1);
-                }
-            }
-        }
-    }
-    fn put(out: &mut String, depth: usize, line: &str) {
-        let written = writeln!(out, "{:indent$}{line}", "", indent = 2 * depth);
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
-    }
     let mut out = String::new();
     for Trees { function, roots } in forest {
         put(&mut out, 0, &function.0);
-        nodes(&mut out, roots, 1);
+        nodes(&mut out, roots, 1, &|_| None);
     }
     out
 }
 
-/// The forest as data.
-pub fn data(forest: &[Trees]) -> Value {
-    fn one(node: &Node) -> Value {
+/// A tree as lines, of which long ones are cut.
+pub fn tree(root: &Node, tuned: Tuned<'_>) -> String {
+    /// So many characters are shown.
+    const SHOWN: usize = 100;
+    let mut whole = String::new();
+    nodes(&mut whole, std::slice::from_ref(root), 0, tuned);
+    let mut out = String::new();
+    for line in whole.lines() {
+        let end = line.char_indices().nth(SHOWN).map(|(end, _)| end);
+        let cut = end.map_or_else(|| line.to_owned(), |end| format!("{} ...", &line[..end]));
+        put(&mut out, 0, &cut);
+    }
+    out
+}
+
+fn nodes(out: &mut String, nodes_: &[Node], depth: usize, tuned: Tuned<'_>) {
+    for node in nodes_ {
         match node {
-            Node::Choice(choice) => json!({
-                "parameter": choice.name,
-                "rule": choice.tunable.rule.name(),
-                "default": choice.tunable.default,
-                "size": choice.size,
-                "line": choice.places.last().map(|place| place.line),
-                "holds": all(&choice.holds),
-                "fails": all(&choice.fails),
-            }),
-            Node::Version(version) => json!({
-                "version": version.number,
-                "operations": version.operations,
-                "inside": all(&version.inside),
-            }),
+            Node::Choice(choice) => {
+                put(out, depth, &question_of(choice, tuned));
+                nodes(out, &choice.holds, depth + 1, tuned);
+                // A chain of choices reads like one of questions.
+                let next = matches!(choice.fails.as_slice(), [Node::Choice(_)]);
+                if !next {
+                    put(out, depth, "else");
+                }
+                nodes(out, &choice.fails, depth + usize::from(!next), tuned);
+            }
+            Node::Version(version) => {
+                put(out, depth, &title(version));
+                nodes(out, &version.inside, depth + 1, tuned);
+            }
         }
     }
-    fn all(nodes: &[Node]) -> Vec<Value> {
-        nodes.iter().map(one).collect()
+}
+
+fn put(out: &mut String, depth: usize, line: &str) {
+    let written = writeln!(out, "{:indent$}{line}", "", indent = 2 * depth);
+    debug_assert!(written.is_ok(), "writing to a string does not fail");
+}
+
+/// Calls `f` with the choices of a tree, without those inside of versions.
+pub fn choices<'n>(node: &'n Node, f: &mut dyn FnMut(&'n Choice)) {
+    if let Node::Choice(choice) = node {
+        f(choice);
+        for node in choice.holds.iter().chain(&choice.fails) {
+            choices(node, f);
+        }
     }
+}
+
+/// The forest as data.
+pub fn data(forest: &[Trees]) -> Value {
     let functions = forest.iter();
     let functions = functions
         .map(|Trees { function, roots }| json!({ "function": &*function.0, "roots": all(roots) }));
     Value::Array(functions.collect())
+}
+
+/// A tree as data.
+pub fn tree_data(node: &Node) -> Value {
+    match node {
+        Node::Choice(choice) => json!({
+            "parameter": choice.name,
+            "rule": choice.tunable.rule.name(),
+            "default": choice.tunable.default,
+            "size": choice.size,
+            "line": choice.places.last().map(|place| place.line),
+            "holds": all(&choice.holds),
+            "fails": all(&choice.fails),
+        }),
+        Node::Version(version) => json!({
+            "version": version.number,
+            "operations": version.operations,
+            "inside": all(&version.inside),
+        }),
+    }
+}
+
+fn all(nodes: &[Node]) -> Vec<Value> {
+    nodes.iter().map(tree_data).collect()
 }
 
 /// The forest for Graphviz.
@@ -194,5 +244,22 @@ tunable#0 suff_outer_par 0 threshold 16
             "{dot}"
         );
         assert!(dot.contains("n1 -> n2 [label=\"T\"];"), "{dot}");
+        // In the picture, too, each node once, and one above the middle of two.
+        let svg = show(&forest, Form::Svg);
+        assert_eq!(svg.matches("<rect x=").count(), 3, "{svg}");
+        assert!(
+            svg.contains(&format!(">{}<", question.replace('>', "&gt;"))),
+            "{svg}"
+        );
+        let of = |text: &str| -> f64 {
+            let line = svg
+                .lines()
+                .find(|line| line.contains(text))
+                .expect("it is there");
+            let x = line.split('"').nth(1).expect("its middle");
+            x.parse().expect("a number")
+        };
+        let middle = f64::midpoint(of(">V0: in order<"), of(">V1: in order<"));
+        assert!((of("suff_outer_par_0") - middle).abs() < 0.2, "{svg}");
     }
 }

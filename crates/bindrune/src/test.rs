@@ -13,7 +13,7 @@ use crate::common;
 use crate::progress::Progress;
 use crate::tuning;
 use driver::on_large_stack;
-use harness::programs::{by_workers, find};
+use harness::programs::{by_workers, find_all};
 use program::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -127,11 +127,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
-    let mut files = Vec::new();
-    for path in &args.paths {
-        files.extend(find(path).map_err(common::fail)?);
-    }
-    files.dedup();
+    let files = find_all(&args.paths).map_err(common::fail)?;
     let name = if args.interpreted {
         "interp"
     } else {

@@ -3,7 +3,8 @@
 //! The forest of a program's versions and the sizes that it compares with parameters tell
 //! which settings differ at all; each path is run once on each data set, and the best setting
 //! follows from that (the crate `tune`). Here are files, processes and the terminal: data sets
-//! come from test blocks, the result goes to a tuning file beside the program.
+//! come from test blocks, the result goes to a tuning file beside the program, and what it
+//! rests on to a record beside that, for `explain --tuning`.
 
 mod file;
 mod journal;
@@ -11,10 +12,13 @@ mod machine;
 mod program;
 mod report;
 
+pub use report::VERSION as RECORD_VERSION;
+
 use crate::backend::{self, Backend};
 use crate::common;
 use crate::progress::Progress;
-use harness::programs::find;
+use crate::tuning::{beside, record_extension};
+use harness::programs::find_all;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,6 +26,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tune::tuner::Failure;
 
 /// Arguments of `tune`.
 #[derive(clap::Args)]
@@ -126,11 +131,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 fn go(args: &Args) -> Result<ExitCode, ExitCode> {
-    let mut files = Vec::new();
-    for path in &args.paths {
-        files.extend(find(path).map_err(common::fail)?);
-    }
-    files.dedup();
+    let files = find_all(&args.paths).map_err(common::fail)?;
     let backend = Backend::from_name(&args.backend);
     let mut excluded = backend.excluded(&args.backend);
     excluded.extend(["disable", "notune"].map(str::to_owned));
@@ -143,6 +144,7 @@ fn go(args: &Args) -> Result<ExitCode, ExitCode> {
         stop: Arc::new(AtomicBool::new(false)),
     };
     common::listen(&tuning.stop)?;
+    common::outlive_large_files()?;
     // A folder may hold programs that have nothing to tune; a program was named to be tuned.
     let named = |file: &PathBuf| args.paths.contains(file);
     let (mut json, mut failed) = (Map::new(), false);
@@ -209,36 +211,40 @@ impl Tuning<'_> {
             return Ok(named.then(|| (text, Value::Object(Map::new()))));
         }
         let mut machine = machine::Processes::new(self, file, &prepared, journal, progress, start)?;
-        let options = tune::tuner::Options {
-            joint: self.args.search == "paths",
-            runs: self.args.runs.max(1),
-            most: self.args.runs.max(1).saturating_mul(MOST),
-            matters: MATTERS,
+        let (_, unknown) = crate::tuning::options(&prepared.listed, &tuning.given);
+        for line in unknown {
+            progress.pause(|| common::say(&line));
+        }
+        let earlier = prepared.earlier(&tuning.given);
+        let task = tune::tuner::Task {
+            forest: &prepared.forest,
+            data_sets: prepared.data_sets.len(),
+            cost: &cost,
+            options: tune::tuner::Options {
+                joint: self.args.search == "paths",
+                runs: self.args.runs.max(1),
+                most: self.args.runs.max(1).saturating_mul(MOST),
+                matters: MATTERS,
+            },
+            earlier: earlier.as_deref(),
         };
-        let tuned = tune::tuner::tune(
-            &prepared.forest,
-            prepared.data_sets.len(),
-            &cost,
-            &options,
-            &mut machine,
-        );
-        let tuned = match tuned {
-            Ok(tuned) => tuned,
-            Err(tune::tuner::Failure::Fails(data)) => {
-                machine.journal.remove();
-                let why = machine.failure.take().unwrap_or_default();
-                return Err(format!("data set {}: {why}", names[data]));
-            }
-            Err(tune::tuner::Failure::Stopped) => {
-                let why = machine.failure.take();
-                return Err(why.unwrap_or_else(|| {
-                    "the end came before each data set was run once; nothing is written".to_owned()
-                }));
-            }
-            Err(tune::tuner::Failure::TooMany) => {
-                return Err("the cost function leaves too many combinations".to_owned());
-            }
-        };
+        let tuned = tune::tuner::tune(&task, &mut machine);
+        let journal = machine.journal.shown();
+        let journal = journal.as_deref();
+        let failure = machine.failure.take();
+        let tuned = tuned.map_err(|failed| {
+            let what = match failed {
+                Failure::Fails(data) => {
+                    let why = failure.clone().unwrap_or_default();
+                    format!("data set {}: {why}", names[data])
+                }
+                Failure::Stopped => failure.clone().unwrap_or_else(|| {
+                    "the end came before each data set had run once; nothing is written".to_owned()
+                }),
+                Failure::TooMany => "the cost function leaves too many combinations".to_owned(),
+            };
+            what + &report::resume(journal)
+        })?;
         let found = report::Found {
             file,
             names: &names,
@@ -249,15 +255,19 @@ impl Tuning<'_> {
             calls: machine.calls,
             seconds: start.elapsed().as_secs_f64(),
         };
-        let written = tuning.write(&found.settings())?;
+        let told = |why: String| why + &report::resume(journal);
+        let written = tuning.write(&found.settings(), &found.gone());
+        let written = written.map_err(told)?;
+        let data = found.json();
+        let record = beside(file, &record_extension(&self.args.tuning));
+        file::write_whole(&record, &format!("{data}\n")).map_err(told)?;
+        if let Some(why) = failure {
+            return Err(told(format!("{why}; {written} has the best so far")));
+        }
         if tuned.complete {
             machine.journal.remove();
         }
-        if let Some(why) = machine.failure.take() {
-            return Err(format!("{why}; {written} has the best so far"));
-        }
-        let text = found.text(&written, &machine.journal.shown());
-        Ok(Some((text, found.json())))
+        Ok(Some((found.text(&written, journal), data)))
     }
 
     /// How long the default may take.

@@ -154,6 +154,13 @@ pub fn beside(program: &Path, extension: &OsStr) -> PathBuf {
     PathBuf::from(file)
 }
 
+/// The extension of the record beside a tuning file, which holds what was measured.
+pub fn record_extension(tuning: &OsStr) -> OsString {
+    let mut extension = tuning.to_owned();
+    extension.push(".json");
+    extension
+}
+
 /// Options for an executable that prints these parameters, and what is to be said of
 /// assignments to others: the file may be for another compiler or machine.
 pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>) {
@@ -161,19 +168,23 @@ pub fn options(params: &str, given: &[Assignment]) -> (Vec<String>, Vec<String>)
         .lines()
         .map(|line| line.rsplit_once(" (").map_or(line, |(name, _)| name))
         .collect();
-    let (mut options, mut unknown) = (Vec::new(), Vec::new());
-    for Assignment { name, value, place } in given {
-        if known.contains(name.as_str()) {
-            options.push(format!("--param={name}={value}"));
-        } else {
-            let near = tuning::nearest(known.iter().copied(), name);
-            let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            unknown.push(format!(
-                "warning: {place}the program has no tuning parameter `{name}`{advice}"
-            ));
-        }
-    }
-    (options, unknown)
+    let given_known = given.iter().filter(|one| known.contains(one.name.as_str()));
+    let options =
+        given_known.map(|Assignment { name, value, .. }| format!("--param={name}={value}"));
+    (options.collect(), warnings(&known, given))
+}
+
+/// What is to be said of assignments to parameters that are not known.
+pub fn warnings(known: &BTreeSet<&str>, given: &[Assignment]) -> Vec<String> {
+    let unknown = given
+        .iter()
+        .filter(|one| !known.contains(one.name.as_str()));
+    let warning = |Assignment { name, place, .. }: &Assignment| {
+        let near = tuning::nearest(known.iter().copied(), name);
+        let advice = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!("warning: {place}the program has no tuning parameter `{name}`{advice}")
+    };
+    unknown.map(warning).collect()
 }
 
 /// Options for an executable with these parameters that set each threshold to 0, a power

@@ -44,6 +44,16 @@ pub fn find(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
+/// The programs that are named, and those below folders that are.
+pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for path in paths {
+        found.extend(find(path)?);
+    }
+    found.dedup();
+    Ok(found)
+}
+
 /// Does `work` on all items, as many at a time as there are processors; the
 /// results in the order of the items.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &T) -> R + Sync) -> Vec<R> {

@@ -51,8 +51,15 @@ pub trait Machine {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome>;
 
     /// Runs it again, so many times; run times in microseconds. They are fewer where it is
-    /// not worth while to run it that often, and then it need not be asked again.
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>>;
+    /// not worth while to run it that often, and then it need not be asked again. What is
+    /// `decisive` is worth more: the best setting is held against another one.
+    fn again(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<Vec<u64>>;
 }
 
 /// A run.
@@ -73,6 +80,29 @@ pub struct Run {
 }
 
 impl Run {
+    /// The run with a setting that had this outcome. Where it was cut off nobody knows its
+    /// comparisons: it covers `blind`.
+    pub fn of(outcome: Outcome, setting: &[i64], blind: Region) -> Self {
+        match outcome {
+            Outcome::Ran { micros, met } => Self {
+                setting: setting.to_vec(),
+                region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
+                met,
+                micros,
+                cut: None,
+                settled: false,
+            },
+            Outcome::Cut(time) => Self {
+                setting: setting.to_vec(),
+                met: Vec::new(),
+                region: blind,
+                micros: Vec::new(),
+                cut: Some(time),
+                settled: true,
+            },
+        }
+    }
+
     /// Its time.
     pub fn time(&self) -> f64 {
         let mean = crate::statistics::Statistics::of(&self.micros).mean;
@@ -104,8 +134,15 @@ pub struct Explored {
     pub complete: bool,
 }
 
-/// Explores a data set. With `joint`, all trees are explored jointly.
-pub fn explore(forest: &Forest, data: usize, joint: bool, machine: &mut dyn Machine) -> Explored {
+/// Explores a data set. With `joint`, all trees are explored jointly. `known` are runs that
+/// were made already, the default's first.
+pub fn explore(
+    forest: &Forest,
+    data: usize,
+    joint: bool,
+    known: Vec<Run>,
+    machine: &mut dyn Machine,
+) -> Explored {
     let mut search = Search {
         machine,
         data,
@@ -114,6 +151,9 @@ pub fn explore(forest: &Forest, data: usize, joint: bool, machine: &mut dyn Mach
         found: Explored::default(),
         strangers: BTreeSet::new(),
     };
+    for run in known {
+        search.take(run);
+    }
     let complete = search.all(&forest.trees, &forest.defaults, joint).is_ok();
     Explored {
         complete,
@@ -270,36 +310,21 @@ impl Search<'_> {
             return Ok(known);
         }
         let outcome = self.machine.run(self.data, setting, against);
-        let run = match outcome.ok_or(Halt::Stopped)? {
-            Outcome::Ran { micros, met } => {
-                for (param, size, _) in &met {
-                    let plain = self.plain.get(*param).is_some_and(|plain| *plain);
-                    if let Some(sizes) = self.sizes.get_mut(*param).filter(|_| plain) {
-                        sizes.insert(*size);
-                    }
-                }
-                let region =
-                    Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting);
-                Run {
-                    setting: setting.to_vec(),
-                    met,
-                    region,
-                    micros,
-                    cut: None,
-                    settled: false,
-                }
+        let blind = region.cloned().unwrap_or_default();
+        let run = Run::of(outcome.ok_or(Halt::Stopped)?, setting, blind);
+        Ok(self.take(run))
+    }
+
+    /// Takes a run down, and the sizes that it tells; its number.
+    fn take(&mut self, run: Run) -> usize {
+        for (param, size, _) in &run.met {
+            let plain = self.plain.get(*param).is_some_and(|plain| *plain);
+            if let Some(sizes) = self.sizes.get_mut(*param).filter(|_| plain) {
+                sizes.insert(*size);
             }
-            Outcome::Cut(time) => Run {
-                setting: setting.to_vec(),
-                met: Vec::new(),
-                region: region.cloned().unwrap_or_default(),
-                micros: Vec::new(),
-                cut: Some(time),
-                settled: true,
-            },
-        };
+        }
         self.found.runs.push(run);
-        Ok(self.found.runs.len() - 1)
+        self.found.runs.len() - 1
     }
 
     /// The comparisons of a run with parameters that are not among these.

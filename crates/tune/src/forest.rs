@@ -45,6 +45,8 @@ pub struct Forest {
     /// whichever versions run: so it is if it stands in one place, or in copies of
     /// one, of a function that is called once.
     pub plain: Vec<bool>,
+    /// Parameters that nothing is compared with: the program says what they mean.
+    pub others: Vec<Param>,
 }
 
 /// The sizes that each parameter is known to be compared with.

@@ -8,6 +8,7 @@
 //! - [`forest`]: the choices; [`region`]: sets of settings.
 //! - [`explore`]: runs each path of a data set, none twice.
 //! - [`solve`]: the best setting, by dynamic programming; its header has the proof.
+//! - [`coordinate`]: what is no choice between versions, one parameter after the other.
 //! - [`cost`], [`expression`]: what is best; [`statistics`]: what run times say.
 //! - [`tuner`]: all of it together.
 //! - [`simulate`]: programs that are nothing but a forest, to hold the tuner against a search
@@ -15,6 +16,7 @@
 //!
 //! Running programs belongs to those who use this: `bindrune tune`.
 
+pub mod coordinate;
 pub mod cost;
 pub mod explore;
 pub mod expression;

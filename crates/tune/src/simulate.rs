@@ -9,7 +9,7 @@ use crate::cost::Cost;
 use crate::explore::{Machine, Met, Outcome};
 use crate::forest::{Forest, Tree};
 use crate::region::{Param, Setting};
-use crate::tuner::{Options, tune};
+use crate::tuner::{Options, Task, tune};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers by chance (SplitMix64).
@@ -205,13 +205,12 @@ impl Program {
         let values: Vec<Vec<i64>> = (0..self.params)
             .map(|param| {
                 let own = met.iter().filter(|(other, ..)| *other == param);
-                let own: BTreeSet<i64> = own.flat_map(|(_, size, _)| [*size, size + 1]).collect();
-                // A parameter that nothing is compared with may be anything.
-                if own.is_empty() {
-                    vec![0]
-                } else {
-                    own.into_iter().collect()
-                }
+                let own: BTreeSet<i64> = own.map(|(_, size, _)| *size).collect();
+                // Up to the least size, from each size up to the next one, above all of them:
+                // so comparisons tell values apart, and one of each is all. A parameter that
+                // nothing is compared with may be anything.
+                let above = own.last().map_or(0, |last| last + 1);
+                own.into_iter().chain([above]).collect()
             })
             .collect();
         let all = values
@@ -263,7 +262,7 @@ impl Machine for Counter<'_> {
         })
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+    fn again(&mut self, data: usize, setting: &[i64], times: usize, _: bool) -> Option<Vec<u64>> {
         Some(vec![self.program.time(data, setting); times])
     }
 }
@@ -316,10 +315,17 @@ pub fn hold_against_all(seed: u64, most: usize) -> Result<Option<usize>, String>
         trees: program.functions.iter().flatten().cloned().collect(),
         defaults,
         plain,
+        others: Vec::new(),
     };
     let count = program.data_sets;
-    let tuned = tune(&forest, count, &cost, &options, &mut counter)
-        .map_err(|why| format!("seed {seed}: {why:?}"))?;
+    let task = Task {
+        forest: &forest,
+        data_sets: count,
+        cost: &cost,
+        options,
+        earlier: None,
+    };
+    let tuned = tune(&task, &mut counter).map_err(|why| format!("seed {seed}: {why:?}"))?;
     let is = |data| program.time(data, &tuned.setting) as f64;
     let times: Vec<f64> = (0..count).map(is).collect();
     let found = cost.of(&times, &default);

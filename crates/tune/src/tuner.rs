@@ -1,25 +1,31 @@
 //! Tuning: the setting of all parameters that makes the cost of all data sets least.
 //!
-//! 1. Each data set is explored ([`crate::explore`]): every path of every tree is run once.
+//! 1. The default is run on each data set, then the setting of an earlier tuning if there is
+//!    one. So what was best is known from then on, wherever the rest ends. Each data set is
+//!    explored ([`crate::explore`]): every path of every tree is run once.
 //! 2. Where two runs that differ in one tree are so close that their confidence intervals
 //!    meet, both are run again, more and more often, until these are apart, or the difference is
-//!    too small to matter.
+//!    too small to matter. Runs that take much longer than the best of the data set are left
+//!    alone: they are inside of a version that is not taken.
 //! 3. The best setting is computed ([`crate::solve`]). Differences that are not certain
 //!    count as none, so that nothing leaves its default for noise.
 //! 4. Its paths are run unless they have been. If one takes longer than the sum of
 //!    differences says, trees have to do with each other: the sum is corrected for all
 //!    settings that take that path, and 3 is done again.
-//! 5. At last it is held against the default. If it is not better, the default stays.
+//! 5. It is held against the default. If it is not better, the default stays.
+//! 6. Parameters that choose no version are moved from there ([`crate::coordinate`]).
 //!
 //! With every path of all trees run jointly, 3 is exact; without, it is as exact as times
 //! add up, and 4 tells where they do not.
 
+use crate::coordinate::{Measured, Search, Tried, search};
 use crate::cost::Cost;
-use crate::explore::{Explored, Machine, Outcome, Run, explore};
-use crate::forest::Forest;
+use crate::explore::{Explored, Machine, Run, explore};
+use crate::forest::{Forest, Sizes, way};
 use crate::region::{Region, Setting, Span};
 use crate::solve::{Problem, Term, TooMany, solve};
 use crate::statistics::Statistics;
+use std::collections::BTreeSet;
 
 /// How to tune.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +38,21 @@ pub struct Options {
     pub most: usize,
     /// Which part of a time does not matter.
     pub matters: f64,
+}
+
+/// What is tuned.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The choices.
+    pub forest: &'a Forest,
+    /// How many data sets there are.
+    pub data_sets: usize,
+    /// What is made least.
+    pub cost: &'a Cost,
+    /// How.
+    pub options: Options,
+    /// The setting of an earlier tuning.
+    pub earlier: Option<&'a [i64]>,
 }
 
 /// What came of it.
@@ -47,6 +68,8 @@ pub struct Tuned {
     pub explored: Vec<Explored>,
     /// Corrections of sums, by data set: settings, what was expected, and what was measured.
     pub corrections: Vec<(usize, Region, f64, f64)>,
+    /// Values that were tried of parameters that choose no version.
+    pub tried: Vec<Tried>,
     /// Whether all was done; else this is the best so far.
     pub complete: bool,
 }
@@ -66,62 +89,118 @@ pub enum Failure {
 ///
 /// # Errors
 /// Why there is none.
-pub fn tune(
-    forest: &Forest,
-    data_sets: usize,
-    cost: &Cost,
-    options: &Options,
-    machine: &mut dyn Machine,
-) -> Result<Tuned, Failure> {
-    let mut explored = Vec::new();
-    for data in 0..data_sets {
-        let found = explore(forest, data, options.joint, machine);
-        match found.runs.first() {
-            None => return Err(Failure::Stopped),
-            Some(run) if run.cut.is_some() => return Err(Failure::Fails(data)),
-            Some(_) => explored.push(found),
-        }
-    }
-    let defaults = forest.defaults.as_slice();
+pub fn tune(task: &Task<'_>, machine: &mut dyn Machine) -> Result<Tuned, Failure> {
+    let Task {
+        forest,
+        data_sets,
+        cost,
+        options,
+        earlier,
+    } = task;
     let mut tuner = Tuner {
-        defaults,
+        forest,
+        defaults: &forest.defaults,
         cost,
         options,
         machine,
-        complete: explored.iter().all(|found| found.complete),
-        explored,
+        complete: true,
+        explored: vec![Explored::default(); *data_sets],
         corrections: Vec::new(),
+        measured: Vec::new(),
+        earlier: None,
     };
+    for data in 0..*data_sets {
+        let run = tuner.first(data, &forest.defaults, None);
+        let run = run.ok_or(Failure::Stopped)?;
+        if tuner.explored[data].runs[run].cut.is_some() {
+            return Err(Failure::Fails(data));
+        }
+    }
+    if let Some(earlier) = earlier {
+        tuner.earlier(earlier, forest).ok_or(Failure::Stopped)?;
+    }
+    for data in 0..*data_sets {
+        let known = std::mem::take(&mut tuner.explored[data].runs);
+        let found = explore(forest, data, options.joint, known, &mut *tuner.machine);
+        tuner.complete &= found.complete;
+        tuner.explored[data] = found;
+    }
     tuner.separate();
     let setting = tuner.best().map_err(|TooMany| Failure::TooMany)?;
     let setting = tuner.against_default(setting);
     let times = tuner.times(&setting);
-    let default = tuner.times(defaults);
-    Ok(Tuned {
-        times: times.unwrap_or_else(|| default.clone().unwrap_or_default()),
-        default: default.unwrap_or_default(),
+    let default = tuner.times(&forest.defaults).unwrap_or_default();
+    let micros = (0..*data_sets).map(|data| {
+        let run = tuner.known(data, &setting);
+        run.map_or_else(Vec::new, |run| {
+            tuner.explored[data].runs[run].micros.clone()
+        })
+    });
+    let micros = micros.collect();
+    let mut tuned = Tuned {
+        times: times.unwrap_or_else(|| default.clone()),
         setting,
+        tried: Vec::new(),
+        complete: tuner.complete,
         explored: tuner.explored,
         corrections: tuner.corrections,
-        complete: tuner.complete,
-    })
+        default,
+    };
+    if tuned.complete && !forest.others.is_empty() {
+        tuned.others(task, micros, tuner.machine);
+    }
+    Ok(tuned)
+}
+
+impl Tuned {
+    /// Moves the parameters that choose no version; `micros` are run times of the setting so
+    /// far.
+    fn others(&mut self, task: &Task<'_>, micros: Vec<Vec<u64>>, machine: &mut dyn Machine) {
+        let start = Measured {
+            micros,
+            setting: self.setting.clone(),
+        };
+        if start.micros.iter().any(Vec::is_empty) {
+            // It was cut off, so there is nothing to begin with.
+            return;
+        }
+        let asked = Search {
+            params: &task.forest.others,
+            cost: task.cost,
+            default: &self.default,
+            options: &task.options,
+            earlier: task.earlier,
+        };
+        let found = search(&asked, start, machine);
+        if found.best.setting != self.setting {
+            self.times = found.best.times();
+        }
+        self.setting = found.best.setting;
+        self.tried = found.tried;
+        self.complete &= found.complete;
+    }
 }
 
 struct Tuner<'a> {
+    forest: &'a Forest,
     defaults: &'a [i64],
     cost: &'a Cost,
     options: &'a Options,
     machine: &'a mut dyn Machine,
     explored: Vec<Explored>,
     corrections: Vec<(usize, Region, f64, f64)>,
+    /// Settings that ran on all data sets.
+    measured: Vec<Setting>,
+    /// That of an earlier tuning.
+    earlier: Option<Setting>,
     complete: bool,
 }
 
 /// Fewer run times than these say nothing of how they scatter.
-const FEW: usize = 3;
+pub(crate) const FEW: usize = 3;
 
 /// A single run is trusted to this part of its time.
-const TRUST: f64 = 0.25;
+pub(crate) const TRUST: f64 = 0.25;
 
 /// The mean of a run's times, and what it is certain to.
 fn estimate(run: &Run) -> (f64, f64) {
@@ -140,7 +219,7 @@ impl Tuner<'_> {
             for at in 0..self.explored[data].rivals.len() {
                 let rivals = self.explored[data].rivals[at].clone();
                 while let Some(close) = self.close(data, &rivals) {
-                    let more = close.into_iter().all(|run| self.again(data, run));
+                    let more = close.into_iter().all(|run| self.again(data, run, false));
                     if !more {
                         return;
                     }
@@ -157,6 +236,10 @@ impl Tuner<'_> {
         let mut estimates: Vec<_> = estimates.collect();
         estimates.sort_by(|(_, (x, _)), (_, (y, _))| x.total_cmp(y));
         let (&(_, (best, margin)), others) = estimates.split_first()?;
+        let least = runs.iter().map(Run::time).fold(f64::INFINITY, f64::min);
+        if best > least * (1.0 + TRUST) {
+            return None;
+        }
         let is_close = |&&(_, (mean, own)): &&(usize, (f64, f64))| {
             let apart = mean - best;
             let certain = apart + margin + own < self.options.matters * best;
@@ -176,7 +259,7 @@ impl Tuner<'_> {
     }
 
     /// Runs again, as often as before, and at first as often as is asked for.
-    fn again(&mut self, data: usize, run: usize) -> bool {
+    fn again(&mut self, data: usize, run: usize, decisive: bool) -> bool {
         let Some(run) = self.explored[data].runs.get_mut(run) else {
             return true;
         };
@@ -187,7 +270,8 @@ impl Tuner<'_> {
             run.micros.len()
         };
         let more = known.max(self.options.runs).max(FEW);
-        match self.machine.again(data, &run.setting, more) {
+        let micros = self.machine.again(data, &run.setting, more, decisive);
+        match micros {
             Some(micros) => {
                 run.micros.truncate(if micros.len() < FEW {
                     usize::MAX
@@ -205,10 +289,34 @@ impl Tuner<'_> {
         }
     }
 
-    /// The run that takes the path of a setting.
+    /// The run that takes the path of a setting, or comes to the same versions on another one.
     fn known(&self, data: usize, setting: &[i64]) -> Option<usize> {
-        let mut runs = self.explored[data].runs.iter();
-        runs.position(|run| run.region.contains(setting))
+        let runs = &self.explored[data].runs;
+        let same = runs.iter().position(|run| run.region.contains(setting));
+        same.or_else(|| {
+            let sizes = self.sizes(data);
+            let leads = |setting: &[i64]| {
+                let told = way(&self.forest.trees, setting, &sizes, true);
+                told.ok().map(|told| told.signature)
+            };
+            let wanted = leads(setting)?;
+            let alike = |run: &Run| {
+                run.cut.is_none() && leads(&run.setting).is_some_and(|own| own == wanted)
+            };
+            runs.iter().position(alike)
+        })
+    }
+
+    /// The sizes that plain parameters were compared with on a data set.
+    fn sizes(&self, data: usize) -> Sizes {
+        let mut sizes: Sizes = vec![BTreeSet::new(); self.defaults.len()];
+        let runs = self.explored[data].runs.iter();
+        for (param, size, _) in runs.flat_map(|run| &run.met) {
+            if self.forest.plain.get(*param).is_some_and(|plain| *plain) {
+                sizes[*param].insert(*size);
+            }
+        }
+        sizes
     }
 
     /// The measured times of a setting, if it was run on all data sets.
@@ -255,17 +363,33 @@ impl Tuner<'_> {
         terms
     }
 
+    /// Runs the setting of an earlier tuning.
+    fn earlier(&mut self, earlier: &[i64], forest: &Forest) -> Option<()> {
+        let mut setting = earlier.to_vec();
+        for param in &forest.others {
+            if let (Some(value), Some(default)) =
+                (setting.get_mut(*param), forest.defaults.get(*param))
+            {
+                *value = *default;
+            }
+        }
+        for data in 0..self.explored.len() {
+            if self.known(data, &setting).is_none() {
+                let against = self.explored[data].runs[0].time();
+                self.first(data, &setting, Some(against))?;
+            }
+        }
+        self.measured.push(setting.clone());
+        self.earlier = Some(setting);
+        Some(())
+    }
+
     /// The best setting, all of whose paths have been run.
     fn best(&mut self) -> Result<Setting, TooMany> {
-        let default: Vec<f64> = self
-            .explored
-            .iter()
-            .map(|found| found.runs[0].time())
-            .collect();
+        let default = self.default();
         // Each turn but the last one corrects a path; a few are enough unless trees have much
         // to do with each other, and then what was measured counts.
         let turns = 16 + 2 * self.defaults.len();
-        let mut measured: Vec<(f64, Setting)> = Vec::new();
         for _ in 0..turns {
             let terms = self.terms();
             let solution = solve(&Problem {
@@ -275,79 +399,92 @@ impl Tuner<'_> {
                 shape: self.cost.shape(),
                 cost: &|times| self.cost.of(times, &default),
             })?;
-            let (mut right, mut times) = (true, Vec::new());
+            let mut right = true;
             for data in 0..self.explored.len() {
                 let told = solution.times[data];
                 let Some(is) = self.measure(data, &solution.setting) else {
                     self.complete = false;
-                    return Ok(self.best_of(measured));
+                    return Ok(self.best_so_far());
                 };
-                times.push(is);
                 if is > told * (1.0 + 3.0 * self.options.matters) {
                     right = false;
                     let region = self.path(data, &solution.setting);
                     self.corrections.push((data, region, told, is));
                 }
             }
-            measured.push((self.cost.of(&times, &default), solution.setting.clone()));
+            self.measured.push(solution.setting);
             if right {
                 break;
             }
         }
-        Ok(self.best_of(measured))
+        Ok(self.best_of(&self.measured))
     }
 
-    /// The cheapest of what was measured.
-    fn best_of(&self, measured: Vec<(f64, Setting)>) -> Setting {
-        let best = measured.into_iter().min_by(|(x, _), (y, _)| x.total_cmp(y));
-        best.map_or_else(|| self.defaults.to_vec(), |(_, setting)| setting)
+    fn default(&self) -> Vec<f64> {
+        let runs = self.explored.iter().map(|found| &found.runs[0]);
+        runs.map(Run::time).collect()
+    }
+
+    /// The cheapest of settings that ran on all data sets, the first of equal ones.
+    fn best_of<'s>(&self, settings: impl IntoIterator<Item = &'s Setting>) -> Setting {
+        let default = self.default();
+        let costs = settings.into_iter().filter_map(|setting| {
+            let times = self.times(setting)?;
+            Some((self.cost.of(&times, &default), setting))
+        });
+        let best = costs.min_by(|(x, _), (y, _)| x.total_cmp(y));
+        best.map_or_else(|| self.defaults.to_vec(), |(_, setting)| setting.clone())
+    }
+
+    /// The cheapest of all settings that are known on all data sets.
+    fn best_so_far(&self) -> Setting {
+        let runs = self.explored.iter().flat_map(|found| &found.runs);
+        self.best_of(self.measured.iter().chain(runs.map(|run| &run.setting)))
     }
 
     /// The time of a setting on a data set, whose path is run unless it was.
     fn measure(&mut self, data: usize, setting: &[i64]) -> Option<f64> {
-        if let Some(run) = self.known(data, setting) {
-            return Some(self.explored[data].runs[run].time());
-        }
-        let against = self.explored[data].runs[0].time();
-        let run = match self.machine.run(data, setting, Some(against))? {
-            Outcome::Ran { micros, met } => Run {
-                setting: setting.to_vec(),
-                region: Region::around(met.iter().map(|(param, size, _)| (*param, *size)), setting),
-                met,
-                micros,
-                cut: None,
-                settled: false,
-            },
-            Outcome::Cut(time) => Run {
-                setting: setting.to_vec(),
-                met: Vec::new(),
-                region: exactly(setting),
-                micros: Vec::new(),
-                cut: Some(time),
-                settled: true,
-            },
+        let run = if let Some(known) = self.known(data, setting) {
+            known
+        } else {
+            let against = self.explored[data].runs[0].time();
+            let run = self.first(data, setting, Some(against))?;
+            if self.explored[data].runs[run].cut.is_none() && !self.again(data, run, false) {
+                return None;
+            }
+            run
         };
-        self.explored[data].runs.push(run);
-        let last = self.explored[data].runs.len() - 1;
-        if self.explored[data].runs[last].cut.is_none() && !self.again(data, last) {
-            return None;
-        }
-        Some(self.explored[data].runs[last].time())
+        Some(self.explored[data].runs[run].time())
     }
 
+    /// Runs a setting; the run's number.
+    fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<usize> {
+        let outcome = self.machine.run(data, setting, against)?;
+        let runs = &mut self.explored[data].runs;
+        runs.push(Run::of(outcome, setting, exactly(setting)));
+        Some(runs.len() - 1)
+    }
+
+    /// All settings whose comparisons come out as those of this one, which was run.
     fn path(&self, data: usize, setting: &[i64]) -> Region {
-        let run = self.known(data, setting);
-        run.map_or_else(Region::default, |run| {
-            self.explored[data].runs[run].region.clone()
-        })
+        let mut runs = self.explored[data].runs.iter();
+        if let Some(run) = runs.find(|run| run.region.contains(setting)) {
+            return run.region.clone();
+        }
+        let sizes = self.sizes(data);
+        let told = way(&self.forest.trees, setting, &sizes, true);
+        told.map_or_else(|_| exactly(setting), |told| told.region)
     }
 
-    /// The setting if it is better than the default, else the default.
+    /// The setting if it is better than the default, else the default. Where not all was
+    /// done, it has to be better than that of an earlier tuning, if there is one.
     fn against_default(&mut self, setting: Setting) -> Setting {
-        if setting == self.defaults {
+        let earlier = self.earlier.as_ref().filter(|_| !self.complete);
+        let from = earlier.map_or_else(|| self.defaults.to_vec(), Setting::clone);
+        if setting == from {
             return setting;
         }
-        let mut ends = vec![self.defaults.to_vec(), setting.clone()];
+        let mut ends = vec![from.clone(), setting.clone()];
         for data in 0..self.explored.len() {
             let runs: Vec<Option<usize>> = ends.iter().map(|end| self.known(data, end)).collect();
             if runs[0] == runs[1] {
@@ -357,20 +494,26 @@ impl Tuner<'_> {
                 let measured = &self.explored[data].runs[run];
                 let few = measured.micros.len() < self.options.runs && measured.cut.is_none();
                 let few = few && !measured.settled;
-                if few && !self.again(data, run) {
+                if few && !self.again(data, run, true) {
                     break;
                 }
             }
         }
-        let (Some(default), Some(times)) = (self.times(self.defaults), self.times(&setting)) else {
-            return ends.swap_remove(0);
+        let (Some(before), Some(times)) = (self.times(&from), self.times(&setting)) else {
+            return from;
         };
+        let default = self.default();
         let (old, new) = (
-            self.cost.of(&default, &default),
+            self.cost.of(&before, &default),
             self.cost.of(&times, &default),
         );
-        let gain = old - new;
-        let better = gain > self.options.matters / 2.0 * old.abs();
+        // Where all could not be run as often as it takes, single runs have to do.
+        let matters = if self.complete {
+            self.options.matters / 2.0
+        } else {
+            TRUST / 2.0
+        };
+        let better = old - new > matters * old.abs();
         ends.swap_remove(usize::from(better))
     }
 }

@@ -124,6 +124,11 @@ pub struct Summary {
 }
 
 impl Ledger {
+    /// The choices between versions that are left.
+    pub fn versions(&self) -> &[Trees] {
+        &self.versions
+    }
+
     /// The account for the user; the error says that no function has the name that is
     /// wanted.
     pub fn account(

@@ -86,6 +86,11 @@ impl<'a> Source<'a> {
         line.copied().unwrap_or("")
     }
 
+    /// The name of a file.
+    pub fn file_name(&self, file: u32) -> &'a str {
+        self.files.get(file as usize).map_or("", |file| file.name)
+    }
+
     fn is_library(&self, file: u32) -> bool {
         self.files
             .get(file as usize)

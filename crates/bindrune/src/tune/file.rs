@@ -6,7 +6,7 @@
 
 use crate::tuning::beside;
 use runtime::tuning::{Assignment, read_file};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,29 +16,36 @@ pub struct Tuned {
     path: PathBuf,
     /// Its lines.
     lines: Vec<String>,
+    /// What they say.
+    pub given: Vec<Assignment>,
 }
 
 impl Tuned {
     /// The file of a program, if there is one; what is wrong with it otherwise.
     pub fn read(program: &Path, extension: &OsStr) -> Result<Self, String> {
         let path = beside(program, extension);
-        let mut lines = Vec::new();
+        let (mut lines, mut given) = (Vec::new(), Vec::new());
         if path.exists() {
-            read_file(&path)?;
+            given = read_file(&path)?;
             let text = std::fs::read_to_string(&path);
             let text = text.map_err(|e| format!("cannot read {}: {e}", path.display()))?;
             lines.extend(text.lines().map(str::to_owned));
         }
-        Ok(Self { path, lines })
+        Ok(Self { path, lines, given })
     }
 
-    /// Writes it with these values; its name.
-    pub fn write(&self, values: &BTreeMap<String, i64>) -> Result<String, String> {
-        let shown = self.path.display().to_string();
+    /// Writes it with these values, and without those of the parameters that are `gone`; its
+    /// name.
+    pub fn write(
+        &self,
+        values: &BTreeMap<String, i64>,
+        gone: &BTreeSet<String>,
+    ) -> Result<String, String> {
         let kept = self.lines.iter().filter(|line| {
             let comment = line.trim().is_empty() || line.trim().starts_with("--");
             let assignment = Assignment::parse(line.trim());
-            comment || !assignment.is_ok_and(|known| values.contains_key(&known.name))
+            let replaced = |name: &String| values.contains_key(name) || gone.contains(name);
+            comment || !assignment.is_ok_and(|known| replaced(&known.name))
         });
         let mut text: String = kept.flat_map(|line| [line, "\n"]).collect();
         text.extend(
@@ -46,23 +53,27 @@ impl Tuned {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}\n")),
         );
-        let folder = self
-            .path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let unwritten = |e: std::io::Error| format!("cannot write {shown}: {e}");
-        let mut new =
-            tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(unwritten)?;
-        new.write_all(text.as_bytes())
-            .and_then(|()| new.as_file().sync_all())
-            .map_err(unwritten)?;
-        // A temporary file is for its owner only; a tuning file is like any other.
-        let mode = std::fs::metadata(&self.path).map(|known| known.permissions());
-        let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        new.as_file().set_permissions(mode).map_err(unwritten)?;
-        new.persist(&self.path).map_err(|e| unwritten(e.error))?;
-        Ok(shown)
+        write_whole(&self.path, &text)?;
+        Ok(self.path.display().to_string())
     }
+}
+
+/// Writes a file so that it is the old one or the new one at any time.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent();
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+    let unwritten = |e: std::io::Error| format!("cannot write {}: {e}", path.display());
+    let new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+    let mut new = new.map_err(unwritten)?;
+    let file = new.as_file_mut();
+    let written = file.write_all(text.as_bytes());
+    written.and_then(|()| file.sync_all()).map_err(unwritten)?;
+    // A temporary file is for its owner only; this is one like any other.
+    let mode = std::fs::metadata(path).map(|known| known.permissions());
+    let mode = mode.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    new.as_file().set_permissions(mode).map_err(unwritten)?;
+    new.persist(path).map_err(|e| unwritten(e.error))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -74,13 +85,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let program = folder.path().join("p.fut");
         let file = folder.path().join("p.fut.tuning");
-        let before = "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nmain.a_0=2\nmain.b_0=3\n";
+        let before =
+            "-- By hand.\n\nmain.b_0=1\n  main.gone_0 = 7\nblock=8\nmain.a_0=2\nmain.b_0=3\n";
         std::fs::write(&file, before).expect("it can be written");
         let known = Tuned::read(&program, OsStr::new("tuning")).expect("it is right");
         let values = [("main.b_0", 40), ("main.a_0", -50)];
         let values = values.map(|(name, value)| (name.to_owned(), value));
         known
-            .write(&BTreeMap::from(values))
+            .write(
+                &BTreeMap::from(values),
+                &BTreeSet::from(["block".to_owned()]),
+            )
             .expect("it can be written");
         let after = std::fs::read_to_string(&file).expect("it can be read");
         let expected = "-- By hand.\n\n  main.gone_0 = 7\nmain.a_0=-50\nmain.b_0=40\n";

@@ -1,16 +1,18 @@
 //! Runs of an executable for the search: processes, their times and what they compare.
 //!
-//! A path's first call logs comparisons, and its results are held against the test block.
-//! Further calls do neither, as what is logged takes time.
+//! A path's first call logs comparisons, and its results are held against the test block, or,
+//! where parameters differ that the program gives a meaning, against those of the default.
+//! Further calls do neither, as what is logged takes time; where much of it is, the time is
+//! that of a second call.
 
 use super::Tuning;
 use super::journal::Journal;
 use super::program::{DataSet, Prepared};
 use crate::backend::Call;
 use crate::progress::Progress;
-use harness::Expected;
 use harness::process::End;
 use harness::programs::{Outcome as Came, judge};
+use harness::{Expected, compare_all};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,11 +20,22 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tune::explore::{Machine, Met, Outcome};
+use value::Value as Datum;
 
 /// How long all runs of a path may take that are made to be certain of its time.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Those of all paths of a data set together may take this part of what first calls took, or
+/// so long.
+const REPEATS: (f64, Duration) = (0.25, Duration::from_secs(2));
 /// A process may take so much longer than its runs, to begin with: it has to read its input.
 const START: Duration = Duration::from_secs(10);
+/// Paths that take longer are not run to warm up before they are run.
+const LONG: Duration = Duration::from_millis(100);
+/// Microseconds that it takes to log a comparison where threads do so at once, and the part of
+/// a run that this may take; else a run that logs nothing tells the time.
+const LOGGED: (f64, f64) = (0.1, 0.02);
+/// So few comparisons take no time.
+const FEW: u64 = 50;
 /// Nobody waits longer.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
@@ -37,8 +50,12 @@ pub struct Processes<'a> {
     pub journal: Journal,
     progress: &'a Progress,
     began: Instant,
-    /// How long the runs of each path took, by data set and setting.
-    spent: BTreeMap<(usize, Vec<i64>), Duration>,
+    /// How long the runs of each path took, by data set and setting, and how many there were.
+    spent: BTreeMap<(usize, Vec<i64>), (Duration, u32)>,
+    /// How long first calls took, and calls that repeat one, by data set.
+    took: Vec<(Duration, Duration)>,
+    /// The default's results on each data set, once they are needed.
+    results: Vec<Option<Vec<Datum>>>,
     /// How many processes there were, and how many of them to be certain of a time.
     pub calls: (usize, usize),
     /// Why the default fails, or nothing more can be run.
@@ -66,6 +83,7 @@ impl<'a> Processes<'a> {
         let inputs: Vec<String> = inputs.collect();
         journal.begin(&format!("{} {inputs:?}", prepared.mark))?;
         let names = prepared.parameters.iter().map(|(name, _)| name.as_str());
+        let results = prepared.data_sets.iter().map(|_| None).collect();
         Ok(Self {
             tuning,
             folder: file.parent().unwrap_or(file),
@@ -75,6 +93,8 @@ impl<'a> Processes<'a> {
             progress,
             began,
             spent: BTreeMap::new(),
+            took: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
+            results,
             calls: (0, 0),
             failure: None,
         })
@@ -96,23 +116,20 @@ impl<'a> Processes<'a> {
             .collect()
     }
 
-    /// Runs so many times. The path's first call also gives what was compared, and is held
-    /// against what is expected.
+    /// Runs so many times, or once without a run before to warm up.
     fn call(
         &self,
         data: &DataSet,
         setting: &[i64],
-        runs: usize,
-        first: bool,
+        runs: Option<usize>,
+        first: First<'_>,
         limit: Duration,
-    ) -> Result<(Vec<u64>, Vec<Met>), Trouble> {
+    ) -> Result<Called, Trouble> {
         let broken = |why: String| Trouble::Fails(why);
         let times = self.tuning.work.path().join("times");
-        let mut options = vec![
-            format!("-r{runs}"),
-            format!("--write-runtime-to={}", times.display()),
-        ];
-        if first {
+        let mut options = vec![format!("--write-runtime-to={}", times.display())];
+        options.extend(runs.map(|runs| format!("-r{runs}")));
+        if !matches!(first, First::No) {
             options.push("--log-versions".to_owned());
         }
         options.extend(self.tuning.args.pass_option.iter().cloned());
@@ -121,7 +138,11 @@ impl<'a> Processes<'a> {
                 .into_iter()
                 .map(|one| format!("--param={one}")),
         );
-        let compared = first && matches!(data.case.expected, Expected::Values(_));
+        let compared = match first {
+            First::No => false,
+            First::Results | First::Against(_) => true,
+            First::Yes => matches!(data.case.expected, Expected::Values(_)),
+        };
         let call = Call {
             options: &options,
             results: compared,
@@ -138,31 +159,70 @@ impl<'a> Processes<'a> {
         if finished.end == End::Timeout {
             return Err(Trouble::Slow);
         }
-        let met = self.met(&finished.stderr);
+        let (met, comparisons) = self.met(&finished.stderr);
         finished.stderr = finished
             .stderr
             .lines()
             .filter(|line| !line.starts_with("Compared "))
             .fold(String::new(), |text, line| text + line + "\n");
-        match Came::of(finished, compared) {
-            Came::Values(_) if !compared => Ok(()),
-            Came::Opaque(_) => Ok(()),
-            came => judge(&data.case, &came, self.folder, || Ok(None)).map(|_| ()),
-        }
-        .map_err(broken)?;
+        let came = Came::of(finished, compared);
+        let results = match (came, first) {
+            (Came::Values(values), First::Against(expected)) => {
+                compare_all(expected, &values).map_err(|why| {
+                    broken(format!("the results are not those of the default: {why}"))
+                })?;
+                values
+            }
+            (Came::Values(values), First::No | First::Results) => values,
+            (Came::Opaque(_), First::No | First::Yes) => Vec::new(),
+            (Came::Opaque(why), First::Results | First::Against(_)) => return Err(broken(why)),
+            (came, _) => {
+                judge(&data.case, &came, self.folder, || Ok(None)).map_err(broken)?;
+                Vec::new()
+            }
+        };
         let text = std::fs::read_to_string(&times).map_err(|e| broken(e.to_string()))?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
         let micros = micros.map_err(|_| broken("run times that are no numbers".to_owned()))?;
-        Ok((micros, met))
+        Ok(Called {
+            micros,
+            met,
+            compared: comparisons,
+            results,
+        })
     }
 
-    /// The comparisons that a log tells of.
-    fn met(&self, log: &str) -> Vec<Met> {
+    /// Whether a setting has values that the program gives a meaning.
+    fn has_own(&self, setting: &[i64]) -> bool {
+        let (defaults, others) = (&self.prepared.forest.defaults, &self.prepared.forest.others);
+        others
+            .iter()
+            .any(|param| defaults[*param] != setting[*param])
+    }
+
+    /// Sees to it that the default's results on a data set are known.
+    fn know_results(&mut self, data: usize) -> Result<(), Trouble> {
+        if self.results[data].is_none() {
+            let (set, setting) = (
+                &self.prepared.data_sets[data],
+                &self.prepared.forest.defaults,
+            );
+            let limit = self.tuning.patience();
+            let called = self.call(set, setting, None, First::Results, limit)?;
+            self.results[data] = Some(called.results);
+        }
+        Ok(())
+    }
+
+    /// The comparisons that a log tells of, and how many there were.
+    fn met(&self, log: &str) -> (Vec<Met>, u64) {
         let mut met: Vec<Met> = Vec::new();
         let mut known: FxHashMap<(usize, i64), usize> = FxHashMap::default();
-        let mut all = true;
+        let (mut number, mut more) = (0, 0);
         for line in log.lines() {
-            all &= !line.ends_with(" more comparisons.");
+            let left = line.strip_prefix("There were ");
+            let left = left.and_then(|line| line.strip_suffix(" more comparisons."));
+            more += left.and_then(|left| left.parse().ok()).unwrap_or(0);
             let rest = line
                 .strip_prefix("Compared ")
                 .and_then(|line| line.split_once(": "));
@@ -177,12 +237,13 @@ impl<'a> Processes<'a> {
                 met.len() - 1
             });
             met[at].2 += 1;
+            number += 1;
         }
-        if !all {
+        if more > 0 {
             // How many of each there were, nobody knows.
             met.iter_mut().for_each(|known| known.2 = 1);
         }
-        met
+        (met, number + more)
     }
 
     /// What is shown of a call.
@@ -212,73 +273,172 @@ impl<'a> Processes<'a> {
         ));
     }
 
-    /// The first call of a path, or the outcome that the journal has.
-    fn first(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
-        let call = json!([data, setting, "first"]);
-        match self.journal.known(&call) {
-            Ok(Some(known)) => return outcome(&known),
-            Ok(None) => {}
-            Err(why) => {
-                self.failure = Some(why);
-                return None;
-            }
+    /// The outcome of a call: what the journal has, or what `make` gives, which is noted if
+    /// it says so. Nothing if no further runs are wanted.
+    fn ask(
+        &mut self,
+        call: &Value,
+        make: impl FnOnce(&mut Self) -> Option<(Value, bool)>,
+    ) -> Option<Value> {
+        if let Some(known) = self.journal.known(call) {
+            return Some(known);
         }
         if self.is_over() {
             return None;
         }
+        let (outcome, noted) = make(self)?;
+        if noted && let Err(why) = self.journal.note(call, &outcome) {
+            self.failure = Some(why);
+            return None;
+        }
+        Some(outcome)
+    }
+
+    /// The first call of a path.
+    fn first(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        against: Option<f64>,
+    ) -> Option<(Value, bool)> {
         self.show(data, setting);
-        let set = &self.prepared.data_sets[data];
         let factor = self.tuning.args.cut_off;
         let most = against.map(|micros| micros * factor + 1e6);
+        let warm = against.is_none_or(|micros| micros < LONG.as_micros() as f64);
         // A run that warms up, and one that counts.
+        let runs = 1 + u32::from(warm);
         let limit = most.map_or(self.tuning.patience(), |most| {
-            START + Duration::try_from_secs_f64(2.0 * most / 1e6).unwrap_or(FOREVER)
+            let most = f64::from(runs) * most / 1e6;
+            START + Duration::try_from_secs_f64(most).unwrap_or(FOREVER)
         });
+        let own = self.has_own(setting);
+        let known = if own { self.know_results(data) } else { Ok(()) };
         let begin = Instant::now();
-        let called = self.call(set, setting, 1, true, limit);
+        let called = known.and_then(|()| {
+            let results = self.results[data].as_deref().filter(|_| own);
+            let first = results.map_or(First::Yes, First::Against);
+            let set = &self.prepared.data_sets[data];
+            self.call(set, setting, warm.then_some(1), first, limit)
+        });
         self.calls.0 += 1;
+        let is_right = |called: &Called| {
+            let least = called
+                .micros
+                .iter()
+                .min()
+                .map_or(0.0, |least| *least as f64);
+            called.compared as f64 * LOGGED.0 <= least.max(1.0) * LOGGED.1
+        };
+        let (called, begin) = match called {
+            Ok(called) if called.compared <= FEW || is_right(&called) => (Ok(called), begin),
+            Ok(called) => {
+                let (set, begin) = (&self.prepared.data_sets[data], Instant::now());
+                let quiet = self.call(set, setting, warm.then_some(1), First::No, limit);
+                self.calls.1 += 1;
+                (
+                    quiet.map(|quiet| Called {
+                        met: called.met,
+                        ..quiet
+                    }),
+                    begin,
+                )
+            }
+            Err(trouble) => (Err(trouble), begin),
+        };
         let (value, said) = match called {
-            Ok((micros, met)) => {
-                self.spent.insert((data, setting.to_vec()), begin.elapsed());
+            Ok(Called { micros, met, .. }) => {
+                let took = begin.elapsed();
+                self.took[data].0 += took;
+                self.spent.insert((data, setting.to_vec()), (took, runs));
                 let said = format!("{} us", micros.first().copied().unwrap_or(0));
                 (json!({ "micros": micros, "met": met }), said)
             }
             Err(Trouble::Over) => return None,
             Err(Trouble::Slow) if against.is_none() => {
-                self.failure = Some("it does not end in time; see --timeout".to_owned());
-                (
-                    json!({ "cut": f64::MAX }),
-                    "it does not end in time".to_owned(),
-                )
+                let why = "it does not end in time; see --timeout".to_owned();
+                (json!({ "cut": f64::MAX }), why)
             }
             Err(Trouble::Slow) => {
                 let most = most.unwrap_or(f64::MAX);
-                (
-                    json!({ "cut": most }),
-                    format!("cut off after {} us", most.round()),
-                )
+                let said = format!("cut off after {} us", most.round());
+                (json!({ "cut": most }), said)
             }
-            Err(Trouble::Fails(why)) => {
-                if against.is_none() {
-                    self.failure = Some(why.clone());
-                }
-                (json!({ "cut": 1e15 }), why)
-            }
+            Err(Trouble::Fails(why)) => (json!({ "cut": FAILED }), why),
         };
         self.told(data, setting, &said);
-        self.noted(&call, &value)?;
-        outcome(&value)
+        // A default that fails may come to its end another time.
+        let fails = against.is_none() && value.get("cut").is_some();
+        if fails {
+            self.failure = Some(said);
+        }
+        Some((value, !fails))
     }
 
-    fn noted(&mut self, call: &Value, outcome: &Value) -> Option<()> {
-        match self.journal.note(call, outcome) {
-            Ok(()) => Some(()),
-            Err(why) => {
-                self.failure = Some(why);
-                None
-            }
+    /// A path again, so many times.
+    fn repeat(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<(Value, bool)> {
+        self.show(data, setting);
+        let key = (data, setting.to_vec());
+        let (spent, before) = self.spent.get(&key).copied().unwrap_or_default();
+        let each = (spent / before.max(1)).max(Duration::from_micros(1));
+        let (first, repeats) = self.took[data];
+        let all = first.mul_f64(REPEATS.0).max(REPEATS.1);
+        let mut left = PATIENCE.saturating_sub(spent);
+        if !decisive {
+            left = left.min(all.saturating_sub(repeats));
         }
+        let runs = (left.as_micros() / each.as_micros()).min(times as u128) as usize;
+        let mut micros = Vec::new();
+        if runs > 0 {
+            let begin = Instant::now();
+            let set = &self.prepared.data_sets[data];
+            match self.call(set, setting, Some(runs), First::No, FOREVER) {
+                Ok(called) => micros = called.micros,
+                Err(Trouble::Over) => return None,
+                // It ran before: what is known has to do.
+                Err(Trouble::Slow | Trouble::Fails(_)) => {}
+            }
+            self.calls.1 += 1;
+            let (time, number) = self.spent.entry(key).or_default();
+            let took = begin.elapsed();
+            self.took[data].1 += took;
+            *time += took;
+            *number += u32::try_from(runs).unwrap_or(u32::MAX - 1) + 1;
+            self.told(data, setting, &format!("{} runs", micros.len()));
+        }
+        Some((json!(micros), true))
     }
+}
+
+/// What is counted in place of a time where a path fails, in microseconds.
+const FAILED: f64 = 1e15;
+
+/// Whether a call is a path's first, and what its results are held against.
+#[derive(Clone, Copy)]
+enum First<'v> {
+    /// It is not.
+    No,
+    /// Its results are held against the test block.
+    Yes,
+    /// Its results are wanted.
+    Results,
+    /// They are held against these.
+    Against(&'v [Datum]),
+}
+
+/// What a call gives.
+struct Called {
+    micros: Vec<u64>,
+    met: Vec<Met>,
+    /// How many comparisons there were.
+    compared: u64,
+    /// If they were wanted.
+    results: Vec<Datum>,
 }
 
 /// Why a call has no result.
@@ -313,44 +473,20 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
 
 impl Machine for Processes<'_> {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
-        self.first(data, setting, against)
+        let call = json!([data, setting, "first"]);
+        let value = self.ask(&call, |own| own.first(data, setting, against))?;
+        outcome(&value)
     }
 
-    fn again(&mut self, data: usize, setting: &[i64], times: usize) -> Option<Vec<u64>> {
+    fn again(
+        &mut self,
+        data: usize,
+        setting: &[i64],
+        times: usize,
+        decisive: bool,
+    ) -> Option<Vec<u64>> {
         let call = json!([data, setting, times]);
-        match self.journal.known(&call) {
-            Ok(Some(known)) => return numbers(&known),
-            Ok(None) => {}
-            Err(why) => {
-                self.failure = Some(why);
-                return None;
-            }
-        }
-        if self.is_over() {
-            return None;
-        }
-        self.show(data, setting);
-        let key = (data, setting.to_vec());
-        let spent = self.spent.get(&key).copied().unwrap_or_default();
-        // The first call had two runs.
-        let each = (spent / 2).max(Duration::from_micros(1));
-        let left = PATIENCE.saturating_sub(spent);
-        let runs = (left.as_micros() / each.as_micros()).min(times as u128) as usize;
-        let mut micros = Vec::new();
-        if runs > 0 {
-            let begin = Instant::now();
-            let set = &self.prepared.data_sets[data];
-            match self.call(set, setting, runs, false, FOREVER) {
-                Ok((own, _)) => micros = own,
-                Err(Trouble::Over) => return None,
-                // It ran before: what is known has to do.
-                Err(Trouble::Slow | Trouble::Fails(_)) => {}
-            }
-            self.calls.1 += 1;
-            *self.spent.entry(key).or_default() += begin.elapsed();
-            self.told(data, setting, &format!("{} runs", micros.len()));
-        }
-        self.noted(&call, &json!(micros))?;
-        Some(micros)
+        let value = self.ask(&call, |own| own.repeat(data, setting, times, decisive))?;
+        numbers(&value)
     }
 }

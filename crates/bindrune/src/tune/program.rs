@@ -8,6 +8,8 @@ use harness::oracle::Oracle;
 use harness::process::{End, run};
 use harness::programs::first_line;
 use harness::{Case, Expected};
+use ir::tunable::{Class, NOT_GIVEN};
+use runtime::tuning::Assignment;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,10 +96,24 @@ pub struct Prepared {
     pub data_sets: Vec<DataSet>,
     /// The parameters' names and defaults.
     pub parameters: Vec<(String, i64)>,
+    /// The executable's own list of them.
+    pub listed: String,
     /// The choices.
     pub forest: Forest,
     /// What tells the program from others.
     pub mark: String,
+}
+
+impl Prepared {
+    /// The setting that these assignments give, if it is another one than the defaults.
+    pub fn earlier(&self, given: &[Assignment]) -> Option<Vec<i64>> {
+        let value = |(name, default): &(String, i64)| {
+            let last = given.iter().rev().find(|given| given.name == *name);
+            last.map_or(*default, |given| given.value)
+        };
+        let setting: Vec<i64> = self.parameters.iter().map(value).collect();
+        (setting != self.forest.defaults).then_some(setting)
+    }
 }
 
 /// Compiles a program, and computes the arguments of its data sets.
@@ -144,11 +160,15 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         reader.trees.extend(trees.into_iter().flatten());
     }
     // What the executable has and the forest does not know of may be met all the same.
-    for line in executable.params(tuning.patience())?.lines() {
-        if let Some(name) = line.strip_suffix(" (threshold)") {
-            reader.stranger(name);
-        }
-    }
+    let listed = executable.params(tuning.patience())?;
+    let of = |class: Class| {
+        let suffix = format!(" ({})", class.name());
+        let names = listed.lines().map(move |line| line.strip_suffix(&suffix));
+        names.flatten()
+    };
+    of(Class::Threshold).for_each(|name| reader.stranger(name));
+    let others = of(Class::User).map(|name| reader.param(name, NOT_GIVEN, None));
+    let others = others.collect();
     let mark = format!(
         "{:?} {options:?} {:?}",
         reader.parameters, tuning.args.backend
@@ -164,7 +184,9 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
                 .map(|(_, default)| *default)
                 .collect(),
             plain: reader.sizes.iter().map(Option::is_some).collect(),
+            others,
         },
+        listed,
         parameters: reader.parameters,
         mark,
     })

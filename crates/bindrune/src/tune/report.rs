@@ -1,14 +1,19 @@
 //! What tuning found: for the user, and as data for `--json` and `explain --tuning`.
 
 use super::program::Prepared;
+use ir::tunable::NOT_GIVEN;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 use tune::cost::Cost;
 use tune::explore::{Difference, Run};
 use tune::region::{Region, Span};
 use tune::tuner::Tuned;
+
+/// The version of what is written as data; it grows where a reader of an older one would
+/// misunderstand.
+pub const VERSION: u32 = 1;
 
 /// What was found.
 pub struct Found<'a> {
@@ -30,13 +35,24 @@ pub struct Found<'a> {
     pub seconds: f64,
 }
 
+/// What to say of a journal that is left.
+pub fn resume(journal: Option<&str>) -> String {
+    journal.map_or_else(String::new, |journal| {
+        format!("; --resume goes on from {journal}")
+    })
+}
+
 impl Found<'_> {
-    /// The values of all parameters that some data set met.
+    /// The values of all parameters that some data set met, and of those that the program
+    /// gives a meaning where they are best moved.
     pub fn settings(&self) -> BTreeMap<String, i64> {
         let runs = self.tuned.explored.iter().flat_map(|found| &found.runs);
         let mut met = vec![false; self.prepared.parameters.len()];
         for (param, ..) in runs.flat_map(|run| &run.met) {
             met[*param] = true;
+        }
+        for param in &self.prepared.forest.others {
+            met[*param] = self.tuned.setting[*param] != NOT_GIVEN;
         }
         let named = self.prepared.parameters.iter().zip(&self.tuned.setting);
         let wanted = named.zip(met).filter(|(_, met)| *met);
@@ -45,13 +61,22 @@ impl Found<'_> {
             .collect()
     }
 
+    /// Parameters that are best left to the program.
+    pub fn gone(&self) -> BTreeSet<String> {
+        let others = self.prepared.forest.others.iter();
+        let natural = others.filter(|param| self.tuned.setting[**param] == NOT_GIVEN);
+        // Where not all was tried, what was there before may be better.
+        let natural = natural.filter(|_| self.tuned.complete);
+        natural.map(|param| self.name(*param).to_owned()).collect()
+    }
+
     fn costs(&self) -> (f64, f64) {
         let Tuned { default, times, .. } = self.tuned;
         (self.cost.of(default, default), self.cost.of(times, default))
     }
 
     /// What to say of it.
-    pub fn text(&self, written: &str, journal: &str) -> String {
+    pub fn text(&self, written: &str, journal: Option<&str>) -> String {
         let mut out = String::new();
         let mut put = |line: String| {
             let written = writeln!(out, "{line}");
@@ -62,7 +87,8 @@ impl Found<'_> {
         let width = width.unwrap_or(0);
         let Tuned { default, times, .. } = self.tuned;
         for ((name, before), after) in self.names.iter().zip(default).zip(times) {
-            let ratio = before / after.max(0.1);
+            // Clocks tell microseconds.
+            let ratio = before.max(1.0) / after.max(1.0);
             put(format!(
                 "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {ratio:>6.2}x"
             ));
@@ -80,8 +106,8 @@ impl Found<'_> {
             put(format!("  written to {written}"));
         } else {
             put(format!(
-                "  not everything was run; the best so far is written to {written}, and \
-                 --resume goes on from {journal}"
+                "  not everything was run; the best so far is written to {written}{}",
+                resume(journal)
             ));
         }
         out
@@ -96,8 +122,15 @@ impl Found<'_> {
     pub fn json(&self) -> Value {
         let defaults = self.prepared.parameters.iter();
         let defaults: Map<String, Value> = defaults
-            .map(|(name, value)| (name.clone(), json!(value)))
+            .map(|(name, value)| (name.clone(), json!((*value != NOT_GIVEN).then_some(value))))
             .collect();
+        let tried = self.tuned.tried.iter().map(|tried| {
+            json!({
+                "parameter": self.name(tried.param),
+                "value": tried.value,
+                "cost": tried.cost,
+            })
+        });
         let (before, after) = self.costs();
         let mut sets = Map::new();
         for (at, name) in self.names.iter().enumerate() {
@@ -110,15 +143,18 @@ impl Found<'_> {
             sets.insert(
                 name.clone(),
                 json!({
+                    "number": at,
                     "entry": self.prepared.data_sets[at].entry,
                     "default": self.tuned.default[at],
                     "tuned": self.tuned.times[at],
                     "runs": runs,
                     "differences": differences,
+                    "rivals": found.rivals,
                 }),
             );
         }
         json!({
+            "version": VERSION,
             "cost": self.cost_name,
             "before": before,
             "after": after,
@@ -128,6 +164,7 @@ impl Found<'_> {
             "seconds": self.seconds,
             "defaults": defaults,
             "setting": self.settings(),
+            "tried": tried.collect::<Vec<Value>>(),
             "datasets": sets,
         })
     }

@@ -7,6 +7,7 @@ mod compile;
 mod deep;
 mod executable;
 mod explain;
+mod explain_tuning;
 mod guide;
 mod process;
 mod repl;

@@ -1,6 +1,11 @@
-//! `bindrune tune` as users meet it: what it writes, and what it says of bad input.
+//! `bindrune tune` as users meet it: what it writes, what it says of bad input, and what it
+//! leaves when it is interrupted.
 
-use crate::process::{Folder, bindrune};
+use crate::process::{Folder, bindrune, command, finish};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 /// Two parameters, and a data set that says which of the versions are taken.
 const ROWS: &str = "\
@@ -10,22 +15,50 @@ const ROWS: &str = "\
 entry squares [n][m] (xss: [n][m]i64) : [n]i64 =
   map (\\xs -> i64.sum (map (\\x -> x * x) xs)) xss
 ";
+const OUTER: &str = "squares.suff_outer_par_0";
+const INTRA: &str = "squares.suff_intra_par_0";
+
+fn read(path: impl AsRef<std::path::Path>) -> String {
+    std::fs::read_to_string(path).expect("it is there")
+}
+
+/// What a folder holds, sorted.
+fn names(folder: &Folder) -> Vec<String> {
+    let entries = std::fs::read_dir(folder.path("")).expect("the folder is there");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
+    names.sort();
+    names
+}
 
 #[test]
 fn it_writes_a_file_that_others_find() {
     let folder = Folder::new();
     let program = folder.file("rows.fut", ROWS);
-    let kept = "-- By hand.\nothers.gone_0=3\n";
+    let kept = "-- By hand.\nsquares.suff_outer_pa_0=3\n";
     folder.file("rows.fut.tuning", kept);
-    let done = bindrune(&["tune", "--runs", "2", &program], "").quiet();
-    let text = done.text();
-    assert!(text.contains("written to"), "{text}");
-    let written = std::fs::read_to_string(folder.path("rows.fut.tuning")).expect("it is there");
+    let done = bindrune(&["tune", "--runs", "2", &program], "");
+    let (text, said) = (done.text(), &done.stderr);
+    assert_eq!(done.code, 0, "{done:?}");
+    // What the program does not have is told with what it has, and stays.
+    let warning = "line 2: the program has no tuning parameter `squares.suff_outer_pa_0`";
+    assert!(
+        said.contains(warning) && said.lines().count() == 1,
+        "{said}"
+    );
+    assert!(said.contains(&format!("did you mean `{OUTER}`?")), "{said}");
+    // The data set takes no time that a clock tells.
+    let told = text.contains("written to") && text.contains("1.00x");
+    assert!(told && !text.contains("0.00x"), "{text}");
+    let written = read(folder.path("rows.fut.tuning"));
     assert!(written.starts_with(kept), "{written}");
-    for name in ["squares.suff_outer_par_0=", "squares.suff_intra_par_0="] {
-        assert!(written.contains(name), "{written}");
+    for name in [OUTER, INTRA] {
+        assert!(written.contains(&format!("{name}=")), "{written}");
     }
-    bindrune(&["tune", "--runs", "2", "--cost", "worst", &program], "").quiet();
+    let worst = ["tune", "--runs", "2", "--cost", "worst", &program];
+    assert_eq!(bindrune(&worst, "").code, 0);
+    let files = ["rows.fut", "rows.fut.tuning", "rows.fut.tuning.json"];
+    assert_eq!(names(&folder), files);
 }
 
 #[test]
@@ -37,11 +70,165 @@ fn bad_input_is_told_and_loses_nothing() {
     let damaged = "squares.suff_outer_par_0: 1\n";
     let tuning = folder.file("rows.fut.tuning", damaged);
     bindrune(&["tune", &program], "").fails(&["line 1: must be of the form NAME=N"]);
-    let left = std::fs::read_to_string(tuning).expect("it is there");
-    assert_eq!(left, damaged);
+    assert_eq!(read(&tuning), damaged);
     let none = folder.file("none.fut", "entry main (x: i64) = x\n");
     bindrune(&["tune", &none], "").fails(&["it has no data set"]);
-    let wrong = ROWS.replace("output { [5i64, 25i64] }", "output { [5i64, 26i64] }");
-    let wrong = folder.file("wrong.fut", wrong);
-    bindrune(&["tune", &wrong], "").fails(&["expected 26i64, got 25i64"]);
+    // What is wrong with one data set does not touch what is there of others.
+    let second = "-- \"second\" input { [[2i64, 2i64]] } output { [9i64] }\nentry squares";
+    let wrong = folder.file("wrong.fut", ROWS.replace("entry squares", second));
+    let before = format!("{OUTER}=7\n");
+    folder.file("wrong.fut.tuning", &before);
+    bindrune(&["tune", &wrong], "").fails(&["data set second: ", "expected 9i64, got 8i64"]);
+    assert_eq!(read(folder.path("wrong.fut.tuning")), before);
+    // What was run until then is kept, and what fails runs again.
+    let left = "wrong.fut.tuning.part";
+    assert!(read(folder.path(left)).lines().count() == 2, "{left}");
+    folder.file("wrong.fut", read(&wrong).replace("9i64", "8i64"));
+    let done = bindrune(&["tune", "--runs", "2", "--resume", &wrong], "").quiet();
+    assert!(done.text().contains("written to"), "{done:?}");
+    assert!(!names(&folder).contains(&left.to_owned()));
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_loses_nothing() {
+    let folder = Folder::new();
+    let program = folder.file("rows.fut", ROWS);
+    let before = format!("{OUTER}=7\n");
+    folder.file("rows.fut.tuning", &before);
+    let tune = ["tune", "--runs", "2", &*program];
+    let full = bindrune(&[&tune[..], &["--json", "/dev/full"]].concat(), "");
+    full.fails(&["cannot write /dev/full: No space left on device"]);
+    folder.file("rows.fut.tuning", &before);
+    // In a folder that may only be read; root may write anywhere, so somebody else does it.
+    let path = folder.path("");
+    let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
+    mode(0o555).expect("permissions can be set");
+    let mut other = command(&tune);
+    if std::fs::metadata(&path).expect("the folder").uid() == 0 {
+        other.uid(65534);
+    }
+    finish(&mut other, b"").fails(&["cannot write", "rows.fut.tuning.part: Permission denied"]);
+    mode(0o755).expect("permissions can be set");
+    assert_eq!(read(folder.path("rows.fut.tuning")), before);
+    // Files may not become large: the journal is the first that would.
+    let block = |n| format!("-- input {{ [[{n}i64, 2i64]] }}\n");
+    let blocks: String = (0..20).map(block).collect();
+    let many = ROWS.replace("entry squares", &(blocks + "entry squares"));
+    folder.file("rows.fut", many);
+    bindrune(&["build", &program, "-o", &folder.path("rows")], "").quiet();
+    let skip = [&tune[..], &["--skip-compilation"]].concat();
+    let limited = |args: &[&str]| {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "ulimit -f 4; exec \"$@\"", "sh"]);
+        limited.arg(env!("CARGO_BIN_EXE_bindrune")).args(args);
+        finish(limited.stdout(Stdio::piped()), b"")
+    };
+    let part = "rows.fut.tuning.part";
+    limited(&skip).fails(&[part, "File too large", "--resume goes on from"]);
+    assert_eq!(read(folder.path("rows.fut.tuning")), before);
+    let known = read(folder.path(part)).lines().count();
+    assert!(known > 1, "{known}");
+    let done = bindrune(&[&skip[..], &["--resume"]].concat(), "").quiet();
+    assert!(done.text().contains("written to"), "{done:?}");
+    assert!(!names(&folder).contains(&part.to_owned()));
+}
+
+/// Ctrl-C while all data sets have run once, but not all of their paths.
+#[test]
+fn an_interrupted_run_keeps_the_best_so_far_and_is_resumed() {
+    let folder = Folder::new();
+    let program = "\
+-- ==
+-- \"first\" random input { [300][2000]i64 }
+-- \"second\" random input { [200][3000]i64 }
+entry main [n][m] (xss: [n][m]i64) : [n]i64 =
+  map (\\xs -> i64.sum (map (\\x -> loop x = x for i < 20 do x * x % 1000003 + i) xs)) xss
+";
+    let program = folder.file("long.fut", program);
+    folder.file("long.fut.tuning", "-- By hand.\nmain.other_0=3\n");
+    let mut tune = command(&["tune", "-v", "--runs", "3", &program]);
+    tune.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut child = tune.spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let defaults = |line: &String| line.ends_with(": defaults");
+    let seen: Vec<String> = (lines.by_ref().map(|line| line.expect("text")))
+        .filter(defaults)
+        .take(2)
+        .collect();
+    assert!(seen[1].contains("second"), "{seen:?}");
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.expect("kill starts").success());
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let mut text = String::new();
+    let mut stdout = child.stdout.take().expect("a pipe");
+    stdout.read_to_string(&mut text).expect("text");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(1), "{text}{rest:?}");
+    let part = "long.fut.tuning.part";
+    for said in [
+        "the best so far is written to",
+        "--resume goes on from",
+        part,
+    ] {
+        assert!(text.contains(said), "{text}{rest:?}");
+    }
+    let tuning = read(folder.path("long.fut.tuning"));
+    assert!(
+        tuning.starts_with("-- By hand.\nmain.other_0=3\n"),
+        "{tuning}"
+    );
+    assert!(tuning.contains("main.suff_outer_par_0=16\n"), "{tuning}");
+    assert!(names(&folder).contains(&part.to_owned()));
+    let done = bindrune(&["tune", "-v", "--runs", "3", "--resume", &program], "");
+    assert_eq!(done.code, 0, "{done:?}");
+    let again = done
+        .stderr
+        .lines()
+        .filter(|line| line.ends_with(" us: defaults"));
+    assert_eq!(again.count(), 0, "{done:?}");
+    assert!(!names(&folder).contains(&part.to_owned()));
+}
+
+/// What the program gives a meaning is searched, but results stay what they are.
+#[test]
+fn custom_parameters_are_searched_unless_results_depend_on_them() {
+    let folder = Folder::new();
+    let program = "\
+-- ==
+-- random input { [100000]i64 }
+entry main [n] (xs: [n]i64) : (i64, i64) =
+  let size = #[param(block)] 1
+  let more = #[param(more)] 3
+  let sum i = i64.sum (map (\\j -> if j < n then xs[j] else 0) (i * size..<(i + 1) * size))
+  in (i64.sum (map sum (iota ((n + size - 1) / size))), more)
+";
+    let program = folder.file("blocks.fut", program);
+    folder.file("blocks.fut.tuning", "more=9\n");
+    let json = folder.path("json");
+    let done = bindrune(&["tune", "--runs", "3", "--json", &json, &program], "").quiet();
+    let tuning = read(folder.path("blocks.fut.tuning"));
+    // A block for each element takes a hundred times as long as large ones.
+    let block = tuning.lines().find_map(|line| line.strip_prefix("block="));
+    let block: i64 = block.and_then(|n| n.parse().ok()).expect("a value");
+    assert!(block >= 64, "{tuning}");
+    assert!(!tuning.contains("more="), "{tuning}{}", done.text());
+    let json: serde_json::Value = serde_json::from_str(&read(json)).expect("it is JSON");
+    let tried = json[&program]["tried"].as_array().expect("a list");
+    let of = |name: &str| {
+        let own = tried.iter().filter(|one| one["parameter"] == name);
+        own.collect::<Vec<_>>()
+    };
+    // Seven and the one that the file had, of which none gives the same results.
+    assert!(of("more").len() == 8 && of("more").iter().all(|one| one["cost"].is_null()));
+    assert!(of("block").iter().any(|one| one["cost"].is_f64()));
+    let told = bindrune(&["explain", "--tuning", &program], "").quiet();
+    assert!(
+        told.text().contains(&format!("block (custom): {block}; ")),
+        "{told:?}"
+    );
+    assert!(
+        told.text()
+            .contains("more (custom): the program's own value; 8 tried")
+    );
 }

@@ -220,6 +220,37 @@ fn tuning_files_beside_programs_are_found() {
         let broken = "rows.fut.broken, line 1: must be of the form NAME=N";
         assert!(done.code == 1 && said.contains(broken), "{done:?}");
     }
+    // So do `run` and `build`, whose executables need no file then.
+    let log = ["-e", "squares", "--log-versions"];
+    let value = |run: Finished| {
+        let line = run.stderr.lines().find(|line| line.contains("outer_par"));
+        let value = line.and_then(|line| line.rsplit(' ').next());
+        value.map(str::to_owned)
+    };
+    folder.file("rows.fut.tuning", "squares.suff_outer_par_0=23\n");
+    let run = |options: &[&str]| {
+        value(bindrune(
+            &[&["run"], options, &[&*program], &log].concat(),
+            INPUT,
+        ))
+    };
+    assert_eq!(run(&[]).as_deref(), Some("23."));
+    assert_eq!(run(&["--no-tuning"]).as_deref(), Some("16."));
+    let built = |options: &[&str]| {
+        let path = folder.path("built");
+        bindrune(
+            &[&["build"], options, &[&*program, "-o", &path]].concat(),
+            "",
+        )
+        .quiet();
+        let mut command = Command::new(path);
+        value(finish(
+            command.args(log).stdout(Stdio::piped()),
+            INPUT.as_bytes(),
+        ))
+    };
+    assert_eq!(built(&[]).as_deref(), Some("23."));
+    assert_eq!(built(&["--no-tuning"]).as_deref(), Some("16."));
     // Sums that are not exact tell whether a value came through: a loop loses the ones
     // that it adds to the large number, and partial sums do not.
     let mut row = ["1f32"; 60];

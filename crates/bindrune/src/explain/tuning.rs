@@ -1,0 +1,155 @@
+//! `bindrune explain --tuning`: which way each nest goes on each data set, as the tuning file
+//! beside the program has it, by how much that is faster, and what the defaults would do.
+//!
+//! The choices that are left come from the compiler, as for all of `explain`; sizes and
+//! times from the record that `bindrune tune` leaves beside the tuning file. Nothing is run.
+
+mod nests;
+mod record;
+mod show;
+
+use super::account::Ledger;
+use super::names::Source;
+use crate::common;
+use crate::tuning::{beside, record_extension, warnings};
+use check::tast::Program;
+use ir::forest::{Node, Trees};
+use nests::nests;
+use record::Record;
+use runtime::tuning::{Assignment, read_file};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use syntax::span::SourceMap;
+
+/// What is asked for.
+pub struct Asked<'a> {
+    /// The program's file.
+    pub file: &'a Path,
+    /// The tuning file's extension.
+    pub extension: &'a OsStr,
+    /// Only this function.
+    pub function: Option<&'a str>,
+    /// Data rather than text.
+    pub json: bool,
+    /// Whether text has colours.
+    pub colour: bool,
+}
+
+/// The text to show.
+///
+/// # Errors
+/// There is no record of tuning, or something is wrong with it or with the tuning file.
+pub fn explain(
+    asked: &Asked<'_>,
+    ledger: &Ledger,
+    program: &Program,
+    sources: &SourceMap,
+) -> Result<String, String> {
+    let path = beside(asked.file, &record_extension(asked.extension));
+    if !path.exists() {
+        return Err(format!(
+            "there is no record of tuning, {}; `bindrune tune {}` writes it",
+            path.display(),
+            asked.file.display()
+        ));
+    }
+    let record = Record::read(&path)?;
+    let file = beside(asked.file, asked.extension);
+    let given = if file.exists() {
+        read_file(&file)?
+    } else {
+        common::say(&format!(
+            "warning: there is no tuning file {}; these are the defaults",
+            file.display()
+        ));
+        Vec::new()
+    };
+    let source = Source::new(program, sources);
+    if let Some(function) = asked.function
+        && !source.has_function(function)
+    {
+        return Err(format!("no function of the program is named `{function}`"));
+    }
+    let forest = ledger.versions();
+    let mut defaults = BTreeMap::new();
+    for trees in forest {
+        trees
+            .roots
+            .iter()
+            .for_each(|node| params(node, &mut defaults));
+    }
+    warn(&path, &record, &defaults, &given);
+    let value = |name: &str| {
+        let last = given.iter().rev().find(|given| given.name == name);
+        let default = defaults.get(name).copied();
+        last.map_or(default, |given| Some(given.value))
+            .unwrap_or(i64::MAX)
+    };
+    let wanted: Vec<Trees> = forest
+        .iter()
+        .filter(|trees| asked.function.is_none_or(|name| *trees.function.0 == *name))
+        .cloned()
+        .collect();
+    let shown = show::Shown {
+        program: asked.file.display().to_string(),
+        nests: nests(&wanted, &record, &value),
+        own: own(&record, &given),
+        record: &record,
+        source: &source,
+        value: &value,
+    };
+    Ok(if asked.json {
+        shown.json()
+    } else {
+        shown.text(asked.colour)
+    })
+}
+
+/// The parameters below a node and their defaults.
+fn params(node: &Node, out: &mut BTreeMap<String, i64>) {
+    match node {
+        Node::Choice(choice) => {
+            out.insert(choice.name.clone(), choice.tunable.default);
+            let all = choice.holds.iter().chain(&choice.fails);
+            all.for_each(|node| params(node, out));
+        }
+        Node::Version(version) => version.inside.iter().for_each(|node| params(node, out)),
+    }
+}
+
+/// Says what does not fit together.
+fn warn(path: &Path, record: &Record, defaults: &BTreeMap<String, i64>, given: &[Assignment]) {
+    let changed = |(name, default): &(&String, &i64)| {
+        let before = record.defaults.get(*name);
+        before.is_none_or(|before| *before != Some(**default))
+    };
+    if let Some((name, _)) = defaults.iter().find(changed) {
+        common::say(&format!(
+            "warning: {} is of another program or compiler, as it has `{name}` not or with \
+             another default; tune again",
+            path.display()
+        ));
+    }
+    let own = record
+        .defaults
+        .iter()
+        .filter(|(_, default)| default.is_none());
+    let known = defaults.keys().chain(own.map(|(name, _)| name));
+    for line in warnings(&known.map(String::as_str).collect(), given) {
+        common::say(&line);
+    }
+}
+
+/// Parameters that the program gives a meaning, and their values in the tuning file.
+fn own(record: &Record, given: &[Assignment]) -> Vec<(String, Option<i64>)> {
+    let own = record
+        .defaults
+        .iter()
+        .filter(|(_, default)| default.is_none());
+    let value = |name: &String| {
+        let last = given.iter().rev().find(|given| given.name == *name);
+        last.map(|given| given.value)
+    };
+    own.map(|(name, _)| (name.clone(), value(name))).collect()
+}

@@ -1,0 +1,182 @@
+//! Which way each nest goes on each data set, and what others would have taken.
+//!
+//! A nest is a tree of choices, or one inside of a version. Its ways are the sets of versions
+//! that its own choices lead to. What a way takes is the least time of a run that went it,
+//! among the runs in which all else stayed as it was (`Set::rivals`).
+
+use super::record::{Record, Set, Sizes};
+use ir::forest::{Choice, Node, Trees};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Versions that run, by number.
+pub type Versions = BTreeSet<u32>;
+
+/// A nest.
+pub struct Nest<'f> {
+    /// The function.
+    pub function: &'f str,
+    /// The version that it stands in, if it stands in one.
+    pub inside: Option<u32>,
+    /// Its first choice.
+    pub root: &'f Node,
+    /// The same.
+    pub choice: &'f Choice,
+    /// What becomes of it on each data set; nothing if that does not come to it.
+    pub fates: Vec<Option<Fate>>,
+}
+
+/// A way, and its time in microseconds if it has run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Way {
+    /// The versions.
+    pub versions: Versions,
+    /// The time.
+    pub micros: Option<f64>,
+}
+
+/// What becomes of a nest.
+pub struct Fate {
+    /// The way that it goes.
+    pub chosen: Way,
+    /// The way that it would go with the defaults.
+    pub default: Way,
+    /// The fastest of the others, if any has run.
+    pub next: Option<Way>,
+}
+
+impl Fate {
+    /// How many times as long the fastest of the others takes.
+    pub fn won(&self) -> Option<f64> {
+        let next = self.next.as_ref()?.micros?;
+        Some(super::show::ratio(next, self.chosen.micros?))
+    }
+}
+
+/// Values of parameters by name.
+type Values<'v> = &'v dyn Fn(&str) -> i64;
+
+/// All nests of a program, outer ones before those inside. `tuned` gives the values of
+/// parameters.
+pub fn nests<'f>(forest: &'f [Trees], record: &Record, tuned: Values<'_>) -> Vec<Nest<'f>> {
+    let mut nests = Vec::new();
+    for trees in forest {
+        find(&trees.roots, &trees.function.0, None, &mut nests);
+    }
+    let known: Vec<(&Set, Sizes)> = record.sets.iter().map(|set| (set, set.sizes())).collect();
+    for nest in &mut nests {
+        let fates = known
+            .iter()
+            .map(|(set, sizes)| fate(nest.root, nest.choice, set, sizes, record, tuned));
+        nest.fates = fates.collect();
+    }
+    nests
+}
+
+fn find<'f>(nodes: &'f [Node], function: &'f str, inside: Option<u32>, out: &mut Vec<Nest<'f>>) {
+    for node in nodes {
+        match node {
+            Node::Choice(choice) => {
+                out.push(Nest {
+                    function,
+                    inside,
+                    root: node,
+                    choice,
+                    fates: Vec::new(),
+                });
+                let mut versions = BTreeMap::new();
+                versions_of(node, &mut versions);
+                for (number, own) in versions {
+                    find(own, function, Some(number), out);
+                }
+            }
+            Node::Version(version) => {
+                find(&version.inside, function, Some(version.number), out);
+            }
+        }
+    }
+}
+
+/// The versions that choices lead to, with what is inside of them.
+fn versions_of<'f>(node: &'f Node, out: &mut BTreeMap<u32, &'f [Node]>) {
+    match node {
+        Node::Choice(choice) => {
+            let all = choice.holds.iter().chain(&choice.fails);
+            all.for_each(|node| versions_of(node, out));
+        }
+        Node::Version(version) => {
+            out.insert(version.number, &version.inside);
+        }
+    }
+}
+
+/// The versions that values lead to; nothing if a size is not known.
+fn way(node: &Node, sizes: &Sizes, value: Values<'_>) -> Option<Versions> {
+    let choice = match node {
+        Node::Version(version) => return Some(Versions::from([version.number])),
+        Node::Choice(choice) => choice,
+    };
+    let (sizes_of, least) = (sizes.get(&choice.name)?, value(&choice.name));
+    let outcomes: BTreeSet<bool> = sizes_of.iter().map(|size| least <= *size).collect();
+    let mut versions = Versions::new();
+    for holds in outcomes {
+        let side = if holds { &choice.holds } else { &choice.fails };
+        for node in side {
+            versions.extend(way(node, sizes, value)?);
+        }
+    }
+    Some(versions)
+}
+
+fn fate(
+    root: &Node,
+    choice: &Choice,
+    set: &Set,
+    sizes: &Sizes,
+    record: &Record,
+    tuned: Values<'_>,
+) -> Option<Fate> {
+    // A run that met the same comparisons knows better than all runs together.
+    let of = |value: Values<'_>| {
+        let run = set.run(record, value);
+        match run {
+            Some(run) if run.met.contains_key(&choice.name) => way(root, &run.met, value),
+            Some(_) => None,
+            None => way(root, sizes, value),
+        }
+    };
+    let chosen = of(tuned)?;
+    let default = of(&|name| {
+        record
+            .defaults
+            .get(name)
+            .copied()
+            .flatten()
+            .unwrap_or(i64::MAX)
+    });
+    let mut best: BTreeMap<Versions, f64> = BTreeMap::new();
+    for group in &set.rivals {
+        let mut own: BTreeMap<Versions, f64> = BTreeMap::new();
+        for run in group.iter().filter_map(|at| set.runs.get(*at)) {
+            let value = |name: &str| run.value(name, record);
+            let came = way(root, &run.met, &value);
+            if let (Some(came), Some(micros)) = (came, run.micros) {
+                let least = own.entry(came).or_insert(micros);
+                *least = least.min(micros);
+            }
+        }
+        if own.contains_key(&chosen) && own.len() > best.len() {
+            best = own;
+        }
+    }
+    let timed = |versions: &Versions| Way {
+        versions: versions.clone(),
+        micros: best.get(versions).copied(),
+    };
+    let others = best.iter().filter(|(versions, _)| **versions != chosen);
+    let next = others.min_by(|(_, x), (_, y)| x.total_cmp(y));
+    Some(Fate {
+        default: timed(default.as_ref().unwrap_or(&chosen)),
+        next: next.map(|(versions, _)| timed(versions)),
+        chosen: timed(&chosen),
+    })
+}

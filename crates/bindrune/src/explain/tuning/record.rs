@@ -1,0 +1,164 @@
+//! What tuning measured, as `bindrune tune` leaves it beside a tuning file.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The version of the record that is read.
+const VERSION: u64 = crate::tune::RECORD_VERSION as u64;
+
+/// What was measured.
+pub struct Record {
+    /// The cost function.
+    pub cost: String,
+    /// What it was with the defaults.
+    pub before: f64,
+    /// What it was in the end.
+    pub after: f64,
+    /// Whether all was run.
+    pub complete: bool,
+    /// The defaults of the parameters that there were, if they have any.
+    pub defaults: BTreeMap<String, Option<i64>>,
+    /// The data sets.
+    pub sets: Vec<Set>,
+    /// Values of parameters that choose no version, and what they cost, if that is known.
+    pub tried: Vec<(String, i64, Option<f64>)>,
+}
+
+/// A data set.
+pub struct Set {
+    /// Its name.
+    pub name: String,
+    /// Its entry point.
+    pub entry: String,
+    /// Microseconds with the defaults.
+    pub default: f64,
+    /// Microseconds in the end.
+    pub tuned: f64,
+    /// The runs, the default's first.
+    pub runs: Vec<Run>,
+    /// Runs that differ in one nest, or in several that were explored together.
+    pub rivals: Vec<Vec<usize>>,
+}
+
+/// A run.
+pub struct Run {
+    /// The values that are not defaults.
+    setting: BTreeMap<String, i64>,
+    /// Its time in microseconds; nothing if it was cut off or failed.
+    pub micros: Option<f64>,
+    /// Sizes by the parameters that they were compared with.
+    pub met: Sizes,
+}
+
+/// Sizes by parameter.
+pub type Sizes = BTreeMap<String, BTreeSet<i64>>;
+
+impl Record {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no record.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|e| format!("cannot read {shown}: {e}"))?;
+        let damaged = || {
+            format!("{shown} is no record of tuning, or a damaged one; `bindrune tune` writes it")
+        };
+        let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
+        if value["version"].as_u64().is_some_and(|v| v != VERSION) {
+            return Err(format!("{shown} was written by another version"));
+        }
+        Self::of(&value).ok_or_else(damaged)
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        let defaults = value["defaults"].as_object()?.iter();
+        let mut sets = Vec::new();
+        for (name, set) in value["datasets"].as_object()? {
+            let runs = set["runs"].as_array()?.iter().map(Run::of);
+            let runs: Vec<Run> = runs.collect::<Option<_>>()?;
+            let rivals = set["rivals"].as_array()?.iter().map(|group| {
+                let group = group.as_array()?.iter();
+                let places = group.map(|place| Some(place.as_u64()? as usize));
+                let places: Vec<usize> = places.collect::<Option<_>>()?;
+                places.iter().all(|at| *at < runs.len()).then_some(places)
+            });
+            let rivals = rivals.collect::<Option<_>>()?;
+            let own = Set {
+                name: name.clone(),
+                entry: set["entry"].as_str()?.to_owned(),
+                default: set["default"].as_f64()?,
+                tuned: set["tuned"].as_f64()?,
+                rivals,
+                runs,
+            };
+            sets.push((set["number"].as_u64()?, own));
+        }
+        sets.sort_by_key(|(number, _)| *number);
+        let tried = value["tried"].as_array()?.iter().map(|one| {
+            let parameter = one["parameter"].as_str()?.to_owned();
+            Some((parameter, one["value"].as_i64()?, one["cost"].as_f64()))
+        });
+        Some(Self {
+            cost: value["cost"].as_str()?.to_owned(),
+            before: value["before"].as_f64()?,
+            after: value["after"].as_f64()?,
+            complete: value["complete"].as_bool()?,
+            defaults: defaults.map(|(k, v)| (k.clone(), v.as_i64())).collect(),
+            sets: sets.into_iter().map(|(_, set)| set).collect(),
+            tried: tried.collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Run {
+    fn of(value: &Value) -> Option<Self> {
+        let setting = value["setting"].as_object()?.iter();
+        let setting = setting.map(|(name, value)| Some((name.clone(), value.as_i64()?)));
+        let times = value["runtimes"].as_array()?.iter().map(Value::as_f64);
+        let times: Vec<f64> = times.collect::<Option<_>>()?;
+        let mut met = Sizes::new();
+        for one in value["compared"].as_array()? {
+            let sizes = met.entry(one["parameter"].as_str()?.to_owned());
+            sizes.or_default().insert(one["size"].as_i64()?);
+        }
+        let whole = value["cut"].is_null() && !times.is_empty();
+        Some(Self {
+            setting: setting.collect::<Option<_>>()?,
+            micros: whole.then(|| times.iter().sum::<f64>() / times.len() as f64),
+            met,
+        })
+    }
+
+    /// The value of a parameter in it.
+    pub fn value(&self, name: &str, record: &Record) -> i64 {
+        let default = record.defaults.get(name).copied().flatten();
+        let own = self.setting.get(name).copied();
+        own.or(default).unwrap_or(i64::MAX)
+    }
+}
+
+impl Set {
+    /// The run whose comparisons come out as they do with these values, if there is one.
+    pub fn run(&self, record: &Record, value: &dyn Fn(&str) -> i64) -> Option<&Run> {
+        self.runs.iter().find(|run| {
+            let mut met = run.met.iter();
+            let alike = met.all(|(name, sizes)| {
+                let (own, other) = (run.value(name, record), value(name));
+                sizes.iter().all(|size| (own <= *size) == (other <= *size))
+            });
+            run.micros.is_some() && alike
+        })
+    }
+
+    /// All sizes that were compared.
+    pub fn sizes(&self) -> Sizes {
+        let mut all = Sizes::new();
+        for (name, sizes) in self.runs.iter().flat_map(|run| &run.met) {
+            all.entry(name.clone()).or_default().extend(sizes);
+        }
+        all
+    }
+}

@@ -1,0 +1,241 @@
+//! Tuned nests on a terminal, and as data.
+
+use super::nests::{Fate, Nest, Versions, Way};
+use super::record::Record;
+use crate::explain::names::Source;
+use crate::forest;
+use ir::forest::Choice;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// The version of the data; it grows where a reader of an older one would misunderstand.
+const VERSION: u32 = 1;
+
+/// What is shown.
+pub struct Shown<'a> {
+    /// The program's file.
+    pub program: String,
+    /// Its nests.
+    pub nests: Vec<Nest<'a>>,
+    /// Parameters that the program gives a meaning, with values if they have any.
+    pub own: Vec<(String, Option<i64>)>,
+    /// What was measured.
+    pub record: &'a Record,
+    /// The program's text.
+    pub source: &'a Source<'a>,
+    /// Values of parameters.
+    pub value: &'a dyn Fn(&str) -> i64,
+}
+
+/// Microseconds in words.
+fn micros(micros: Option<f64>) -> String {
+    micros.map_or_else(|| "not run".to_owned(), |micros| format!("{micros:.0} us"))
+}
+
+fn names(versions: &Versions) -> String {
+    let names: Vec<String> = versions.iter().map(|number| format!("V{number}")).collect();
+    names.join(" and ")
+}
+
+/// How one time stands to another one; clocks tell microseconds.
+pub fn ratio(before: f64, after: f64) -> f64 {
+    before.max(1.0) / after.max(1.0)
+}
+
+/// A sign, and what is said of a nest on a data set.
+fn told(fate: &Fate) -> (char, String) {
+    let Fate {
+        chosen,
+        default,
+        next,
+    } = fate;
+    let taken = format!("{}, {}", names(&chosen.versions), micros(chosen.micros));
+    let mut sign = '.';
+    let won = match (next, fate.won()) {
+        (Some(next), Some(won)) => {
+            let (by, word) = if won >= 1.0 {
+                (won, "faster")
+            } else {
+                sign = '!';
+                (1.0 / won, "slower")
+            };
+            let (other, time) = (names(&next.versions), micros(next.micros));
+            format!("{by:.2}x {word} than {other}, {time}")
+        }
+        (Some(_) | None, _) => "nothing else ran".to_owned(),
+    };
+    let usual = if default.versions == chosen.versions {
+        "so by default".to_owned()
+    } else {
+        if sign == '.' {
+            sign = '+';
+        }
+        let (other, time) = (names(&default.versions), micros(default.micros));
+        format!("by default {other}, {time}")
+    };
+    (sign, format!("{taken}; {won}; {usual}"))
+}
+
+impl Shown<'_> {
+    fn tuned(&self, choice: &Choice) -> Option<i64> {
+        let value = (self.value)(&choice.name);
+        (value != choice.tunable.default).then_some(value)
+    }
+
+    /// As text, with colours if `colour`.
+    pub fn text(&self, colour: bool) -> String {
+        let paint = |code: &str, text: &str| {
+            if colour {
+                format!("\u{1b}[{code}m{text}\u{1b}[0m")
+            } else {
+                text.to_owned()
+            }
+        };
+        let mut out = String::new();
+        let mut put = |line: String| {
+            let written = writeln!(out, "{}", line.trim_end());
+            debug_assert!(written.is_ok(), "writing to a string does not fail");
+        };
+        let record = self.record;
+        put(paint(
+            "1",
+            &format!("{}: tuned for `{}`", self.program, record.cost),
+        ));
+        if !record.complete {
+            put("  tuning was interrupted; this is the best so far".to_owned());
+        }
+        let width = record.sets.iter().map(|set| set.name.chars().count()).max();
+        let width = width.unwrap_or(0);
+        for set in &record.sets {
+            let (name, before, after) = (&set.name, set.default, set.tuned);
+            let gain = ratio(before, after);
+            put(format!(
+                "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"
+            ));
+        }
+        // What is inside of versions that are not taken is shown with these.
+        let reached = |nest: &&Nest<'_>| nest.fates.iter().any(Option::is_some);
+        let outer = |nest: &&Nest<'_>| nest.inside.is_none();
+        for nest in self
+            .nests
+            .iter()
+            .filter(|nest| outer(nest) || reached(nest))
+        {
+            let place = self.source.own(&nest.choice.places);
+            put(String::new());
+            let inside = nest.inside.map(|version| format!(", inside of V{version}"));
+            let title = format!("{}{}", nest.function, inside.unwrap_or_default());
+            put(paint("1", &title));
+            if let Some(place) = place {
+                let line = self.source.line(place.file, place.line);
+                let number = paint("94;1", &format!("{:5} |", place.line));
+                put(format!("{number} {line}"));
+            }
+            let tuned = |choice: &Choice| self.tuned(choice);
+            for line in forest::tree(nest.root, &tuned).lines() {
+                put(format!("      {line}"));
+            }
+            for (set, fate) in record.sets.iter().zip(&nest.fates) {
+                let Some(fate) = fate else { continue };
+                let (sign, text) = told(fate);
+                let sign = match sign {
+                    '+' => paint("32", "+"),
+                    '!' => paint("33;1", "!"),
+                    _ => sign.to_string(),
+                };
+                put(format!("      {sign} {:width$}  {text}", set.name));
+            }
+            if nest.fates.iter().all(Option::is_none) {
+                put("      . no data set comes to it".to_owned());
+            }
+        }
+        if self.nests.is_empty() {
+            put("  there is no choice between versions".to_owned());
+        }
+        for (name, value) in &self.own {
+            put(String::new());
+            let value = value.map_or_else(
+                || "the program's own value".to_owned(),
+                |value| value.to_string(),
+            );
+            let tried = record.tried.iter().filter(|(other, ..)| other == name);
+            put(format!("{name} (custom): {value}; {} tried", tried.count()));
+        }
+        out
+    }
+
+    /// As data.
+    pub fn json(&self) -> String {
+        let record = self.record;
+        let sets = record.sets.iter().map(|set| {
+            json!({
+                "name": set.name,
+                "entry": set.entry,
+                "default": set.default,
+                "tuned": set.tuned,
+            })
+        });
+        let own = self.own.iter().map(|(name, value)| {
+            let tried = record.tried.iter().filter(|(other, ..)| other == name);
+            let tried = tried.map(|(_, value, cost)| json!({ "value": value, "cost": cost }));
+            let tried: Vec<Value> = tried.collect();
+            json!({ "parameter": name, "value": value, "tried": tried })
+        });
+        let nests: Vec<Value> = self.nests.iter().map(|nest| self.nest(nest)).collect();
+        let whole = json!({
+            "version": VERSION,
+            "program": self.program,
+            "cost": record.cost,
+            "before": record.before,
+            "after": record.after,
+            "complete": record.complete,
+            "datasets": sets.collect::<Vec<Value>>(),
+            "nests": nests,
+            "custom": own.collect::<Vec<Value>>(),
+        });
+        format!("{whole:#}\n")
+    }
+
+    fn nest(&self, nest: &Nest<'_>) -> Value {
+        let place = self.source.own(&nest.choice.places).map(|place| {
+            json!({
+                "file": self.source.file_name(place.file),
+                "line": place.line,
+                "column": place.col,
+                "end_line": place.end_line,
+                "end_column": place.end_col,
+            })
+        });
+        let mut parameters = Map::new();
+        forest::choices(nest.root, &mut |choice| {
+            let value = (self.value)(&choice.name);
+            let default = choice.tunable.default;
+            let both = json!({ "default": default, "value": value, "size": choice.size });
+            parameters.insert(choice.name.clone(), both);
+        });
+        let mut sets = Map::new();
+        for (set, fate) in self.record.sets.iter().zip(&nest.fates) {
+            let fate = fate.as_ref().map(|fate| {
+                json!({
+                    "chosen": way(&fate.chosen),
+                    "default": way(&fate.default),
+                    "next": fate.next.as_ref().map(way),
+                    "won": fate.won(),
+                })
+            });
+            sets.insert(set.name.clone(), json!(fate));
+        }
+        json!({
+            "function": nest.function,
+            "inside": nest.inside,
+            "place": place,
+            "parameters": parameters,
+            "tree": forest::tree_data(nest.root),
+            "datasets": sets,
+        })
+    }
+}
+
+fn way(way: &Way) -> Value {
+    json!({ "versions": way.versions, "micros": way.micros })
+}

@@ -1,0 +1,390 @@
+//! Parameters that nothing is compared with: a search that moves one at a time.
+//!
+//! What a program makes of such a parameter (`#[param(NAME)]`) is its own, so nothing is
+//! known but times. Before: the best setting of all parameters that versions depend on, and its
+//! run times. After: a setting that differs in the others, and is faster for certain; or the same.
+//!
+//! 1. Each parameter by itself is tried with powers of two that lie far apart.
+//! 2. Those come first whose values gain most. From the best of its values a parameter goes
+//!    to the double or to the half for as long as that is faster.
+//! 3. What is found is repeated, and so is the best setting so far. It takes that one's place
+//!    if it is faster by more than both are uncertain by.
+//! 4. Once more around the values found, since parameters may have to do with each other.
+//!
+//! A setting is given up as soon as the data sets that it has run on cost more than all do with
+//! the best one, unless the cost function may fall where a time grows.
+
+use crate::cost::Cost;
+use crate::explore::{Machine, Outcome};
+use crate::region::{Param, Setting};
+use crate::solve::Shape;
+use crate::statistics::Statistics;
+use crate::tuner::{FEW, Options, TRUST};
+use std::collections::BTreeMap;
+
+/// The values that are tried first.
+const PROBES: [i64; 7] = [1, 8, 64, 512, 4096, 1 << 15, 1 << 18];
+/// No larger ones are tried, but for one that was given before.
+const LARGEST: i64 = 1 << 24;
+/// How often all parameters have their turn.
+const ROUNDS: usize = 2;
+
+/// What is searched, and how.
+pub struct Search<'a> {
+    /// The parameters.
+    pub params: &'a [Param],
+    /// What is made least.
+    pub cost: &'a Cost,
+    /// The default's time on each data set.
+    pub default: &'a [f64],
+    /// How often what is run.
+    pub options: &'a Options,
+    /// A setting from before, whose values are tried, too.
+    pub earlier: Option<&'a [i64]>,
+}
+
+/// A value that was tried.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tried {
+    /// The parameter.
+    pub param: Param,
+    /// The value.
+    pub value: i64,
+    /// What it cost; nothing if it was given up, or fails.
+    pub cost: Option<f64>,
+}
+
+/// A setting and its run times.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// The setting.
+    pub setting: Setting,
+    /// Run times in microseconds, by data set.
+    pub micros: Vec<Vec<u64>>,
+}
+
+impl Measured {
+    fn statistics(&self) -> impl Iterator<Item = Statistics> {
+        self.micros.iter().map(|micros| Statistics::of(micros))
+    }
+
+    /// Its time on each data set.
+    pub fn times(&self) -> Vec<f64> {
+        self.statistics().map(|one| one.mean).collect()
+    }
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    /// The best setting.
+    pub best: Measured,
+    /// What was tried, in order.
+    pub tried: Vec<Tried>,
+    /// Whether all was done.
+    pub complete: bool,
+}
+
+/// Searches from a setting on.
+pub fn search(search: &Search<'_>, start: Measured, machine: &mut dyn Machine) -> Found {
+    let mut climb = Climb {
+        search,
+        machine,
+        best: start,
+        known: BTreeMap::new(),
+        tried: Vec::new(),
+    };
+    let complete = climb.all().is_ok();
+    Found {
+        best: climb.best,
+        tried: climb.tried,
+        complete,
+    }
+}
+
+/// No further runs are wanted.
+struct Stopped;
+
+struct Climb<'a> {
+    search: &'a Search<'a>,
+    machine: &'a mut dyn Machine,
+    best: Measured,
+    /// First run times by setting; nothing for those that were given up.
+    known: BTreeMap<Setting, Option<Measured>>,
+    tried: Vec<Tried>,
+}
+
+impl Climb<'_> {
+    fn cost(&self, measured: &Measured) -> f64 {
+        self.search.cost.of(&measured.times(), self.search.default)
+    }
+
+    fn all(&mut self) -> Result<(), Stopped> {
+        let mut order = Vec::new();
+        for param in self.search.params {
+            let own = self.search.earlier.and_then(|earlier| earlier.get(*param));
+            let natural = self.best.setting.get(*param);
+            let own = own.filter(|own| Some(*own) != natural);
+            let mut least: Option<(f64, i64)> = None;
+            for value in PROBES.iter().chain(own) {
+                if let Some(cost) = self.value(*param, *value)?
+                    && least.is_none_or(|(least, _)| cost < least)
+                {
+                    least = Some((cost, *value));
+                }
+            }
+            order.extend(least.map(|(cost, value)| (cost, *param, value)));
+        }
+        order.sort_by(|(x, ..), (y, ..)| x.total_cmp(y));
+        for round in 0..ROUNDS {
+            let before = self.best.setting.clone();
+            for (_, param, value) in &order {
+                // What was found before counts more than what was tried first.
+                let now = self.best.setting.get(*param).copied();
+                let now = now.filter(|now| round > 0 && (1..=LARGEST).contains(now));
+                self.climb(*param, now.unwrap_or(*value))?;
+            }
+            if self.best.setting == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The best setting so far with another value of a parameter.
+    fn with(&self, param: Param, value: i64) -> Setting {
+        let mut setting = self.best.setting.clone();
+        if let Some(own) = setting.get_mut(param) {
+            *own = value;
+        }
+        setting
+    }
+
+    /// What a value costs, by first runs.
+    fn value(&mut self, param: Param, value: i64) -> Result<Option<f64>, Stopped> {
+        let setting = self.with(param, value);
+        if setting == self.best.setting {
+            return Ok(Some(self.cost(&self.best)));
+        }
+        if let Some(known) = self.known.get(&setting) {
+            return Ok(known.as_ref().map(|known| self.cost(known)));
+        }
+        let measured = self.first(&setting)?;
+        let cost = measured.as_ref().map(|measured| self.cost(measured));
+        self.known.insert(setting, measured);
+        self.tried.push(Tried { param, value, cost });
+        Ok(cost)
+    }
+
+    /// Runs a setting once on each data set; nothing if it was given up.
+    fn first(&mut self, setting: &[i64]) -> Result<Option<Measured>, Stopped> {
+        let (times, least) = (self.best.times(), self.cost(&self.best));
+        let falls = matches!(self.search.cost.shape(), Shape::Any);
+        let mut measured = Measured {
+            setting: setting.to_vec(),
+            micros: Vec::new(),
+        };
+        for (data, against) in times.iter().enumerate() {
+            let outcome = self.machine.run(data, setting, Some(*against));
+            match outcome.ok_or(Stopped)? {
+                Outcome::Cut(_) => return Ok(None),
+                Outcome::Ran { micros, .. } => measured.micros.push(micros),
+            }
+            let mut certain = measured.times();
+            certain.resize(times.len(), 0.0);
+            let certain = self.search.cost.of(&certain, self.search.default);
+            if !falls && certain > least * (1.0 + TRUST) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(measured))
+    }
+
+    /// Takes a parameter as far as it gets faster.
+    fn climb(&mut self, param: Param, from: i64) -> Result<(), Stopped> {
+        let Some(cost) = self.value(param, from)? else {
+            return Ok(());
+        };
+        let (mut best, mut at) = (cost, from);
+        for step in [|x: i64| x.saturating_mul(2), |x: i64| x / 2] {
+            let before = at;
+            loop {
+                let next = step(at);
+                if !(1..=LARGEST).contains(&next) {
+                    break;
+                }
+                match self.value(param, next)? {
+                    Some(cost) if cost < best => (best, at) = (cost, next),
+                    Some(_) | None => break,
+                }
+            }
+            if at != before {
+                break;
+            }
+        }
+        self.hold(param, at)
+    }
+
+    /// Takes a value if it is faster for certain.
+    fn hold(&mut self, param: Param, value: i64) -> Result<(), Stopped> {
+        let setting = self.with(param, value);
+        let Some(Some(mut new)) = self.known.get(&setting).cloned() else {
+            return Ok(());
+        };
+        if self.cost(&new) > self.cost(&self.best) * (1.0 + TRUST) {
+            return Ok(());
+        }
+        let mut old = self.best.clone();
+        let mut runs = self.search.options.runs.max(FEW);
+        let better = loop {
+            let mut more = false;
+            for measured in [&mut new, &mut old] {
+                more |= self.repeat(measured, runs)?;
+            }
+            let gain = self.cost(&old) - self.cost(&new);
+            let uncertain = self.uncertain(&new, 1.0) + self.uncertain(&old, -1.0);
+            let least = self.search.options.matters * self.cost(&old).abs();
+            if gain.abs() > uncertain || uncertain < least || !more {
+                break gain > uncertain.max(least);
+            }
+            runs *= 2;
+            if runs > self.search.options.most {
+                break false;
+            }
+        };
+        self.known.insert(setting, Some(new.clone()));
+        self.best = if better { new } else { old };
+        Ok(())
+    }
+
+    /// By how much the cost is uncertain in this direction.
+    fn uncertain(&self, measured: &Measured, sign: f64) -> f64 {
+        let ends = measured.statistics();
+        let ends: Vec<f64> = ends.map(|one| one.mean + sign * one.margin).collect();
+        let end = self.search.cost.of(&ends, self.search.default);
+        (end - self.cost(measured)).abs()
+    }
+
+    /// Runs a setting so often, unless it was; whether that gave new run times.
+    fn repeat(&mut self, measured: &mut Measured, runs: usize) -> Result<bool, Stopped> {
+        let mut more = false;
+        for (data, micros) in measured.micros.iter_mut().enumerate() {
+            if micros.len() >= runs {
+                continue;
+            }
+            let again = self.machine.again(data, &measured.setting, runs, true);
+            let again = again.ok_or(Stopped)?;
+            // What ran once, by itself, is not counted with what runs many times in a row.
+            if again.len() >= FEW && micros.len() < FEW {
+                micros.clear();
+            }
+            more |= !again.is_empty();
+            micros.extend(again);
+        }
+        Ok(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NATURAL: i64 = i64::MIN;
+
+    /// Times of two parameters: the first is best at 256, where the natural value stands for
+    /// 16, the second does not matter, and what is larger than 2000 fails.
+    struct Fake {
+        runs: Vec<Setting>,
+        left: usize,
+    }
+
+    fn time(setting: &[i64], data: usize) -> u64 {
+        let first = if setting[0] == NATURAL {
+            16
+        } else {
+            setting[0]
+        };
+        let off = (first as f64).log2() - 8.0;
+        (data as u64 + 1) * (1000.0 + 100.0 * off * off) as u64
+    }
+
+    impl Machine for Fake {
+        fn run(&mut self, data: usize, setting: &[i64], _: Option<f64>) -> Option<Outcome> {
+            self.left = self.left.checked_sub(1)?;
+            self.runs.push(setting.to_vec());
+            if setting.iter().any(|value| *value > 2000) {
+                return Some(Outcome::Cut(1e15));
+            }
+            Some(Outcome::Ran {
+                micros: vec![time(setting, data)],
+                met: Vec::new(),
+            })
+        }
+
+        fn again(
+            &mut self,
+            data: usize,
+            setting: &[i64],
+            times: usize,
+            _: bool,
+        ) -> Option<Vec<u64>> {
+            Some(vec![time(setting, data); times])
+        }
+    }
+
+    fn found(left: usize) -> (Found, Vec<Setting>) {
+        let (cost, options) = (
+            Cost::Sum(vec![1.0; 2]),
+            Options {
+                joint: false,
+                runs: 5,
+                most: 10,
+                matters: 0.01,
+            },
+        );
+        let setting = vec![NATURAL, NATURAL];
+        let micros = vec![vec![time(&setting, 0)], vec![time(&setting, 1)]];
+        let default: Vec<f64> = micros.iter().map(|one| one[0] as f64).collect();
+        let asked = Search {
+            params: &[0, 1],
+            cost: &cost,
+            default: &default,
+            options: &options,
+            earlier: None,
+        };
+        let mut machine = Fake {
+            runs: Vec::new(),
+            left,
+        };
+        let found = search(&asked, Measured { setting, micros }, &mut machine);
+        (found, machine.runs)
+    }
+
+    #[test]
+    fn the_best_value_is_found_and_nothing_moves_that_does_not_matter() {
+        let (found, runs) = found(usize::MAX);
+        assert!(found.complete);
+        assert_eq!(found.best.setting, [256, NATURAL]);
+        // By hand: (1000 + 0) and twice that.
+        assert_eq!(found.best.times(), [1000.0, 2000.0]);
+        // What costs more than the best on one data set alone does not run on the other: 1
+        // takes 7400 there, and the start takes 7800 on both. What fails runs on one, too.
+        let number = |value: i64| runs.iter().filter(|s| s[0] == value).count();
+        assert_eq!(
+            (number(4096), number(64), number(512)),
+            (1, 2, 2),
+            "{runs:?}"
+        );
+        assert!(runs.len() < 50, "{} runs", runs.len());
+    }
+
+    #[test]
+    fn what_is_stopped_keeps_the_best_so_far() {
+        let (found, runs) = found(20);
+        assert!(!found.complete);
+        assert_eq!(runs.len(), 20);
+        assert_eq!(found.best.setting, [NATURAL, NATURAL]);
+        let all = found.tried.iter().map(|tried| tried.value);
+        assert_eq!(all.take(7).collect::<Vec<_>>(), PROBES);
+    }
+}
