@@ -8,6 +8,7 @@ mod deep;
 mod executable;
 mod explain;
 mod guide;
+mod portable;
 mod process;
 mod repl;
 mod surroundings;
