@@ -18,8 +18,8 @@ pub enum Backend {
     Interp,
     /// Compiled code on all cores.
     Cpu,
-    /// Compiled code on one core.
-    Sequential,
+    /// Portable C, on one core.
+    C,
 }
 
 impl Backend {
@@ -30,7 +30,7 @@ impl Backend {
     pub fn from_name(name: &str) -> Self {
         match name {
             "interp" | "interpreter" => Self::Interp,
-            "c" => Self::Sequential,
+            "c" => Self::C,
             _ => Self::Cpu,
         }
     }
@@ -40,17 +40,17 @@ impl Backend {
         let names: &[&str] = match self {
             Self::Interp => &["no_interp", "compiled"],
             Self::Cpu => &["no_cpu", "no_multicore"],
-            Self::Sequential => &["no_c"],
+            Self::C => &["no_c"],
         };
         let own = format!("no_{name}");
         let all = names.iter().map(|name| (*name).to_owned());
         all.chain([own]).collect()
     }
 
-    /// Options of executables that make them what the backend promises.
+    /// Options of the compiler that make executables what the backend promises.
     fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Sequential => &["--num-threads=1"],
+            Self::C => &["--backend=c"],
             Self::Interp | Self::Cpu => &[],
         }
     }
@@ -79,6 +79,7 @@ impl Executable {
         let output = path.to_string_lossy();
         // Values of parameters are given to the executable.
         let mut command = vec![&*compiler, "build", "--no-tuning", &*name, "-o", &*output];
+        command.extend(backend.options());
         command.extend(options.iter().map(String::as_str));
         let finished = run(&command, b"", limit)?;
         match finished.end {
@@ -187,7 +188,6 @@ impl Executable {
     ) -> Result<Finished, String> {
         let path = self.path.to_string_lossy();
         let mut args = vec![&*path, "-e", entry];
-        args.extend(self.backend.options());
         args.extend(self.tuning.iter().map(String::as_str));
         args.extend(call.options.iter().map(String::as_str));
         args.push(if call.results { "-b" } else { "-n" });

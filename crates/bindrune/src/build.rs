@@ -3,6 +3,7 @@
 use crate::common::{self, Compiler};
 use crate::link;
 use crate::memory::{self, Stages};
+use crate::portable;
 use crate::tuning;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,8 +18,8 @@ pub struct Args {
     /// The executable; the program's name without `.fut` if not given.
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the code runs on.
-    #[arg(long, default_value = "cpu", value_parser = ["cpu"])]
+    /// What the code runs on: `cpu`, or whatever the C compiler makes code for (`c`).
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c"])]
     backend: String,
     #[command(flatten)]
     tuning: tuning::Files,
@@ -29,6 +30,16 @@ pub fn run(args: Args) -> ExitCode {
     let output = args.output.unwrap_or_else(|| args.file.with_extension(""));
     if output == args.file {
         return common::fail("the executable would overwrite the program; name it with -o");
+    }
+    if args.backend == "c" {
+        let text = match portable::text(&args.file, &args.compiler, &args.tuning) {
+            Ok(text) => text,
+            Err(code) => return code,
+        };
+        return match portable::executable(&text, &args.compiler.cpu, &output) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => common::fail(message),
+        };
     }
     let watch = memory::watch(&args.file, args.compiler.memory);
     let (mut session, ir) = common::open(&args.file, args.compiler.options(true));

@@ -61,7 +61,7 @@ pub struct Args {
 }
 
 fn machine(text: &str) -> Result<Stack, String> {
-    Stack::named(text).ok_or_else(|| "it is `cpu` or `gpu`".to_owned())
+    Stack::named(text).ok_or_else(|| "it is `cpu`, `gpu` or `thread`".to_owned())
 }
 
 /// The stage that shows which versions there are and what decides between them: what
@@ -104,6 +104,9 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let name = args.file.to_string_lossy();
     let mut options = args.compiler.options(false);
     options.stack = args.machine;
+    if stage == Stage::C || !options.stack.is_parallel() {
+        options = options.portable_c();
+    }
     let mut session = Session::new(name.as_ref(), options);
     if is_source && stage == Stage::Ast {
         let bytes = std::fs::read(&args.file)
@@ -254,7 +257,7 @@ fn finish(
     times: &mut Notes,
 ) -> Result<Output, Failure> {
     match stage {
-        Stage::Llvm | Stage::Asm => Ok(Output::Text(session.text(ir, stage, times)?)),
+        Stage::Llvm | Stage::Asm | Stage::C => Ok(Output::Text(session.text(ir, stage, times)?)),
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
             Ok(Output::Ir(session.advance(ir, stage, times)?))
         }

@@ -52,16 +52,22 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
             said.trim_end()
         ));
     }
-    // The old executable, if there is one, stays until the new one is whole.
+    place(&linked, output)
+}
+
+/// Puts an executable where it is wanted. The old one, if there is one, stays until the
+/// new one is whole.
+pub fn place(made: &Path, output: &Path) -> Result<(), String> {
     let beside = output.with_extension("bindrune-new");
-    let placed = std::fs::copy(&linked, &beside).and_then(|_| std::fs::rename(&beside, output));
+    let placed = std::fs::copy(made, &beside).and_then(|_| std::fs::rename(&beside, output));
     placed.map_err(|e| {
         let _ = std::fs::remove_file(&beside);
         format!("cannot write {}: {e}", output.display())
     })
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+/// Writes a file.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     std::fs::File::create(path)
         .and_then(|mut file| file.write_all(bytes))
         .map_err(|e| format!("cannot write {}: {e}", path.display()))

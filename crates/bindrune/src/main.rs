@@ -13,6 +13,7 @@ mod interpret;
 mod link;
 mod memory;
 mod panics;
+mod portable;
 mod progress;
 mod repl;
 mod run;
@@ -41,6 +42,8 @@ enum Command {
     Run(run::Args),
     /// Compile a program to an executable.
     Build(build::Args),
+    /// Compile a program to C and that to an executable: both are written.
+    C(portable::Args),
     /// Check a program for errors.
     Check(check_command::Args),
     /// Hold programs against their test blocks.
@@ -89,6 +92,7 @@ fn compile(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
+        Command::C(args) => portable::command(args),
         Command::Check(args) => check_command::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),

@@ -3,6 +3,7 @@
 use crate::common::{self, Compiler};
 use crate::interpret;
 use crate::memory::{self, Stages};
+use crate::portable;
 use crate::tuning;
 use driver::on_large_stack;
 use std::ffi::OsString;
@@ -14,8 +15,8 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What evaluates the program: compiled code, or the interpreter.
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "interp"])]
+    /// What evaluates the program: compiled code, portable C, or the interpreter.
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "interp"])]
     backend: String,
     /// The program.
     file: PathBuf,
@@ -35,6 +36,13 @@ pub struct Args {
 pub fn run(args: Args) -> ExitCode {
     if args.backend == "interp" {
         return on_large_stack(|| interpret::run(&args.file, args.options));
+    }
+    if args.backend == "c" {
+        let text = on_large_stack(|| portable::text(&args.file, &args.compiler, &args.tuning));
+        return match text {
+            Ok(text) => portable::run(&text, &args.compiler.cpu, &args.file, &args.options),
+            Err(code) => code,
+        };
     }
     let image = on_large_stack(|| {
         let _watch = memory::watch(&args.file, args.compiler.memory);

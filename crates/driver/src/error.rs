@@ -60,6 +60,15 @@ impl From<llvm::Error> for Failure {
     }
 }
 
+impl From<kernelc::Error> for Failure {
+    fn from(error: kernelc::Error) -> Self {
+        match &error {
+            kernelc::Error::Bug(what) => Self::bug(what.clone()),
+            kernelc::Error::Unsupported(_) => Self::message("not-supported-yet", error.to_string()),
+        }
+    }
+}
+
 /// The span of a place of the core IR, if its file is a source of this session.
 pub(crate) fn span_of(loc: SrcLoc, files: &[Arc<str>], sources: &SourceMap) -> Option<Span> {
     let name = files.get(loc.file as usize)?;

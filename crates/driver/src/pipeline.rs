@@ -81,6 +81,8 @@ pub enum Stage {
     Llvm,
     /// Assembly.
     Asm,
+    /// Portable C, what is made of the program alone.
+    C,
 }
 
 impl Stage {
@@ -92,6 +94,7 @@ impl Stage {
             "lower" => Some(Self::Lower),
             "llvm" => Some(Self::Llvm),
             "asm" => Some(Self::Asm),
+            "c" => Some(Self::C),
             // The last pass of a level leaves what the level's name stands for.
             "soacs" => passes()
                 .iter()
@@ -120,7 +123,7 @@ impl Stage {
         let before = ["ast", "typed", "lower"].map(str::to_owned);
         let passes = passes().into_iter().map(|pass| pass.name);
         let mut names: Vec<String> = before.into_iter().chain(passes).collect();
-        names.extend(["soacs", "segs", "mems", "llvm", "asm"].map(str::to_owned));
+        names.extend(["soacs", "segs", "mems", "llvm", "asm", "c"].map(str::to_owned));
         names
     }
 }
@@ -142,6 +145,12 @@ impl PassInfo {
     /// Whether the pass takes programs of this level.
     pub fn accepts(&self, ir: &Ir) -> bool {
         self.run.accepts(ir)
+    }
+
+    /// Whether the pass is for processors that the code generator knows: it makes vectors,
+    /// or puts statements in the order that suits them.
+    pub(crate) fn is_for_processors(&self) -> bool {
+        ["lanes", "pipeline"].contains(&self.name.as_str())
     }
 
     /// Whether the pass gives arrays memory.
@@ -194,7 +203,7 @@ pub fn passes() -> Vec<PassInfo> {
         };
         let optional = match run {
             Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
-                !["accumulators", "copies", "dimensions"].contains(&base)
+                !["accumulators", "copies", "dimensions", "in-order"].contains(&base)
             }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
@@ -212,6 +221,11 @@ pub fn passes() -> Vec<PassInfo> {
         "accumulators",
         "accumulators with an operator become arrays that are updated in place",
         Run::Soacs(flatten::accumulators),
+    );
+    add(
+        "in-order",
+        "on a machine of one thread all combinators run in order",
+        Run::Soacs(|program, context| Ok(ir::in_order(program, context))),
     );
     add(
         "flatten",

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
-use target::levels::Stack;
+use target::Machine;
+use target::levels::{self, Stack};
 use workers::Workers;
 
 /// The processor of executables that have code for several levels of processors.
@@ -64,6 +65,20 @@ impl Default for Options {
             copies: lower::Limits::default(),
             account: false,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+impl Options {
+    /// The same for portable C: nothing runs side by side, and nothing depends on the
+    /// processor.
+    #[must_use]
+    pub fn portable_c(self) -> Self {
+        Self {
+            stack: levels::THREAD,
+            lanes: Lanes::Off,
+            flatten: Flatten::None,
+            ..self
         }
     }
 }
@@ -224,7 +239,7 @@ impl Session {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
             Stage::Pass(last) => Some(last),
-            Stage::Llvm | Stage::Asm => None,
+            Stage::Llvm | Stage::Asm | Stage::C => None,
         };
         let options = ir::Options {
             source_name: Arc::from(self.source_name.as_str()),
@@ -232,7 +247,11 @@ impl Session {
             fuse: self.options.fuse,
             account: self.options.account,
             lanes: self.options.lanes,
-            machine: llvm::machine(self.cpu()?)?,
+            machine: if self.options.stack.is_parallel() {
+                llvm::machine(self.cpu()?)?
+            } else {
+                Machine::of(16)
+            },
             stack: self.options.stack,
             flatten: self.options.flatten,
         };
@@ -245,7 +264,8 @@ impl Session {
             if last.is_some_and(|last| at > last) {
                 break;
             }
-            if !pass.accepts(&ir) {
+            if !pass.accepts(&ir) || (pass.is_for_processors() && !self.options.stack.is_parallel())
+            {
                 continue;
             }
             let files: Vec<Arc<str>> = ir.files().to_vec();
@@ -318,12 +338,20 @@ impl Session {
         let program = self.imperative(ir, observer)?;
         let output = match stage {
             Stage::Asm => llvm::Output::Assembly,
+            Stage::C => return Ok(kernelc::functions(&program)?),
             Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
                 llvm::Output::Ir
             }
         };
         let options = self.wanted(self.start(), "")?;
         Ok(llvm::text(&program, &options, output)?)
+    }
+
+    /// A program as portable C, an executable's whole text. The options must ask for
+    /// [`Options::portable_c`].
+    pub fn portable_c(&mut self, ir: Ir, observer: &mut dyn Observer) -> Result<String, Failure> {
+        let program = self.imperative(ir, observer)?;
+        Ok(kernelc::program(&program)?)
     }
 
     /// The object files of an executable.

@@ -2,6 +2,9 @@
 //! held against the verifier, the text form, the evaluator and the expected
 //! values of the test blocks, and the machine code against all of these.
 
+mod programs {
+    mod portable;
+}
 mod support;
 
 use driver::Ir;

@@ -8,6 +8,7 @@
 //! |---|---|---|---|---|
 //! | `cpu` | tasks over all workers | tasks, lanes | the lanes of one worker: reductions and scans only | nothing |
 //! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
+//! | `thread` | | | one thread without lanes, on which everything runs in order | itself |
 
 use crate::tasks::LANES_LEAST;
 
@@ -89,6 +90,18 @@ pub const GPU: Stack = Stack {
     ],
 };
 
+/// One thread without lanes: whatever processor a C compiler makes code for.
+pub const THREAD: Stack = Stack {
+    name: "thread",
+    levels: &[Level {
+        name: "thread",
+        contains: &[0],
+        maps: true,
+        width: 1,
+        enough: 1,
+    }],
+};
+
 /// Points that keep the workers of a large machine evenly busy, without tasks inside.
 /// Tasks inside cost arrays between them: the 16 points of LocVolCalib small take 277 ms
 /// as tasks alone and 480 ms with tasks inside, on two cores.
@@ -117,11 +130,16 @@ impl Default for Stack {
 
 impl Stack {
     /// All stacks.
-    pub const ALL: [Self; 2] = [CPU, GPU];
+    pub const ALL: [Self; 3] = [CPU, GPU, THREAD];
 
     /// The stack of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stack| stack.name == name)
+    }
+
+    /// Whether anything can run side by side on it.
+    pub const fn is_parallel(self) -> bool {
+        self.levels.len() > 1
     }
 
     /// The level of this number, if the machine has it.
@@ -191,7 +209,7 @@ pub const ROUNDS_OF_BLOCKS: i64 = 2;
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, CPU, GPU, GRID, LANES, Stack, TASKS};
+    use super::{BLOCK, CPU, GPU, GRID, LANES, Stack, TASKS, THREAD};
 
     #[test]
     fn lanes_stand_in_tasks_and_nothing_in_lanes() {
@@ -223,6 +241,12 @@ mod tests {
     #[test]
     fn tasks_nest_and_grids_do_not() {
         assert!(CPU.nests() && !GPU.nests());
+    }
+
+    #[test]
+    fn a_thread_is_alone() {
+        assert!(CPU.is_parallel() && GPU.is_parallel() && !THREAD.is_parallel());
+        assert_eq!(THREAD.for_folds(THREAD.outermost()), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ const ORDER: [&str; 21] = [
 ];
 
 /// Narrower than [`ORDER`]: all that these crates may use.
-const NARROW: [(&str, &[&str]); 6] = [
+const NARROW: [(&str, &[&str]); 7] = [
     // Data formats know nothing of the compiler.
     ("value", &["prim"]),
     // The oracle shares no code with what it judges.
@@ -21,6 +21,7 @@ const NARROW: [(&str, &[&str]); 6] = [
     ("imp", &["prim", "target", "value", "ir"]),
     // Code generators know nothing of combinators' sources.
     ("llvm", &["prim", "target", "workers", "imp"]),
+    ("kernelc", &["prim", "imp"]),
     // What programs link with knows nothing of the compiler.
     ("runtime", &["prim", "value"]),
 ];

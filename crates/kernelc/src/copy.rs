@@ -1,0 +1,85 @@
+//! Copies of regular arrays, as their plans say.
+
+use crate::error::{Error, Res};
+use crate::function::Writer;
+use imp::{Expr, Plan, Region};
+use prim::PrimType;
+use std::fmt::Write as _;
+
+impl Writer<'_, '_> {
+    /// Copies elements of one region to another.
+    pub fn copy(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extents: &[Expr],
+        plan: Plan,
+    ) -> Res<()> {
+        match plan {
+            Plan::Memory => self.copy_row((to, from), elem, extents.first()),
+            Plan::Each | Plan::Registers(_) => self.copy_each((to, from), elem, extents),
+            Plan::Strides(_) => Err(Error::bug("a copy by strides has not become a call before")),
+        }
+    }
+
+    /// Copies one row; a single element if there is no extent.
+    fn copy_row(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extent: Option<&Expr>,
+    ) -> Res<()> {
+        let (to, from) = (self.start(to, elem)?, self.start(from, elem)?);
+        let count = match extent {
+            Some(extent) => self.exprs.operand(extent)?,
+            None => "1".to_owned(),
+        };
+        let size = elem.size();
+        self.line(format!("memcpy({to}, {from}, (size_t){count} * {size});"));
+        Ok(())
+    }
+
+    /// Copies element by element, in loops of these extents.
+    fn copy_each(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extents: &[Expr],
+    ) -> Res<()> {
+        let counters: Vec<String> = (0..extents.len()).map(|i| format!("i{i}")).collect();
+        let mut places = Vec::new();
+        for region in [to, from] {
+            let elements = self.exprs.elements(region.buffer, elem)?;
+            let mut position = self.exprs.operand(&region.offset)?;
+            for (counter, stride) in counters.iter().zip(&region.strides) {
+                let stride = self.exprs.operand(stride)?;
+                // Writing to a string cannot fail.
+                let _ = write!(position, " + {counter} * {stride}");
+            }
+            places.push(format!("{elements}[{position}]"));
+        }
+        for (counter, extent) in counters.iter().zip(extents) {
+            let extent = self.exprs.whole(extent)?;
+            self.open(format!(
+                "for (i64 {counter} = 0, {counter}_end = {extent}; {counter} < {counter}_end; {counter}++) {{"
+            ));
+        }
+        self.line(format!("{};", places.join(" = ")));
+        for _ in extents {
+            self.close("}");
+        }
+        Ok(())
+    }
+
+    /// The address of a region's first element.
+    fn start(&self, region: &Region, elem: PrimType) -> Res<String> {
+        let elements = self.exprs.elements(region.buffer, elem)?;
+        if region.offset == Expr::i64(0) {
+            return Ok(elements);
+        }
+        Ok(format!(
+            "{elements} + {}",
+            self.exprs.operand(&region.offset)?
+        ))
+    }
+}

@@ -1,0 +1,490 @@
+//! Expressions.
+//!
+//! Integers are signed in variables. What wraps is computed unsigned, in a type that C
+//! does not widen, and converted back once for all that belongs together; positions of
+//! elements do not overflow, so they are plain sums and products. Operators that C has
+//! not, or not for all operands, are functions of the prelude (`br_NAME_TYPE`).
+
+use crate::dialect::{self, Dialect};
+use crate::error::{Error, Res};
+use crate::literal;
+use imp::{Access, Expr, Var, VarInfo, VarType};
+use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
+
+/// Text of an expression, and how tightly it holds together.
+pub struct Text {
+    text: String,
+    /// Whether it can be an operand as it is.
+    tight: bool,
+}
+
+impl Text {
+    fn tight(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            tight: true,
+        }
+    }
+
+    fn loose(text: String) -> Self {
+        Self { text, tight: false }
+    }
+
+    /// As it stands where nothing follows or goes before.
+    pub fn whole(self) -> String {
+        self.text
+    }
+
+    /// As it stands as an operand.
+    pub fn operand(self) -> String {
+        if self.tight {
+            self.text
+        } else {
+            format!("({})", self.text)
+        }
+    }
+
+    /// Converted to a type.
+    fn cast(self, ty: &str) -> Self {
+        Self::tight(format!("({ty}){}", self.operand()))
+    }
+}
+
+/// Writes the expressions of a function.
+pub struct Expressions<'a> {
+    pub dialect: &'a Dialect,
+    pub vars: &'a [VarInfo],
+    pub names: &'a [String],
+}
+
+fn no_operator(name: &str, ty: PrimType) -> Error {
+    Error::bug(format_args!("{name} is not an operator on {ty}"))
+}
+
+impl Expressions<'_> {
+    /// The name of a variable.
+    pub fn name(&self, var: Var) -> Res<&str> {
+        let name = self.names.get(var.index());
+        name.map(String::as_str)
+            .ok_or_else(|| Error::bug("a variable does not exist"))
+    }
+
+    /// What a variable holds.
+    pub fn var_type(&self, var: Var) -> Res<VarType> {
+        let info = self.vars.get(var.index());
+        info.map(|info| info.ty)
+            .ok_or_else(|| Error::bug("a variable does not exist"))
+    }
+
+    /// A scalar type as C has it.
+    pub fn spelled(ty: VarType) -> Res<&'static str> {
+        match ty {
+            VarType::Scalar(ty) => Ok(dialect::scalar(ty)),
+            VarType::Buffer => Ok("u8 *"),
+            VarType::Vector(..) => Err(Error::bug("a vector in code without lanes")),
+        }
+    }
+
+    /// The type of a scalar expression.
+    pub fn type_of(&self, e: &Expr) -> Res<PrimType> {
+        imp::walk::type_of(self.vars, e).ok_or_else(|| Error::bug("a buffer is no scalar"))
+    }
+
+    /// An expression where nothing follows or goes before.
+    pub fn whole(&self, e: &Expr) -> Res<String> {
+        Ok(self.value(e)?.whole())
+    }
+
+    /// An expression as an operand.
+    pub fn operand(&self, e: &Expr) -> Res<String> {
+        Ok(self.value(e)?.operand())
+    }
+
+    /// The element of an access, also where it is to be assigned.
+    pub fn element(&self, access: &Access) -> Res<String> {
+        let position = self.position(&access.offset, &access.dims)?;
+        Ok(format!(
+            "{}[{position}]",
+            self.elements(access.buffer, access.elem)?
+        ))
+    }
+
+    /// A buffer as an array of elements.
+    pub fn elements(&self, buffer: Var, elem: PrimType) -> Res<String> {
+        let (space, name) = (self.dialect.space, self.name(buffer)?);
+        Ok(format!("(({space}{elem}_m *){name})"))
+    }
+
+    /// `offset + sum(index * stride)`.
+    pub fn position(&self, offset: &Expr, dims: &[(Expr, Expr)]) -> Res<String> {
+        let is = |e: &Expr, n: i64| *e == Expr::i64(n);
+        let mut terms = Vec::new();
+        if !is(offset, 0) {
+            terms.push(self.operand(offset)?);
+        }
+        for (index, stride) in dims {
+            if is(index, 0) || is(stride, 0) {
+                continue;
+            }
+            let index_text = self.operand(index)?;
+            terms.push(match (index, stride) {
+                (_, stride) if is(stride, 1) => index_text,
+                (Expr::Const(_), Expr::Const(Scalar::I64(by))) => {
+                    format!("{index_text} * {}", literal::wide(*by, self.dialect))
+                }
+                _ => format!("{index_text} * {}", self.operand(stride)?),
+            });
+        }
+        Ok(if terms.is_empty() {
+            "0".to_owned()
+        } else {
+            terms.join(" + ")
+        })
+    }
+
+    /// The word that stands for a scalar in a message: its bits.
+    pub fn word(&self, e: &Expr) -> Res<String> {
+        Ok(match self.type_of(e)? {
+            PrimType::F32 => format!("br_bits_f32({})", self.whole(e)?),
+            PrimType::F64 => format!("br_bits_f64({})", self.whole(e)?),
+            PrimType::I8
+            | PrimType::I16
+            | PrimType::I32
+            | PrimType::I64
+            | PrimType::F16
+            | PrimType::Bool => format!("(u64){}", self.operand(e)?),
+        })
+    }
+
+    fn value(&self, e: &Expr) -> Res<Text> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.value_here(e))
+    }
+
+    fn value_here(&self, e: &Expr) -> Res<Text> {
+        match e {
+            Expr::Const(x) => Ok(Text::tight(literal::scalar(*x, self.dialect))),
+            Expr::Var(v) => Ok(Text::tight(self.name(*v)?)),
+            Expr::Tunable(id) => Ok(Text::tight(format!("ctx->tunables[{}]", id.0))),
+            Expr::Logging => Ok(Text::tight("ctx->logging")),
+            Expr::Unary(op, ty, x) => self.unary(*op, *ty, x),
+            Expr::Binary(op, ty, x, y) => self.binary(e, *op, *ty, (x, y)),
+            Expr::Compare(op, ty, x, y) => self.compare(*op, *ty, x, y),
+            Expr::Convert(op, from, to, x) => self.convert(*op, *from, *to, x),
+            Expr::Select(_, c, x, y) => Ok(Text::loose(format!(
+                "{} ? {} : {}",
+                self.operand(c)?,
+                self.operand(x)?,
+                self.operand(y)?
+            ))),
+            Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
+            Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
+            Expr::SharedRoot(_)
+            | Expr::Splat(..)
+            | Expr::Lanes(..)
+            | Expr::Any(_)
+            | Expr::All(_)
+            | Expr::FirstLane(_)
+            | Expr::Count(_)
+            | Expr::Pack(..)
+            | Expr::Extract(..)
+            | Expr::Insert(..)
+            | Expr::Shift(..) => Err(Error::bug("a vector in code without lanes")),
+        }
+    }
+
+    fn call(&self, name: &str, args: &[&Expr]) -> Res<Text> {
+        let args: Res<Vec<String>> = args.iter().map(|arg| self.whole(arg)).collect();
+        Ok(Text::tight(format!("{name}({})", args?.join(", "))))
+    }
+
+    /// An operator of C between two operands.
+    fn infix(&self, x: &Expr, op: &str, y: &Expr) -> Res<Text> {
+        let (x, y) = (self.operand(x)?, self.operand(y)?);
+        Ok(Text::loose(format!("{x} {op} {y}")))
+    }
+
+    /// The bits of an integer, in the type that arithmetic is done in; those beyond the
+    /// integer's own width may be any.
+    fn bits(&self, e: &Expr, ty: PrimType) -> Res<Text> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.bits_here(e, ty))
+    }
+
+    fn bits_here(&self, e: &Expr, ty: PrimType) -> Res<Text> {
+        let is_wide = ty == PrimType::I64;
+        if let Expr::Const(x) = e {
+            let n = x.as_i64().ok_or_else(|| Error::bug("no integer"))?;
+            return Ok(Text::tight(literal::bits(n, is_wide, self.dialect)));
+        }
+        if let Expr::Unary(UnOp::Neg, _, x) = e {
+            return Ok(Text::loose(format!("-{}", self.bits(x, ty)?.operand())));
+        }
+        if let Expr::Binary(BinOp::Shl, _, x, y) = e
+            && let Some(amount) = amount(y, ty)
+        {
+            let x = self.bits(x, ty)?.operand();
+            return Ok(Text::loose(format!("{x} << {amount}")));
+        }
+        let Some((sign, x, y)) = sum(e) else {
+            return Ok(self.value(e)?.cast(dialect::arithmetic(ty)));
+        };
+        let x = self.bits(x, ty)?.operand();
+        // What is added and negative is subtracted.
+        if let ("+", Expr::Const(y)) = (sign, y)
+            && let Some(less) = y.as_i64().filter(|n| *n < 0 && *n > i64::MIN)
+        {
+            let less = literal::bits(-less, is_wide, self.dialect);
+            return Ok(Text::loose(format!("{x} - {less}")));
+        }
+        let y = self.bits(y, ty)?.operand();
+        Ok(Text::loose(format!("{x} {sign} {y}")))
+    }
+
+    /// An integer without its sign, of its own width.
+    fn unsigned(&self, e: &Expr, ty: PrimType) -> Res<String> {
+        Ok(self.value(e)?.cast(dialect::unsigned(ty)).operand())
+    }
+
+    fn unary(&self, op: UnOp, ty: PrimType, x: &Expr) -> Res<Text> {
+        if !op.domain().contains(ty) {
+            return Err(no_operator(op.name(), ty));
+        }
+        if ty == PrimType::F16 {
+            let bits = self.operand(x)?;
+            return Ok(match op {
+                UnOp::FNeg => Text::loose(format!("{bits} ^ 0x8000")),
+                UnOp::FAbs => Text::loose(format!("{bits} & 0x7fff")),
+                UnOp::Neg
+                | UnOp::Not
+                | UnOp::Abs
+                | UnOp::SSignum
+                | UnOp::USignum
+                | UnOp::Clz
+                | UnOp::Ctz
+                | UnOp::Popc
+                | UnOp::FSignum
+                | UnOp::FSqrt
+                | UnOp::FFloor
+                | UnOp::FCeil
+                | UnOp::FRound
+                | UnOp::FTrunc
+                | UnOp::FExp2Eighths => {
+                    Text::tight(format!("br_half(br_{}_f32({}))", op.name(), self.wide(x)?))
+                }
+            });
+        }
+        match op {
+            UnOp::Not if ty == PrimType::Bool => Ok(Text::tight(format!("!{}", self.operand(x)?))),
+            UnOp::Not => Ok(Text::tight(format!("~{}", self.operand(x)?))),
+            UnOp::Neg => {
+                let bits = Text::loose(format!("-{}", self.bits(x, ty)?.operand()));
+                Ok(bits.cast(dialect::scalar(ty)))
+            }
+            UnOp::FExp2Eighths => self.call("br_exp2_eighths", &[x]),
+            UnOp::Abs
+            | UnOp::SSignum
+            | UnOp::USignum
+            | UnOp::Clz
+            | UnOp::Ctz
+            | UnOp::Popc
+            | UnOp::FNeg
+            | UnOp::FAbs
+            | UnOp::FSignum
+            | UnOp::FSqrt
+            | UnOp::FFloor
+            | UnOp::FCeil
+            | UnOp::FRound
+            | UnOp::FTrunc => self.call(&format!("br_{}_{ty}", op.name()), &[x]),
+        }
+    }
+
+    fn binary(&self, e: &Expr, op: BinOp, ty: PrimType, (x, y): (&Expr, &Expr)) -> Res<Text> {
+        if !op.domain().contains(ty) {
+            return Err(no_operator(op.name(), ty));
+        }
+        let spelled = match op {
+            BinOp::Add | BinOp::Sub | BinOp::Mul => {
+                return Ok(self.bits(e, ty)?.cast(dialect::scalar(ty)));
+            }
+            BinOp::Shl if amount(y, ty).is_some() => {
+                return Ok(self.bits(e, ty)?.cast(dialect::scalar(ty)));
+            }
+            BinOp::LShr if amount(y, ty).is_some() => {
+                let (x, y) = (self.unsigned(x, ty)?, amount(y, ty).unwrap_or(0));
+                return Ok(Text::loose(format!("{x} >> {y}")).cast(dialect::scalar(ty)));
+            }
+            BinOp::And => "&",
+            BinOp::Or => "|",
+            BinOp::Xor => "^",
+            BinOp::FAdd => "+",
+            BinOp::FSub => "-",
+            BinOp::FMul => "*",
+            BinOp::FDiv => "/",
+            BinOp::SDiv
+            | BinOp::UDiv
+            | BinOp::SMod
+            | BinOp::UMod
+            | BinOp::SQuot
+            | BinOp::SRem
+            | BinOp::SMin
+            | BinOp::UMin
+            | BinOp::SMax
+            | BinOp::UMax
+            | BinOp::Shl
+            | BinOp::LShr
+            | BinOp::AShr
+            | BinOp::Pow
+            | BinOp::FMod
+            | BinOp::FMin
+            | BinOp::FMax => "",
+        };
+        if ty == PrimType::F16 {
+            let (x, y) = (self.wide(x)?, self.wide(y)?);
+            return Ok(Text::tight(match spelled {
+                "" => format!("br_half(br_{}_f32({x}, {y}))", op.name()),
+                _ => format!("br_half({x} {spelled} {y})"),
+            }));
+        }
+        match (spelled, self.dialect.quotient) {
+            ("", _) => self.call(&format!("br_{}_{ty}", op.name()), &[x, y]),
+            ("/", Some(quotient)) => self.call(&format!("{quotient}_{ty}"), &[x, y]),
+            _ => self.infix(x, spelled, y),
+        }
+    }
+
+    /// A half as a single.
+    fn wide(&self, e: &Expr) -> Res<String> {
+        Ok(format!("br_wide({})", self.whole(e)?))
+    }
+
+    fn compare(&self, op: CmpOp, ty: PrimType, x: &Expr, y: &Expr) -> Res<Text> {
+        if !op.domain().contains(ty) {
+            return Err(no_operator(op.name(), ty));
+        }
+        let sign = match op {
+            CmpOp::Eq => "==",
+            CmpOp::SLt | CmpOp::ULt | CmpOp::FLt | CmpOp::BLt => "<",
+            CmpOp::SLe | CmpOp::ULe | CmpOp::FLe | CmpOp::BLe => "<=",
+        };
+        match op {
+            _ if ty == PrimType::F16 => {
+                let (x, y) = (self.wide(x)?, self.wide(y)?);
+                Ok(Text::loose(format!("{x} {sign} {y}")))
+            }
+            CmpOp::ULt | CmpOp::ULe => {
+                let (x, y) = (self.unsigned(x, ty)?, self.unsigned(y, ty)?);
+                Ok(Text::loose(format!("{x} {sign} {y}")))
+            }
+            CmpOp::Eq
+            | CmpOp::SLt
+            | CmpOp::SLe
+            | CmpOp::FLt
+            | CmpOp::FLe
+            | CmpOp::BLt
+            | CmpOp::BLe => self.infix(x, sign, y),
+        }
+    }
+
+    fn convert(&self, op: ConvOp, from: PrimType, to: PrimType, x: &Expr) -> Res<Text> {
+        if !op.accepts(from, to) {
+            return Err(no_operator(op.name(), from));
+        }
+        let half = to == PrimType::F16;
+        let number = if half { "f32" } else { dialect::scalar(to) };
+        let narrowed = |text: Text| {
+            if half {
+                Text::tight(format!("br_half({})", text.whole()))
+            } else {
+                text
+            }
+        };
+        match op {
+            ConvOp::SExt | ConvOp::BToI => Ok(self.value(x)?.cast(dialect::scalar(to))),
+            ConvOp::ZExt => {
+                let bits = self.value(x)?.cast(dialect::unsigned(from));
+                Ok(bits.cast(dialect::scalar(to)))
+            }
+            ConvOp::SToF | ConvOp::BToF => Ok(narrowed(self.value(x)?.cast(number))),
+            ConvOp::UToF => {
+                let bits = self.value(x)?.cast(dialect::unsigned(from));
+                Ok(narrowed(bits.cast(number)))
+            }
+            ConvOp::FToS | ConvOp::FToU => {
+                let x = if from == PrimType::F16 {
+                    self.wide(x)?
+                } else {
+                    self.whole(x)?
+                };
+                Ok(Text::tight(format!("br_{}_{to}({x})", op.name())))
+            }
+            ConvOp::FConv => match (from, to) {
+                _ if from == to => self.value(x),
+                (PrimType::F64, PrimType::F16) => self.call("br_half_of_f64", &[x]),
+                (_, PrimType::F16) => self.call("br_half", &[x]),
+                (PrimType::F16, PrimType::F32) => Ok(Text::tight(self.wide(x)?)),
+                (PrimType::F16, _) => Ok(Text::tight(format!("(f64){}", self.wide(x)?))),
+                _ => Ok(self.value(x)?.cast(number)),
+            },
+            ConvOp::IToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
+            ConvOp::FToB if from == PrimType::F16 => {
+                Ok(Text::loose(format!("{} != 0", self.wide(x)?)))
+            }
+            ConvOp::FToB => Ok(Text::loose(format!("{} != 0", self.operand(x)?))),
+            ConvOp::ToBits if from == PrimType::F16 => Ok(self.value(x)?.cast("i16")),
+            ConvOp::FromBits if half => Ok(self.value(x)?.cast("f16")),
+            ConvOp::ToBits => {
+                let bits = self.call(&format!("br_bits_{from}"), &[x])?;
+                Ok(bits.cast(dialect::scalar(to)))
+            }
+            ConvOp::FromBits => {
+                let bits = self.value(x)?.cast(dialect::unsigned(from)).whole();
+                Ok(Text::tight(format!("br_{to}_from({bits})")))
+            }
+        }
+    }
+
+    /// A function of the library that has one value for its arguments, whoever computes
+    /// it.
+    #[allow(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other functions are not exact, so C's library may have other results"
+    )]
+    fn math(&self, fun: MathFun, ty: PrimType, args: &[Expr]) -> Res<Text> {
+        let args: Vec<&Expr> = args.iter().collect();
+        let suffix = if ty == PrimType::F32 { "f" } else { "" };
+        match fun {
+            MathFun::Copysign if ty != PrimType::F16 => {
+                self.call(&format!("copysign{suffix}"), &args)
+            }
+            MathFun::Nextafter if ty != PrimType::F16 => {
+                self.call(&format!("nextafter{suffix}"), &args)
+            }
+            _ => Err(Error::Unsupported(format!(
+                "the library function `{}` on {ty} in C",
+                fun.name()
+            ))),
+        }
+    }
+}
+
+/// The sign and the operands of a sum, difference or product.
+#[allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "it asks for three operators, and whatever else there is is none of them"
+)]
+fn sum(e: &Expr) -> Option<(&'static str, &Expr, &Expr)> {
+    match e {
+        Expr::Binary(BinOp::Add, _, x, y) => Some(("+", x, y)),
+        Expr::Binary(BinOp::Sub, _, x, y) => Some(("-", x, y)),
+        Expr::Binary(BinOp::Mul, _, x, y) => Some(("*", x, y)),
+        _ => None,
+    }
+}
+
+/// The amount of a shift, if it is known and less than the width.
+fn amount(e: &Expr, ty: PrimType) -> Option<u32> {
+    let Expr::Const(x) = e else {
+        return None;
+    };
+    let n = u32::try_from(x.as_i64()?).ok()?;
+    (n < ty.bits()).then_some(n)
+}

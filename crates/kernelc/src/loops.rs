@@ -1,0 +1,125 @@
+//! Loops. Those that may run in lanes or as tasks run in order here; where tasks take
+//! pieces of a range, there is one piece, all of it.
+
+use crate::error::{Error, Res};
+use crate::expr::Expressions;
+use crate::function::{Writer, declarator};
+use imp::walk::names;
+use imp::{Expr, For, How, Launch, Pieces, Stmt, Var};
+
+impl<'a> Writer<'a, '_> {
+    /// A counting loop of any kind.
+    pub fn for_loop(&mut self, f: &'a For) -> Res<()> {
+        match &f.how {
+            How::Seq { independent } => {
+                if *independent && self.unit.dialect.hints && self.is_apart(&f.body) {
+                    self.line("BR_INDEPENDENT");
+                }
+                self.counted(f, &[])
+            }
+            How::Scheduled => self.counted(f, &[]),
+            How::Tasks(Launch {
+                pieces: Some(pieces),
+                ..
+            }) => self.piece(f, pieces),
+            How::Tasks(launch) => self.counted(f, &launch.owned),
+            How::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
+        }
+    }
+
+    /// A loop over its range, whose iterations own blocks of their own.
+    fn counted(&mut self, f: &'a For, owned: &[Var]) -> Res<()> {
+        let (name, from) = (self.name(f.var)?, self.exprs.whole(&f.from)?);
+        let ty = declarator(Expressions::spelled(self.exprs.var_type(f.var)?)?);
+        let to = self.exprs.whole(&f.to)?;
+        // The bound is computed once.
+        let is_fixed = matches!(f.to, Expr::Const(_));
+        let bound = if is_fixed {
+            to.clone()
+        } else {
+            format!("{name}_end")
+        };
+        let head = if self.scopes.outer.contains(&f.var) {
+            if !is_fixed {
+                self.open("{");
+                self.line(format!("{ty}{bound} = {to};"));
+            }
+            format!("{name} = {from}")
+        } else if is_fixed {
+            format!("{ty}{name} = {from}")
+        } else {
+            format!("{ty}{name} = {from}, {bound} = {to}")
+        };
+        self.open(format!("for ({head}; {name} < {bound}; {name}++) {{"));
+        self.statements(&f.body)?;
+        for var in owned {
+            let name = self.name(*var)?;
+            self.line(format!("br_unref(ctx, {name});"));
+            self.line(format!("{name} = NULL;"));
+        }
+        self.close("}");
+        if self.scopes.outer.contains(&f.var) && !is_fixed {
+            self.close("}");
+        }
+        Ok(())
+    }
+
+    /// A range that falls into pieces, as one of them.
+    fn piece(&mut self, f: &'a For, pieces: &Pieces) -> Res<()> {
+        let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
+        let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
+        let ty = declarator(Expressions::spelled(self.exprs.var_type(f.var)?)?);
+        let declared = |outer: bool| if outer { "" } else { ty.as_str() };
+        let (of_first, of_end) = (
+            declared(self.scopes.outer.contains(&f.var)),
+            declared(self.scopes.outer.contains(&pieces.end)),
+        );
+        self.open("{");
+        self.line(format!("{of_first}{first} = {from};"));
+        self.line(format!("{of_end}{end} = {to};"));
+        self.open(format!("if ({first} < {end}) {{"));
+        self.statements(&f.body)?;
+        self.close("}");
+        self.close("}");
+        Ok(())
+    }
+
+    /// Whether iterations of an innermost loop touch no memory that others touch: nothing
+    /// in the frame, which they share, nothing of the context.
+    fn is_apart(&self, body: &[Stmt]) -> bool {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            body.iter().all(|stmt| self.statement_is_apart(stmt))
+        })
+    }
+
+    fn statement_is_apart(&self, stmt: &Stmt) -> bool {
+        let mut apart = true;
+        names(stmt, &mut |var, _| {
+            apart &= !self.scopes.framed.contains(&var);
+        });
+        apart
+            && match stmt {
+                Stmt::Set(..)
+                | Stmt::Load(..)
+                | Stmt::Store(..)
+                | Stmt::Borrow(..)
+                | Stmt::ConstData(..)
+                | Stmt::ReadGlobal(..) => true,
+                Stmt::If(_, yes, no) => self.is_apart(yes) && self.is_apart(no),
+                Stmt::LoadLanes { .. }
+                | Stmt::StoreLanes { .. }
+                | Stmt::Alloc(..)
+                | Stmt::Frame { .. }
+                | Stmt::Share(..)
+                | Stmt::Release(_)
+                | Stmt::Slots(_)
+                | Stmt::Copy { .. }
+                | Stmt::While(..)
+                | Stmt::For(_)
+                | Stmt::Call { .. }
+                | Stmt::Check { .. }
+                | Stmt::Compared(..)
+                | Stmt::WriteGlobal(..) => false,
+            }
+    }
+}

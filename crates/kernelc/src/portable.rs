@@ -1,0 +1,109 @@
+//! Portable C: a whole program as one file of C11, runtime and `main` included.
+//!
+//! The prelude is C of our own (`src/prelude`), one idea a file. What generated code
+//! calls stands before it, what makes an executable of it (values in and out, options,
+//! `main`) behind it.
+
+use crate::dialect::Dialect;
+use crate::error::{Error, Res};
+use crate::function::Unit;
+use crate::tables;
+use imp::Program;
+use prim::eval::EXP2_EIGHTHS;
+
+/// What stands before generated code.
+const BEFORE: [&str; 6] = [
+    include_str!("prelude/target.h"),
+    include_str!("prelude/integers.h"),
+    include_str!("prelude/floats.h"),
+    include_str!("prelude/context.h"),
+    include_str!("prelude/failure.c"),
+    include_str!("prelude/memory.c"),
+];
+
+/// What stands behind it.
+const BEHIND: [&str; 10] = [
+    include_str!("prelude/behind.h"),
+    include_str!("prelude/limit.c"),
+    include_str!("prelude/input.c"),
+    include_str!("prelude/literal.c"),
+    include_str!("prelude/text.c"),
+    include_str!("prelude/binary.c"),
+    include_str!("prelude/print.c"),
+    include_str!("prelude/tuning.c"),
+    include_str!("prelude/options.c"),
+    include_str!("prelude/main.c"),
+];
+
+/// How the file is to be compiled.
+const HEAD: &str = "\
+/* Portable C that Bindrune made of a Futhark program. To compile it:\n\
+   \n\
+       cc -std=c11 -O3 -ffp-contract=off -fno-math-errno FILE.c -o FILE -lm\n\
+   \n\
+   The executable reads arguments from standard input; --help lists its options. */\n";
+
+/// The C of a program: an executable's whole text.
+///
+/// # Errors
+/// [`Error::Unsupported`] for what C has not yet, [`Error::Bug`] for an invalid program
+/// or one with vectors in it.
+pub fn program(program: &Program) -> Result<String, Error> {
+    let mut text = HEAD.to_owned();
+    for part in BEFORE {
+        text.push('\n');
+        text += &part.replace("EIGHTHS", &eighths());
+    }
+    text += "\n/* The program. */\n\n";
+    text += &functions(program)?;
+    for part in BEHIND {
+        text.push('\n');
+        text += part;
+    }
+    Ok(text)
+}
+
+/// What is made of a program alone: data, checks, functions, description.
+///
+/// # Errors
+/// As [`program`].
+pub fn functions(program: &Program) -> Res<String> {
+    if let Err(errors) = imp::verify(program) {
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let shown = imp::print(program);
+        return Err(Error::bug(format_args!(
+            "invalid imperative IR: {}\n{shown}",
+            texts.join("; ")
+        )));
+    }
+    let dialect = Dialect::PORTABLE;
+    let unit = Unit::new(program, &dialect);
+    let mut text = String::new();
+    for (at, data) in program.data.iter().enumerate() {
+        text += &tables::data(at, data, &dialect);
+    }
+    for (at, check) in program.checks.iter().enumerate() {
+        text += &tables::check(at, check);
+    }
+    for at in 0..program.functions.len() {
+        text += &unit.signature(at)?;
+        text += ";\n";
+    }
+    for at in 0..program.functions.len() {
+        text.push('\n');
+        text += &unit.definition(at)?;
+    }
+    text.push('\n');
+    for (at, entry) in program.entries.iter().enumerate() {
+        text += &tables::entry(&unit, at, entry)?;
+    }
+    text += &tables::description(&unit)?;
+    Ok(text)
+}
+
+/// The lines of the table of eighth powers.
+fn eighths() -> String {
+    EXP2_EIGHTHS
+        .map(|power| format!("    {power:?},\n"))
+        .concat()
+}

@@ -1,0 +1,275 @@
+/* Values in the text format: scalars, nested arrays, strings and `empty(...)`. */
+
+/* A value that is being read. Room for a block's header stands before the elements. */
+typedef struct br_value {
+    int type;
+    int rank;
+    i64 shape[BR_MAX_RANK];
+    u8 *raw;
+    size_t bytes;
+    size_t room;
+} br_value;
+
+/* Makes room for so many bytes of elements. */
+static bool br_reserve(br_input *in, br_value *value, size_t room) {
+    if (room <= value->room) return true;
+    u8 *raw = room <= SIZE_MAX - sizeof(br_header) ? realloc(value->raw, room + sizeof(br_header)) : NULL;
+    if (raw == NULL) {
+        br_putf(br_error_here(in), "out of memory: %zu bytes were asked for", room);
+        return false;
+    }
+    value->raw = raw;
+    value->room = room;
+    return true;
+}
+
+static bool br_push(br_input *in, br_value *value, u64 bits) {
+    size_t size = (size_t)br_scalar_sizes[value->type];
+    if (value->room - value->bytes < size && !br_reserve(in, value, 2 * value->room + 64)) return false;
+    u8 *to = value->raw + sizeof(br_header) + value->bytes;
+    u8 b1 = (u8)bits;
+    u16 b2 = (u16)bits;
+    u32 b4 = (u32)bits;
+    if (size == 1) memcpy(to, &b1, 1);
+    else if (size == 2) memcpy(to, &b2, 2);
+    else if (size == 4) memcpy(to, &b4, 4);
+    else memcpy(to, &bits, 8);
+    value->bytes += size;
+    return true;
+}
+
+static void br_put_type(br_text *text, int type, int rank) {
+    for (int i = 0; i < rank; i++) br_puts(text, "[]");
+    br_puts(text, br_scalar_names[type]);
+}
+static const char *br_article(int type) { return type >= BR_U8 && type <= BR_U64 ? "a" : type == BR_BOOL ? "a" : "an"; }
+
+/* Reads one literal. */
+static bool br_read_element(br_input *in, int type, u64 *bits) {
+    size_t count = br_token(in);
+    char wanted[16], room[64];
+    snprintf(wanted, sizeof wanted, "%s %s", br_article(type), br_scalar_names[type]);
+    if (count == 0) return br_unexpected(in, wanted);
+    if (count > BR_LONGEST_TOKEN) {
+        br_puts(br_error_here(in), "a literal of more than 1048576 characters");
+        return false;
+    }
+    char *token = count < sizeof room ? room : malloc(count + 1);
+    if (token == NULL) {
+        br_puts(br_error_here(in), "out of memory");
+        return false;
+    }
+    memcpy(token, in->window + in->at, count);
+    token[count] = 0;
+    int other = -1, fault = br_literal(token, count, type, bits, &other);
+    if (token != room) free(token);
+    if (fault == BR_FINE) {
+        in->at += count;
+        return true;
+    }
+    br_text *error = br_error_here(in);
+    if (fault == BR_RANGE) {
+        br_put_found(in, error);
+        br_putf(error, " does not fit in %s", wanted);
+        return false;
+    }
+    br_putf(error, "expected %s, found ", wanted);
+    br_put_found(in, error);
+    if (fault == BR_SUFFIX) br_putf(error, ", %s %s", br_article(other), br_scalar_names[other]);
+    return false;
+}
+
+/* Reads `empty([n]...[m]type)`, of which the first word was seen. */
+static bool br_read_empty(br_input *in, br_value *value) {
+    br_place start = br_here(in);
+    in->at += 5;
+    if (!br_expect(in, '(', "`(`")) return false;
+    int rank = 0;
+    bool is_empty = false;
+    for (br_skip(in); br_peek(in) == '['; br_skip(in)) {
+        in->at++;
+        br_skip(in);
+        br_place place = br_here(in);
+        u64 bits;
+        if (!br_read_element(in, BR_I64, &bits)) return false;
+        if ((i64)bits < 0 || rank == BR_MAX_RANK) {
+            br_text *error = br_error_at(in, place);
+            if ((i64)bits < 0) br_putf(error, "negative size %" PRId64, (i64)bits);
+            else br_puts(error, "128 dimensions, where at most 127 can be");
+            return false;
+        }
+        is_empty = is_empty || bits == 0;
+        value->shape[rank++] = (i64)bits;
+        if (!br_expect(in, ']', "`]`")) return false;
+    }
+    size_t count = br_token(in);
+    int type = BR_I8;
+    while (type <= BR_BOOL && !(strlen(br_scalar_names[type]) == count &&
+                                memcmp(br_scalar_names[type], in->window + in->at, count) == 0)) {
+        type++;
+    }
+    if (type > BR_BOOL) return br_unexpected(in, "`[` or an element type");
+    in->at += count;
+    if (!br_expect(in, ')', "`)`")) return false;
+    if (type != value->type || rank != value->rank) {
+        br_text *error = br_error_at(in, start);
+        br_puts(error, "expected ");
+        br_put_type(error, value->type, value->rank);
+        br_puts(error, ", found an empty ");
+        br_put_type(error, type, rank);
+        return false;
+    }
+    if (!is_empty) {
+        br_text *error = br_error_at(in, start);
+        br_puts(error, "`empty` of shape [");
+        for (int i = 0; i < rank; i++) br_putf(error, "%s%" PRId64, i == 0 ? "" : ", ", value->shape[i]);
+        br_puts(error, "], which is not empty");
+        return false;
+    }
+    return true;
+}
+
+/* Closes the innermost of the open rows, which are counted in `counts`. */
+static bool br_close_row(br_input *in, br_value *value, i64 *counts, int *open, i64 count) {
+    int level = --*open;
+    if (count == 0 && level + 1 < value->rank && value->shape[level + 1] < 0) {
+        br_text *error = br_error_here(in);
+        br_puts(error, "an empty row does not tell the sizes within it; write the array as in `empty(");
+        for (int i = 0; i < value->rank; i++) br_puts(error, "[0]");
+        br_putf(error, "%s)`", br_scalar_names[value->type]);
+        return false;
+    }
+    i64 *known = &value->shape[level];
+    if (*known < 0) *known = count;
+    else if (*known != count) {
+        br_putf(br_error_here(in), "irregular array: a row of size %" PRId64 " after rows of size %" PRId64,
+                count, *known);
+        return false;
+    }
+    if (level > 0) counts[level - 1]++;
+    return true;
+}
+
+/* Reads the elements of an innermost row, up to its `]`. */
+static bool br_read_row(br_input *in, br_value *value, i64 *count) {
+    for (;;) {
+        br_skip(in);
+        if (br_peek(in) == ']') break;
+        u64 bits;
+        if (!br_read_element(in, value->type, &bits) || !br_push(in, value, bits)) return false;
+        ++*count;
+        br_skip(in);
+        int c = br_peek(in);
+        if (c == ']') break;
+        if (c != ',') return br_unexpected(in, "`,` or `]`");
+        in->at++;
+    }
+    in->at++;
+    return true;
+}
+
+/* Reads a string as a row of bytes. */
+static bool br_read_string(br_input *in, br_value *value, i64 *count) {
+    br_place start = br_here(in);
+    in->at++;
+    for (;;) {
+        int c = br_peek(in);
+        if (c == -1 || c == '\n') {
+            br_puts(br_error_at(in, start), "a string without its closing quote");
+            return false;
+        }
+        if (c == '\\') {
+            br_puts(br_error_here(in), "a backslash in a string, where no escapes exist");
+            return false;
+        }
+        in->at++;
+        if (c == '"') return true;
+        if (!br_push(in, value, (u64)c)) return false;
+        ++*count;
+    }
+}
+
+/* Reads what follows the opening brackets. */
+static bool br_read_items(br_input *in, br_value *value, int open) {
+    i64 counts[BR_MAX_RANK + 1] = {0};
+    bool allowed = true;
+    for (;;) {
+        if (open == value->rank) {
+            if (!br_read_row(in, value, &counts[open - 1])) return false;
+            if (!br_close_row(in, value, counts, &open, counts[open - 1])) return false;
+            if (open == 0) return true;
+            allowed = false;
+        }
+        br_skip(in);
+        int c = br_peek(in);
+        if (c == '[' && allowed) {
+            in->at++;
+            counts[open++] = 0;
+        } else if (c == '"' && allowed && value->type == BR_U8 && open + 1 == value->rank) {
+            counts[open++] = 0;
+            if (!br_read_string(in, value, &counts[open - 1])) return false;
+            if (!br_close_row(in, value, counts, &open, counts[open - 1])) return false;
+            if (open == 0) return true;
+            allowed = false;
+        } else if (c == ',' && !allowed) {
+            in->at++;
+            allowed = true;
+        } else if (c == ']') {
+            in->at++;
+            if (!br_close_row(in, value, counts, &open, counts[open - 1])) return false;
+            if (open == 0) return true;
+            allowed = false;
+        } else if (allowed) {
+            br_text wanted = {0};
+            br_puts(&wanted, "`[` (the value is a ");
+            br_put_type(&wanted, value->type, value->rank);
+            br_puts(&wanted, ")");
+            br_unexpected(in, br_shown(&wanted));
+            br_clear(&wanted);
+            return false;
+        } else return br_unexpected(in, "`,` or `]`");
+    }
+}
+
+static bool br_read_array(br_input *in, br_value *value) {
+    br_place start = br_here(in);
+    if (value->rank == 0) {
+        br_putf(br_error_here(in), "expected %s, found an array", br_scalar_names[value->type]);
+        return false;
+    }
+    int open = 0;
+    while (open <= value->rank && br_peek(in) == '[') {
+        in->at++;
+        open++;
+        br_skip(in);
+    }
+    bool string = br_peek(in) == '"';
+    int full = string ? open + 1 : open;
+    if (full > value->rank || (string && (value->type != BR_U8 || full < value->rank))) {
+        br_text *error = br_error_at(in, start);
+        br_puts(error, "expected ");
+        br_put_type(error, value->type, value->rank);
+        if (string && full == 1) br_puts(error, ", found a string");
+        else if (string) br_putf(error, ", found an array of strings of %d dimensions", full);
+        else br_putf(error, ", found an array of at least %d dimensions", full);
+        return false;
+    }
+    for (int i = 0; i < value->rank; i++) value->shape[i] = -1;
+    return br_read_items(in, value, open);
+}
+
+/* Reads the text value here, of the type and rank that `value` has. */
+static bool br_read_text(br_input *in, br_value *value) {
+    int c = br_peek(in);
+    if (c == '[' || c == '"') return br_read_array(in, value);
+    if (br_token(in) == 5 && memcmp(in->window + in->at, "empty", 5) == 0) return br_read_empty(in, value);
+    if (value->rank > 0) {
+        br_text wanted = {0};
+        br_put_type(&wanted, value->type, value->rank);
+        br_unexpected(in, br_shown(&wanted));
+        br_clear(&wanted);
+        return false;
+    }
+    u64 bits;
+    return br_read_element(in, value->type, &bits) && br_push(in, value, bits);
+}

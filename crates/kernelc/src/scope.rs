@@ -1,0 +1,235 @@
+//! Where variables are declared: in the innermost block that has all of their uses, at
+//! the first statement that names them. Counters are declared by their loops.
+//!
+//! Blocks are numbered in the order in which they begin; whoever prints them counts
+//! along. Before: a function. After: a table of what each block declares where.
+
+use imp::walk::{Use, names};
+use imp::{For, Function, Stmt, Var};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a block declares: before which of its statements, and what.
+pub type Declared = Vec<(usize, Var)>;
+
+/// The declarations of a function.
+pub struct Scopes {
+    /// What each block declares, in the order of its statements.
+    pub blocks: Vec<Declared>,
+    /// Counters that are used beyond their loops, so that these do not declare them.
+    pub outer: FxHashSet<Var>,
+    /// Buffer variables that may denote arrays in the frame, which iterations share.
+    pub framed: FxHashSet<Var>,
+}
+
+/// Where a block is nested.
+#[derive(Clone, Copy)]
+struct Block {
+    parent: usize,
+    /// The statement of the parent that the block belongs to.
+    at: usize,
+    depth: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    block: usize,
+    at: usize,
+}
+
+struct Walk {
+    blocks: Vec<Block>,
+    /// Of each variable the block that has all uses so far, and the first use.
+    found: Vec<Option<(usize, Place)>>,
+    /// In the order of their first uses.
+    order: Vec<Var>,
+    counters: Vec<(Var, usize)>,
+    frames: Vec<Var>,
+    borrows: Vec<(Var, Var)>,
+}
+
+/// Finds where a function's variables are declared, but for `others`.
+pub fn of(function: &Function, others: &FxHashSet<Var>) -> Scopes {
+    let mut walk = Walk {
+        blocks: Vec::new(),
+        found: vec![None; function.vars.len()],
+        order: Vec::new(),
+        counters: Vec::new(),
+        frames: Vec::new(),
+        borrows: Vec::new(),
+    };
+    walk.block(
+        &function.body,
+        Block {
+            parent: 0,
+            at: 0,
+            depth: 0,
+        },
+    );
+    walk.scopes(others)
+}
+
+impl Walk {
+    fn block(&mut self, stmts: &[Stmt], block: Block) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let number = self.blocks.len();
+            self.blocks.push(block);
+            for (at, stmt) in stmts.iter().enumerate() {
+                self.stmt(stmt, Place { block: number, at });
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, place: Place) {
+        let is_loop = matches!(stmt, Stmt::For(_));
+        names(stmt, &mut |var, how| {
+            if !(is_loop && how == Use::Sets) {
+                self.used(var, place);
+            }
+        });
+        match stmt {
+            Stmt::If(_, yes, no) => {
+                self.nested(yes, place);
+                self.nested(no, place);
+            }
+            Stmt::While(_, body) => self.nested(body, place),
+            Stmt::For(f) => {
+                let body = self.blocks.len();
+                for var in f.counters() {
+                    self.counters.push((var, body));
+                }
+                self.for_loop(f, place, body);
+            }
+            Stmt::Frame { buffer, .. } => self.frames.push(*buffer),
+            Stmt::Borrow(to, from) => self.borrows.push((*to, *from)),
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Alloc(..)
+            | Stmt::Share(..)
+            | Stmt::Release(_)
+            | Stmt::Slots(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::Compared(..)
+            | Stmt::ReadGlobal(..)
+            | Stmt::WriteGlobal(..) => {}
+        }
+    }
+
+    fn for_loop(&mut self, f: &For, place: Place, body: usize) {
+        self.nested(&f.body, place);
+        for var in f.counters() {
+            self.used(var, Place { block: body, at: 0 });
+        }
+    }
+
+    fn nested(&mut self, stmts: &[Stmt], place: Place) {
+        let depth = self.depth(place.block) + 1;
+        self.block(
+            stmts,
+            Block {
+                parent: place.block,
+                at: place.at,
+                depth,
+            },
+        );
+    }
+
+    fn depth(&self, block: usize) -> usize {
+        self.blocks.get(block).map_or(0, |block| block.depth)
+    }
+
+    fn used(&mut self, var: Var, place: Place) {
+        let Some(known) = self.found.get(var.index()).copied() else {
+            return;
+        };
+        let now = match known {
+            None => {
+                self.order.push(var);
+                (place.block, place)
+            }
+            Some((block, first)) => (self.common(block, place.block), first),
+        };
+        if let Some(slot) = self.found.get_mut(var.index()) {
+            *slot = Some(now);
+        }
+    }
+
+    /// The innermost block that has both.
+    fn common(&self, mut a: usize, mut b: usize) -> usize {
+        let outside = |block: usize| self.blocks.get(block).map_or(0, |block| block.parent);
+        while a != b {
+            let (at_a, at_b) = (self.depth(a), self.depth(b));
+            if at_a >= at_b {
+                a = outside(a);
+            }
+            if at_b >= at_a {
+                b = outside(b);
+            }
+        }
+        a
+    }
+
+    fn scopes(self, others: &FxHashSet<Var>) -> Scopes {
+        let mut scopes = Scopes {
+            blocks: vec![Vec::new(); self.blocks.len()],
+            outer: FxHashSet::default(),
+            framed: FxHashSet::default(),
+        };
+        let mut by_loop = FxHashSet::default();
+        for (var, body) in &self.counters {
+            let block = self.found.get(var.index()).copied().flatten();
+            if block.is_some_and(|(block, _)| block == *body) {
+                by_loop.insert(*var);
+            } else {
+                scopes.outer.insert(*var);
+            }
+        }
+        for var in &self.order {
+            let Some((block, first)) = self.found.get(var.index()).copied().flatten() else {
+                continue;
+            };
+            if by_loop.contains(var) || others.contains(var) {
+                continue;
+            }
+            let mut place = first;
+            while place.block != block {
+                let Some(nested) = self.blocks.get(place.block) else {
+                    break;
+                };
+                place = Place {
+                    block: nested.parent,
+                    at: nested.at,
+                };
+            }
+            if let Some(declared) = scopes.blocks.get_mut(block) {
+                declared.push((place.at, *var));
+            }
+        }
+        for declared in &mut scopes.blocks {
+            declared.sort_by_key(|(at, _)| *at);
+        }
+        scopes.framed = framed(self.frames, &self.borrows);
+        scopes
+    }
+}
+
+/// The variables that denote arrays of the frame: what makes them, and what borrows from
+/// one.
+fn framed(mut frames: Vec<Var>, borrows: &[(Var, Var)]) -> FxHashSet<Var> {
+    let mut by_source = FxHashMap::<Var, Vec<Var>>::default();
+    for (to, from) in borrows {
+        by_source.entry(*from).or_default().push(*to);
+    }
+    let mut found = FxHashSet::default();
+    while let Some(var) = frames.pop() {
+        if found.insert(var) {
+            frames.extend(by_source.remove(&var).unwrap_or_default());
+        }
+    }
+    found
+}

@@ -1,0 +1,176 @@
+//! Every scalar operator at every type, as C that the system's compiler makes code of,
+//! against `prim::eval`: bit for bit but for the payload of NaNs. Compiled as it stands
+//! and optimised, since optimisers take advantage of what C leaves undefined.
+
+#[path = "../../llvm/tests/common/cases.rs"]
+mod cases;
+
+use cases::{Case, cases, interesting, is_nan};
+use imp::{Code, Entry, EntryType, EntryValue, Expr, FunId, Function, Program, Stmt, Var};
+use imp::{VarInfo, VarType};
+use prim::{MathFun, PrimType, Scalar, ScalarType};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Calls entry points by number with words from standard input.
+const CALLER: &str = r"
+#undef main
+int main(void) {
+    static br_ctx ctx;
+    u32 at;
+    while (fread(&at, sizeof at, 1, stdin) == 1) {
+        const br_entry *entry = &program.entries[at];
+        br_word args[4], result;
+        memset(&result, 0, sizeof result);
+        for (int i = 0; i < entry->params_count; i++) {
+            if (fread(&args[i], sizeof args[i], 1, stdin) != 1) return 2;
+        }
+        if (entry->fun(&ctx, args, &result) != 0) return 3;
+        if (fwrite(&result, sizeof result, 1, stdout) != 1) return 4;
+    }
+    return 0;
+}
+";
+
+/// Whether C's library computes the function, and with one result only.
+fn is_exact(case: &Case) -> bool {
+    let library = |fun: &&MathFun| case.name == format!("{}.{}", fun.name(), case.result);
+    match MathFun::ALL.iter().find(library) {
+        Some(MathFun::Copysign | MathFun::Nextafter) => case.result != PrimType::F16,
+        Some(_) => false,
+        None => true,
+    }
+}
+
+fn value(ty: PrimType) -> EntryValue {
+    let scalar = ScalarType::ALL.iter().find(|scalar| scalar.prim() == ty);
+    EntryValue {
+        name: "".into(),
+        type_name: ty.name().into(),
+        ty: EntryType::Scalar(*scalar.expect("each type carries some")),
+        unique: false,
+    }
+}
+
+/// A program with an entry point for each case.
+fn program(cases: &[Case]) -> Program {
+    let mut program = Program {
+        source_name: "operators".into(),
+        ..Program::default()
+    };
+    for (at, case) in cases.iter().enumerate() {
+        let count = case.params.len();
+        let types = case.params.iter().chain([&case.result]);
+        let vars = types.map(|ty| VarInfo {
+            ty: VarType::Scalar(*ty),
+            hint: "x".into(),
+        });
+        let params: Vec<Var> = (0..count as u32).map(Var).collect();
+        let result = Var(count as u32);
+        let args = params.iter().map(|var| Expr::Var(*var));
+        let constants = case.constants.iter().map(|x| Expr::Const(*x));
+        let expr = (case.expr)(args.chain(constants).collect());
+        program.functions.push(Function {
+            name: case.name.as_str().into(),
+            params,
+            results: vec![result],
+            owned: Vec::new(),
+            vars: vars.collect(),
+            body: vec![Stmt::Set(result, expr)],
+            code: Code::Once,
+            recursive: false,
+        });
+        program.entries.push(Entry {
+            name: case.name.as_str().into(),
+            fun: FunId(at as u32),
+            params: case.params.iter().map(|ty| value(*ty)).collect(),
+            results: vec![value(case.result)],
+        });
+    }
+    program
+}
+
+/// Arguments to try a case with: all pairs; of triples every 7th.
+fn arguments(case: &Case) -> Vec<Vec<Scalar>> {
+    let domains: Vec<Vec<Scalar>> = case.params.iter().map(|ty| interesting(*ty)).collect();
+    let count: usize = domains.iter().map(Vec::len).product();
+    let step = if case.params.len() > 2 { 7 } else { 1 };
+    let one = |at: usize| {
+        let mut rest = at;
+        let pick = |values: &Vec<Scalar>| {
+            let x = values[rest % values.len()];
+            rest /= values.len();
+            x
+        };
+        domains.iter().map(pick).collect()
+    };
+    (0..count).step_by(step).map(one).collect()
+}
+
+fn all_operators(level: &str) {
+    let cases: Vec<Case> = cases().into_iter().filter(is_exact).collect();
+    let text = kernelc::program(&program(&cases)).expect("C has all of them");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, made) = (folder.path().join("p.c"), folder.path().join("p"));
+    std::fs::write(
+        &source,
+        format!("#define main program_main\n{text}{CALLER}"),
+    )
+    .expect("written");
+    let compiled = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
+        .args(["-std=c11", "-w", level, "-o"])
+        .args([&made, &source])
+        .arg("-lm")
+        .output()
+        .expect("there is a C compiler");
+    let said = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{said}");
+
+    let mut input = Vec::new();
+    let mut calls = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        for args in arguments(case) {
+            input.extend((at as u32).to_le_bytes());
+            args.iter()
+                .for_each(|x| input.extend(x.bits().to_le_bytes()));
+            calls.push((case, args));
+        }
+    }
+    let mut child = Command::new(&made)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("it is a pipe");
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("no panic").expect("it reads all");
+    assert!(output.status.success(), "{}", output.status);
+    assert_eq!(output.stdout.len(), 8 * calls.len());
+
+    let (mut failures, mut compared) = (Vec::new(), 0);
+    for ((case, args), word) in calls.iter().zip(output.stdout.chunks_exact(8)) {
+        let Some(wanted) = (case.meaning)(args) else {
+            continue;
+        };
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        let got = Scalar::from_bits(case.result, word);
+        compared += 1;
+        if got != wanted && !(is_nan(got) && is_nan(wanted)) {
+            failures.push(format!("{} {args:?} = {got:?}, not {wanted:?}", case.name));
+        }
+    }
+    failures.truncate(40);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(compared > 190_000, "only {compared} results were compared");
+}
+
+#[test]
+fn as_it_stands() {
+    all_operators("-O0");
+}
+
+#[test]
+fn optimised() {
+    all_operators("-O2");
+}
