@@ -31,7 +31,7 @@ from forced import COMPARED, LIMIT, outcomes, reached
 from lanes import compiler
 from nests import turns
 from papers import volatility
-from tuned import DRAWS, FOLDER, GREATEST, NOISE, without_blocks
+from tuned import DRAWS, FOLDER, GREATEST, NOISE, with_cases
 from values import matrix
 
 KEPT = WORK / "tuned.json"
@@ -164,8 +164,8 @@ def intervals(comparisons):
 
 def point(spans, defaults):
     """The setting in these intervals that is nearest to the defaults."""
-    near = {name: min(max(defaults.get(name, 16), low), high) for name, (low, high) in spans.items()}
-    return {name: value for name, value in near.items() if value != defaults.get(name, 16)}
+    near = {name: min(max(defaults[name], low), high) for name, (low, high) in spans.items()}
+    return {name: value for name, value in near.items() if value != defaults[name]}
 
 
 def explore(command, case, defaults, kept, end):
@@ -203,7 +203,7 @@ def explore(command, case, defaults, kept, end):
 
 def time_of(paths, setting, defaults):
     """Microseconds of the path that a setting takes."""
-    value = lambda name: setting.get(name, defaults.get(name, 16))
+    value = lambda name: setting.get(name, defaults[name])
     for spans, micros in paths:
         if all(low <= value(name) <= high for name, (low, high) in spans.items()):
             return micros
@@ -250,11 +250,7 @@ def blind(tables, defaults, least):
 
 def tune(name, own):
     """What `bindrune tune` finds: its setting and its account."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    program = FOLDER / f"all-{name.replace(' ', '-').replace(':', '-')}.fut"
-    block = [f"-- ==\n-- entry: {own[0].entry}"]
-    block += [f'-- "{case.name}" compiled input @ {Path(case.input()).resolve()}' for case in own]
-    program.write_text(without_blocks(own[0].path.read_text()) + "\n".join(block) + "\n")
+    program = with_cases(f"all-{name.replace(' ', '-').replace(':', '-')}", own)
     account = Path(f"{program}.account")
     for old in (Path(f"{program}.tuning"), Path(f"{program}.tuning.json")):
         old.unlink(missing_ok=True)

@@ -6,7 +6,8 @@ test blocks; data sets whose files are not there are left out. What `futhark ben
 compiles lies in copies of the folder, one a back end, and is kept: a second run only
 measures. The ratio of a data set is that of neighbours in time, the fastest peer's
 median over ours within a round, and of these the median over the rounds; that of a
-program the geometric mean over its data sets.
+program the geometric mean over its data sets. A peer that takes much longer than ours is
+stopped; its ratio is then what it was stopped at, so at least that.
 """
 
 import json
@@ -25,8 +26,10 @@ from sizes import programs
 BACKENDS = ["c", "multicore", "ispc"]
 # Seconds that all runs of a data set of ours may take.
 LIMIT = 30
-# A peer is stopped that takes so many times as long: then the ratio is at least this.
+# A peer is stopped that takes so many times as long.
 SLOWER = 6
+# What `futhark bench` says of a data set that was stopped.
+STOPPED = "Execution exceeded"
 # Microseconds below which a data set says more of clocks than of code.
 SHORT = 20
 
@@ -49,7 +52,7 @@ def copies(folder, notes):
 
 
 def measured(command, cwd, env=None):
-    """Medians in microseconds by entry point and data set."""
+    """Medians in microseconds by entry point and data set; infinite if it was stopped."""
     out = WORK / "reference.json"
     out.unlink(missing_ok=True)
     subprocess.run([*command, f"--json={out}"], cwd=cwd, env=env, capture_output=True)
@@ -59,10 +62,12 @@ def measured(command, cwd, env=None):
         return {}
     times = {}
     for program, entry in found.items():
+        point = program.partition(".fut:")[2] or "main"
         for dataset, result in entry["datasets"].items():
             if isinstance(result, dict) and result.get("runtimes"):
-                point = program.partition(".fut:")[2] or "main"
                 times[point, dataset] = statistics.median(result["runtimes"])
+            elif isinstance(result, str) and result.startswith(STOPPED):
+                times[point, dataset] = math.inf
     return times
 
 
@@ -87,22 +92,22 @@ def ours(path, options):
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
-    for _ in range(options.rounds):
-        own = ours(path, options)
-        peers = {who: theirs(futhark, who, folders[who] / place, own, options) for who in folders}
-        rounds.append({"bindrune": own, **peers})
+    for i in range(options.rounds):
+        turn = {}
+        for who in ["bindrune", *folders][:: -1 if i % 2 else 1]:
+            if who == "bindrune":
+                own = turn[who] = ours(path, options)
+            else:
+                turn[who] = theirs(futhark, who, folders[who] / place, own, options)
+        rounds.append(turn)
     rows = {}
     for key in rounds[0]["bindrune"]:
         own = [turn["bindrune"].get(key) for turn in rounds]
         ratios = {}
         for who in folders:
             peer = [turn[who].get(key) for turn in rounds]
-            if not all(own) or not any(turn[who] for turn in rounds):
-                continue
-            if all(peer):
-                ratios[who] = statistics.median(a / b for a, b in zip(peer, own))
-            elif any(turn[other].get(key) for other in folders for turn in rounds):
-                ratios[who] = SLOWER
+            if all(own) and all(peer):
+                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in zip(peer, own))
         if ratios and max(own) >= SHORT:
             best = min(ratios, key=ratios.get)
             rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}

@@ -7,6 +7,7 @@ A program is tuned in a copy whose test blocks are the data sets that it is tune
 import math
 import random
 import subprocess
+from pathlib import Path
 
 from contest import WORK, Contestant, shell
 from forced import LIMIT, forest, logged, outcomes, paths, reached, with_params
@@ -32,6 +33,16 @@ def without_blocks(text):
     return "\n".join(lines) + "\n"
 
 
+def with_cases(name, cases):
+    """A copy of a program whose test blocks are these cases, all of one entry point."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    program = FOLDER / f"{name}.fut"
+    block = [f"-- ==\n-- entry: {cases[0].entry}"]
+    block += [f'-- "{case.name}" compiled input @ {Path(case.input()).resolve()}' for case in cases]
+    program.write_text(without_blocks(cases[0].path.read_text()) + "\n".join(block) + "\n")
+    return program
+
+
 class Tuner:
     """`bindrune tune`; `there` says whether the compiler has it."""
 
@@ -51,11 +62,7 @@ class Tuner:
 
     def tune(self, cases):
         """The tuning file that is found."""
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        program = FOLDER / f"{cases[0].program}-{cases[0].entry}.fut"
-        block = [f"-- ==\n-- entry: {cases[0].entry}"]
-        block += [f'-- "{case.name}" compiled input @ {case.input()}' for case in cases]
-        program.write_text(without_blocks(cases[0].path.read_text()) + "\n".join(block) + "\n")
+        program = with_cases(f"{cases[0].program}-{cases[0].entry}", cases)
         shell([compiler(), "tune", program])
         return f"{program}.tuning"
 

@@ -207,6 +207,5 @@ pub struct Call<'a> {
 
 /// A folder for executables, removed when it is dropped.
 pub fn work_folder() -> Result<tempfile::TempDir, ExitCode> {
-    tempfile::tempdir()
-        .map_err(|e| crate::common::fail(format_args!("cannot make a temporary folder: {e}")))
+    crate::link::work_folder().map_err(crate::common::fail)
 }

@@ -27,10 +27,10 @@ pub struct Args {
 
 /// Builds the executable.
 pub fn run(args: Args) -> ExitCode {
-    let output = args.output.unwrap_or_else(|| args.file.with_extension(""));
-    if output == args.file {
-        return common::fail("the executable would overwrite the program; name it with -o");
-    }
+    let output = match link::output(args.output, &args.file) {
+        Ok(output) => output,
+        Err(message) => return common::fail(message),
+    };
     if args.backend == "c" {
         let text = match portable::text(&args.file, &args.compiler, &args.tuning) {
             Ok(text) => text,

@@ -18,6 +18,7 @@ mod account;
 mod entry;
 mod html;
 mod json;
+mod lines;
 mod names;
 mod settle;
 mod text;

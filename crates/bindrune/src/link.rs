@@ -4,7 +4,7 @@
 //! the runtime uses of the C compiler's library is linked into them.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The runtime as a static library.
@@ -12,7 +12,7 @@ static RUNTIME: &[u8] = include_bytes!(env!("BINDRUNE_RUNTIME_LIB"));
 
 /// Links objects into an executable at `output`. The error says what to do.
 pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))?;
+    let folder = work_folder()?;
     let mut object_files = Vec::new();
     for (i, object) in objects.iter().enumerate() {
         let file = folder.path().join(format!("program{i}.o"));
@@ -55,6 +55,15 @@ pub fn executable(objects: &[Vec<u8>], output: &Path) -> Result<(), String> {
     place(&linked, output)
 }
 
+/// Where a program's executable goes: where it is asked for, else beside the program.
+pub fn output(wanted: Option<PathBuf>, program: &Path) -> Result<PathBuf, &'static str> {
+    let output = wanted.unwrap_or_else(|| program.with_extension(""));
+    if output == program {
+        return Err("the executable would overwrite the program; name it with -o");
+    }
+    Ok(output)
+}
+
 /// Puts an executable where it is wanted. The old one, if there is one, stays until the
 /// new one is whole.
 pub fn place(made: &Path, output: &Path) -> Result<(), String> {
@@ -64,6 +73,11 @@ pub fn place(made: &Path, output: &Path) -> Result<(), String> {
         let _ = std::fs::remove_file(&beside);
         format!("cannot write {}: {e}", output.display())
     })
+}
+
+/// A folder for what is made on the way.
+pub fn work_folder() -> Result<tempfile::TempDir, String> {
+    tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))
 }
 
 /// Writes a file.

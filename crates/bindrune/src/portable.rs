@@ -45,10 +45,10 @@ pub fn command(args: Args) -> ExitCode {
         };
         return common::fail(format_args!("not supported yet: {what}"));
     }
-    let output = args.output.unwrap_or_else(|| args.file.with_extension(""));
-    if output == args.file {
-        return common::fail("the executable would overwrite the program; name it with -o");
-    }
+    let output = match link::output(args.output, &args.file) {
+        Ok(output) => output,
+        Err(message) => return common::fail(message),
+    };
     let mut source = output.clone().into_os_string();
     source.push(".c");
     let text = match text(&args.file, &args.compiler, &args.tuning) {
@@ -73,14 +73,14 @@ pub fn text(file: &Path, compiler: &Compiler, tuning: &tuning::Files) -> Result<
 
 /// Compiles C into an executable at `output`. The error says what to do.
 pub fn executable(text: &str, cpu: &str, output: &Path) -> Result<(), String> {
-    let folder = work_folder()?;
+    let folder = link::work_folder()?;
     let made = compiled(text, cpu, folder.path())?;
     link::place(&made, output)
 }
 
 /// Compiles C and runs that with a program's options; the exit code.
 pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode {
-    let ran = work_folder().and_then(|folder| {
+    let ran = link::work_folder().and_then(|folder| {
         let made = compiled(text, cpu, folder.path())?;
         let mut command = Command::new(made);
         std::os::unix::process::CommandExt::arg0(&mut command, file);
@@ -94,10 +94,6 @@ pub fn run(text: &str, cpu: &str, file: &Path, options: &[OsString]) -> ExitCode
         }
         Err(message) => common::fail(message),
     }
-}
-
-fn work_folder() -> Result<tempfile::TempDir, String> {
-    tempfile::tempdir().map_err(|e| format!("cannot make a temporary folder: {e}"))
 }
 
 /// What the C compiler is asked for unless `CFLAGS` says it.

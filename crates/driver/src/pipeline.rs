@@ -147,12 +147,6 @@ impl PassInfo {
         self.run.accepts(ir)
     }
 
-    /// Whether the pass is for processors that the code generator knows: it makes vectors,
-    /// or puts statements in the order that suits them.
-    pub(crate) fn is_for_processors(&self) -> bool {
-        ["lanes", "pipeline"].contains(&self.name.as_str())
-    }
-
     /// Whether the pass gives arrays memory.
     pub(crate) fn is_mem(&self) -> bool {
         matches!(self.run, Run::ToMems(_))
@@ -203,7 +197,7 @@ pub fn passes() -> Vec<PassInfo> {
         };
         let optional = match run {
             Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
-                !["accumulators", "copies", "dimensions", "in-order"].contains(&base)
+                !["accumulators", "copies", "dimensions"].contains(&base)
             }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
@@ -221,11 +215,6 @@ pub fn passes() -> Vec<PassInfo> {
         "accumulators",
         "accumulators with an operator become arrays that are updated in place",
         Run::Soacs(flatten::accumulators),
-    );
-    add(
-        "in-order",
-        "on a machine of one thread all combinators run in order",
-        Run::Soacs(|program, context| Ok(ir::in_order(program, context))),
     );
     add(
         "flatten",

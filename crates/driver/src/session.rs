@@ -227,6 +227,16 @@ impl Session {
         })
     }
 
+    /// The processor that passes choose for: for portable C a usual one, whatever this
+    /// machine is, as the text is to be the same on all.
+    fn machine(&self) -> Result<Machine, Failure> {
+        if self.options.stack.is_parallel() {
+            Ok(llvm::machine(self.cpu()?)?)
+        } else {
+            Ok(Machine::of(16))
+        }
+    }
+
     /// Runs the passes from where the program stands up to the stage (all of
     /// them for the stages after the last). What optimisation could not do is
     /// added to the warnings where the program asks for that.
@@ -247,11 +257,7 @@ impl Session {
             fuse: self.options.fuse,
             account: self.options.account,
             lanes: self.options.lanes,
-            machine: if self.options.stack.is_parallel() {
-                llvm::machine(self.cpu()?)?
-            } else {
-                Machine::of(16)
-            },
+            machine: self.machine()?,
             stack: self.options.stack,
             flatten: self.options.flatten,
         };
@@ -264,8 +270,7 @@ impl Session {
             if last.is_some_and(|last| at > last) {
                 break;
             }
-            if !pass.accepts(&ir) || (pass.is_for_processors() && !self.options.stack.is_parallel())
-            {
+            if !pass.accepts(&ir) {
                 continue;
             }
             let files: Vec<Arc<str>> = ir.files().to_vec();

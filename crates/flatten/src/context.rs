@@ -225,7 +225,8 @@ impl<'a> Ctx<'a> {
     /// Notes that a combinator becomes a sequential loop.
     pub(crate) fn decide_loop(&mut self, aux: &Aux, what: Operation, at: Position) {
         self.decide(aux, what, |ctx| {
-            Runs::Loop(if ctx.asked || aux.attrs.has(&Attr::SequentialOuter) {
+            let asked = ctx.asked || !ctx.stack.is_parallel();
+            Runs::Loop(if asked || aux.attrs.has(&Attr::SequentialOuter) {
                 Sequential::Asked
             } else if at.around.is_some() {
                 Sequential::Inside(ctx.around())

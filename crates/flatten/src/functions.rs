@@ -129,11 +129,12 @@ impl Callees {
     /// What a call of `fun` from `at` calls.
     pub(crate) fn version(&self, fun: &FunName, at: Position, stack: Stack) -> Version {
         let only = !self.parallel.contains(fun);
+        let host = Position::host(stack);
         Version {
             fun: fun.clone(),
-            at: if only || stack.nests() && at.level == Some(stack.outermost()) {
+            at: if only || at.level == host.level {
                 // In tasks that contain tasks it is what it is outside of them.
-                Position::host(stack)
+                host
             } else if at.level.is_none() {
                 // What runs in order is the same wherever it stands: in a task.
                 Position::alone(stack.outermost())

@@ -14,11 +14,11 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Outside of all segops.
-    pub(crate) const fn host(stack: Stack) -> Self {
+    /// Outside of all segops; on a machine that has no levels all runs in order there.
+    pub(crate) fn host(stack: Stack) -> Self {
         Self {
             around: None,
-            level: Some(stack.outermost()),
+            level: stack.is_parallel().then_some(stack.outermost()),
         }
     }
 

@@ -49,10 +49,10 @@ const HEAD: &str = "\
 /// [`Error::Unsupported`] for what C has not yet, [`Error::Bug`] for an invalid program
 /// or one with vectors in it.
 pub fn program(program: &Program) -> Result<String, Error> {
-    let mut text = HEAD.to_owned();
+    let (mut text, eighths) = (HEAD.to_owned(), eighths());
     for part in BEFORE {
         text.push('\n');
-        text += &part.replace("EIGHTHS", &eighths());
+        text += &part.replace("EIGHTHS", &eighths);
     }
     text += "\n/* The program. */\n\n";
     text += &functions(program)?;

@@ -8,7 +8,7 @@
 //! |---|---|---|---|---|
 //! | `cpu` | tasks over all workers | tasks, lanes | the lanes of one worker: reductions and scans only | nothing |
 //! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
-//! | `thread` | | | one thread without lanes, on which everything runs in order | itself |
+//! | `thread` | none: everything runs in order | | none | |
 
 use crate::tasks::LANES_LEAST;
 
@@ -93,13 +93,7 @@ pub const GPU: Stack = Stack {
 /// One thread without lanes: whatever processor a C compiler makes code for.
 pub const THREAD: Stack = Stack {
     name: "thread",
-    levels: &[Level {
-        name: "thread",
-        contains: &[0],
-        maps: true,
-        width: 1,
-        enough: 1,
-    }],
+    levels: &[],
 };
 
 /// Points that keep the workers of a large machine evenly busy, without tasks inside.
@@ -107,9 +101,8 @@ pub const THREAD: Stack = Stack {
 /// as tasks alone and 480 ms with tasks inside, on two cores.
 const ENOUGH_TASKS: i64 = 16;
 /// The same where points go to lanes in groups, and none of their tasks in others: two groups
-/// keep two workers busy
-/// (`bench/run.py forced --case "matmul 2^25 n=4"`: 16 rows in one group take 2.4 ms, in tasks
-/// of their own 1.2).
+/// keep two workers busy (`bench/run.py forced --case "matmul 2^25 n=4"`: 16 rows in one group
+/// take 2.4 ms, in tasks of their own 1.2).
 pub const ENOUGH_IN_GROUPS: i64 = 2 * LANES_LEAST;
 /// The same where tasks inside scan: as each element is then read twice, tasks alone win with
 /// fewer points (`bench/run.py forced --case "scans 10x1000000"`: 2.4 ms in place of 3.3).
@@ -139,7 +132,7 @@ impl Stack {
 
     /// Whether anything can run side by side on it.
     pub const fn is_parallel(self) -> bool {
-        self.levels.len() > 1
+        !self.levels.is_empty()
     }
 
     /// The level of this number, if the machine has it.

@@ -2,23 +2,12 @@
 
 use super::account::Account;
 use super::entry::{Entry, Mark};
+use super::lines::Lines;
 use crate::forest;
-use std::fmt::Write;
 
 /// The account as text, with colours if `colour`.
 pub fn text(account: &Account, colour: bool) -> String {
-    let paint = |code: &str, text: &str| {
-        if colour {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    };
-    let mut out = String::new();
-    let mut put = |line: String| {
-        let written = writeln!(out, "{}", line.trim_end());
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
-    };
+    let mut lines = Lines::new(colour);
     for function in &account.functions {
         let file = account.files.iter().find(|file| file.id == function.file);
         let file = file.map_or("", |file| &file.name);
@@ -27,13 +16,9 @@ pub fn text(account: &Account, colour: bool) -> String {
         } else {
             format!("{} ({file}:{})", function.name, function.line)
         };
-        put(paint("1", &title));
+        lines.title(&title);
         for line in &function.lines {
-            put(format!(
-                "{} {}",
-                paint("94;1", &format!("{:5} |", line.number)),
-                line.text
-            ));
+            lines.source(line.number, &line.text);
             let mut subject = None;
             let first = line.entries.first().map(Entry::of);
             let several = (line.entries.iter())
@@ -41,33 +26,30 @@ pub fn text(account: &Account, colour: bool) -> String {
             for entry in &line.entries {
                 if several && subject != Some(entry.of()) {
                     subject = Some(entry.of());
-                    put(format!("      {}", entry.title()));
+                    lines.put(format!("      {}", entry.title()));
                 }
                 let sign = entry.mark.sign().to_string();
                 let sign = match entry.mark {
-                    Mark::Good => paint("32", &sign),
-                    Mark::Left => paint("33;1", &sign),
+                    Mark::Good => lines.paint("32", &sign),
+                    Mark::Left => lines.paint("33;1", &sign),
                     Mark::Plain => sign,
                 };
                 let indent = if several { 8 } else { 6 };
                 let group = entry.group.name();
-                put(format!("{:indent$}{sign} {group}: {}", "", entry.short()));
+                lines.put(format!("{:indent$}{sign} {group}: {}", "", entry.short()));
             }
         }
-        put(String::new());
+        lines.put("");
     }
     if !account.versions.is_empty() {
-        put(paint(
-            "1",
-            "versions, and the sizes that choose between them",
-        ));
+        lines.title("versions, and the sizes that choose between them");
         for line in forest::text(&account.versions).lines() {
-            put(format!("  {line}"));
+            lines.put(format!("  {line}"));
         }
-        put(String::new());
+        lines.put("");
     }
     for line in account.summary.lines() {
-        put(line);
+        lines.put(line);
     }
-    out
+    lines.finish()
 }

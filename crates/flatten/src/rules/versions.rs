@@ -224,24 +224,16 @@ pub(super) fn g3(
         let body = ctx.made(&pat, |ctx, own, stms| {
             g2(ctx, nest, at, own, aux.clone(), point, stms)
         })?;
-        if nests(ctx, at) && ctx.beside.is_none() && in_groups(&body) {
-            set_enough(ctx, guard.as_ref(), ENOUGH_IN_GROUPS);
-        }
         arms.push(Arm { guard, body });
     }
     if let Some(below) = Position::within(ctx.stack, level).filter(|_| want.middle) {
         let made = inside_choice(ctx, |ctx| {
             middle(ctx, nest, below, &pat, &aux, (&body, &ret))
         })?;
-        let outer = arms
-            .first()
-            .filter(|arm| nests(ctx, at) && !in_groups(&arm.body));
-        if let (Some(outer), Some(made)) = (outer, &made)
-            && par::scans(&made.body, level)
-        {
-            set_enough(ctx, outer.guard.as_ref(), ENOUGH_SCANS);
-        }
         arms.extend(made);
+        if nests(ctx, at) {
+            set_enough(ctx, &arms, level);
+        }
         if !want.flat {
             last_two(&mut arms);
         }
@@ -274,12 +266,19 @@ fn in_groups(body: &Body<Segs>) -> bool {
     all.any(|op| matches!(op, SegOp::Seg(seg) if seg.space.lane.is_some()))
 }
 
-/// So many points are enough by default for the version behind a guard.
-fn set_enough(ctx: &mut Ctx<'_>, guard: Option<&Guard>, points: i64) {
-    if let Some(Guard {
-        enough: (_, id), ..
-    }) = guard
-        && let Some(tunable) = ctx.tunables.get_mut(id.index())
+/// How many points are enough by default for tasks alone, now that it is known what the
+/// versions with and without tasks inside are.
+fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
+    let [outer, inner @ ..] = arms else { return };
+    let points = if in_groups(&outer.body) {
+        // Where tasks around are many, one group in each keeps all workers busy.
+        ctx.beside.is_none().then_some(ENOUGH_IN_GROUPS)
+    } else {
+        let scan = inner.iter().any(|arm| par::scans(&arm.body, level));
+        scan.then_some(ENOUGH_SCANS)
+    };
+    if let (Some(points), Some(guard)) = (points, &outer.guard)
+        && let Some(tunable) = ctx.tunables.get_mut(guard.enough.1.index())
     {
         tunable.default = points;
     }

@@ -2,11 +2,11 @@
 
 use super::nests::{Fate, Nest, Versions, Way};
 use super::record::Record;
+use crate::explain::lines::Lines;
 use crate::explain::names::Source;
 use crate::forest;
 use ir::forest::Choice;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 
 /// The version of the data; it grows where a reader of an older one would misunderstand.
 const VERSION: u32 = 1;
@@ -84,32 +84,18 @@ impl Shown<'_> {
 
     /// As text, with colours if `colour`.
     pub fn text(&self, colour: bool) -> String {
-        let paint = |code: &str, text: &str| {
-            if colour {
-                format!("\u{1b}[{code}m{text}\u{1b}[0m")
-            } else {
-                text.to_owned()
-            }
-        };
-        let mut out = String::new();
-        let mut put = |line: String| {
-            let written = writeln!(out, "{}", line.trim_end());
-            debug_assert!(written.is_ok(), "writing to a string does not fail");
-        };
+        let mut lines = Lines::new(colour);
         let record = self.record;
-        put(paint(
-            "1",
-            &format!("{}: tuned for `{}`", self.program, record.cost),
-        ));
+        lines.title(&format!("{}: tuned for `{}`", self.program, record.cost));
         if !record.complete {
-            put("  tuning was interrupted; this is the best so far".to_owned());
+            lines.put("  tuning was interrupted; this is the best so far");
         }
         let width = record.sets.iter().map(|set| set.name.chars().count()).max();
         let width = width.unwrap_or(0);
         for set in &record.sets {
             let (name, before, after) = (&set.name, set.default, set.tuned);
             let gain = ratio(before, after);
-            put(format!(
+            lines.put(format!(
                 "  {name:width$}  {before:>12.0} us -> {after:>12.0} us  {gain:>6.2}x"
             ));
         }
@@ -122,46 +108,45 @@ impl Shown<'_> {
             .filter(|nest| outer(nest) || reached(nest))
         {
             let place = self.source.own(&nest.choice.places);
-            put(String::new());
+            lines.put("");
             let inside = nest.inside.map(|version| format!(", inside of V{version}"));
             let title = format!("{}{}", nest.function, inside.unwrap_or_default());
-            put(paint("1", &title));
+            lines.title(&title);
             if let Some(place) = place {
                 let line = self.source.line(place.file, place.line);
-                let number = paint("94;1", &format!("{:5} |", place.line));
-                put(format!("{number} {line}"));
+                lines.source(place.line, line);
             }
             let tuned = |choice: &Choice| self.tuned(choice);
             for line in forest::tree(nest.root, &tuned).lines() {
-                put(format!("      {line}"));
+                lines.put(format!("      {line}"));
             }
             for (set, fate) in record.sets.iter().zip(&nest.fates) {
                 let Some(fate) = fate else { continue };
                 let (sign, text) = told(fate);
                 let sign = match sign {
-                    '+' => paint("32", "+"),
-                    '!' => paint("33;1", "!"),
+                    '+' => lines.paint("32", "+"),
+                    '!' => lines.paint("33;1", "!"),
                     _ => sign.to_string(),
                 };
-                put(format!("      {sign} {:width$}  {text}", set.name));
+                lines.put(format!("      {sign} {:width$}  {text}", set.name));
             }
             if nest.fates.iter().all(Option::is_none) {
-                put("      . no data set comes to it".to_owned());
+                lines.put("      . no data set comes to it");
             }
         }
         if self.nests.is_empty() {
-            put("  there is no choice between versions".to_owned());
+            lines.put("  there is no choice between versions");
         }
         for (name, value) in &self.own {
-            put(String::new());
+            lines.put("");
             let value = value.map_or_else(
                 || "the program's own value".to_owned(),
                 |value| value.to_string(),
             );
             let tried = record.tried.iter().filter(|(other, ..)| other == name);
-            put(format!("{name} (custom): {value}; {} tried", tried.count()));
+            lines.put(format!("{name} (custom): {value}; {} tried", tried.count()));
         }
-        out
+        lines.finish()
     }
 
     /// As data.
