@@ -26,6 +26,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Simplifies a lambda in place.
     pub(crate) fn replace_lambda(&mut self, lambda: &mut Lambda<L>, runs: bool) {
+        self.replace_lambda_and(lambda, runs, |_| {});
+    }
+
+    /// As [`Simplifier::replace_lambda`]; the lambda's scope has what `learn` adds.
+    fn replace_lambda_and(
+        &mut self,
+        lambda: &mut Lambda<L>,
+        runs: bool,
+        learn: impl FnOnce(&mut Self),
+    ) {
         let empty = Lambda {
             params: Vec::new(),
             body: ir::Body {
@@ -35,16 +45,16 @@ impl<L: OptLevel> Simplifier<'_, L> {
             ret: Vec::new(),
         };
         let old = std::mem::replace(lambda, empty);
-        *lambda = self.lambda(old, runs, |_, _| {});
+        *lambda = self.lambda(old, runs, |s, _| learn(s));
     }
 
-    /// Operators and the post lambda.
-    pub(crate) fn folds(&mut self, folds: &mut Folds<L>) {
+    /// Operators and the post lambda, whose scope has what `learn` adds.
+    pub(crate) fn folds(&mut self, folds: &mut Folds<L>, learn: impl FnOnce(&mut Self)) {
         for op in folds.operators_mut() {
             self.operator(op, false);
         }
         if let Some(post) = &mut folds.post {
-            self.replace_lambda(post, false);
+            self.replace_lambda_and(post, false, learn);
         }
     }
 
@@ -124,7 +134,7 @@ pub(crate) fn simplify(
                 s.rewrite_dim(size);
             }
             match &mut kind {
-                SegKind::Folds(folds) => s.folds(folds),
+                SegKind::Folds(folds) => s.folds(folds, |s| point(s, &space)),
                 SegKind::Hist(ops) => s.histograms(ops, &mut aux),
                 SegKind::FlatMap => {}
             }
@@ -156,6 +166,11 @@ pub(crate) fn simplify(
 fn enter_space(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let runs = space.dims.iter().all(|(_, size)| s.positive(*size));
     s.enter(ScopeKind::Inner { runs });
+    point(s, space);
+}
+
+/// The innermost scope runs at each point of a space: in parallel, with its indices.
+fn point(s: &mut Simplifier<'_, Segs>, space: &SegSpace) {
     let depth = s.current();
     s.scopes[depth].parallel = true;
     for (index, size) in &space.dims {

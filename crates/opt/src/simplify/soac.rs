@@ -60,7 +60,7 @@ pub(crate) fn simplify(
                 mut folds,
             } = screma;
             let mut map = bucket(s, width, &mut inputs, map, &mut aux);
-            s.folds(&mut folds);
+            s.folds(&mut folds, |_| {});
             if let Some(body) = s.once_for_all(width, &inputs, &mut map, &folds) {
                 let result = s.splice(body, &aux);
                 s.repeat_all(pat, &aux, width, &result);
