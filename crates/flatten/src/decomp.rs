@@ -137,15 +137,26 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
 }
 
 /// The decomposition of a scan inside a segop that the lanes of one worker share,
-/// if they can: one chunk, in blocks.
+/// if they can: one chunk, in blocks. What is reduced beside it goes over the chunk before.
 pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
     body: &Body<L>,
-    operators: &[Operator<L>],
-    post: Option<&Lambda<L>>,
+    folds: &Folds<L>,
 ) -> Option<Decomp> {
-    let operators: &[_] = &operators.iter().collect::<Vec<_>>();
-    let apart = in_step(operators) && scalar(body) && post.is_none_or(|post| scalar(&post.body));
-    (!operators.is_empty() && apart).then(|| Decomp {
+    let operators: &[_] = &folds.operators().collect::<Vec<_>>();
+    let after = folds.post.as_ref();
+    let apart = in_step(operators)
+        && (scalar(body) || operators.iter().all(|op| is_exact(&op.op)) && ends_soon(body))
+        && after.is_none_or(|post| scalar(&post.body));
+    if folds.scans.is_empty() || !apart {
+        return None;
+    }
+    let (width, streams) = match folds.reduces.len() {
+        0 => (1, 1),
+        _ => accumulators(body, operators, true),
+    };
+    Some(Decomp {
+        width,
+        streams,
         depth: block(operators),
         ..WHOLE
     })
@@ -232,6 +243,25 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: bool) -> bool {
             own && plain
         })
     })
+}
+
+/// Whether a body computes nothing but scalars, in loops whose numbers of iterations are
+/// known: points go on in step then.
+fn ends_soon<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
+    scalars(body, true)
+        && with_stack(|| {
+            body.stms.iter().all(|stm| {
+                let mut ends = match &stm.exp {
+                    Exp::Loop { form, .. } => {
+                        matches!(form, LoopForm::For { bound, .. } if bound.constant().is_some())
+                    }
+                    Exp::Basic(_) | Exp::If { .. } => true,
+                    Exp::Op(_) | Exp::Apply { .. } => false,
+                };
+                sub_bodies(&stm.exp, |body| ends = ends && ends_soon(body));
+                ends
+            })
+        })
 }
 
 /// Whether a body has loops.

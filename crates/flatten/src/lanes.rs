@@ -9,7 +9,7 @@
 //!
 //! A segred at level 0 keeps partial accumulators as its decomposition says, as
 //! one at level 1 does, but all of it is one worker's; so does a segscan with its
-//! blocks. That pays for long rows that lie in order in memory and belong to one
+//! blocks, and with what is reduced beside it. That pays for long rows that lie in order in memory and belong to one
 //! point of the segop; other reductions and scans stay loops, so that lanes may
 //! take a dimension around them: rows that all points share are then read once for
 //! all lanes, and rows that lie across come in vectors. Lanes that share a scan apply
@@ -160,8 +160,8 @@ fn shared(s: &Screma) -> Option<Decomp> {
         let only = post.is_none() && mapped.iter().all(Type::is_prim);
         only.then(|| decomp::inside(&s.map.body, reduces))?
     } else {
-        let only = reduces.is_empty() && s.map.ret.iter().all(Type::is_prim);
-        only.then(|| decomp::scan_inside(&s.map.body, scans, post.as_ref()))?
+        let only = s.map.ret.iter().all(Type::is_prim);
+        only.then(|| decomp::scan_inside(&s.map.body, &s.folds))?
     }
 }
 
