@@ -23,6 +23,7 @@ mod dce;
 mod fma;
 mod fuse;
 mod inline;
+mod join;
 mod level;
 pub mod passes;
 mod simplify;

@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, simplify, sink};
+use crate::{fma, fuse, inline, join, simplify, sink};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -51,6 +51,11 @@ pub const SOACS: &[Pass<Soacs>] = &[
 
 /// The passes over segmented operations, after flattening.
 pub const SEGS: &[Pass<Segs>] = &[
+    Pass {
+        name: "join",
+        description: "loops in order become one, where the second reads what the first has just made",
+        run: |program, context| per_function(program, context, join::join),
+    },
     Pass {
         name: "simplify",
         description: "fold, share, hoist and remove",

@@ -1,0 +1,282 @@
+//! Loops in order that follow one another become one, where the second reads what the
+//! first has just made.
+//!
+//! ```text
+//! let (ys, _) =                                    let (ys, _, r) =
+//!   loop (*out = scratch, acc = 0) for i < n do      loop (*out = scratch, acc = 0, sum = 0)
+//!     let y = f(acc, xs[i])                            for i < n do
+//!     let out' = out with [i] = y                        let y = f(acc, xs[i])
+//!     in (out', y)                           =>          let out' = out with [i] = y
+//! let r =                                                let s = add sum y
+//!   loop (sum = 0) for k < n do                          in (out', y, s)
+//!     let s = add sum ys[k]
+//!     in (s)
+//! ```
+//!
+//! A scan whose results are reduced is two loops where it runs in order; combinators cannot
+//! be fused so, as a scan's results are there only after all of it. What the simplifier finds
+//! then is an array that nobody reads, which goes, and its memory with it.
+//!
+//! The second loop carries scalars alone, does little, and cannot fail, so nothing fails
+//! earlier than it did. The first one carries a scalar, too: a loop whose iterations are
+//! independent is left to the lanes. Needs nothing; guarantees that all values stay.
+
+use crate::passes::Signatures;
+use ir::attrs::Attrs;
+use ir::prov::ProvTable;
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Stm};
+use ir::types::Type;
+use ir::walk::{VisitMut, used_names, with_stack};
+use ir::{Context, Fuel, Name, PassError, Segs, cost};
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::time;
+
+/// What an iteration of the second loop may cost: about what it saves, a store, a load and a
+/// turn of a loop.
+const LITTLE: i64 = time::STORE + 2 * time::LOAD + time::LOOP;
+
+/// Joins loops wherever they follow one another.
+pub(crate) fn join(
+    mut function: Function<Segs>,
+    _: &Signatures,
+    context: &mut Context,
+) -> Result<Function<Segs>, PassError> {
+    let mut pass = Join {
+        provs: &mut function.provs,
+        fuel: &mut context.fuel,
+    };
+    VisitMut::<Segs>::body(&mut pass, &mut function.body);
+    Ok(function)
+}
+
+struct Join<'a> {
+    provs: &'a mut ProvTable,
+    fuel: &'a mut Fuel,
+}
+
+impl VisitMut<Segs> for Join<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            self.walk_body(body);
+            let mut stms: Vec<Stm<Segs>> = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                if let Some((at, made)) = last_loop(&stms, &stm)
+                    && self.fuel.take()
+                {
+                    let mut first = stms.remove(at);
+                    if join_into(&mut first, &mut stm, &made, self.provs) {
+                        stm = first;
+                    } else {
+                        stms.push(first);
+                    }
+                }
+                stms.push(stm);
+            }
+            body.stms = stms;
+        });
+    }
+}
+
+/// The loop that a statement can be joined with, with nothing but views and arithmetic
+/// between that neither needs; and what the loop makes in each iteration, by the arrays.
+fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, FxHashMap<Name, Atom>)> {
+    let second = in_order(stm)?;
+    if !is_little(&second) {
+        return None;
+    }
+    let at = before.iter().rposition(|stm| !goes_before(stm))?;
+    let first = in_order(&before[at])?;
+    let results: FxHashSet<Name> = before[at].pat.iter().map(|param| param.name).collect();
+    let needed = |stm: &Stm<Segs>| {
+        let mut found = stm.aux.certs.iter().any(|cert| results.contains(cert));
+        used_names(&stm.exp, |name| found |= results.contains(&name));
+        found
+    };
+    let apart = first.range == second.range
+        && first.params.iter().any(|p| p.param.ty.is_prim())
+        && !before[at + 1..].iter().any(needed);
+    if !apart {
+        return None;
+    }
+    let made: FxHashMap<Name, Atom> = (before[at].pat.iter().enumerate())
+        .filter_map(|(i, param)| Some((param.name, first.made(i)?)))
+        .collect();
+    let reads = second.reads(&made);
+    let mut uses = 0;
+    used_names(&stm.exp, |name| {
+        uses += usize::from(results.contains(&name))
+    });
+    (reads > 0 && uses == reads).then_some((at, made))
+}
+
+/// Whether a statement may go before a loop that it does not need: it makes scalars or views.
+fn goes_before(stm: &Stm<Segs>) -> bool {
+    matches!(
+        &stm.exp,
+        Exp::Basic(
+            BasicOp::Atom(_)
+                | BasicOp::Unary(..)
+                | BasicOp::Binary(..)
+                | BasicOp::Compare(..)
+                | BasicOp::Convert { .. }
+                | BasicOp::Select { .. }
+                | BasicOp::Index { .. }
+                | BasicOp::Rearrange { .. }
+        )
+    ) && stm.aux.certs.is_empty()
+}
+
+/// A loop with a counter.
+struct InOrder<'a> {
+    counter: Name,
+    /// The counter's type and bound.
+    range: (prim::PrimType, Atom),
+    params: &'a [LoopParam<Segs>],
+    body: &'a Body<Segs>,
+}
+
+fn in_order(stm: &Stm<Segs>) -> Option<InOrder<'_>> {
+    match &stm.exp {
+        Exp::Loop {
+            params,
+            form: LoopForm::For { var, ty, bound },
+            body,
+        } => Some(InOrder {
+            counter: *var,
+            range: (*ty, *bound),
+            params,
+            body,
+        }),
+        Exp::Loop { .. } | Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
+    }
+}
+
+/// Whether a loop carries scalars alone, does little in an iteration and cannot fail.
+fn is_little(second: &InOrder<'_>) -> bool {
+    let mut total = 0;
+    let plain = second.body.stms.iter().all(|stm| match &stm.exp {
+        Exp::Basic(BasicOp::Assert { .. }) => false,
+        Exp::Basic(op) => {
+            total += cost::basic(op);
+            stm.pat.iter().all(|param| param.ty.is_prim())
+        }
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    });
+    plain && total <= LITTLE && second.params.iter().all(|p| p.param.ty.is_prim())
+}
+
+impl InOrder<'_> {
+    /// What each iteration puts at its own index of an array that it does nothing else with.
+    fn made(&self, result: usize) -> Option<Atom> {
+        let (array, next) = (&self.params[result].param, self.body.result[result]);
+        let scalars = matches!(&array.ty, Type::Array { .. }) && array.ty.rank() == 1;
+        if !scalars {
+            return None;
+        }
+        let own = [DimIndex::Fix(self.counter.into())];
+        let write = self.body.stms.iter().find_map(|stm| match &stm.exp {
+            Exp::Basic(BasicOp::Update {
+                array: to,
+                slice,
+                value,
+            }) if *to == array.name && slice[..] == own => Some((stm.pat[0].name, *value)),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {
+                None
+            }
+        });
+        let (written, value) = write.filter(|(written, _)| next == Atom::Var(*written))?;
+        let mut uses = 0;
+        for stm in &self.body.stms {
+            used_names(&stm.exp, |name| {
+                uses += usize::from(name == array.name || name == written);
+            });
+        }
+        let results = self.body.result.iter().filter(|&&atom| atom == next);
+        (uses == 1 && results.count() == 1).then_some(value)
+    }
+
+    /// How often arrays are read at the own index.
+    fn reads(&self, made: &FxHashMap<Name, Atom>) -> usize {
+        let stms = self.body.stms.iter();
+        stms.filter(|stm| is_read(stm, self.counter, made).is_some())
+            .count()
+    }
+}
+
+/// What a read of such an array at the own index gives.
+fn is_read(stm: &Stm<Segs>, counter: Name, made: &FxHashMap<Name, Atom>) -> Option<Atom> {
+    match &stm.exp {
+        Exp::Basic(BasicOp::Index { array, slice })
+            if slice[..] == [DimIndex::Fix(counter.into())] =>
+        {
+            made.get(array).copied()
+        }
+        Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
+    }
+}
+
+/// Makes the first of two loops both of them; whether they are loops.
+fn join_into(
+    first: &mut Stm<Segs>,
+    second: &mut Stm<Segs>,
+    made: &FxHashMap<Name, Atom>,
+    provs: &mut ProvTable,
+) -> bool {
+    let (
+        Exp::Loop {
+            params,
+            form: LoopForm::For { var, .. },
+            body,
+        },
+        Exp::Loop {
+            params: more,
+            form: LoopForm::For { var: counter, .. },
+            body: then,
+        },
+    ) = (&mut first.exp, &mut second.exp)
+    else {
+        return false;
+    };
+    for stm in &mut then.stms {
+        if let Some(value) = is_read(stm, *counter, made) {
+            stm.exp = Exp::Basic(BasicOp::Atom(value));
+        }
+    }
+    let mut rename = Counter {
+        from: *counter,
+        to: *var,
+    };
+    VisitMut::<Segs>::body(&mut rename, then);
+    params.append(more);
+    body.stms.append(&mut then.stms);
+    body.result.append(&mut then.result);
+    first.pat.append(&mut second.pat);
+    first.aux = aux(&first.aux, &second.aux, provs);
+    true
+}
+
+fn aux(first: &Aux, second: &Aux, provs: &mut ProvTable) -> Aux {
+    let mut aux = Aux::at(provs.join(first.prov, second.prov));
+    aux.certs.clone_from(&first.certs);
+    for cert in &second.certs {
+        if !aux.certs.contains(cert) {
+            aux.certs.push(*cert);
+        }
+    }
+    aux.attrs = Attrs::fused(&first.attrs, &second.attrs);
+    aux
+}
+
+/// One counter in place of another.
+struct Counter {
+    from: Name,
+    to: Name,
+}
+
+impl VisitMut<Segs> for Counter {
+    fn name(&mut self, name: &mut Name) {
+        if *name == self.from {
+            *name = self.to;
+        }
+    }
+}
