@@ -104,7 +104,7 @@ fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, FxHashMap<
     let reads = second.reads(&made);
     let mut uses = 0;
     used_names(&stm.exp, |name| {
-        uses += usize::from(results.contains(&name))
+        uses += usize::from(results.contains(&name));
     });
     (reads > 0 && uses == reads).then_some((at, made))
 }
