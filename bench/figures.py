@@ -68,6 +68,8 @@ def measure(name, ask, path):
     head = {"command": command(name, ask.options), "machine": where(), "backend": ask.backend}
     rows, figure = kept(load(path).get(key, {}), head), FIGURES[name][0]
     listed, good = dict(figure(ask)), True
+    if not any(ask.options.case in row for row in listed):
+        print(f"{key}: no row has {ask.options.case!r} in its name; there are: {', '.join(listed)}", flush=True)
     rows = {row: found for row, found in rows.items() if row in listed}
     for place, (row, make) in enumerate(listed.items()):
         wanted = ask.options.case in row and not (ask.options.missing and row in rows)

@@ -121,12 +121,15 @@ impl Climb<'_> {
 
     fn all(&mut self) -> Result<(), Stopped> {
         let mut order = Vec::new();
+        let mut open = PROBES.len() * self.search.params.len();
         for param in self.search.params {
             let own = self.search.earlier.and_then(|earlier| earlier.get(*param));
             let natural = self.best.setting.get(*param);
             let own = own.filter(|own| Some(*own) != natural);
             let mut least: Option<(f64, i64)> = None;
             for value in PROBES.iter().chain(own) {
+                self.machine.open(open.max(1));
+                open = open.saturating_sub(1);
                 if let Some(cost) = self.value(*param, *value)?
                     && least.is_none_or(|(least, _)| cost < least)
                 {

@@ -50,6 +50,13 @@ pub trait Machine {
     /// further runs are wanted.
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome>;
 
+    /// So much is known to be open where the search is now, what is run next included: parts of
+    /// the settings, each of them a path or more (or none, where sizes turn out to be the same),
+    /// or values of a parameter.
+    fn open(&mut self, parts: usize) {
+        let _ = parts;
+    }
+
     /// Runs it again, so many times; run times in microseconds. They are fewer where it is
     /// not worth while to run it that often, and then it need not be asked again. What is
     /// `decisive` is worth more: the best setting is held against another one.
@@ -372,6 +379,7 @@ impl Search<'_> {
                 };
                 let blind_here = place.and(&blind).unwrap_or_else(|| place.clone());
                 let against = self.found.runs.get(context).map(Run::time);
+                self.machine.open(open.len() + 1);
                 let run = match self.run(&point, against, Some(&blind_here)) {
                     Ok(run) => run,
                     Err(halt) => {

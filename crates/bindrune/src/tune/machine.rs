@@ -58,6 +58,8 @@ pub struct Processes<'a> {
     results: Vec<Option<Vec<Datum>>>,
     /// How many processes there were, and how many of them to be certain of a time.
     pub calls: (usize, usize),
+    /// How much is known to be left to try where the search is now.
+    open: usize,
     /// Why the default fails, or nothing more can be run.
     pub failure: Option<String>,
 }
@@ -96,6 +98,7 @@ impl<'a> Processes<'a> {
             took: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
             results,
             calls: (0, 0),
+            open: 1,
             failure: None,
         })
     }
@@ -267,8 +270,9 @@ impl<'a> Processes<'a> {
         let (number, moved) = (self.prepared.data_sets.len(), self.moved(setting));
         let (first, again) = self.calls;
         self.progress.begin(&format!(
-            "data set {} of {number}, {first} paths, {again} repeated: {}",
+            "data set {} of {number}, {} to try here, {first} paths run, {again} repeated: {}",
             data + 1,
+            self.open,
             moved.join(" ")
         ));
     }
@@ -476,6 +480,10 @@ impl Machine for Processes<'_> {
         let call = json!([data, setting, "first"]);
         let value = self.ask(&call, |own| own.first(data, setting, against))?;
         outcome(&value)
+    }
+
+    fn open(&mut self, parts: usize) {
+        self.open = parts;
     }
 
     fn again(
