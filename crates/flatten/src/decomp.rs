@@ -124,7 +124,7 @@ pub(crate) fn inside<L: Level<Op: InOrder<L>>>(
     let (width, streams) = accumulators(body, operators, true);
     // What goes on for as long as it likes at each point is for lanes side by side, not
     // for stretches in step.
-    if !scalar(body) && (width == 1 || !scalars(body, true)) {
+    if !scalar(body) && (width == 1 || !scalars(body, Loops::All)) {
         return None;
     }
     let depth = if streams > 1 { block(operators) } else { 1 };
@@ -143,16 +143,20 @@ pub(crate) fn scan_inside<L: Level<Op: InOrder<L>>>(
     folds: &Folds<L>,
 ) -> Option<Decomp> {
     let operators: &[_] = &folds.operators().collect::<Vec<_>>();
+    let exact = operators.iter().all(|op| is_exact(&op.op));
+    let loops = if exact { Loops::Known } else { Loops::No };
     let after = folds.post.as_ref();
-    let apart = in_step(operators)
-        && (scalar(body) || operators.iter().all(|op| is_exact(&op.op)) && ends_soon(body))
-        && after.is_none_or(|post| scalar(&post.body));
-    if folds.scans.is_empty() || !apart {
+    if folds.scans.is_empty()
+        || !in_step(operators)
+        || !scalars(body, loops)
+        || !after.is_none_or(|post| scalar(&post.body))
+    {
         return None;
     }
-    let (width, streams) = match folds.reduces.len() {
-        0 => (1, 1),
-        _ => accumulators(body, operators, true),
+    let (width, streams) = if folds.reduces.is_empty() {
+        (1, 1)
+    } else {
+        accumulators(body, operators, true)
     };
     Some(Decomp {
         width,
@@ -216,13 +220,22 @@ impl InOrder<Segs> for SegOp<Segs> {
     }
 }
 
-/// Whether a body computes nothing but scalars, one after another.
-fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
-    scalars(body, false)
+/// Which loops scalars may be computed in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    No,
+    /// Those whose numbers of iterations are known: points go on in step then.
+    Known,
+    All,
 }
 
-/// Whether a body computes nothing but scalars, in loops too if `loops`.
-fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: bool) -> bool {
+/// Whether a body computes nothing but scalars, one after another.
+fn scalar<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
+    scalars(body, Loops::No)
+}
+
+/// Whether a body computes nothing but scalars, in these loops too.
+fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: Loops) -> bool {
     with_stack(|| {
         body.stms.iter().all(|stm| {
             let own = (stm.pat.iter()).all(|p| matches!(p.ty, Type::Prim(_) | Type::Cert));
@@ -233,9 +246,22 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: bool) -> bool {
                     then_body,
                     else_body,
                 } => scalars(then_body, loops) && scalars(else_body, loops),
-                Exp::Loop { body, .. } => loops && scalars(body, loops),
+                Exp::Loop { form, body, .. } => {
+                    let allowed = match loops {
+                        Loops::No => false,
+                        Loops::Known => matches!(
+                            form,
+                            LoopForm::For {
+                                bound: Atom::Const(_),
+                                ..
+                            }
+                        ),
+                        Loops::All => true,
+                    };
+                    allowed && scalars(body, loops)
+                }
                 Exp::Op(op) => {
-                    let folded = op.folded().filter(|_| loops);
+                    let folded = op.folded().filter(|_| loops == Loops::All);
                     folded.is_some_and(|bodies| bodies.iter().all(|body| scalars(body, loops)))
                 }
                 Exp::Apply { .. } => false,
@@ -243,25 +269,6 @@ fn scalars<L: Level<Op: InOrder<L>>>(body: &Body<L>, loops: bool) -> bool {
             own && plain
         })
     })
-}
-
-/// Whether a body computes nothing but scalars, in loops whose numbers of iterations are
-/// known: points go on in step then.
-fn ends_soon<L: Level<Op: InOrder<L>>>(body: &Body<L>) -> bool {
-    scalars(body, true)
-        && with_stack(|| {
-            body.stms.iter().all(|stm| {
-                let mut ends = match &stm.exp {
-                    Exp::Loop { form, .. } => {
-                        matches!(form, LoopForm::For { bound, .. } if bound.constant().is_some())
-                    }
-                    Exp::Basic(_) | Exp::If { .. } => true,
-                    Exp::Op(_) | Exp::Apply { .. } => false,
-                };
-                sub_bodies(&stm.exp, |body| ends = ends && ends_soon(body));
-                ends
-            })
-        })
 }
 
 /// Whether a body has loops.

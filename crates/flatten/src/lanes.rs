@@ -7,15 +7,15 @@
 //! }                              else segmap (i < n) { .. a loop over row .. }
 //! ```
 //!
-//! A segred at level 0 keeps partial accumulators as its decomposition says, as
-//! one at level 1 does, but all of it is one worker's; so does a segscan with its
-//! blocks, and with what is reduced beside it. That pays for long rows that lie in order in memory and belong to one
-//! point of the segop; other reductions and scans stay loops, so that lanes may
-//! take a dimension around them: rows that all points share are then read once for
-//! all lanes, and rows that lie across come in vectors. Lanes that share a scan apply
+//! A segred at level 0 keeps partial accumulators as its decomposition says, as one at
+//! level 1 does, but all of it is one worker's; so does a segscan with its blocks, and
+//! with what is reduced beside it. That pays for long rows that lie in order in memory
+//! and belong to one point of the segop; other reductions and scans stay loops, so that
+//! lanes may take a dimension around them: rows that all points share are then read once
+//! for all lanes, and rows that lie across come in vectors. Lanes that share a scan apply
 //! its operator twice as often: a scan for each point of a map that is a loop already
-//! leaves the lanes to that map. A map needs no segop of its
-//! own: as a loop its iterations are seen to be independent.
+//! leaves the lanes to that map. A map needs no segop of its own: as a loop its
+//! iterations are seen to be independent.
 //!
 //! How long a row is shows at run time, so both forms are made, guarded by a
 //! comparison of the row's size with a tuning parameter: around the whole segop if

@@ -22,18 +22,22 @@
 //! independent is left to the lanes. Needs nothing; guarantees that all values stay.
 
 use crate::passes::Signatures;
+use crate::simplify::add_certs;
+use crate::sink::is_arithmetic;
 use ir::attrs::Attrs;
 use ir::prov::ProvTable;
-use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Stm};
+use ir::syntax::{Atom, BasicOp, Body, DimIndex, Exp, Function, LoopForm, LoopParam, Stm};
 use ir::types::Type;
-use ir::walk::{VisitMut, used_names, with_stack};
+use ir::walk::{Substitution, VisitMut, substitute_body, used_names, with_stack};
 use ir::{Context, Fuel, Name, PassError, Segs, cost};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use target::time;
 
 /// What an iteration of the second loop may cost: about what it saves, a store, a load and a
 /// turn of a loop.
 const LITTLE: i64 = time::STORE + 2 * time::LOAD + time::LOOP;
+/// A loop with more parameters takes no others along, so that none is looked at too often.
+const MANY: usize = 32;
 
 /// Joins loops wherever they follow one another.
 pub(crate) fn join(
@@ -62,13 +66,9 @@ impl VisitMut<Segs> for Join<'_> {
             for mut stm in std::mem::take(&mut body.stms) {
                 if let Some((at, made)) = last_loop(&stms, &stm)
                     && self.fuel.take()
+                    && join_into(&mut stms[at], &mut stm, &made, self.provs)
                 {
-                    let mut first = stms.remove(at);
-                    if join_into(&mut first, &mut stm, &made, self.provs) {
-                        stm = first;
-                    } else {
-                        stms.push(first);
-                    }
+                    stm = stms.remove(at);
                 }
                 stms.push(stm);
             }
@@ -79,51 +79,48 @@ impl VisitMut<Segs> for Join<'_> {
 
 /// The loop that a statement can be joined with, with nothing but views and arithmetic
 /// between that neither needs; and what the loop makes in each iteration, by the arrays.
-fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, FxHashMap<Name, Atom>)> {
+fn last_loop(before: &[Stm<Segs>], stm: &Stm<Segs>) -> Option<(usize, Substitution)> {
     let second = in_order(stm)?;
     if !is_little(&second) {
         return None;
     }
     let at = before.iter().rposition(|stm| !goes_before(stm))?;
     let first = in_order(&before[at])?;
-    let results: FxHashSet<Name> = before[at].pat.iter().map(|param| param.name).collect();
-    let needed = |stm: &Stm<Segs>| {
-        let mut found = stm.aux.certs.iter().any(|cert| results.contains(cert));
-        used_names(&stm.exp, |name| found |= results.contains(&name));
-        found
+    let results: FxHashMap<Name, usize> = (before[at].pat.iter().enumerate())
+        .map(|(i, param)| (param.name, i))
+        .collect();
+    let uses = |stm: &Stm<Segs>| {
+        let mut count = 0;
+        used_names(&stm.exp, |name| {
+            count += usize::from(results.contains_key(&name));
+        });
+        count
     };
     let apart = first.range == second.range
+        && first.params.len() <= MANY
         && first.params.iter().any(|p| p.param.ty.is_prim())
-        && !before[at + 1..].iter().any(needed);
+        && before[at + 1..].iter().all(|stm| uses(stm) == 0);
     if !apart {
         return None;
     }
-    let made: FxHashMap<Name, Atom> = (before[at].pat.iter().enumerate())
-        .filter_map(|(i, param)| Some((param.name, first.made(i)?)))
-        .collect();
-    let reads = second.reads(&made);
-    let mut uses = 0;
-    used_names(&stm.exp, |name| {
-        uses += usize::from(results.contains(&name));
-    });
-    (reads > 0 && uses == reads).then_some((at, made))
+    let mut made = Substitution::default();
+    let mut reads = 0;
+    let stms = second.body.stms.iter();
+    for array in stms.filter_map(|stm| own_read(stm, second.counter)) {
+        let Some(result) = results.get(&array) else {
+            continue;
+        };
+        reads += 1;
+        made.insert(array, first.made(*result)?);
+    }
+    (reads > 0 && uses(stm) == reads).then_some((at, made))
 }
 
 /// Whether a statement may go before a loop that it does not need: it makes scalars or views.
 fn goes_before(stm: &Stm<Segs>) -> bool {
-    matches!(
-        &stm.exp,
-        Exp::Basic(
-            BasicOp::Atom(_)
-                | BasicOp::Unary(..)
-                | BasicOp::Binary(..)
-                | BasicOp::Compare(..)
-                | BasicOp::Convert { .. }
-                | BasicOp::Select { .. }
-                | BasicOp::Index { .. }
-                | BasicOp::Rearrange { .. }
-        )
-    ) && stm.aux.certs.is_empty()
+    let views = |op: &BasicOp| matches!(op, BasicOp::Index { .. } | BasicOp::Rearrange { .. });
+    let plain = matches!(&stm.exp, Exp::Basic(op) if is_arithmetic(op) || views(op));
+    plain && stm.aux.certs.is_empty()
 }
 
 /// A loop with a counter.
@@ -194,22 +191,15 @@ impl InOrder<'_> {
         let results = self.body.result.iter().filter(|&&atom| atom == next);
         (uses == 1 && results.count() == 1).then_some(value)
     }
-
-    /// How often arrays are read at the own index.
-    fn reads(&self, made: &FxHashMap<Name, Atom>) -> usize {
-        let stms = self.body.stms.iter();
-        stms.filter(|stm| is_read(stm, self.counter, made).is_some())
-            .count()
-    }
 }
 
-/// What a read of such an array at the own index gives.
-fn is_read(stm: &Stm<Segs>, counter: Name, made: &FxHashMap<Name, Atom>) -> Option<Atom> {
+/// The array whose element at the counter's index a statement reads.
+fn own_read(stm: &Stm<Segs>, counter: Name) -> Option<Name> {
     match &stm.exp {
         Exp::Basic(BasicOp::Index { array, slice })
             if slice[..] == [DimIndex::Fix(counter.into())] =>
         {
-            made.get(array).copied()
+            Some(*array)
         }
         Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
     }
@@ -219,7 +209,7 @@ fn is_read(stm: &Stm<Segs>, counter: Name, made: &FxHashMap<Name, Atom>) -> Opti
 fn join_into(
     first: &mut Stm<Segs>,
     second: &mut Stm<Segs>,
-    made: &FxHashMap<Name, Atom>,
+    made: &Substitution,
     provs: &mut ProvTable,
 ) -> bool {
     let (
@@ -238,45 +228,17 @@ fn join_into(
         return false;
     };
     for stm in &mut then.stms {
-        if let Some(value) = is_read(stm, *counter, made) {
-            stm.exp = Exp::Basic(BasicOp::Atom(value));
+        if let Some(value) = own_read(stm, *counter).and_then(|array| made.get(&array)) {
+            stm.exp = Exp::Basic(BasicOp::Atom(*value));
         }
     }
-    let mut rename = Counter {
-        from: *counter,
-        to: *var,
-    };
-    VisitMut::<Segs>::body(&mut rename, then);
+    substitute_body(then, &Substitution::from_iter([(*counter, (*var).into())]));
     params.append(more);
     body.stms.append(&mut then.stms);
     body.result.append(&mut then.result);
     first.pat.append(&mut second.pat);
-    first.aux = aux(&first.aux, &second.aux, provs);
+    first.aux.prov = provs.join(first.aux.prov, second.aux.prov);
+    first.aux.attrs = Attrs::fused(&first.aux.attrs, &second.aux.attrs);
+    add_certs(&mut first.aux.certs, &second.aux.certs);
     true
-}
-
-fn aux(first: &Aux, second: &Aux, provs: &mut ProvTable) -> Aux {
-    let mut aux = Aux::at(provs.join(first.prov, second.prov));
-    aux.certs.clone_from(&first.certs);
-    for cert in &second.certs {
-        if !aux.certs.contains(cert) {
-            aux.certs.push(*cert);
-        }
-    }
-    aux.attrs = Attrs::fused(&first.attrs, &second.attrs);
-    aux
-}
-
-/// One counter in place of another.
-struct Counter {
-    from: Name,
-    to: Name,
-}
-
-impl VisitMut<Segs> for Counter {
-    fn name(&mut self, name: &mut Name) {
-        if *name == self.from {
-            *name = self.to;
-        }
-    }
 }

@@ -97,21 +97,23 @@ fn is_read(stm: &Stm<Segs>) -> bool {
         if slice.iter().all(|at| matches!(at, DimIndex::Fix(_))))
 }
 
-/// Whether a statement is one that sinks: a read of an element, or arithmetic that does
-/// not fail.
+/// Whether an operation is arithmetic on scalars, which does not fail.
+pub(crate) fn is_arithmetic(op: &BasicOp) -> bool {
+    matches!(
+        op,
+        BasicOp::Binary(..)
+            | BasicOp::Unary(..)
+            | BasicOp::Compare(..)
+            | BasicOp::Convert { .. }
+            | BasicOp::Select { .. }
+            | BasicOp::Fma(..)
+            | BasicOp::Atom(_)
+    )
+}
+
+/// Whether a statement is one that sinks: a read of an element, or arithmetic.
 fn sinks(stm: &Stm<Segs>) -> bool {
-    let arithmetic = matches!(
-        &stm.exp,
-        Exp::Basic(
-            BasicOp::Binary(..)
-                | BasicOp::Unary(..)
-                | BasicOp::Compare(..)
-                | BasicOp::Convert { .. }
-                | BasicOp::Select { .. }
-                | BasicOp::Fma(..)
-                | BasicOp::Atom(_)
-        )
-    );
+    let arithmetic = matches!(&stm.exp, Exp::Basic(op) if is_arithmetic(op));
     let scalar = matches!(stm.pat.as_slice(), [param] if param.ty.is_prim());
     scalar && (is_read(stm) || arithmetic)
 }

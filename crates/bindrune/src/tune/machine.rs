@@ -58,8 +58,8 @@ pub struct Processes<'a> {
     results: Vec<Option<Vec<Datum>>>,
     /// How many processes there were, and how many of them to be certain of a time.
     pub calls: (usize, usize),
-    /// How much is known to be left to try where the search is now.
-    open: usize,
+    /// How much is known to be left to try, while the search tries something new.
+    open: Option<usize>,
     /// Why the default fails, or nothing more can be run.
     pub failure: Option<String>,
 }
@@ -98,7 +98,7 @@ impl<'a> Processes<'a> {
             took: vec![(Duration::ZERO, Duration::ZERO); prepared.data_sets.len()],
             results,
             calls: (0, 0),
-            open: 1,
+            open: None,
             failure: None,
         })
     }
@@ -269,10 +269,11 @@ impl<'a> Processes<'a> {
     fn show(&self, data: usize, setting: &[i64]) {
         let (number, moved) = (self.prepared.data_sets.len(), self.moved(setting));
         let (first, again) = self.calls;
+        let open = self.open.map(|open| format!("{open} to try here, "));
         self.progress.begin(&format!(
-            "data set {} of {number}, {} to try here, {first} paths run, {again} repeated: {}",
+            "data set {} of {number}, {}{first} paths run, {again} repeated: {}",
             data + 1,
-            self.open,
+            open.unwrap_or_default(),
             moved.join(" ")
         ));
     }
@@ -478,12 +479,13 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
 impl Machine for Processes<'_> {
     fn run(&mut self, data: usize, setting: &[i64], against: Option<f64>) -> Option<Outcome> {
         let call = json!([data, setting, "first"]);
-        let value = self.ask(&call, |own| own.first(data, setting, against))?;
-        outcome(&value)
+        let value = self.ask(&call, |own| own.first(data, setting, against));
+        self.open = None;
+        outcome(&value?)
     }
 
     fn open(&mut self, parts: usize) {
-        self.open = parts;
+        self.open = Some(parts);
     }
 
     fn again(
