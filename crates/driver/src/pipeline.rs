@@ -235,6 +235,11 @@ pub fn passes() -> Vec<PassInfo> {
         add(pass.name, pass.description, Run::Segs(pass.run));
     }
     add(
+        "layout",
+        "which dimensions lanes take, and in which order results lie",
+        Run::Segs(|program, context| Ok(mem::layout(program, context))),
+    );
+    add(
         "mem",
         "arrays get memory blocks and index functions",
         Run::ToMems(mem::allocate),

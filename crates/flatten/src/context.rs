@@ -6,6 +6,7 @@ use crate::position::Position;
 use crate::rules::{Lift, Signature};
 use ir::decision::{Kind, Operation, Runs, Sequential};
 use ir::folds::Folds;
+use ir::mem::{Lmad, view};
 use ir::name::{FunName, Name, NameTable, Prov, ProvTable, SrcLoc};
 use ir::soac::Screma;
 use ir::syntax::{
@@ -34,15 +35,12 @@ pub(crate) struct Ctx<'a> {
     is_inside: bool,
     /// Names that are bound inside a segop.
     inside: FxHashSet<Name>,
-    /// Arrays whose elements do not lie next to each other in the innermost
-    /// dimension, as far as it shows here.
-    strided: FxHashSet<Name>,
+    /// Where views lie in what they are views of, as far as it shows here.
+    views: FxHashMap<Name, Lmad>,
     /// Tokens of accumulators with an operator.
     combining: FxHashSet<Name>,
     /// Arrays that repeat one value: over which dimensions, and the value.
     pub(crate) replicates: FxHashMap<Name, (Shape, Atom)>,
-    /// Whether the segop that is being made reads arrays that lie across.
-    reads_across: bool,
     /// Guards to stand before the segop that is being made.
     guards: Vec<Guard>,
     /// Whether there is such a segop.
@@ -112,7 +110,6 @@ pub(crate) struct Guard {
 pub(crate) struct InSeg<T> {
     pub(crate) parts: T,
     pub(crate) guards: Vec<Guard>,
-    pub(crate) reads_across: bool,
 }
 
 impl Guard {
@@ -153,10 +150,9 @@ impl<'a> Ctx<'a> {
             mode: options.flatten,
             is_inside: at.around.is_some(),
             inside: FxHashSet::default(),
-            strided: FxHashSet::default(),
+            views: FxHashMap::default(),
             combining: FxHashSet::default(),
             replicates: FxHashMap::default(),
-            reads_across: false,
             guards: Vec::new(),
             guarded: false,
             tunables: Vec::new(),
@@ -253,8 +249,7 @@ impl<'a> Ctx<'a> {
 
     /// Makes the parts of a segop at level 1, whose combinators that lanes may share go the
     /// way that is told, with the guards that have to stand before it beside those that are
-    /// known to; also returns whether combinators in it read arrays that lie across
-    /// ([`Ctx::note_across`]).
+    /// known to.
     pub(crate) fn in_seg<T>(
         &mut self,
         (arm, guards): (Arm, Vec<Guard>),
@@ -262,21 +257,13 @@ impl<'a> Ctx<'a> {
     ) -> Result<InSeg<T>, PassError> {
         let around = (self.is_inside, self.guarded, self.rows, self.arm);
         let before = std::mem::replace(&mut self.guards, guards);
-        let across = std::mem::take(&mut self.reads_across);
         (self.is_inside, self.guarded, self.rows, self.arm) = (true, true, false, arm);
         let parts = f(self)?;
         (self.is_inside, self.guarded, self.rows, self.arm) = around;
         Ok(InSeg {
             parts,
             guards: std::mem::replace(&mut self.guards, before),
-            reads_across: std::mem::replace(&mut self.reads_across, across),
         })
-    }
-
-    /// Notes that a combinator inside a segop reads these arrays, whose elements
-    /// may lie apart: then those of points side by side are likely to lie together.
-    pub(crate) fn note_across(&mut self, inputs: &[Name]) {
-        self.reads_across |= self.is_inside && inputs.iter().any(|&input| self.is_strided(input));
     }
 
     /// Whether a size is known before the segop that is being made.
@@ -362,9 +349,11 @@ impl<'a> Ctx<'a> {
         self.inside.contains(&name)
     }
 
-    /// Whether the elements of an array do not lie next to each other.
+    /// Whether the elements of an array do not lie next to each other in the innermost
+    /// dimension, as far as views show.
     pub(crate) fn is_strided(&self, array: Name) -> bool {
-        self.strided.contains(&array)
+        let innermost = self.views.get(&array).and_then(|lmad| lmad.dims.last());
+        innermost.is_some_and(|dim| dim.stride.as_constant() != Some(1))
     }
 
     pub(crate) fn into_names(self) -> NameTable {
@@ -477,48 +466,16 @@ impl<'a> Ctx<'a> {
         params.into_iter().map(|p| self.param(p)).collect()
     }
 
-    /// Notes whether what an operation makes is a view whose elements lie apart.
-    pub(crate) fn note_layout(&mut self, name: Name, op: &BasicOp) {
-        let strided = match op {
-            BasicOp::Rearrange { array, perm } => {
-                perm.last() != perm.len().checked_sub(1).as_ref() || self.is_strided(*array)
-            }
-            BasicOp::Index { array, slice } => {
-                let apart = match slice.last() {
-                    Some(DimIndex::Slice { stride, .. }) => *stride != Atom::i64(1),
-                    Some(DimIndex::Fix(_)) | None => true,
-                };
-                apart || self.is_strided(*array)
-            }
-            BasicOp::Reshape { array, .. } => self.is_strided(*array),
-            BasicOp::Atom(Atom::Var(array)) => self.is_strided(*array),
-            BasicOp::Atom(_)
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Assert { .. }
-            | BasicOp::Update { .. }
-            | BasicOp::FlatIndex { .. }
-            | BasicOp::FlatUpdate { .. }
-            | BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::Manifest { .. }
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. }
-            | BasicOp::Opaque(_)
-            | BasicOp::UpdateAcc { .. } => false,
+    /// Notes where a view lies; what it is a view of is taken to be row-major.
+    pub(crate) fn note_view(&mut self, param: &Param<Soacs>, op: &BasicOp) {
+        let lies = |array| {
+            let known = self.views.get(&array).cloned();
+            known.or_else(|| Some(Lmad::row_major(self.types.get(array)?.shape())))
         };
-        if strided {
-            self.strided.insert(name);
+        if param.ty.is_array()
+            && let Some((_, lmad)) = view(op, param.ty.shape(), lies)
+        {
+            self.views.insert(param.name, lmad);
         }
     }
 }

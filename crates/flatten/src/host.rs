@@ -57,7 +57,7 @@ impl Ctx<'_> {
         let exp = match exp {
             Exp::Basic(op) => {
                 if let [param] = pat.as_slice() {
-                    self.note_layout(param.name, &op);
+                    self.note_view(param, &op);
                 }
                 Exp::Basic(op)
             }

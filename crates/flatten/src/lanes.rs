@@ -58,7 +58,6 @@ pub(crate) fn screma(
     for operator in &mut s.folds.reduces {
         operator.comm |= decomp::commutes(&operator.op);
     }
-    ctx.note_across(&s.inputs);
     let level = at.around.and_then(|around| ctx.stack.for_folds(around));
     let allowed = ctx.lanes.here && level.is_some() && (s.folds.scans.is_empty() || !ctx.rows);
     let (level, decomp) = match (level, shared(&s)) {

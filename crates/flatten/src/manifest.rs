@@ -20,7 +20,6 @@ use ir::soac::{HistOp, Operator};
 use ir::syntax::{Aux, Body, Exp, Param, Stm};
 use ir::types::Type;
 use ir::{PassError, Segs, Soacs};
-use target::tasks::CHUNK_WORK;
 
 /// One point of a segop, and what is done with its results.
 #[derive(Clone)]
@@ -89,7 +88,7 @@ pub(crate) fn segop(
     let Some(point) = copies.take_if(|_| !guards.is_empty()) else {
         decide(ctx, &aux, &shared);
         let pat = ctx.params(pat);
-        push(ctx, pat, aux, shared, out);
+        push(pat, aux, shared, out);
         return Ok(());
     };
     let again = |ctx: &mut Ctx<'_>, arm| {
@@ -108,7 +107,7 @@ pub(crate) fn segop(
         let own: Vec<Param<Segs>> = own.collect();
         let result = atoms(&own);
         let mut stms = Vec::new();
-        push(ctx, own, aux.clone(), seg, &mut stms);
+        push(own, aux.clone(), seg, &mut stms);
         Body { stms, result }
     };
     let exp = Exp::If {
@@ -214,23 +213,8 @@ fn histograms(
 }
 
 /// Appends a segop.
-fn push(
-    ctx: &mut Ctx<'_>,
-    pat: Vec<Param<Segs>>,
-    aux: Aux,
-    seg: InSeg<Seg<Segs>>,
-    out: &mut Vec<Stm<Segs>>,
-) {
-    let InSeg {
-        parts: mut seg,
-        guards: _,
-        reads_across,
-    } = seg;
-    // Points that are chunks by themselves have no use for others beside them.
-    let flat = matches!(seg.kind, SegKind::FlatMap);
-    let groups = reads_across && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK;
-    seg.space.lane = (groups && ctx.fuel.take()).then_some(0);
-    let exp = Exp::Op(SegOp::Seg(seg));
+fn push(pat: Vec<Param<Segs>>, aux: Aux, seg: InSeg<Seg<Segs>>, out: &mut Vec<Stm<Segs>>) {
+    let exp = Exp::Op(SegOp::Seg(seg.parts));
     out.push(Stm { pat, aux, exp });
 }
 

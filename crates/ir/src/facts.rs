@@ -1,5 +1,6 @@
 //! What is known about an operation beyond what it computes: things that code may be
-//! made by, found by one pass (`mem::facts`), never by those who make code.
+//! made by, found by passes of their own (`mem::layout`, `mem::facts`), never by those who
+//! make code.
 //!
 //! | fact | on | says |
 //! |---|---|---|
@@ -8,16 +9,26 @@
 //! | `packed` | an `updateacc` that ends a point | one scalar goes to one place of each of several vectors that lie in order |
 //! | `filter` | the same, after a scan | what is flagged goes to places that count the flags |
 //! | `streamed` | an index | the element of a vector at the segop's own index |
+//! | `order` | a segop that maps, a branch | a result that had better not lie row by row |
+//!
+//! Orders are decided before there is memory (`mem::layout`), which then obeys; all other
+//! facts are found when there is.
 //!
 //! That a point leaves accumulators as they are is a lambda of the segop
 //! ([`Seg::keeps`](crate::seg::Seg::keeps)).
+
+use smallvec::SmallVec;
 
 /// The facts about a statement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Facts {
     marks: u8,
     filter: Option<Box<Filter>>,
+    orders: Vec<(usize, Order)>,
 }
+
+/// The dimensions of an array, the one of the largest stride first.
+pub type Order = SmallVec<[usize; 3]>;
 
 /// A fact that says nothing beside its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +90,27 @@ impl Facts {
     /// What is filtered, if something is.
     pub fn filter(&self) -> Option<&Filter> {
         self.filter.as_deref()
+    }
+
+    /// The results that do not lie row by row, by position, and in which order.
+    pub fn orders(&self) -> &[(usize, Order)] {
+        &self.orders
+    }
+
+    /// The order in which a result had better lie, if that is not row by row.
+    pub fn order(&self, result: usize) -> Option<&Order> {
+        let found = self.orders.iter().find(|(at, _)| *at == result);
+        found.map(|(_, order)| order)
+    }
+
+    /// From now on a result had better lie in this order.
+    pub fn set_order(&mut self, result: usize, order: Order) {
+        self.orders.push((result, order));
+    }
+
+    /// From now on results lie where their annotations say.
+    pub fn forget_orders(&mut self) {
+        self.orders.clear();
     }
 
     /// From now on this is a filter.

@@ -6,6 +6,10 @@
 //! stride_k)` elements from the start of the block. A block has elements of one
 //! type. [`eval`](crate::eval) tells programs that misuse their blocks.
 
+mod views;
+
+pub use views::view;
+
 use crate::name::Name;
 use crate::poly::Poly;
 use crate::seg::SegOp;
@@ -146,6 +150,31 @@ impl Lmad {
         Self {
             offset: self.offset.add(&Poly::atom(offset).mul(&row.stride)),
             dims: outer.chain(inner.iter().cloned()).collect(),
+        }
+    }
+
+    /// With the dimensions in an order, the one of the largest stride first, from the start
+    /// of a block.
+    pub fn in_order(order: &[usize], shape: &[Dim]) -> Self {
+        let extents: SmallVec<[Dim; 3]> = order.iter().map(|&at| shape[at]).collect();
+        let laid_out = Self::row_major(&extents);
+        let mut dims = laid_out.dims.clone();
+        for (&at, dim) in order.iter().zip(&laid_out.dims) {
+            dims[at] = dim.clone();
+        }
+        Self { dims, ..laid_out }
+    }
+
+    /// With these extents.
+    #[must_use]
+    pub fn with_extents(&self, shape: &[Dim]) -> Self {
+        let dims = self.dims.iter().zip(shape).map(|(dim, &extent)| LmadDim {
+            stride: dim.stride.clone(),
+            extent,
+        });
+        Self {
+            offset: self.offset.clone(),
+            dims: dims.collect(),
         }
     }
 

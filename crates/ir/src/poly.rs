@@ -112,6 +112,20 @@ impl Poly {
         sum
     }
 
+    /// What is added to it where a name grows by 1, if the name is in no term twice.
+    pub fn step(&self, name: Name) -> Option<Self> {
+        let mut terms = Vec::new();
+        for (monomial, coefficient) in &self.terms {
+            let rest: Monomial = monomial.iter().copied().filter(|n| *n != name).collect();
+            match monomial.len() - rest.len() {
+                0 => {}
+                1 => terms.push((rest, *coefficient)),
+                _ => return None,
+            }
+        }
+        Some(Self::from_terms(terms))
+    }
+
     /// Every name in it, with repetitions.
     pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.terms

@@ -25,6 +25,7 @@ impl Level for Segs {
     type Op = SegOp<Segs>;
     type Ann = ();
     const NAME: &'static str = "segs";
+    const ORDERS: bool = true;
 }
 
 /// The index space of a segop.

@@ -60,6 +60,8 @@ pub trait Level: Sized + Clone + Debug + PartialEq + Send + Sync + 'static {
     const NAME: &'static str;
     /// Whether statements may carry facts: nothing rewrites them after.
     const FACTS: bool = false;
+    /// Whether statements may say in which order results had better lie.
+    const ORDERS: bool = false;
     /// Whether an operation whose arrays' sizes it finds out itself gives their blocks, too.
     const BLOCKS: bool = false;
 }
@@ -123,7 +125,8 @@ pub struct Aux {
     pub attrs: Attrs,
     /// Where it came from.
     pub prov: Prov,
-    /// What is known about it; only at the level with memory.
+    /// What is known about it: at the level of segops only how results had better lie, all
+    /// else at the level with memory.
     pub facts: Facts,
 }
 

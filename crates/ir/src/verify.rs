@@ -64,7 +64,7 @@ mod types;
 
 pub use types::Checker;
 
-use crate::facts::Mark;
+use crate::facts::{Mark, Order};
 use crate::name::{FunName, Name};
 use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program};
 use crate::text::{self, Note};
@@ -81,6 +81,12 @@ pub trait Rules<L: Level> {
     /// Whether this can be known about the operation.
     fn may_have(&self, mark: Mark) -> bool {
         let _ = mark;
+        false
+    }
+
+    /// Whether what the operation gives may lie in this order.
+    fn may_lie(&self, order: &Order) -> bool {
+        let _ = order;
         false
     }
 }

@@ -3,10 +3,9 @@
 
 use crate::dests::Dest;
 use crate::functions::Signatures;
-use crate::orders::Order;
 use crate::roots::Roots;
 use ir::decision::Copied;
-use ir::mem::{Block, Lmad, LmadDim, MemAnn, MemOp};
+use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
@@ -26,8 +25,6 @@ pub(crate) struct Ctx<'a> {
     pub(crate) dests: FxHashMap<Name, Dest>,
     /// How many arrays may still get another place than a block of their own.
     pub(crate) fuel: &'a mut Fuel,
-    /// The orders that arrays had better lie in.
-    pub(crate) orders: FxHashMap<Name, Order>,
     /// Whether the code stands in a segop's body.
     pub(crate) inside: bool,
     /// The copies that were made, where somebody wants to know.
@@ -50,7 +47,6 @@ impl<'a> Ctx<'a> {
             signatures,
             roots,
             dests: FxHashMap::default(),
-            orders: FxHashMap::default(),
             fuel,
             inside: false,
             decided: account.then(Vec::new),
@@ -129,7 +125,7 @@ impl<'a> Ctx<'a> {
 
     /// Whether an array of this type lies in registers when it is local to an iteration.
     pub(crate) fn small(&self, ty: &Type) -> bool {
-        self.inside && constant_bytes(ty).is_some_and(|bytes| bytes <= FRAME_BYTES)
+        self.inside && is_small(ty)
     }
 
     /// A new block for an array of this type.
@@ -271,7 +267,7 @@ impl<'a> Ctx<'a> {
         let rank = dest.lmad.dims.len();
         (rank == param.ty.rank()).then(|| Dest {
             block: dest.block,
-            lmad: with_extents(&dest.lmad, &param.ty),
+            lmad: dest.lmad.with_extents(param.ty.shape()),
         })
     }
 
@@ -322,6 +318,11 @@ impl<'a> Ctx<'a> {
     }
 }
 
+/// Whether an array of this type lies in registers where it is local to an iteration.
+pub(crate) fn is_small(ty: &Type) -> bool {
+    constant_bytes(ty).is_some_and(|bytes| bytes <= FRAME_BYTES)
+}
+
 fn constant_bytes(ty: &Type) -> Option<i64> {
     let size = ty.elem()?.size() as i64;
     ty.shape().iter().try_fold(size, |bytes, dim| match dim {
@@ -335,22 +336,5 @@ pub(crate) fn row_major_in(block: Name, ty: &Type) -> MemAnn {
     MemAnn::In {
         block: Block::Var(block),
         lmad: Lmad::row_major(ty.shape()),
-    }
-}
-
-/// The index function with the extents of a type.
-pub(crate) fn with_extents(lmad: &Lmad, ty: &Type) -> Lmad {
-    let dims = lmad
-        .dims
-        .iter()
-        .zip(ty.shape())
-        .map(|(dim, &extent)| LmadDim {
-            stride: dim.stride.clone(),
-            extent,
-        })
-        .collect();
-    Lmad {
-        offset: lmad.offset.clone(),
-        dims,
     }
 }

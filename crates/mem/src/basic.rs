@@ -1,11 +1,10 @@
 //! Basic operations: views share memory, updates keep it, new arrays get it.
 
-use crate::alloc::{Ctx, with_extents};
+use crate::alloc::Ctx;
 use ir::decision::Copied;
-use ir::mem::{Block, Lmad, LmadDim, MemAnn};
+use ir::mem::{Block, Lmad, MemAnn, view};
 use ir::name::Name;
-use ir::poly::Poly;
-use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
+use ir::syntax::{Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
 
@@ -30,100 +29,59 @@ impl Ctx<'_> {
             });
             return Ok(());
         }
-        let ann = match &op {
-            BasicOp::Atom(Atom::Var(array)) | BasicOp::Opaque(Atom::Var(array)) => {
-                self.same(*array, &param.ty)?
+        let lies = |array: Name| Some(self.place_of(array).ok()?.1);
+        let ann = if let Some((array, lmad)) = view(&op, param.ty.shape(), lies) {
+            let (block, _) = self.place_of(array)?;
+            MemAnn::In {
+                block: Block::Var(block),
+                lmad,
             }
-            BasicOp::Update {
-                array,
-                slice: _,
-                value: _,
-            } => self.same(*array, &param.ty)?,
-            BasicOp::Index { array, slice } => {
-                let (block, lmad) = self.place_of(*array)?;
-                MemAnn::In {
-                    block: Block::Var(block),
-                    lmad: lmad.slice(slice),
-                }
-            }
-            BasicOp::FlatUpdate {
-                array,
-                offset: _,
-                strides: _,
-                value: _,
-            } => self.same(*array, &param.ty)?,
-            BasicOp::FlatIndex {
-                array,
-                offset,
-                dims,
-            } => {
-                let (block, lmad) = self.place_of(*array)?;
-                MemAnn::In {
-                    block: Block::Var(block),
-                    lmad: lmad.flat_slice(*offset, dims),
-                }
-            }
-            BasicOp::Rearrange { perm, array } => {
-                let (block, lmad) = self.place_of(*array)?;
-                let dims = perm.iter().map(|&at| lmad.dims[at].clone()).collect();
-                let lmad = Lmad {
-                    offset: lmad.offset,
-                    dims,
-                };
-                MemAnn::In {
-                    block: Block::Var(block),
-                    lmad,
-                }
-            }
-            BasicOp::Reshape {
-                kind: ReshapeKind::Coerce,
-                shape: _,
-                array,
-            } => self.same(*array, &param.ty)?,
-            BasicOp::Reshape {
-                kind: ReshapeKind::Arbitrary,
-                shape,
-                array,
-            } => {
-                let (block, lmad) = self.place_of(*array)?;
-                if let Some(lmad) = reshape(&lmad, &param.ty) {
+        } else {
+            match &op {
+                BasicOp::Reshape {
+                    kind: ReshapeKind::Arbitrary,
+                    shape,
+                    array,
+                } => return self.reshape_copy(param, aux, shape, *array, out),
+                BasicOp::Manifest { perm, array: _ } => {
+                    let hint = self.names.hint(param.name).clone();
+                    let block = self.alloc(&hint, &param.ty, aux.prov, out);
                     MemAnn::In {
                         block: Block::Var(block),
-                        lmad,
+                        lmad: Lmad::in_order(perm, param.ty.shape()),
                     }
-                } else {
-                    return self.reshape_copy(param, aux, shape, *array, out);
                 }
-            }
-            BasicOp::Manifest { perm, array: _ } => {
-                let hint = self.names.hint(param.name).clone();
-                let block = self.alloc(&hint, &param.ty, aux.prov, out);
-                MemAnn::In {
-                    block: Block::Var(block),
-                    lmad: permuted(perm, &param.ty),
+                BasicOp::Concat { .. }
+                | BasicOp::Iota { .. }
+                | BasicOp::Replicate { .. }
+                | BasicOp::Scratch { .. }
+                | BasicOp::Copy(_)
+                | BasicOp::ArrayLit { .. }
+                | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out),
+                BasicOp::Atom(_)
+                | BasicOp::Opaque(_)
+                | BasicOp::Update { .. }
+                | BasicOp::FlatUpdate { .. }
+                | BasicOp::Index { .. }
+                | BasicOp::FlatIndex { .. }
+                | BasicOp::Rearrange { .. }
+                | BasicOp::Reshape {
+                    kind: ReshapeKind::Coerce,
+                    ..
+                } => return Err(PassError::bug("a view of what has no memory")),
+                BasicOp::Unary(..)
+                | BasicOp::Binary(..)
+                | BasicOp::Compare(..)
+                | BasicOp::SizeAtLeast { .. }
+                | BasicOp::Param { .. }
+                | BasicOp::Convert { .. }
+                | BasicOp::Select { .. }
+                | BasicOp::Fma(..)
+                | BasicOp::Math(..)
+                | BasicOp::Assert { .. }
+                | BasicOp::UpdateAcc { .. } => {
+                    return Err(PassError::bug("a scalar operation binds an array"));
                 }
-            }
-            BasicOp::Concat { .. }
-            | BasicOp::Iota { .. }
-            | BasicOp::Replicate { .. }
-            | BasicOp::Scratch { .. }
-            | BasicOp::Copy(_)
-            | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out),
-            BasicOp::Atom(Atom::Const(_))
-            | BasicOp::Opaque(Atom::Const(_))
-            | BasicOp::Unary(..)
-            | BasicOp::Binary(..)
-            | BasicOp::Compare(..)
-            | BasicOp::SizeAtLeast { .. }
-            | BasicOp::Param { .. }
-            | BasicOp::Convert { .. }
-            | BasicOp::Select { .. }
-            | BasicOp::Fma(..)
-            | BasicOp::Math(..)
-            | BasicOp::Assert { .. }
-            | BasicOp::UpdateAcc { .. } => {
-                return Err(PassError::bug("a scalar operation binds an array"));
             }
         };
         let pat = vec![self.bind(param.name, param.ty, ann)];
@@ -140,7 +98,7 @@ impl Ctx<'_> {
         let (block, lmad) = self.place_of(array)?;
         Ok(MemAnn::In {
             block: Block::Var(block),
-            lmad: with_extents(&lmad, ty),
+            lmad: lmad.with_extents(ty.shape()),
         })
     }
 
@@ -171,46 +129,5 @@ impl Ctx<'_> {
             exp: Exp::Basic(op),
         });
         Ok(())
-    }
-}
-
-/// The index function of the elements in row-major order under the shape of
-/// `ty`, where one index function can say it: from row-major elements at any
-/// offset, or from one dimension with any stride.
-fn reshape(lmad: &Lmad, ty: &Type) -> Option<Lmad> {
-    let shape: Vec<_> = lmad.dims.iter().map(|dim| dim.extent).collect();
-    let scale = match lmad.dims.as_slice() {
-        [dim] => dim.stride.clone(),
-        dims => {
-            let row_major = Lmad::row_major(&shape);
-            let same = dims
-                .iter()
-                .zip(&row_major.dims)
-                .all(|(a, b)| a.stride == b.stride);
-            if !same {
-                return None;
-            }
-            Poly::constant(1)
-        }
-    };
-    let mut reshaped = Lmad::row_major(ty.shape());
-    for dim in &mut reshaped.dims {
-        dim.stride = dim.stride.mul(&scale);
-    }
-    reshaped.offset = lmad.offset.clone();
-    Some(reshaped)
-}
-
-/// Dimensions laid out in the order `perm`, slowest first.
-pub(crate) fn permuted(perm: &[usize], ty: &Type) -> Lmad {
-    let shape: Vec<_> = perm.iter().map(|&at| ty.shape()[at]).collect();
-    let laid_out = Lmad::row_major(&shape);
-    let mut dims: Vec<LmadDim> = laid_out.dims.to_vec();
-    for (&at, dim) in perm.iter().zip(&laid_out.dims) {
-        dims[at] = dim.clone();
-    }
-    Lmad {
-        offset: laid_out.offset,
-        dims: dims.into(),
     }
 }

@@ -8,9 +8,9 @@
 //!   before the branch or loop, and is copied there where it is not built there;
 //! - else in a block that is a result of its own, row-major from its start.
 
-use crate::alloc::{Ctx, row_major_in, with_extents};
+use crate::alloc::{Ctx, row_major_in};
 use crate::dests::{self, Dest};
-use crate::{order, orders};
+use crate::order;
 use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
@@ -43,7 +43,6 @@ impl Ctx<'_> {
                     self.dests.insert(name, dest);
                 }
             }
-            self.orders.extend(orders::wishes(&body, results));
             let mut stms = Vec::with_capacity(body.stms.len());
             for stm in body.stms {
                 self.stm(stm, &mut stms)?;
@@ -76,7 +75,7 @@ impl Ctx<'_> {
     fn branch(
         &mut self,
         pat: Vec<Param<Segs>>,
-        aux: Aux,
+        mut aux: Aux,
         cond: Atom,
         then_body: Body<Segs>,
         else_body: Body<Segs>,
@@ -84,10 +83,10 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let mut homes = Vec::with_capacity(pat.len());
         for (at, param) in pat.iter().enumerate() {
-            let own = pat.iter().map(|param| param.name);
-            let wished = self.wished_of(param, own, at, [&then_body, &else_body]);
-            homes.push(self.branch_home(param, wished, &aux, out)?);
+            let lmad = (aux.facts.order(at)).map(|o| Lmad::in_order(o, param.ty.shape()));
+            homes.push(self.branch_home(param, lmad, &aux, out)?);
         }
+        aux.facts.forget_orders();
         let then_body = self.arm(then_body, &homes, aux.prov)?;
         let else_body = self.arm(else_body, &homes, aux.prov)?;
         let pat = self.result_pattern(pat, &homes);
@@ -106,7 +105,7 @@ impl Ctx<'_> {
     fn branch_home(
         &mut self,
         param: &Param<Segs>,
-        wished: Option<Lmad>,
+        ordered: Option<Lmad>,
         aux: &Aux,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Home, PassError> {
@@ -120,10 +119,10 @@ impl Ctx<'_> {
         if let Some(dest) = self.dest(param) {
             return Ok(Home::Fixed(dest));
         }
-        let lmad = match wished {
-            Some(lmad) if self.fuel.take() => lmad,
-            _ if self.small(&param.ty) => Lmad::row_major(param.ty.shape()),
-            _ => return Ok(Home::Returned),
+        let lmad = match ordered {
+            Some(lmad) => lmad,
+            None if self.small(&param.ty) => Lmad::row_major(param.ty.shape()),
+            None => return Ok(Home::Returned),
         };
         let hint = self.names.hint(param.name).clone();
         let block = self.alloc(&hint, &param.ty, aux.prov, out);
@@ -174,7 +173,7 @@ impl Ctx<'_> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
         let ty = self.type_of(array)?;
-        let lmad = with_extents(&dest.lmad, &ty);
+        let lmad = dest.lmad.with_extents(ty.shape());
         let (block, from) = self.place_of(array)?;
         if block == dest.block && from == lmad {
             return Ok(array);
@@ -198,7 +197,7 @@ impl Ctx<'_> {
                 Home::Settled(ann) => ann.clone(),
                 Home::Fixed(dest) => MemAnn::In {
                     block: Block::Var(dest.block),
-                    lmad: with_extents(&dest.lmad, &param.ty),
+                    lmad: dest.lmad.with_extents(param.ty.shape()),
                 },
                 Home::Returned => {
                     let hint = format!("{}_mem", self.names.hint(param.name));

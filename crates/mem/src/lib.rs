@@ -1,5 +1,8 @@
 //! Memory: every array gets a block and an index function.
 //!
+//! First [`layout()`] decides, at the level of segops, in which order of dimensions results
+//! lie and which dimensions go to lanes; [`allocate`] obeys.
+//!
 //! Before: level `segs`, where arrays are values. After: level `mems`, where
 //! each bound array says in its annotation which block it lies in and how
 //! ([`ir::mem::Lmad`]).
@@ -11,8 +14,7 @@
 //! - A result is built where it will live ([`dests`]): the row that a segop's
 //!   body or a loop's iteration yields lies in the result array from the start,
 //!   so nothing is copied.
-//! - A result that will be transposed lies in the order that makes this free
-//!   ([`orders`]), where its elements are computed side by side in that order.
+//! - A result lies in the order that layout decided, if that is not row by row.
 //! - Functions, and branches and loops whose arrays do not stay in place, take
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
@@ -32,10 +34,11 @@ mod control;
 mod dests;
 mod facts;
 mod functions;
+mod layout;
 mod order;
-mod orders;
 mod roots;
 mod segops;
 
 pub use facts::facts;
 pub use functions::allocate;
+pub use layout::layout;

@@ -4,7 +4,7 @@ use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
 use ir::decision::Copied;
 use ir::folds::Folds;
-use ir::mem::{Block, MemAnn, MemOp};
+use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
 use ir::soac::{AccInput, HistOp, Operator};
@@ -17,7 +17,7 @@ impl Ctx<'_> {
     pub(crate) fn seg(
         &mut self,
         pat: Vec<Param<Segs>>,
-        aux: Aux,
+        mut aux: Aux,
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
@@ -33,11 +33,13 @@ impl Ctx<'_> {
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
             SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out),
-            SegKind::Folds(folds) => {
+            SegKind::Folds(_) => {
                 let mut bound = Vec::with_capacity(pat.len());
-                for param in pat {
-                    let ann = match self.granted(&param, &space, &body) {
-                        Some(lmad) if folds.is_map() && self.fuel.take() => {
+                for (at, param) in pat.into_iter().enumerate() {
+                    let order = aux.facts.order(at);
+                    let ann = match order.filter(|_| self.dest(&param).is_none()) {
+                        Some(order) => {
+                            let lmad = Lmad::in_order(order, param.ty.shape());
                             let hint = self.names.hint(param.name).clone();
                             let block = self.alloc(&hint, &param.ty, aux.prov, out);
                             MemAnn::In {
@@ -45,13 +47,14 @@ impl Ctx<'_> {
                                 lmad,
                             }
                         }
-                        _ => self.place(&param, aux.prov, out),
+                        None => self.place(&param, aux.prov, out),
                     };
                     bound.push(self.bind(param.name, param.ty, ann));
                 }
                 bound
             }
         };
+        aux.facts.forget_orders();
         for &(index, _) in &space.dims {
             self.bind(index, Type::I64, MemAnn::None);
         }

@@ -10,8 +10,6 @@
 //! | `gpu` | grid: all threads of all blocks | block | the threads of one block | nothing |
 //! | `thread` | none: everything runs in order | | none | |
 
-use crate::tasks::LANES_LEAST;
-
 /// A level of parallel hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Level {
@@ -100,10 +98,6 @@ pub const THREAD: Stack = Stack {
 /// Tasks inside cost arrays between them: the 16 points of LocVolCalib small take 277 ms
 /// as tasks alone and 480 ms with tasks inside, on two cores.
 const ENOUGH_TASKS: i64 = 16;
-/// The same where points go to lanes in groups, and none of their tasks in others: two groups
-/// keep two workers busy (`bench/run.py forced --case "matmul 2^25 n=4"`: 16 rows in one group
-/// take 2.4 ms, in tasks of their own 1.2).
-pub const ENOUGH_IN_GROUPS: i64 = 2 * LANES_LEAST;
 /// The same where tasks inside scan: as each element is then read twice, tasks alone win with
 /// fewer points (`bench/run.py forced --case "scans 10x1000000"`: 2.4 ms in place of 3.3).
 pub const ENOUGH_SCANS: i64 = ENOUGH_TASKS / 2;

@@ -28,7 +28,7 @@ use ir::tunable::{Rule, TunableId};
 use ir::types::Type;
 use ir::{Flatten, Name, PassError, Segs, Soacs};
 use prim::{PrimType, Scalar};
-use target::levels::{ENOUGH_IN_GROUPS, ENOUGH_SCANS};
+use target::levels::ENOUGH_SCANS;
 use target::tasks::NEST_WORK;
 
 /// Where the point of a segop runs that has nothing parallel in it.
@@ -260,27 +260,15 @@ pub(super) fn g3(
     choose(ctx, arms, pat, &aux, out)
 }
 
-/// Whether the points of a version go to lanes in groups.
-fn in_groups(body: &Body<Segs>) -> bool {
-    let mut all = outermost(body).into_iter();
-    all.any(|op| matches!(op, SegOp::Seg(seg) if seg.space.lane.is_some()))
-}
-
 /// How many points are enough by default for tasks alone, now that it is known what the
-/// versions with and without tasks inside are.
+/// versions with tasks inside are.
 fn set_enough(ctx: &mut Ctx<'_>, arms: &[Arm], level: u8) {
     let [outer, inner @ ..] = arms else { return };
-    let points = if in_groups(&outer.body) {
-        // Where tasks around are many, one group in each keeps all workers busy.
-        ctx.beside.is_none().then_some(ENOUGH_IN_GROUPS)
-    } else {
-        let scan = inner.iter().any(|arm| par::scans(&arm.body, level));
-        scan.then_some(ENOUGH_SCANS)
-    };
-    if let (Some(points), Some(guard)) = (points, &outer.guard)
+    if inner.iter().any(|arm| par::scans(&arm.body, level))
+        && let Some(guard) = &outer.guard
         && let Some(tunable) = ctx.tunables.get_mut(guard.enough.1.index())
     {
-        tunable.default = points;
+        tunable.default = ENOUGH_SCANS;
     }
 }
 

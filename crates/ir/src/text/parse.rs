@@ -126,6 +126,9 @@ impl Parser<'_> {
                     values: self.list(Self::integer)?,
                     added: self.integer()?,
                 });
+            } else if self.take_keyword("order") {
+                let result = self.integer()?;
+                facts.set_order(result, self.list(Self::integer)?.into());
             } else if let Some(mark) = (Mark::ALL.into_iter()).find(|m| self.take_keyword(m.name()))
             {
                 facts.add(mark);

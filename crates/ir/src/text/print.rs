@@ -438,7 +438,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// ` {independent, filter 0 (1, 2) -1}`.
+    /// ` {independent, filter 0 (1, 2) -1, order 0 (1, 0)}`.
     fn facts(&mut self, facts: &Facts) {
         if facts.is_empty() {
             return;
@@ -453,6 +453,10 @@ impl<'a> Printer<'a> {
         {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
             all.push(format!("filter {flag} ({}) {added}", values.join(", ")));
+        }
+        for (result, order) in facts.orders() {
+            let dims: Vec<String> = order.iter().map(ToString::to_string).collect();
+            all.push(format!("order {result} ({})", dims.join(", ")));
         }
         self.put(format_args!(" {{{}}}", all.join(", ")));
     }

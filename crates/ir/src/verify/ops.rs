@@ -2,7 +2,7 @@
 
 use super::types::Checker;
 use super::{AnnotationRules, Rules};
-use crate::facts::{Facts, Filter, Mark};
+use crate::facts::{Facts, Filter, Mark, Order};
 use crate::folds::Folds;
 use crate::mem::{Block, MemAnn, MemOp, Mems};
 use crate::name::Name;
@@ -10,6 +10,7 @@ use crate::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use crate::soac::{AccInput, HistOp, Operator, Screma, Soac, Soacs};
 use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level, Param};
 use crate::types::{Dim, Space, Type};
+use rustc_hash::FxHashSet;
 
 impl Rules<Soacs> for Soac {
     fn verify(&self, c: &mut Checker<'_, Soacs>) {
@@ -173,7 +174,11 @@ impl<L: Level> Checker<'_, L> {
         if facts.is_empty() {
             return;
         }
-        self.require(L::FACTS, || "a fact at this level".to_owned());
+        let marked = Mark::ALL.into_iter().any(|mark| facts.has(mark));
+        self.require(L::FACTS || !marked && facts.filter().is_none(), || {
+            "a fact at this level".to_owned()
+        });
+        self.orders(facts, exp, pat);
         let scalar = matches!(pat, [param] if param.ty.is_prim());
         let may = |mark: Mark| match (mark, exp) {
             (Mark::Independent, Exp::Loop { .. }) => true,
@@ -187,6 +192,27 @@ impl<L: Level> Checker<'_, L> {
             .all(|mark| !facts.has(mark) || may(mark))
             && (facts.has(Mark::Packed) || facts.filter().is_none());
         self.require(right, || "a fact about something else".to_owned());
+    }
+
+    /// Checks that orders are those of arrays that segops map or branches give.
+    fn orders(&mut self, facts: &Facts, exp: &Exp<L>, pat: &[Param<L>]) {
+        if facts.orders().is_empty() {
+            return;
+        }
+        self.require(L::ORDERS, || "an order at this level".to_owned());
+        let may = |order: &Order| match exp {
+            Exp::If { .. } => true,
+            Exp::Op(op) => op.may_lie(order),
+            Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } => false,
+        };
+        let mut seen: FxHashSet<usize> = FxHashSet::default();
+        let right = facts.orders().iter().all(|(at, order)| {
+            let rank = pat.get(*at).map_or(0, |param| param.ty.rank());
+            let mut dims = order.clone();
+            dims.sort_unstable();
+            seen.insert(*at) && rank > 0 && dims.iter().copied().eq(0..rank) && may(order)
+        });
+        self.require(right, || "an order of something else".to_owned());
     }
 
     /// Checks what tells points that change no accumulator.
@@ -331,6 +357,13 @@ impl<L: Level> Rules<L> for SegOp<L> {
         };
         let post = matches!(kind, SegKind::Folds(Folds { post: Some(_), .. }));
         mark == Mark::Independent || (mark == Mark::After && post)
+    }
+
+    fn may_lie(&self, order: &Order) -> bool {
+        // What the innermost dimension's neighbours give lies side by side.
+        let points = |seg: &Seg<L>| Some(seg.space.dims.len());
+        let innermost = order.last().map(|dim| dim + 1);
+        matches!(self, Self::Seg(seg) if seg.kind.is_map() && points(seg) == innermost)
     }
 
     fn verify(&self, c: &mut Checker<'_, L>) {

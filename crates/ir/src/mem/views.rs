@@ -1,0 +1,94 @@
+//! Where views lie: the one place that says how an operation's result lies, given how the
+//! array lies that it is a view of.
+
+use super::{Lmad, LmadDim};
+use crate::name::Name;
+use crate::poly::Poly;
+use crate::syntax::{Atom, BasicOp, ReshapeKind};
+use crate::types::Dim;
+use smallvec::SmallVec;
+
+/// The array that an operation's result, of this shape, is a view of, and where that lies;
+/// `lies` says where arrays lie. `None` if it is no view, or one that no index function can
+/// express.
+pub fn view(
+    op: &BasicOp,
+    shape: &[Dim],
+    lies: impl FnOnce(Name) -> Option<Lmad>,
+) -> Option<(Name, Lmad)> {
+    Some(match op {
+        BasicOp::Atom(Atom::Var(array))
+        | BasicOp::Opaque(Atom::Var(array))
+        | BasicOp::Update { array, .. }
+        | BasicOp::FlatUpdate { array, .. }
+        | BasicOp::Reshape {
+            kind: ReshapeKind::Coerce,
+            array,
+            ..
+        } => (*array, lies(*array)?.with_extents(shape)),
+        BasicOp::Index { array, slice } => (*array, lies(*array)?.slice(slice)),
+        BasicOp::FlatIndex {
+            array,
+            offset,
+            dims,
+        } => (*array, lies(*array)?.flat_slice(*offset, dims)),
+        BasicOp::Rearrange { perm, array } => {
+            let lmad = lies(*array)?;
+            let dims = perm.iter().map(|&at| lmad.dims[at].clone()).collect();
+            let offset = lmad.offset;
+            (*array, Lmad { offset, dims })
+        }
+        BasicOp::Reshape {
+            kind: ReshapeKind::Arbitrary,
+            array,
+            ..
+        } => (*array, reshaped(&lies(*array)?, shape)?),
+        BasicOp::Atom(Atom::Const(_))
+        | BasicOp::Opaque(Atom::Const(_))
+        | BasicOp::Unary(..)
+        | BasicOp::Binary(..)
+        | BasicOp::Compare(..)
+        | BasicOp::SizeAtLeast { .. }
+        | BasicOp::Param { .. }
+        | BasicOp::Convert { .. }
+        | BasicOp::Select { .. }
+        | BasicOp::Fma(..)
+        | BasicOp::Math(..)
+        | BasicOp::Assert { .. }
+        | BasicOp::Concat { .. }
+        | BasicOp::Iota { .. }
+        | BasicOp::Replicate { .. }
+        | BasicOp::Scratch { .. }
+        | BasicOp::Copy(_)
+        | BasicOp::Manifest { .. }
+        | BasicOp::ArrayLit { .. }
+        | BasicOp::ConstArray { .. }
+        | BasicOp::UpdateAcc { .. } => return None,
+    })
+}
+
+/// The index function of the elements in row-major order under a shape, where one index
+/// function can say it: from row-major elements at any offset, or from one dimension with
+/// any stride.
+fn reshaped(lmad: &Lmad, shape: &[Dim]) -> Option<Lmad> {
+    let scale = match lmad.dims.as_slice() {
+        [dim] => dim.stride.clone(),
+        dims => {
+            let extents: SmallVec<[Dim; 3]> = dims.iter().map(|dim| dim.extent).collect();
+            let row_major = Lmad::row_major(&extents);
+            let strides = |dims: &[LmadDim]| -> Vec<Poly> {
+                dims.iter().map(|dim| dim.stride.clone()).collect()
+            };
+            if strides(dims) != strides(&row_major.dims) {
+                return None;
+            }
+            Poly::constant(1)
+        }
+    };
+    let mut reshaped = Lmad::row_major(shape);
+    for dim in &mut reshaped.dims {
+        dim.stride = dim.stride.mul(&scale);
+    }
+    reshaped.offset = lmad.offset.clone();
+    Some(reshaped)
+}

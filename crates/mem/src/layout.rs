@@ -1,0 +1,432 @@
+//! The pass `layout`: which dimension of a segop's space lanes take, and in which order of
+//! dimensions results lie; decided once, from index functions.
+//!
+//! ```text
+//! let r = segmap level 1 (j < m) { .. xs[i, j] .. }      -- computes row j of r of column j
+//! let t = rearrange (1, 0) r
+//! in (t)                                                 -- has to be row-major
+//!   =>
+//! let r {order 0 (1, 0)} = segmap level 1 (j < m) lane 0 { .. xs[i, j] .. }
+//! let t = rearrange (1, 0) r
+//! in (t)
+//! ```
+//!
+//! Two things are asked of each segop, and one walk over its point answers both
+//! ([`reads`]): how far apart two neighbouring points read, and how far apart two
+//! neighbouring turns of a loop in a point do. Where arrays lie is what memory will say of
+//! them: the same index functions ([`ir::mem::view`]), the same destinations.
+//!
+//! - **Lanes.** The points of a segop over one dimension go to lanes, in groups, where
+//!   loops in them read elements that lie apart from turn to turn and together from point
+//!   to point, unless a point is a chunk by itself.
+//! - **Orders.** A result that will be transposed lies in the order that makes this free
+//!   ([`wishes`]), where neighbouring points read neighbours: they run side by side in
+//!   lanes, and write neighbours in that order. What a branch gives lies so if a segop in
+//!   one of its arms does.
+//!
+//! Needs: a verified program at level `segs`, nothing rewritten after: what is read shows
+//! once indices are simplified. Guarantees: the same program but for lanes and orders, each
+//! for a unit of fuel; memory obeys where no result that is there already says otherwise.
+
+mod reads;
+mod wishes;
+
+use crate::alloc::is_small;
+use crate::roots::Roots;
+use ir::facts::Order;
+use ir::folds::Folds;
+use ir::mem::{Lmad, view};
+use ir::name::Name;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace, is_concatenated};
+use ir::syntax::{
+    Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, LoopParam, Param, Program, Stm,
+};
+use ir::types::Dim;
+use ir::walk::with_stack;
+use ir::{Context, Fuel, Segs};
+use reads::Reads;
+use rustc_hash::FxHashMap;
+use target::tasks::CHUNK_WORK;
+
+/// Decides how the arrays of a program lie; see the module's header.
+#[must_use]
+pub fn layout(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
+    program.functions = context.over(program.functions, |mut function, own| {
+        of_function(&mut function, &mut own.fuel);
+        function
+    });
+    program
+}
+
+fn of_function(function: &mut Function<Segs>, fuel: &mut Fuel) {
+    let names = function.names.len();
+    let mut layout = Layout {
+        roots: Roots::new(&function.body, names),
+        lies: vec![None; names],
+        dests: FxHashMap::default(),
+        orders: FxHashMap::default(),
+        inside: false,
+        fuel,
+    };
+    for param in &function.params {
+        layout.row_major(&param.param);
+    }
+    layout.body(&mut function.body, &[]);
+}
+
+/// A function whose arrays are being laid out.
+struct Layout<'f> {
+    roots: Roots,
+    /// Where arrays lie in their blocks.
+    lies: Vec<Option<Lmad>>,
+    /// Where arrays that are parts of others will lie.
+    dests: FxHashMap<Name, Lmad>,
+    /// The orders that are wished for.
+    orders: FxHashMap<Name, Order>,
+    /// Whether a segop stands around.
+    inside: bool,
+    fuel: &'f mut Fuel,
+}
+
+impl Layout<'_> {
+    /// Where an array lies.
+    fn lies(&self, name: Name) -> Option<Lmad> {
+        self.lies.get(name.index())?.clone()
+    }
+
+    fn set(&mut self, name: Name, lmad: Lmad) {
+        if let Some(lies) = self.lies.get_mut(name.index()) {
+            *lies = Some(lmad);
+        }
+    }
+
+    fn row_major(&mut self, param: &Param<Segs>) {
+        if param.ty.is_array() {
+            self.set(param.name, Lmad::row_major(param.ty.shape()));
+        }
+    }
+
+    /// An array lies where another does.
+    fn same(&mut self, param: &Param<Segs>, other: Name) {
+        if let (true, Some(lmad)) = (param.ty.is_array(), self.lies(other)) {
+            self.set(param.name, lmad.with_extents(param.ty.shape()));
+        }
+    }
+
+    /// The destination of an array that is being made.
+    fn dest(&self, param: &Param<Segs>) -> Option<Lmad> {
+        let dest = self.dests.get(&param.name)?;
+        let same = dest.dims.len() == param.ty.rank();
+        same.then(|| dest.with_extents(param.ty.shape()))
+    }
+
+    /// A new array: at its destination, or row-major.
+    fn place(&mut self, param: &Param<Segs>) {
+        match self.dest(param) {
+            Some(lmad) => self.set(param.name, lmad),
+            None => self.row_major(param),
+        }
+    }
+
+    /// A body whose results go to these places, if they have one.
+    fn body(&mut self, body: &mut Body<Segs>, homes: &[Option<Lmad>]) {
+        with_stack(|| {
+            self.flow(body, homes);
+            self.orders.extend(wishes::wishes(body, homes));
+            for stm in &mut body.stms {
+                self.stm(stm);
+            }
+        });
+    }
+
+    /// Destinations flow from a body's results back to what makes them.
+    fn flow(&mut self, body: &Body<Segs>, homes: &[Option<Lmad>]) {
+        if homes.iter().all(Option::is_none) {
+            return;
+        }
+        for (result, home) in body.result.iter().zip(homes) {
+            if let (Atom::Var(name), Some(home)) = (result, home) {
+                self.dests.entry(*name).or_insert_with(|| home.clone());
+            }
+        }
+        for Stm { pat, aux: _, exp } in body.stms.iter().rev() {
+            match exp {
+                Exp::Basic(op) => {
+                    let dest = pat.first().and_then(|param| self.dests.get(&param.name));
+                    if let (Some(source), Some(dest)) = (op.in_place_of(), dest.cloned()) {
+                        self.dests.entry(source).or_insert(dest);
+                    }
+                }
+                Exp::Loop { params, .. } => {
+                    for (bound, param) in pat.iter().zip(params) {
+                        if let (true, Some(dest), Atom::Var(init)) = (
+                            self.roots.in_place(param.param.name),
+                            self.dests.get(&bound.name).cloned(),
+                            param.init,
+                        ) {
+                            self.dests.entry(init).or_insert(dest);
+                        }
+                    }
+                }
+                Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+            }
+        }
+    }
+
+    fn stm(&mut self, stm: &mut Stm<Segs>) {
+        let Stm { pat, aux, exp } = stm;
+        match exp {
+            Exp::Basic(op) => {
+                if let [param] = pat.as_slice() {
+                    self.basic(param, op);
+                }
+            }
+            Exp::If {
+                cond: _,
+                then_body,
+                else_body,
+            } => self.branch(pat, aux, [then_body, else_body]),
+            Exp::Loop {
+                params,
+                form: _,
+                body,
+            } => self.repeat(pat, params, body),
+            Exp::Apply { .. } => pat.iter().for_each(|param| self.row_major(param)),
+            Exp::Op(SegOp::Seg(seg)) => self.seg(pat, aux, seg),
+            Exp::Op(SegOp::WithAcc { inputs, lambda }) => {
+                for input in inputs.iter_mut() {
+                    if let Some(operator) = &mut input.op {
+                        let outside = std::mem::replace(&mut self.inside, true);
+                        self.body(&mut operator.op.body, &[]);
+                        self.inside = outside;
+                    }
+                }
+                self.body(&mut lambda.body, &[]);
+                let mut arrays = inputs.iter().flat_map(|input| &input.arrays);
+                for param in pat.iter() {
+                    match arrays.next() {
+                        Some(array) => self.same(param, *array),
+                        None => self.row_major(param),
+                    }
+                }
+            }
+        }
+    }
+
+    fn basic(&mut self, param: &Param<Segs>, op: &BasicOp) {
+        if !param.ty.is_array() {
+            return;
+        }
+        let shape = param.ty.shape();
+        if let Some((_, lmad)) = view(op, shape, |array| self.lies(array)) {
+            self.set(param.name, lmad);
+        } else if let BasicOp::Manifest { perm, array: _ } = op {
+            self.set(param.name, Lmad::in_order(perm, shape));
+        } else if matches!(op, BasicOp::Reshape { .. }) {
+            // Of a copy.
+            self.row_major(param);
+        } else {
+            self.place(param);
+        }
+    }
+
+    fn branch(&mut self, pat: &[Param<Segs>], aux: &mut Aux, arms: [&mut Body<Segs>; 2]) {
+        let mut homes = Vec::with_capacity(pat.len());
+        for (at, param) in pat.iter().enumerate() {
+            let root = self.roots.root(param.name);
+            let home = if !param.ty.is_array() {
+                None
+            } else if root != param.name {
+                self.same(param, root);
+                None
+            } else if let Some(dest) = self.dest(param) {
+                Some(dest)
+            } else if let Some(order) = self.of_arms(pat, at, [&*arms[0], &*arms[1]])
+                && self.fuel.take()
+            {
+                let lmad = Lmad::in_order(&order, param.ty.shape());
+                aux.facts.set_order(at, order);
+                Some(lmad)
+            } else {
+                self.row_major(param);
+                (self.inside && is_small(&param.ty)).then(|| Lmad::row_major(param.ty.shape()))
+            };
+            if let Some(home) = &home {
+                self.set(param.name, home.clone());
+            }
+            homes.push(home);
+        }
+        for arm in arms {
+            self.body(arm, &homes);
+        }
+    }
+
+    fn repeat(&mut self, pat: &[Param<Segs>], params: &[LoopParam<Segs>], body: &mut Body<Segs>) {
+        for (bound, LoopParam { param, init, .. }) in pat.iter().zip(params) {
+            let in_place = self.roots.in_place(param.name);
+            for param in [param, bound] {
+                match init {
+                    Atom::Var(init) if in_place => self.same(param, *init),
+                    Atom::Var(_) | Atom::Const(_) => self.row_major(param),
+                }
+            }
+        }
+        self.body(body, &[]);
+    }
+
+    fn seg(&mut self, pat: &[Param<Segs>], aux: &mut Aux, seg: &mut Seg<Segs>) {
+        let reads = reads::of(&seg.space, &seg.body, |array| self.lies(array));
+        if in_groups(seg, reads) && self.fuel.take() {
+            seg.space.lane = Some(0);
+        }
+        match &seg.kind {
+            SegKind::Hist(ops) => {
+                let dests = ops.iter().flat_map(|op| &op.dests);
+                for (param, dest) in pat.iter().zip(dests) {
+                    self.same(param, *dest);
+                }
+            }
+            SegKind::FlatMap => {
+                for (param, ty) in pat.iter().zip(&seg.ret) {
+                    if is_concatenated(ty) {
+                        self.row_major(param);
+                    } else {
+                        self.place(param);
+                    }
+                }
+            }
+            SegKind::Folds(folds) => {
+                for (at, param) in pat.iter().enumerate() {
+                    let order = (self.orders.get(&param.name))
+                        .filter(|order| {
+                            folds.is_map() && self.grants(order, param, &seg.space, reads)
+                        })
+                        .cloned();
+                    match order {
+                        Some(order) if self.fuel.take() => {
+                            self.set(param.name, Lmad::in_order(&order, param.ty.shape()));
+                            aux.facts.set_order(at, order);
+                        }
+                        _ => self.place(param),
+                    }
+                }
+            }
+        }
+        let outside = std::mem::replace(&mut self.inside, true);
+        self.points(pat, seg);
+        self.inside = outside;
+    }
+
+    /// The point of a segop, and its operators.
+    fn points(&mut self, pat: &[Param<Segs>], seg: &mut Seg<Segs>) {
+        let places: Vec<Option<Lmad>> = pat.iter().map(|p| self.point(p, &seg.space)).collect();
+        match &mut seg.kind {
+            SegKind::Folds(folds) => {
+                let (reduced, elements) = folds.results(&places);
+                let at = if folds.post.is_some() {
+                    Vec::new()
+                } else {
+                    let (scanned, mapped) = elements.split_at(folds.n_scanned());
+                    [scanned, reduced, mapped].concat()
+                };
+                let elements = elements.to_vec();
+                self.body(&mut seg.body, &at);
+                let Folds {
+                    scans,
+                    reduces,
+                    post,
+                } = folds;
+                for operator in scans.iter_mut().chain(reduces) {
+                    self.body(&mut operator.op.body, &[]);
+                }
+                if let Some(post) = post {
+                    self.body(&mut post.body, &elements);
+                }
+            }
+            SegKind::Hist(ops) => {
+                self.body(&mut seg.body, &[]);
+                for op in ops {
+                    self.body(&mut op.op.op.body, &[]);
+                }
+            }
+            SegKind::FlatMap => {
+                let places = seg.ret.iter().zip(places);
+                let at = places.map(|(ty, place)| place.filter(|_| !is_concatenated(ty)));
+                let at: Vec<Option<Lmad>> = at.collect();
+                self.body(&mut seg.body, &at);
+            }
+        }
+    }
+
+    /// The place of one point of a result array that has a row for each.
+    fn point(&self, param: &Param<Segs>, space: &SegSpace) -> Option<Lmad> {
+        let rank = param.ty.rank();
+        if rank <= space.dims.len() {
+            return None;
+        }
+        let full = |&count: &Dim| DimIndex::Slice {
+            start: Atom::i64(0),
+            count,
+            stride: Atom::i64(1),
+        };
+        let fixed = space.dims.iter();
+        let fixed = fixed.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+        let rest = param.ty.shape().iter().skip(space.dims.len()).map(full);
+        let slice: Vec<DimIndex> = fixed.chain(rest).collect();
+        Some(self.lies(param.name)?.slice(&slice))
+    }
+
+    /// Whether a result may lie in an order: where it is nobody's part, and points side by
+    /// side, which are neighbours in that order, read neighbours.
+    fn grants(&self, order: &Order, param: &Param<Segs>, space: &SegSpace, reads: Reads) -> bool {
+        let innermost = order.last().map(|dim| dim + 1) == Some(space.dims.len());
+        let free = order.len() == param.ty.rank() && self.dest(param).is_none();
+        innermost && free && reads.neighbours()
+    }
+
+    /// The order that is wished for a branch's result, if a segop in one of the arms would
+    /// be granted it.
+    fn of_arms(&self, pat: &[Param<Segs>], at: usize, arms: [&Body<Segs>; 2]) -> Option<Order> {
+        let param = pat.get(at)?;
+        let order = self.orders.get(&param.name)?;
+        let mut sizes = param.ty.shape().iter();
+        let own = |dim: &Dim| pat.iter().any(|param| *dim == Dim::Var(param.name));
+        let granted = !sizes.any(own) && arms.iter().any(|arm| self.grants_in(arm, at, order));
+        granted.then(|| order.clone())
+    }
+
+    /// Whether a segop that gives a body's result at a position would be granted an order.
+    fn grants_in(&self, body: &Body<Segs>, at: usize, order: &Order) -> bool {
+        let Some(Atom::Var(name)) = body.result.get(at) else {
+            return false;
+        };
+        let binder = body.stms.iter().find_map(|stm| {
+            let at = stm.pat.iter().position(|param| param.name == *name)?;
+            Some((stm, at))
+        });
+        let Some((stm, at)) = binder else {
+            return false;
+        };
+        match &stm.exp {
+            Exp::Op(SegOp::Seg(seg)) if seg.kind.is_map() => {
+                let reads = reads::of(&seg.space, &seg.body, |array| self.lies(array));
+                self.grants(order, &stm.pat[at], &seg.space, reads)
+            }
+            Exp::If {
+                then_body,
+                else_body,
+                ..
+            } => [then_body, else_body]
+                .iter()
+                .any(|arm| self.grants_in(arm, at, order)),
+            Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+        }
+    }
+}
+
+/// Whether the points of a segop go to lanes, in groups: what points by themselves read
+/// apart, groups read together. Points that are chunks have no use for others beside them.
+fn in_groups(seg: &Seg<Segs>, reads: Reads) -> bool {
+    let flat = matches!(seg.kind, SegKind::FlatMap);
+    reads.columns && !flat && seg.space.dims.len() == 1 && seg.decomp.cost < CHUNK_WORK
+}

@@ -1,0 +1,181 @@
+//! How the points of a segop read arrays from outside: how far apart neighbouring points,
+//! and neighbouring turns of loops in a point, find their elements.
+//!
+//! ```text
+//! segmap (i < n) { loop for j < m { x = xs[j, i + 1] } }
+//!     x lies at j * n + i + 1:   1 from point to point, n from turn to turn
+//! ```
+//!
+//! What is indexed has an index function, whose offset is a polynomial in names; indices
+//! that are sums and products of others are put in. What an index step moves an element by
+//! is its coefficient. Elements at places that are no such polynomial (read from arrays,
+//! quotients) say nothing.
+
+use ir::Segs;
+use ir::mem::{Lmad, view};
+use ir::name::Name;
+use ir::poly::Poly;
+use ir::seg::{SegOp, SegSpace};
+use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, Stm};
+use ir::types::Type;
+use ir::walk::Visit;
+use prim::{BinOp, ConvOp};
+use rustc_hash::FxHashMap;
+
+/// Longer sums are left as they are.
+const MOST_TERMS: usize = 8;
+
+/// What is read how.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Reads {
+    /// Whether neighbouring points read neighbouring elements somewhere.
+    along: bool,
+    /// Whether neighbouring points read elements that lie apart somewhere.
+    across: bool,
+    /// Whether turns of a loop read elements that lie apart where neighbouring points read
+    /// neighbours.
+    pub(super) columns: bool,
+}
+
+impl Reads {
+    /// Whether neighbouring points read neighbours, and nothing that lies apart.
+    pub(super) const fn neighbours(self) -> bool {
+        self.along && !self.across
+    }
+}
+
+/// How the points of a space read arrays from outside, which lie as `lies` says.
+pub(super) fn of(
+    space: &SegSpace,
+    body: &Body<Segs>,
+    lies: impl Fn(Name) -> Option<Lmad>,
+) -> Reads {
+    let mut reader = Reader {
+        lies,
+        index: space.dims.last().map(|(index, _)| *index),
+        views: FxHashMap::default(),
+        scalars: FxHashMap::default(),
+        counters: Vec::new(),
+        tasks: 0,
+        reads: Reads::default(),
+    };
+    reader.body(body);
+    reader.reads
+}
+
+struct Reader<F> {
+    lies: F,
+    index: Option<Name>,
+    /// Views that the point makes.
+    views: FxHashMap<Name, Lmad>,
+    /// What the point's integers are, where they are sums and products.
+    scalars: FxHashMap<Name, Poly>,
+    /// The counters of the loops around, outermost first.
+    counters: Vec<Name>,
+    /// How many tasks stand around in the point, whose reads in loops are theirs.
+    tasks: usize,
+    reads: Reads,
+}
+
+impl<F: Fn(Name) -> Option<Lmad>> Visit<Segs> for Reader<F> {
+    fn stm(&mut self, stm: &Stm<Segs>) {
+        if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+            if param.ty.is_array() || matches!(op, BasicOp::Index { .. }) {
+                self.view(param.name, &param.ty, op);
+            } else {
+                self.scalar(param.name, op);
+            }
+            return;
+        }
+        let before = self.counters.len();
+        match &stm.exp {
+            Exp::Loop {
+                form: LoopForm::For { var, .. },
+                ..
+            } => self.counters.push(*var),
+            Exp::Op(SegOp::Seg(seg)) if seg.level == target::levels::LANES => {
+                self.counters
+                    .extend(seg.space.dims.iter().map(|(index, _)| *index));
+            }
+            Exp::Op(SegOp::Seg(_)) => {
+                self.tasks += 1;
+                self.walk_stm(stm);
+                self.tasks -= 1;
+                return;
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => {}
+        }
+        self.walk_stm(stm);
+        self.counters.truncate(before);
+    }
+}
+
+impl<F: Fn(Name) -> Option<Lmad>> Reader<F> {
+    /// What an integer is, as far as it is a sum or product of others.
+    fn scalar(&mut self, name: Name, op: &BasicOp) {
+        let known = if let BasicOp::Atom(x)
+        | BasicOp::Convert {
+            op: ConvOp::SExt | ConvOp::ZExt,
+            arg: x,
+            ..
+        } = op
+        {
+            Some(self.value(*x))
+        } else if let BasicOp::Binary(BinOp::Add, _, x, y) = op {
+            Some(self.value(*x).add(&self.value(*y)))
+        } else if let BasicOp::Binary(BinOp::Sub, _, x, y) = op {
+            let minus = Poly::constant(-1).mul(&self.value(*y));
+            Some(self.value(*x).add(&minus))
+        } else if let BasicOp::Binary(BinOp::Mul, _, x, y) = op {
+            Some(self.value(*x).mul(&self.value(*y)))
+        } else {
+            None
+        };
+        if let Some(known) = known.filter(|known| known.terms().len() <= MOST_TERMS) {
+            self.scalars.insert(name, known);
+        }
+    }
+
+    fn value(&self, atom: Atom) -> Poly {
+        let known = atom.var().and_then(|name| self.scalars.get(&name));
+        known.cloned().unwrap_or_else(|| Poly::atom(atom))
+    }
+
+    /// A view that the point makes, or an element that it reads.
+    fn view(&mut self, name: Name, ty: &Type, op: &BasicOp) {
+        let views = &self.views;
+        let lies = |array| views.get(&array).cloned().or_else(|| (self.lies)(array));
+        let Some((_, mut lmad)) = view(op, ty.shape(), lies) else {
+            return;
+        };
+        let known = lmad
+            .offset
+            .names()
+            .any(|name| self.scalars.contains_key(&name));
+        if known {
+            let value = |name| self.value(Atom::Var(name));
+            lmad.offset = lmad.offset.substitute(value);
+        }
+        if matches!(op, BasicOp::Index { .. }) {
+            self.read(&lmad.offset, ty.is_array());
+        }
+        if ty.is_array() {
+            self.views.insert(name, lmad);
+        }
+    }
+
+    /// Something is read from a place on.
+    fn read(&mut self, at: &Poly, row: bool) {
+        let apart = |step: &Poly| !matches!(step.as_constant(), Some(-1..=1));
+        let point = self.index.and_then(|index| at.step(index));
+        let along = point.as_ref().and_then(Poly::as_constant) == Some(1);
+        self.reads.along |= along;
+        self.reads.across |= point.as_ref().is_some_and(apart);
+        if row || self.tasks > 0 {
+            return;
+        }
+        let mut steps = self.counters.iter().rev().filter_map(|it| at.step(*it));
+        let turns = steps.find(|step| *step != Poly::default());
+        self.reads.columns |= along && turns.as_ref().is_some_and(apart);
+    }
+}
