@@ -1,15 +1,15 @@
 //! Calls, statements and loops.
 
 use super::carried::Carried;
-use super::expr::{Lane, Slot, Tunables, Values, bytes_of, is_on};
+use super::expr::{Lane, Slot, Tunables, Values, binary, bytes_of, is_on};
 use super::memory::{Kind, Memory, Pointer};
 use super::order::Orders;
 use super::races::Label;
 use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
-    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region,
-    Slots, Stmt, Tunable, Var, VarType,
+    Access, Arg, DeviceOp, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program,
+    Region, Slots, Space, Stmt, Tunable, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use ir::tunable::Comparison;
@@ -29,6 +29,8 @@ pub(super) struct Machine<'p> {
     pub(super) orders: Orders,
     /// Which loops leave something in variables.
     pub(super) carried: Carried,
+    /// How many kernels there have been.
+    pub(super) kernels: u32,
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
@@ -70,6 +72,22 @@ impl Frame<'_> {
         )
     }
 
+    /// Where blocks of a variable lie.
+    fn space(&self, var: Var) -> Space {
+        let info = self.function.vars.get(var.index());
+        info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
+    }
+
+    /// The same for a thread, without blocks of its own.
+    pub(super) fn copied(&self) -> Self {
+        Self {
+            function: self.function,
+            slots: self.slots.clone(),
+            tunables: Rc::clone(&self.tunables),
+            blocks: Vec::new(),
+        }
+    }
+
     fn is_vector(&self, var: Var) -> bool {
         let info = self.function.vars.get(var.index());
         matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
@@ -82,7 +100,7 @@ impl Frame<'_> {
         }
         for var in others {
             let ty = self.function.vars.get(var.index()).map(|info| info.ty);
-            self.set(*var, unset(ty.unwrap_or(VarType::Buffer)))?;
+            self.set(*var, unset(ty.unwrap_or(VarType::HOST)))?;
         }
         Ok(())
     }
@@ -114,6 +132,7 @@ impl<'p> Machine<'p> {
             budget,
             orders: Orders::new(seed),
             carried: Carried::default(),
+            kernels: 0,
             depth: 0,
             located: false,
         }
@@ -208,17 +227,22 @@ impl<'p> Machine<'p> {
                     return limit("the budget of statements");
                 }
                 self.budget -= 1;
-                if let Err(mut error) = self.stmt(frame, stmt) {
-                    if !self.located && error.class != ErrorClass::Failure {
-                        self.located = true;
-                        let text = show_stmt(self.program, frame.function, stmt);
-                        let name = &frame.function.name;
-                        let _ = write!(error.message, "\n  in {name}: {text}");
-                    }
-                    return Err(error);
-                }
+                self.located_stmt(frame, stmt)?;
             }
             Ok(())
+        })
+    }
+
+    /// Runs a statement; an error says in which one it happened.
+    pub(super) fn located_stmt(&mut self, frame: &mut Frame<'p>, stmt: &'p Stmt) -> Result<()> {
+        self.stmt(frame, stmt).map_err(|mut error| {
+            if !self.located && error.class != ErrorClass::Failure {
+                self.located = true;
+                let text = show_stmt(self.program, frame.function, stmt);
+                let name = &frame.function.name;
+                let _ = write!(error.message, "\n  in {name}: {text}");
+            }
+            error
         })
     }
 
@@ -272,7 +296,9 @@ impl<'p> Machine<'p> {
             }
             Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
-                let at = self.memory.alloc(bytes, Kind::Heap, frame.label(*var))?;
+                let at =
+                    self.memory
+                        .alloc(bytes, Kind::Heap, frame.space(*var), frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
             Stmt::Frame {
@@ -285,9 +311,8 @@ impl<'p> Machine<'p> {
                     self.memory.end_frame(old);
                 }
                 let bytes = bytes_of(*elem, *count);
-                let at = self
-                    .memory
-                    .alloc(bytes, Kind::Frame, frame.label(*buffer))?;
+                let (space, label) = (frame.space(*buffer), frame.label(*buffer));
+                let at = self.memory.alloc(bytes, Kind::Frame, space, label)?;
                 frame.blocks.push((*buffer, at));
                 frame.set(*buffer, Slot::Buffer(Some(at)))
             }
@@ -401,6 +426,7 @@ impl<'p> Machine<'p> {
                 }
                 frame.set(*var, value)
             }
+            Stmt::Device(op) => self.device_op(frame, op),
             Stmt::WriteGlobal(global, var) => {
                 let value = match frame.slots.get(var.index()) {
                     Some(Slot::Buffer(Some(at))) => {
@@ -411,6 +437,39 @@ impl<'p> Machine<'p> {
                 };
                 let old = std::mem::replace(self.global(*global)?, value);
                 self.drop_slot(old)
+            }
+        }
+    }
+
+    /// What threads do at once; barriers are not theirs alone.
+    fn device_op(&mut self, frame: &mut Frame<'p>, op: &'p DeviceOp) -> Result<()> {
+        match op {
+            DeviceOp::Barrier => bug("a barrier that no block is at"),
+            DeviceOp::Update(update) => {
+                let (at, position) = place(frame, &update.at)?;
+                let value = frame.values().scalar(&update.value)?;
+                let combined = |old| binary(update.op, old, value);
+                let old = self.memory.update(at, update.at.elem, position, combined)?;
+                match update.old {
+                    Some(var) => frame.set(var, Slot::Scalar(old)),
+                    None => Ok(()),
+                }
+            }
+            DeviceOp::Swap {
+                old: var,
+                at: access,
+                expected,
+                value,
+            } => {
+                let (at, position) = place(frame, access)?;
+                let (expected, value) = (
+                    frame.values().scalar(expected)?,
+                    frame.values().scalar(value)?,
+                );
+                let same = |old: Scalar| old.bits() == expected.bits();
+                let swapped = |old| Ok(if same(old) { value } else { old });
+                let old = self.memory.update(at, access.elem, position, swapped)?;
+                frame.set(*var, Slot::Scalar(old))
             }
         }
     }
@@ -520,7 +579,7 @@ impl<'p> Machine<'p> {
 /// What a variable holds before it is set.
 fn unset(ty: VarType) -> Slot {
     match ty {
-        VarType::Scalar(_) | VarType::Buffer => Slot::Unset,
+        VarType::Scalar(_) | VarType::Buffer(_) => Slot::Unset,
         VarType::Vector(_, lanes) => Slot::Vector(vec![None; lanes as usize]),
     }
 }

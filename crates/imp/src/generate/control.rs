@@ -195,7 +195,7 @@ impl Gen<'_, '_> {
             let init = p.init;
             let value = match var_type(&p.param.ty) {
                 Some(VarType::Scalar(_) | VarType::Vector(..)) => Some(self.atom(init)?),
-                Some(VarType::Buffer) => Some(Expr::Var(self.block_var(init)?)),
+                Some(VarType::Buffer(_)) => Some(Expr::Var(self.block_var(init)?)),
                 None => None,
             };
             vars.push(value);

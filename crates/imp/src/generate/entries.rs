@@ -59,7 +59,7 @@ pub(crate) fn generate(
         .iter()
         .map(|&var| match wrapper.vars[var.index()].ty {
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(var)),
-            VarType::Buffer => Arg::Buffer(var),
+            VarType::Buffer(_) => Arg::Buffer(var),
         })
         .collect();
     wrapper.body = vec![Stmt::Call {
@@ -78,7 +78,7 @@ pub(crate) fn generate(
 }
 
 fn buffers(function: &Function, vars: &[Var]) -> Vec<Var> {
-    let is_buffer = |var: &Var| function.vars[var.index()].ty == VarType::Buffer;
+    let is_buffer = |var: &Var| function.vars[var.index()].ty.is_buffer();
     vars.iter().copied().filter(is_buffer).collect()
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn generate(
 fn small(body: &[Stmt]) -> bool {
     body.len() <= 80
         && body.iter().all(|stmt| match stmt {
-            Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } => false,
+            Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } | Stmt::Device(_) => false,
             Stmt::If(_, a, b) => small(a) && small(b),
             Stmt::Set(..)
             | Stmt::Load(..)
@@ -169,7 +169,7 @@ impl Gen<'_, '_> {
 
     /// A fresh owned buffer variable of the innermost frame.
     pub(crate) fn owned(&mut self, hint: &str) -> Var {
-        let var = self.new_var(VarType::Buffer, hint);
+        let var = self.new_var(VarType::HOST, hint);
         if let Some(frame) = self.frames.last_mut() {
             frame.owned.push(var);
         }
@@ -179,7 +179,7 @@ impl Gen<'_, '_> {
 
     /// A fresh borrowed buffer variable of the innermost frame.
     pub(crate) fn borrowed(&mut self, hint: &str) -> Var {
-        let var = self.new_var(VarType::Buffer, hint);
+        let var = self.new_var(VarType::HOST, hint);
         self.local(var);
         var
     }
@@ -237,7 +237,7 @@ impl Gen<'_, '_> {
         let hint = self.function.names.hint(param.name).clone();
         let var = match var_type(&param.ty)? {
             ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
-            VarType::Buffer => self.borrowed(&hint),
+            VarType::Buffer(_) => self.borrowed(&hint),
         };
         self.set_var(param.name, var);
         Some(var)
@@ -249,7 +249,7 @@ impl Gen<'_, '_> {
         let hint = self.function.names.hint(param.name).clone();
         let var = match var_type(&param.ty)? {
             ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
-            VarType::Buffer => self.owned(&hint),
+            VarType::Buffer(_) => self.owned(&hint),
         };
         self.set_var(param.name, var);
         Some(var)
@@ -304,7 +304,7 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, value));
                 Ok(var)
             }
-            VarType::Buffer => {
+            VarType::Buffer(_) => {
                 let from = self.block_var(atom)?;
                 let var = self.owned(hint);
                 self.emit(Stmt::Share(var, from));

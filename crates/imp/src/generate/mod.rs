@@ -142,7 +142,7 @@ fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_
 pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
     match ty {
         Type::Prim(prim) => Some(VarType::Scalar(*prim)),
-        Type::Mem(_) => Some(VarType::Buffer),
+        Type::Mem(_) => Some(VarType::HOST),
         Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,
     }
 }
