@@ -3,6 +3,7 @@
 
 use crate::dests::Dest;
 use crate::functions::Signatures;
+use crate::kernel::Kernel;
 use crate::orders::Order;
 use crate::roots::Roots;
 use ir::decision::Copied;
@@ -30,6 +31,10 @@ pub(crate) struct Ctx<'a> {
     pub(crate) orders: FxHashMap<Name, Order>,
     /// Whether the code stands in a segop's body.
     pub(crate) inside: bool,
+    /// Where arrays lie that are in no other space.
+    pub(crate) home: Space,
+    /// The kernel of a device that the code stands in.
+    pub(crate) kernel: Option<Kernel>,
     /// The copies that were made, where somebody wants to know.
     decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
@@ -42,7 +47,7 @@ impl<'a> Ctx<'a> {
         signatures: &'a Signatures,
         roots: Roots,
         fuel: &'a mut Fuel,
-        account: bool,
+        (account, home): (bool, Space),
     ) -> Self {
         let n = names.len();
         Self {
@@ -53,6 +58,8 @@ impl<'a> Ctx<'a> {
             orders: FxHashMap::default(),
             fuel,
             inside: false,
+            home,
+            kernel: None,
             decided: account.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
@@ -69,6 +76,9 @@ impl<'a> Ctx<'a> {
         if name.index() >= self.types.len() {
             self.types.resize(self.names.len(), None);
             self.anns.resize(self.names.len(), MemAnn::None);
+        }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.bind(name);
         }
         self.types[name.index()] = Some(ty.clone());
         self.anns[name.index()] = ann.clone();
@@ -139,13 +149,14 @@ impl<'a> Ctx<'a> {
         ty: &Type,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Name {
-        let space = if self.small(ty) {
-            Space::Registers
+    ) -> Result<Name, PassError> {
+        if self.small(ty) {
+            Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
+        } else if self.in_kernel() {
+            self.alloc_parts(hint, ty, prov)
         } else {
-            Space::Host
-        };
-        self.alloc_in(hint, ty, space, prov, out)
+            Ok(self.alloc_in(hint, ty, self.home, prov, out))
+        }
     }
 
     /// A new block in a space for an array of this type.
@@ -250,19 +261,19 @@ impl<'a> Ctx<'a> {
         param: &Param<Segs>,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> MemAnn {
+    ) -> Result<MemAnn, PassError> {
         if !param.ty.is_array() {
-            return MemAnn::None;
+            return Ok(MemAnn::None);
         }
         if let Some(Dest { block, lmad }) = self.dest(param) {
-            return MemAnn::In {
+            return Ok(MemAnn::In {
                 block: Block::Var(block),
                 lmad,
-            };
+            });
         }
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &param.ty, prov, out);
-        row_major_in(block, &param.ty)
+        let block = self.alloc(&hint, &param.ty, prov, out)?;
+        Ok(self.whole_in(block, &param.ty))
     }
 
     /// The destination of a bound array.
@@ -300,7 +311,7 @@ impl<'a> Ctx<'a> {
         Ok(name)
     }
 
-    /// The array itself where it is row-major from the start of a host block,
+    /// The array itself where it is row-major from the start of a block at home,
     /// else a copy that is; with its block.
     pub(crate) fn returnable(
         &mut self,
@@ -309,14 +320,17 @@ impl<'a> Ctx<'a> {
         why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
+        if self.in_kernel() {
+            return Err(self.not_in_kernels("blocks that are passed on"));
+        }
         let (block, lmad) = self.place_of(array)?;
         let ty = self.type_of(array)?;
-        let host = self.type_of(block)? == Type::Mem(Space::Host);
-        if host && lmad == Lmad::row_major(ty.shape()) {
+        let at_home = self.type_of(block)? == Type::Mem(self.home);
+        if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
         let hint = self.names.hint(array).clone();
-        let block = self.alloc_in(&hint, &ty, Space::Host, prov, out);
+        let block = self.alloc_in(&hint, &ty, self.home, prov, out);
         let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
         Ok((copy, block))
     }

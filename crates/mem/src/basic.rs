@@ -4,7 +4,6 @@ use crate::alloc::{Ctx, with_extents};
 use ir::decision::Copied;
 use ir::mem::{Block, Lmad, LmadDim, MemAnn};
 use ir::name::Name;
-use ir::poly::Poly;
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
 use ir::{Mems, PassError, Segs};
@@ -97,10 +96,10 @@ impl Ctx<'_> {
             }
             BasicOp::Manifest { perm, array: _ } => {
                 let hint = self.names.hint(param.name).clone();
-                let block = self.alloc(&hint, &param.ty, aux.prov, out);
+                let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                 MemAnn::In {
                     block: Block::Var(block),
-                    lmad: permuted(perm, &param.ty),
+                    lmad: self.whole_by(block, &param.ty, perm),
                 }
             }
             BasicOp::Concat { .. }
@@ -109,7 +108,7 @@ impl Ctx<'_> {
             | BasicOp::Scratch { .. }
             | BasicOp::Copy(_)
             | BasicOp::ArrayLit { .. }
-            | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out),
+            | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out)?,
             BasicOp::Atom(Atom::Const(_))
             | BasicOp::Opaque(Atom::Const(_))
             | BasicOp::Unary(..)
@@ -155,10 +154,10 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let ty = self.type_of(array)?;
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &ty, aux.prov, out);
-        let ann = crate::alloc::row_major_in(block, &ty);
+        let block = self.alloc(&hint, &ty, aux.prov, out)?;
+        let ann = self.whole_in(block, &ty);
         let copy = self.copy_to(array, ann, aux.prov, Copied::Reshaped, out)?;
-        let ann = crate::alloc::row_major_in(block, &param.ty);
+        let ann = self.whole_in(block, &param.ty);
         let pat = vec![self.bind(param.name, param.ty, ann)];
         let op = BasicOp::Reshape {
             kind: ReshapeKind::Arbitrary,
@@ -175,24 +174,20 @@ impl Ctx<'_> {
 }
 
 /// The index function of the elements in row-major order under the shape of
-/// `ty`, where one index function can say it: from row-major elements at any
-/// offset, or from one dimension with any stride.
+/// `ty`, where one index function can say it: from elements at any offset that are as far
+/// apart as row-major ones, or all so many times as far.
 fn reshape(lmad: &Lmad, ty: &Type) -> Option<Lmad> {
     let shape: Vec<_> = lmad.dims.iter().map(|dim| dim.extent).collect();
-    let scale = match lmad.dims.as_slice() {
-        [dim] => dim.stride.clone(),
-        dims => {
-            let row_major = Lmad::row_major(&shape);
-            let same = dims
-                .iter()
-                .zip(&row_major.dims)
-                .all(|(a, b)| a.stride == b.stride);
-            if !same {
-                return None;
-            }
-            Poly::constant(1)
-        }
-    };
+    let scale = lmad.dims.last()?.stride.clone();
+    let row_major = Lmad::row_major(&shape);
+    let same = lmad
+        .dims
+        .iter()
+        .zip(&row_major.dims)
+        .all(|(a, b)| a.stride == b.stride.mul(&scale));
+    if !same {
+        return None;
+    }
     let mut reshaped = Lmad::row_major(ty.shape());
     for dim in &mut reshaped.dims {
         dim.stride = dim.stride.mul(&scale);

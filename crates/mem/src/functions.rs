@@ -9,6 +9,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Progra
 use ir::types::{Dim, Space, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
+use target::levels::Stack;
 
 /// What calls need to know of each function.
 pub(crate) struct Signatures(FxHashMap<FunName, Vec<bool>>);
@@ -52,6 +53,15 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })
 }
 
+/// Where a machine's arrays lie.
+fn home(stack: Stack) -> Space {
+    if stack.has_device() {
+        Space::Device
+    } else {
+        Space::Host
+    }
+}
+
 fn allocate_function(
     function: Function<Segs>,
     signatures: &Signatures,
@@ -71,14 +81,15 @@ fn allocate_function(
     } = function;
     let roots = Roots::new(&body, names.len());
     let account = context.options.account;
-    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, account);
+    let home = home(context.options.stack);
+    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, (account, home));
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
     for FunParam { param, consumed } in params {
         let mut ann = MemAnn::None;
         if param.ty.is_array() {
             let hint = format!("{}_mem", ctx.names.hint(param.name));
-            let block = ctx.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+            let block = ctx.fresh(&hint, Type::Mem(home), MemAnn::None);
             ann = row_major_in(block.name, &param.ty);
             converted.push(FunParam {
                 param: block,
@@ -118,7 +129,7 @@ fn allocate_function(
                 lmad,
             };
             results.push(FunResult {
-                ty: Type::Mem(Space::Host),
+                ty: Type::Mem(home),
                 aliases: Vec::new(),
                 ann: MemAnn::None,
             });

@@ -16,6 +16,8 @@
 //! - Functions, and branches and loops whose arrays do not stay in place, take
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
+//! - Where segops run on a device, all arrays lie in its memory, and nothing is allocated
+//!   inside of segops ([`kernel`]).
 //!
 //! Afterwards [`facts()`] notes on operations what code may be made by.
 //!
@@ -32,6 +34,7 @@ mod control;
 mod dests;
 mod facts;
 mod functions;
+mod kernel;
 mod order;
 mod orders;
 mod roots;
