@@ -41,8 +41,9 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
             })
             .collect(),
     );
+    let home = home(program.stack);
     let functions = context.each(program.functions, |function, own| {
-        allocate_function(function, &signatures, own)
+        allocate_function(function, &signatures, home, own)
     })?;
     Ok(Program {
         stack: program.stack,
@@ -65,6 +66,7 @@ fn home(stack: Stack) -> Space {
 fn allocate_function(
     function: Function<Segs>,
     signatures: &Signatures,
+    home: Space,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let Function {
@@ -81,7 +83,6 @@ fn allocate_function(
     } = function;
     let roots = Roots::new(&body, names.len());
     let account = context.options.account;
-    let home = home(context.options.stack);
     let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, (account, home));
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());

@@ -11,7 +11,8 @@
 //! ```
 
 use super::hist::Bins;
-use super::reduce::{Operators, operator_types};
+use super::reduce::Operators;
+use crate::generate::operators::operator_types;
 use super::segops::Space;
 use crate::generate::accs::{Own, Target};
 use crate::generate::expr::{add, compare, div, max, mul};

@@ -13,7 +13,7 @@
 //! A point that is a chunk by itself hands over its block, and the parts of a single
 //! chunk are the whole: neither is copied.
 
-use super::reduce::at;
+use crate::generate::operators::at;
 use super::segops::Space;
 use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;

@@ -13,7 +13,7 @@
 //! Out-of-bounds bins are ignored.
 
 use super::fills::Fill;
-use super::reduce::{at, operator_types};
+use crate::generate::operators::{at, operator_types};
 use super::segops::Space;
 use crate::generate::accs::{flat, inside};
 use crate::generate::expr::{add, binary, compare, max, mul};

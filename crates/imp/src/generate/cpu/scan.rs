@@ -20,7 +20,8 @@
 //! [`compress`](super::compress) for filters).
 
 use super::fold::Fold;
-use super::reduce::{Operators, div_up};
+use super::reduce::Operators;
+use crate::generate::operators::div_up;
 use super::scatter::{BLOCK, Scatter};
 use super::segops::Space;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};

@@ -12,7 +12,7 @@
 //! ```
 
 use super::fold::Fold;
-use super::reduce::at;
+use crate::generate::operators::at;
 use crate::generate::expr::add;
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};

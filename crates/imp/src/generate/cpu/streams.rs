@@ -17,7 +17,7 @@
 //! coalescing in section 4 of the redomap paper.
 
 use super::fold::Fold;
-use super::reduce::at;
+use crate::generate::operators::at;
 use super::segops::Space;
 use crate::generate::expr::{add, div, mul, sub};
 use crate::generate::function::Gen;
