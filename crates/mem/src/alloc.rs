@@ -93,6 +93,9 @@ impl<'a> Ctx<'a> {
 
     /// A bound name that is no array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
+        if param.ty.is_array() && self.in_kernel() {
+            return Err(self.not_in_kernels("operators on arrays"));
+        }
         if param.ty.is_array() {
             return Err(PassError::bug(
                 "an array is bound where only scalars can be",

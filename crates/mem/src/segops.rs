@@ -42,9 +42,7 @@ impl Ctx<'_> {
                 let mut bound = Vec::with_capacity(pat.len());
                 for param in pat {
                     let ann = match self.granted(&param, &space, &body) {
-                        Some(lmad)
-                            if folds.is_map() && !self.in_kernel() && self.fuel.take() =>
-                        {
+                        Some(lmad) if folds.is_map() && !self.in_kernel() && self.fuel.take() => {
                             let hint = self.names.hint(param.name).clone();
                             let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                             MemAnn::In {

@@ -8,8 +8,8 @@ use ir::mem::Lmad;
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
-use std::sync::Arc;
 use prim::{CmpOp, PrimType, Scalar, UnOp};
+use std::sync::Arc;
 
 impl Gen<'_, '_> {
     /// Copies an array to a place, unless it lies there. Where the two share a

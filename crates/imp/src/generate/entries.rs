@@ -44,7 +44,8 @@ pub(crate) fn generate(
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
     if shared.device.is_some() {
         let values = (entry.params.as_slice(), entry.results.as_slice());
-        let wrapper = device::wrap(wrapper, *id, opaques, values, (&vars, callee)).ok_or_else(bug)?;
+        let wrapper =
+            device::wrap(wrapper, *id, opaques, values, (&vars, callee)).ok_or_else(bug)?;
         return Ok((entry_of(entry), wrapper));
     }
     wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;

@@ -3,8 +3,8 @@
 
 use super::accs::Target;
 use super::expr::{add, mul};
-use super::liveness::Blocks;
 use super::gpu::Around;
+use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{

@@ -34,8 +34,8 @@ use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-use target::device::Device;
 use tables::Tables;
+use target::device::Device;
 use tunables::Numbers;
 
 /// What the functions of a program know of each other while they are generated.
@@ -87,10 +87,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         ids,
         recursive: FxHashSet::default(),
         tunables: Numbers::default(),
-        device: program
-            .stack
-            .has_device()
-            .then_some(context.options.device),
+        device: program.stack.has_device().then_some(context.options.device),
     };
     let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);

@@ -92,5 +92,6 @@ fn moved(w: &mut Function, (to, from): (Var, Var), elem: PrimType, sizes: &[Var]
         strides: vec![Expr::i64(1)],
     };
     w.body.push(Stmt::Alloc(to, bytes, None));
-    w.body.push(Stmt::copy(all(to), all(from), elem, vec![count]));
+    w.body
+        .push(Stmt::copy(all(to), all(from), elem, vec![count]));
 }

@@ -51,9 +51,8 @@ pub(super) fn atomic_operator(op: &Operator<Mems>) -> Option<(BinOp, PrimType)> 
     };
     let bound = stm.pat.first().map(|param| Atom::Var(param.name));
     let params = [Atom::Var(x.name), Atom::Var(y.name)];
-    let plain = bound == Some(*result)
-        && ([*a, *b] == params || [*b, *a] == params)
-        && is_atomic(*by, *ty);
+    let plain =
+        bound == Some(*result) && ([*a, *b] == params || [*b, *a] == params) && is_atomic(*by, *ty);
     plain.then_some((*by, *ty))
 }
 
@@ -134,7 +133,10 @@ impl Gen<'_, '_> {
     ) -> Result<Vec<Bins<'s>>, PassError> {
         let mut hists = Vec::with_capacity(ops.len());
         for HistOp { shape, dests, op } in ops {
-            let dims = outer.iter().map(|(_, dim)| *dim).chain(shape.iter().copied());
+            let dims = outer
+                .iter()
+                .map(|(_, dim)| *dim)
+                .chain(shape.iter().copied());
             let dims: Vec<Dim> = dims.collect();
             let extents = self.extents(&dims)?;
             let count = extents.iter().cloned().fold(Expr::i64(1), mul);
@@ -217,11 +219,7 @@ impl Gen<'_, '_> {
                 if k == 0 {
                     index.push(rest.clone());
                 } else {
-                    let own = binary(
-                        BinOp::UMod,
-                        rest.clone(),
-                        extent.clone(),
-                    );
+                    let own = binary(BinOp::UMod, rest.clone(), extent.clone());
                     index.push(own);
                     rest = g.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
                 }

@@ -94,7 +94,11 @@ impl Gen<'_, '_> {
                 buffer: region.buffer,
                 elem,
                 offset: region.offset.clone(),
-                dims: indices.iter().cloned().zip(region.strides.clone()).collect(),
+                dims: indices
+                    .iter()
+                    .cloned()
+                    .zip(region.strides.clone())
+                    .collect(),
             });
             g.emit(Stmt::Load(value, from));
             g.emit(Stmt::Store(to, Expr::Var(value)));

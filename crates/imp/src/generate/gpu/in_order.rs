@@ -23,7 +23,9 @@ impl Gen<'_, '_> {
         let dims = seg.space.dims.as_slice();
         match &seg.kind {
             SegKind::Folds(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
-                g.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
+                g.point(&seg.body, |g, results| {
+                    g.write_elements(pat, dims, &results)
+                })
             }),
             SegKind::Folds(folds) => self.fold_in_order(pat, seg, folds),
             SegKind::Hist(ops) => self.points_of(dims, &mut |g| {

@@ -19,7 +19,9 @@ impl Gen<'_, '_> {
         let n = self.product(dims, "n")?;
         self.each_point(("segmap", prov), n, |g, point| {
             g.bind_point(dims, &point)?;
-            g.point(&seg.body, |g, results| g.write_elements(pat, dims, &results))
+            g.point(&seg.body, |g, results| {
+                g.write_elements(pat, dims, &results)
+            })
         })
     }
 
@@ -43,7 +45,9 @@ impl Gen<'_, '_> {
                 count,
                 stride: Atom::i64(1),
             };
-            let point = dims.iter().map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+            let point = dims
+                .iter()
+                .map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
             let rest = param.ty.shape().iter().skip(dims.len()).map(full);
             let slice: Vec<DimIndex> = point.chain(rest).collect();
             self.write(&param.ty, *block, lmad, &slice, value)?;

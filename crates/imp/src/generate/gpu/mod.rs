@@ -30,10 +30,10 @@ mod segments;
 
 use super::function::Gen;
 pub(super) use callees::check_callees;
-pub(crate) use kernel::Around;
 use ir::seg::{Seg, SegKind};
 use ir::syntax::{Aux, Param};
 use ir::{Mems, PassError, Prov};
+pub(crate) use kernel::Around;
 
 impl Gen<'_, '_> {
     /// A segop.

@@ -148,24 +148,30 @@ impl Gen<'_, '_> {
         self.store_all(part, types, thread.clone(), accs);
         self.barrier();
         let rounds = i64::from(self.device().block.trailing_zeros());
-        self.for_seq("round", Expr::i64(0), Expr::i64(rounds), false, |g, round| {
-            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
-            let distance = g.name_value(distance, PrimType::I64, "distance");
-            let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
-            let first = binary(BinOp::And, thread.clone(), pair);
-            let body = g.collect(|g| {
-                let left = g.load_all(part, types, thread.clone(), "left");
-                let other = add(thread.clone(), distance);
-                let right = g.load_all(part, types, other, "right");
-                g.combine(operators, &left, &right)?;
-                g.store_all(part, types, thread.clone(), &left);
+        self.for_seq(
+            "round",
+            Expr::i64(0),
+            Expr::i64(rounds),
+            false,
+            |g, round| {
+                let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(round));
+                let distance = g.name_value(distance, PrimType::I64, "distance");
+                let pair = sub(mul(distance.clone(), Expr::i64(2)), Expr::i64(1));
+                let first = binary(BinOp::And, thread.clone(), pair);
+                let body = g.collect(|g| {
+                    let left = g.load_all(part, types, thread.clone(), "left");
+                    let other = add(thread.clone(), distance);
+                    let right = g.load_all(part, types, other, "right");
+                    g.combine(operators, &left, &right)?;
+                    g.store_all(part, types, thread.clone(), &left);
+                    Ok(())
+                })?;
+                let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
+                g.emit(Stmt::If(is_first, body, Vec::new()));
+                g.barrier();
                 Ok(())
-            })?;
-            let is_first = compare(CmpOp::Eq, first, Expr::i64(0));
-            g.emit(Stmt::If(is_first, body, Vec::new()));
-            g.barrier();
-            Ok(())
-        })
+            },
+        )
     }
 
     /// What the first thread of a block does.

@@ -160,12 +160,7 @@ impl Gen<'_, '_> {
     }
 
     /// Places for what is mapped and taken up again.
-    fn mapped(
-        &mut self,
-        values: &[Type],
-        points: &Expr,
-        prov: Prov,
-    ) -> Result<Mapped, PassError> {
+    fn mapped(&mut self, values: &[Type], points: &Expr, prov: Prov) -> Result<Mapped, PassError> {
         let mut types = Vec::with_capacity(values.len());
         for ty in values {
             types.push(match ty {
@@ -220,11 +215,7 @@ impl Gen<'_, '_> {
         self.barrier();
         let rounds = i64::from(self.device().block.trailing_zeros());
         self.for_seq("step", Expr::i64(0), Expr::i64(rounds), false, |g, step| {
-            let distance = binary(
-                BinOp::Shl,
-                Expr::i64(1),
-                Expr::Var(step),
-            );
+            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
             let distance = g.name_value(distance, PrimType::I64, "distance");
             let has_left = compare(CmpOp::SLe, distance.clone(), thread.clone());
             let sums = g.neutral(&scan.operators, types)?;
@@ -321,6 +312,8 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, Expr::Var(value)));
             }
         }
-        self.point(&post.body, |g, results| g.write_elements(elements, dims, &results))
+        self.point(&post.body, |g, results| {
+            g.write_elements(elements, dims, &results)
+        })
     }
 }

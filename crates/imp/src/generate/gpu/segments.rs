@@ -39,10 +39,7 @@ pub(super) struct Chunk {
 
 impl Gen<'_, '_> {
     /// The segments of a space, and how they fall apart.
-    pub(super) fn segments<'s>(
-        &mut self,
-        space: &'s SegSpace,
-    ) -> Result<Segments<'s>, PassError> {
+    pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
         let Some(((index, width), outer)) = space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
@@ -51,10 +48,7 @@ impl Gen<'_, '_> {
         let width = self.dim(*width)?;
         let width = self.name_value(width, PrimType::I64, "width");
         let enough = div(width.clone(), Expr::i64(device.block * device.grain));
-        let most = div(
-            Expr::i64(device.blocks),
-            max(count.clone(), Expr::i64(1)),
-        );
+        let most = div(Expr::i64(device.blocks), max(count.clone(), Expr::i64(1)));
         let chunks = max(min(enough, most), Expr::i64(1));
         let chunks = self.name_value(chunks, PrimType::I64, "chunks");
         Ok(Segments {
