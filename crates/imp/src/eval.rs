@@ -25,6 +25,7 @@
 //!
 //! Interface and limits are those of [`ir::eval`].
 
+mod access;
 mod carried;
 mod device;
 mod expr;

@@ -33,6 +33,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) inside: bool,
     /// Where arrays lie that are in no other space.
     pub(crate) home: Space,
+    /// Where the last segop outside of all others is from.
+    pub(crate) at: Prov,
     /// The kernel of a device that the code stands in.
     pub(crate) kernel: Option<Kernel>,
     /// The copies that were made, where somebody wants to know.
@@ -59,6 +61,7 @@ impl<'a> Ctx<'a> {
             fuel,
             inside: false,
             home,
+            at: Prov::NONE,
             kernel: None,
             decided: account.then(Vec::new),
             types: vec![None; n],
@@ -94,7 +97,7 @@ impl<'a> Ctx<'a> {
     /// A bound name that is no array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
         if param.ty.is_array() && self.in_kernel() {
-            return Err(self.not_in_kernels("operators on arrays"));
+            return Err(Self::not_in_kernels("operators on arrays"));
         }
         if param.ty.is_array() {
             return Err(PassError::bug(
@@ -324,7 +327,7 @@ impl<'a> Ctx<'a> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
         if self.in_kernel() {
-            return Err(self.not_in_kernels("blocks that are passed on"));
+            return Err(Self::not_in_kernels("blocks that are passed on"));
         }
         let (block, lmad) = self.place_of(array)?;
         let ty = self.type_of(array)?;

@@ -102,7 +102,12 @@ fn allocate_function(
         converted.push(FunParam { param, consumed });
     }
 
-    let mut body = ctx.body(body, &[])?;
+    let mut body = match ctx.body(body, &[]) {
+        Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {
+            return Err(PassError::unsupported(what, provs.stack(ctx.at)));
+        }
+        body => body?,
+    };
     let mut result = Vec::with_capacity(body.result.len());
     let mut results = Vec::with_capacity(ret.len());
     let mut moved: Vec<u32> = Vec::with_capacity(ret.len());

@@ -67,7 +67,8 @@ impl Ctx<'_> {
     }
 
     /// A limitation of kernels.
-    pub(crate) fn not_in_kernels(&self, what: &str) -> PassError {
+    pub(crate) fn not_in_kernels(what: &str) -> PassError {
+        // The place is added where it is known (`functions`).
         PassError::unsupported(format!("{what} in kernels of a device"), Vec::new())
     }
 
@@ -93,9 +94,11 @@ impl Ctx<'_> {
             kernel.shared.insert(block);
             Ok(block)
         } else if kernel.no_point {
-            Err(self.not_in_kernels("arrays in operators"))
+            Err(Self::not_in_kernels("arrays in operators"))
         } else {
-            Err(self.not_in_kernels("arrays whose sizes differ from point to point"))
+            Err(Self::not_in_kernels(
+                "arrays whose sizes differ from point to point",
+            ))
         };
         self.kernel = Some(kernel);
         result

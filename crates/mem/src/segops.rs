@@ -32,8 +32,11 @@ impl Ctx<'_> {
             keeps: _,
         } = seg;
         let starts = self.home == Space::Device && !self.in_kernel();
+        if starts {
+            self.at = aux.prov;
+        }
         if self.home == Space::Device && kind == SegKind::FlatMap {
-            return Err(self.not_in_kernels("flat maps"));
+            return Err(Self::not_in_kernels("flat maps"));
         }
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,

@@ -187,21 +187,19 @@ impl Gen<'_, '_> {
         pat: &Param<Mems>,
         op: &BasicOp,
     ) -> Result<(), PassError> {
-        let value = match op {
-            BasicOp::SizeAtLeast { size, tunable } => {
-                let tunable = Expr::Tunable(self.tunable(*tunable)?);
-                let least = self.outside(|g| g.name_value(tunable, PrimType::I64, "least"));
-                let size = Box::new(self.atom(*size)?);
-                Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size)
-            }
-            BasicOp::Param { name, default } => {
-                let Atom::Const(default) = default else {
-                    return Err(self.not_in_kernels("parameters", self.prov));
-                };
-                let value = self.param(name, Expr::Const(*default))?;
-                self.outside(|g| g.name_value(value, PrimType::I64, "parameter"))
-            }
-            _ => self.scalar_value(op)?,
+        let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
+            let tunable = Expr::Tunable(self.tunable(*tunable)?);
+            let least = self.outside(|g| g.name_value(tunable, PrimType::I64, "least"));
+            let size = Box::new(self.atom(*size)?);
+            Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size)
+        } else if let BasicOp::Param { name, default } = op {
+            let Atom::Const(default) = default else {
+                return Err(self.not_in_kernels("parameters", self.prov));
+            };
+            let value = self.param(name, Expr::Const(*default))?;
+            self.outside(|g| g.name_value(value, PrimType::I64, "parameter"))
+        } else {
+            self.scalar_value(op)?
         };
         let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
         self.emit(Stmt::Set(var, value));

@@ -48,7 +48,9 @@ impl Gen<'_, '_> {
             Type::Mem(Space::Registers | Space::Private) if self.kernel.is_some() => {
                 Some(VarType::Buffer(Space::Private))
             }
-            _ => var_type(ty),
+            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
+                var_type(ty)
+            }
         }
     }
 
