@@ -135,7 +135,7 @@ fn the_host_and_threads_reach_their_own_memory() {
     );
     refused(
         HOST,
-        "small_14 = global#1",
+        "small_14: buffer = global#1",
         "global#1 lies in another space",
     );
     refused(
