@@ -66,6 +66,7 @@ impl Compiler {
             llvm_level: self.llvm_level,
             lanes: self.lanes,
             stack: defaults.stack,
+            device: defaults.device,
             flatten: self.flatten,
             verify: self.verify || defaults.verify,
             executable,

@@ -41,8 +41,8 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     values: tuning::Values,
-    /// The machine whose levels of parallelism nests are flattened for; of others than
-    /// this one there are no stages after `segs` yet.
+    /// The machine whose levels of parallelism nests are flattened for. With `gpu`, segops
+    /// become kernels; `--run` evaluates them on a simulated device.
     #[arg(long, value_name = "MACHINE", default_value = "cpu", value_parser = machine)]
     machine: Stack,
     /// With `--stage versions`: how the choices between versions are shown.

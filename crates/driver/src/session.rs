@@ -12,6 +12,7 @@ use syntax::diag::Diagnostic;
 use syntax::span::SourceMap;
 use syntax::symbol::Interner;
 use target::Machine;
+use target::device::Device;
 use target::levels::{self, Stack};
 use workers::Workers;
 
@@ -33,6 +34,8 @@ pub struct Options {
     pub lanes: Lanes,
     /// Whose levels of parallelism nests are flattened for.
     pub stack: Stack,
+    /// How work is laid out on a device, where the machine has one.
+    pub device: Device,
     /// Which versions flattening makes.
     pub flatten: Flatten,
     /// How much LLVM optimises: 0 to 3.
@@ -58,6 +61,7 @@ impl Default for Options {
             fuel: None,
             lanes: Lanes::Auto,
             stack: Stack::default(),
+            device: Device::default(),
             flatten: Flatten::Incremental,
             llvm_level: 3,
             verify: cfg!(debug_assertions),
@@ -259,6 +263,7 @@ impl Session {
             lanes: self.options.lanes,
             machine: self.machine()?,
             stack: self.options.stack,
+            device: self.options.device,
             flatten: self.options.flatten,
         };
         let mut context = Context {

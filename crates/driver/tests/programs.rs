@@ -3,6 +3,7 @@
 //! values of the test blocks, and the machine code against all of these.
 
 mod programs {
+    mod device;
     mod portable;
 }
 mod support;

@@ -1,8 +1,8 @@
 //! What the bodies of loops of tasks take from around them.
 //!
-//! A loop of tasks *captures* the variables that its body names and that do not
+//! A loop of tasks, or a kernel, *captures* the variables that its body names and that do not
 //! belong to it: they are neither in its lists of owned and local variables, nor
-//! its counters, nor counters of loops in its body (in tasks there, what these
+//! its counters, nor counters of loops in its body, nor its threads' (in tasks there, what these
 //! capture counts as named). Where tasks take pieces, each finds its bounds, and
 //! what these need counts as named before the body. Captures stand in the [`Launch`](crate::Launch) in the
 //! order in which the body names them first, as [`names`] has it.
@@ -10,7 +10,7 @@
 //! Passes that change bodies call [`fill`] at their end; the verifier compares.
 //! Both take time linear in the program and its lists of captures.
 
-use crate::syntax::{For, Function, How, Stmt, Var};
+use crate::syntax::{For, Function, How, Launch, Stmt, Var};
 use crate::walk::{in_expr, names};
 use rustc_hash::FxHashSet;
 
@@ -30,7 +30,7 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
                 }
                 Stmt::While(_, body) => set(body, found),
                 Stmt::For(f) => {
-                    if let How::Tasks(launch) = &mut f.how {
+                    if let Some(launch) = f.how.launch_mut() {
                         launch.captures = found.next().unwrap_or_default();
                     }
                     set(&mut f.body, found);
@@ -39,6 +39,11 @@ fn set(stmts: &mut [Stmt], found: &mut dyn Iterator<Item = Vec<Var>>) {
             }
         }
     });
+}
+
+/// Whether a loop captures a variable.
+pub(crate) fn captured(launch: &Launch, var: Var) -> bool {
+    launch.captures.contains(&var)
 }
 
 /// The captures of the loops of tasks among statements, outer loops first.
@@ -101,7 +106,10 @@ impl Walk {
         if let Some(body) = self.bodies.last_mut() {
             body.own.extend(f.counters());
         }
-        let How::Tasks(launch) = &f.how else {
+        let Some(launch) = f.how.launch() else {
+            if let (How::Block(locals), Some(body)) = (&f.how, self.bodies.last_mut()) {
+                body.own.extend(locals);
+            }
             self.block(&f.body);
             return;
         };

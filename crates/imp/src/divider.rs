@@ -101,6 +101,7 @@ impl Share<'_> {
                         // loop around it.
                         How::Scheduled => self.block(body, shares),
                         How::Tasks(_) => self.block(body, false),
+                        How::Grid(_) | How::Block(_) => {}
                     },
                     crate::leaf_stmt!() => {}
                 }
@@ -164,6 +165,7 @@ impl Load {
                     | Stmt::Call { .. }
                     | Stmt::Compared(..)
                     | Stmt::ReadGlobal(..)
+                    | Stmt::Device(_)
                     | Stmt::WriteGlobal(..) => {}
                 }
             }

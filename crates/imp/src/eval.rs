@@ -21,9 +21,13 @@
 //! Writes may meet where a launch lists the buffer as `scattered`, if nobody reads what
 //! is written. Not noticed: that `distinct` is untrue.
 //!
+//! Kernels run on a simulated device ([`device`]), whose threads are told apart likewise.
+//!
 //! Interface and limits are those of [`ir::eval`].
 
+mod access;
 mod carried;
+mod device;
 mod expr;
 mod loops;
 mod machine;

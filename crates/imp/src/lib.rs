@@ -26,6 +26,7 @@
 
 pub mod captures;
 pub mod copies;
+pub mod device;
 pub mod divider;
 pub mod eval;
 pub mod generate;
@@ -44,4 +45,4 @@ pub mod walk;
 
 pub use syntax::*;
 pub use text::{parse, print};
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, has_kernels, verify};

@@ -1,7 +1,8 @@
 //! Changes of the variables in statements.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Slots, Stmt, Var,
+    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Slots, Stmt,
+    Var,
 };
 use crate::walk::each_part_mut;
 
@@ -136,7 +137,8 @@ impl Change<'_> {
                 self.set(var);
                 match how {
                     How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
-                    How::Tasks(launch) => {
+                    How::Block(locals) => self.all(locals),
+                    How::Tasks(launch) | How::Grid(launch) => {
                         self.expr(&mut launch.cost);
                         if let Some(Pieces { count, end }) = launch.pieces.as_deref_mut() {
                             self.expr(count);
@@ -166,6 +168,23 @@ impl Change<'_> {
                 self.all(results);
             }
             Stmt::Compared(_, size) => self.expr(size),
+            Stmt::Device(DeviceOp::Barrier) => {}
+            Stmt::Device(DeviceOp::Update(update)) => {
+                self.access(&mut update.at);
+                self.expr(&mut update.value);
+                update.old.iter_mut().for_each(|old| self.set(old));
+            }
+            Stmt::Device(DeviceOp::Swap {
+                old,
+                at,
+                expected,
+                value,
+            }) => {
+                self.set(old);
+                self.access(at);
+                self.expr(expected);
+                self.expr(value);
+            }
             Stmt::Check {
                 cond,
                 check: _,

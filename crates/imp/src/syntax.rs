@@ -1,8 +1,10 @@
 //! The data structures of the imperative IR.
 
+pub use crate::device::{DeviceOp, Update};
 pub use crate::tunable::{Tunable, TunableClass, TunableId};
 pub use crate::vars::{MAX_LANES, MAX_NEAR, ROOT_LANES, VarInfo, VarType};
 pub use ir::entry::{EntryType, EntryValue, Leaf, OpaqueTypes};
+pub use ir::types::Space;
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 use std::sync::Arc;
 
@@ -221,6 +223,34 @@ pub enum How {
     /// In the lanes of vectors of this width; iterations as for `Tasks`. The
     /// pass [`lanes`](crate::lanes) makes vector code of such loops.
     Lanes(u32),
+    /// A kernel: each iteration is a block of threads of a device ([`device`](crate::device)
+    /// says what stands in it). Nothing is owned, and there are no pieces.
+    Grid(Launch),
+    /// The threads of a block of a kernel, which has the variables.
+    Block(Vec<Var>),
+}
+
+impl How {
+    /// What identifies the loop, if it is one of tasks or a kernel.
+    pub const fn launch(&self) -> Option<&Launch> {
+        match self {
+            Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
+            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Block(_) => None,
+        }
+    }
+
+    /// As [`Self::launch`], to change it.
+    pub const fn launch_mut(&mut self) -> Option<&mut Launch> {
+        match self {
+            Self::Tasks(launch) | Self::Grid(launch) => Some(launch),
+            Self::Seq { .. } | Self::Scheduled | Self::Lanes(_) | Self::Block(_) => None,
+        }
+    }
+
+    /// Whether it is a kernel, or the threads of one.
+    pub const fn is_kernel(&self) -> bool {
+        matches!(self, Self::Grid(_) | Self::Block(_))
+    }
 }
 
 /// What identifies a parallel loop in profiles and logs, and what the scheduler knows.
@@ -285,10 +315,7 @@ pub struct For {
 impl For {
     /// The pieces that the loop's tasks take, if they do.
     pub fn pieces(&self) -> Option<&Pieces> {
-        match &self.how {
-            How::Tasks(launch) => launch.pieces.as_deref(),
-            How::Seq { .. } | How::Scheduled | How::Lanes(_) => None,
-        }
+        self.how.launch()?.pieces.as_deref()
     }
 
     /// The variables that the loop sets before each iteration: the counter and
@@ -368,7 +395,8 @@ pub enum Stmt {
     /// says at which place of the program.
     Alloc(Var, Expr, Option<CheckId>),
     /// A buffer of constant size in the frame: a variable that is not owned,
-    /// for small arrays of one iteration.
+    /// for small arrays of one iteration. Of a thread of a kernel it is private, of a
+    /// block it lies in the scratchpad.
     Frame {
         /// The variable.
         buffer: Var,
@@ -434,6 +462,8 @@ pub enum Stmt {
     ReadGlobal(Var, GlobalId),
     /// A global gets the value of a variable, for buffers with a new reference; only in the initialiser.
     WriteGlobal(GlobalId, Var),
+    /// What threads of a device do beside what all code does.
+    Device(DeviceOp),
 }
 
 /// An index into [`Program::functions`].

@@ -132,7 +132,7 @@ impl Tail {
             ty,
             hint: Arc::from(hint),
         });
-        if ty == VarType::Buffer {
+        if ty.is_buffer() {
             self.owned.push(var);
         }
         var
@@ -199,12 +199,12 @@ impl Tail {
                     set.push(Stmt::Set(param, Expr::Var(next)));
                 }
                 Arg::Buffer(from) => {
-                    let next = self.fresh(VarType::Buffer, "next");
+                    let next = self.fresh(VarType::HOST, "next");
                     out.push(Stmt::Share(next, from));
                     let holder = match self.holders.get(&param) {
                         Some(holder) => *holder,
                         None => {
-                            let holder = self.fresh(VarType::Buffer, "own");
+                            let holder = self.fresh(VarType::HOST, "own");
                             self.holders.insert(param, holder);
                             holder
                         }
@@ -244,6 +244,7 @@ fn hands_on(stmt: &Stmt, wanted: &mut [Var], handed: &mut FxHashSet<Var>) -> boo
         | Stmt::Check { .. }
         | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => return false,
     };
     let Some(at) = wanted.iter().position(|var| *var == to) else {

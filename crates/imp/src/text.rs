@@ -21,7 +21,7 @@
 //!
 //! - A variable is its hint, `_` and its number; a hint that is no identifier is
 //!   quoted. Its type stands where it gets a value. A variable whose type stands
-//!   nowhere is a buffer.
+//!   nowhere is a buffer in the host's memory; other spaces stand behind `buffer`.
 //! - Constants carry their type (`1.5f32`, `nan.f64`, `true`), but those of type
 //!   `i64`.
 //! - Operators are written as in every IR (`add.i32(a_1, b_2)`), but `i64` sums,
@@ -33,6 +33,7 @@
 //!
 //! Nesting is limited by [`max_depth`](ir::text::max_depth): deeper text is an error.
 
+mod device;
 mod expr;
 mod parse;
 mod print;

@@ -1,5 +1,6 @@
 //! What variables hold: their types, lanes included.
 
+use ir::types::Space;
 use prim::PrimType;
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::sync::Arc;
 pub enum VarType {
     /// A scalar.
     Scalar(PrimType),
-    /// A buffer: a pointer to its first byte.
-    Buffer,
+    /// A buffer: a pointer to its first byte, in memory of a space.
+    Buffer(Space),
     /// A scalar for each of a number of lanes; with `bool`, a mask.
     Vector(PrimType, u32),
 }
@@ -25,10 +26,26 @@ pub const MAX_NEAR: u64 = 16;
 pub const ROOT_LANES: u32 = 16;
 
 impl VarType {
+    /// A buffer in the host's memory.
+    pub const HOST: Self = Self::Buffer(Space::Host);
+
+    /// Whether it is a buffer, in whatever space.
+    pub const fn is_buffer(self) -> bool {
+        matches!(self, Self::Buffer(_))
+    }
+
+    /// The space of a buffer.
+    pub const fn space(self) -> Option<Space> {
+        match self {
+            Self::Buffer(space) => Some(space),
+            Self::Scalar(_) | Self::Vector(..) => None,
+        }
+    }
+
     /// Number of lanes of a vector.
     pub const fn lanes(self) -> Option<u32> {
         match self {
-            Self::Scalar(_) | Self::Buffer => None,
+            Self::Scalar(_) | Self::Buffer(_) => None,
             Self::Vector(_, lanes) => Some(lanes),
         }
     }
@@ -38,7 +55,7 @@ impl VarType {
     pub const fn with_elem(self, elem: PrimType) -> Self {
         match self {
             Self::Scalar(_) => Self::Scalar(elem),
-            Self::Buffer => Self::Buffer,
+            Self::Buffer(space) => Self::Buffer(space),
             Self::Vector(_, lanes) => Self::Vector(elem, lanes),
         }
     }
@@ -48,7 +65,8 @@ impl fmt::Display for VarType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(ty) => ty.fmt(f),
-            Self::Buffer => f.write_str("buffer"),
+            Self::Buffer(Space::Host) => f.write_str("buffer"),
+            Self::Buffer(space) => write!(f, "buffer {}", space.name()),
             Self::Vector(ty, lanes) => write!(f, "{lanes} x {ty}"),
         }
     }

@@ -34,6 +34,20 @@
 //!     everything else is scalar.
 //! 11. A copy's plan is possible with what is constant in it (see
 //!     [`Plan`](crate::Plan)).
+//! 12. Memory is touched by who reaches it: the host's by the host; the device's, the
+//!     scratchpad and what is private to a thread by threads. Blocks are made where
+//!     their variables' types say: `alloc` by the host, in its memory or the device's,
+//!     `frame` by the host, by a block of a kernel in the scratchpad, by a thread in its
+//!     own. `share`, `borrow`, arguments and globals keep the space. The host copies to
+//!     and from a device what is contiguous on both sides.
+//! 13. A kernel ([`device`](crate::device)) stands outside of tasks and other kernels. It
+//!     owns nothing, and consists of scalars, arrays in the scratchpad (which fit) and
+//!     threads, counted from 0, whose number depends on what it captures.
+//! 14. Threads, and functions that they call, allocate nothing, keep no blocks, launch
+//!     nothing, and know neither globals nor tuning parameters; these functions neither
+//!     call themselves nor have barriers. Atomic operations are at types and with
+//!     operators that are.
+//! 15. Barriers stand where threads of a block have not parted.
 //!
 //! Not checked: that variables are set before they are read, that accesses stay
 //! in their block, that lanes are within bounds, that `independent` and `distinct` are true, that lanes share
@@ -41,9 +55,12 @@
 //! used.
 
 mod function;
+mod kernels;
+mod uniform;
 
 use crate::{Entry, For, FunId, Program, Stmt, VarType};
 use function::FunctionCheck;
+pub use kernels::has_kernels;
 use prim::{PrimType, ScalarType};
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -88,6 +105,7 @@ pub fn verify(program: &Program) -> Result<(), Vec<VerifyError>> {
         FunctionCheck::new(&mut tables, FunId(i as u32), function).run();
     }
     tables.call_cycles();
+    tables.kernels();
     if tables.errors.is_empty() {
         Ok(())
     } else {
@@ -191,7 +209,7 @@ impl Tables<'_> {
                 if leaf.rank == 0 {
                     words.push(VarType::Scalar(leaf.elem.prim()));
                 } else {
-                    words.push(VarType::Buffer);
+                    words.push(VarType::HOST);
                     let size = VarType::Scalar(PrimType::I64);
                     words.extend(std::iter::repeat_n(size, leaf.rank));
                 }
@@ -271,6 +289,7 @@ fn collect_calls(stmts: &[Stmt], found: &mut dyn FnMut(FunId)) {
                 | Stmt::Check { .. }
                 | Stmt::Compared(..)
                 | Stmt::ReadGlobal(..)
+                | Stmt::Device(_)
                 | Stmt::WriteGlobal(..) => {}
             }
         }

@@ -2,8 +2,8 @@
 //! expressions.
 
 use crate::syntax::{
-    Access, Arg, Expr, For, How, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt, Var,
-    VarInfo, VarType,
+    Access, Arg, DeviceOp, Expr, For, LaneAccess, LanePositions, ROOT_LANES, Region, Slots, Stmt,
+    Var, VarInfo, VarType,
 };
 use prim::PrimType;
 
@@ -30,6 +30,7 @@ macro_rules! leaf_stmt {
             | $crate::Stmt::Check { .. }
             | $crate::Stmt::Compared(..)
             | $crate::Stmt::ReadGlobal(..)
+            | $crate::Stmt::Device(_)
             | $crate::Stmt::WriteGlobal(..)
     };
 }
@@ -160,7 +161,7 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
         Stmt::For(loop_) => {
             in_expr(&loop_.from, f);
             in_expr(&loop_.to, f);
-            if let How::Tasks(launch) = &loop_.how {
+            if let Some(launch) = loop_.how.launch() {
                 in_expr(&launch.cost, f);
             }
             if let Some(pieces) = loop_.pieces() {
@@ -183,6 +184,25 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             results.iter().for_each(|v| f(*v, Use::Sets));
         }
         Stmt::Compared(_, size) => in_expr(size, f),
+        Stmt::Device(DeviceOp::Barrier) => {}
+        Stmt::Device(DeviceOp::Update(update)) => {
+            in_expr(&update.value, f);
+            in_access(&update.at, f);
+            if let Some(old) = update.old {
+                f(old, Use::Sets);
+            }
+        }
+        Stmt::Device(DeviceOp::Swap {
+            old,
+            at,
+            expected,
+            value,
+        }) => {
+            in_expr(expected, f);
+            in_expr(value, f);
+            in_access(at, f);
+            f(*old, Use::Sets);
+        }
         Stmt::Check {
             cond,
             check: _,
@@ -282,7 +302,7 @@ operands! {
 pub fn scalar_type(vars: &[VarInfo], var: Var) -> Option<PrimType> {
     match vars.get(var.index())?.ty {
         VarType::Scalar(ty) | VarType::Vector(ty, _) => Some(ty),
-        VarType::Buffer => None,
+        VarType::Buffer(_) => None,
     }
 }
 
@@ -316,7 +336,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
     match expr {
         Expr::Var(v) => match vars.get(v.index())?.ty {
             VarType::Vector(_, lanes) => Some(lanes),
-            VarType::Scalar(_) | VarType::Buffer => None,
+            VarType::Scalar(_) | VarType::Buffer(_) => None,
         },
         Expr::Splat(lanes, _) | Expr::Lanes(_, lanes) => Some(*lanes),
         Expr::SharedRoot(_) => Some(ROOT_LANES),

@@ -72,7 +72,7 @@ fn constants_keep_their_bits() {
     ];
     let ty = |e: &Expr| match e {
         Expr::Const(x) => VarType::Scalar(x.ty()),
-        _ => VarType::Buffer,
+        _ => VarType::HOST,
     };
     let vars: Vec<_> = constants.iter().map(|e| ("c", ty(e))).collect();
     let body = (0..)
@@ -87,9 +87,9 @@ fn odd_names_and_variables_that_stand_nowhere() {
     let vars = [
         ("", i64),
         ("a b", i64),
-        ("x.y", VarType::Buffer),
+        ("x.y", VarType::HOST),
         ("x_3", VarType::Vector(PrimType::F16, 4)),
-        ("unused", VarType::Buffer),
+        ("unused", VarType::HOST),
         ("quote\"", VarType::Scalar(PrimType::Bool)),
         ("späte", i64),
     ];
@@ -144,7 +144,7 @@ fn tables_accesses_and_launches() {
             bytes: [].into(),
         },
     ];
-    p.globals = vec![VarType::Buffer, VarType::Scalar(PrimType::F32)];
+    p.globals = vec![VarType::HOST, VarType::Scalar(PrimType::F32)];
     p.init = Some(FunId(0));
     let record = |name: &str, fields| OpaqueType {
         name: name.into(),
@@ -263,7 +263,7 @@ fn tables_accesses_and_launches() {
         }),
     ];
     let i64 = VarType::Scalar(PrimType::I64);
-    let vars = [("b", VarType::Buffer), ("n", i64), ("i", i64), ("e", i64)];
+    let vars = [("b", VarType::HOST), ("n", i64), ("i", i64), ("e", i64)];
     p.functions = vec![function("main", &vars, body)];
     comes_back(&p);
 }

@@ -47,7 +47,7 @@ fn elsewhere(at: LanePositions, mask: Option<Expr>) -> Stmt {
 /// A function over a buffer, an `i64`, 8 lanes of `f32`, as large a mask and a `bool`.
 fn program(body: Vec<Stmt>) -> Program {
     let vars = [
-        ("b", VarType::Buffer),
+        ("b", VarType::HOST),
         ("n", VarType::Scalar(PrimType::I64)),
         ("x", VarType::Vector(PrimType::F32, 8)),
         ("m", VarType::Vector(PrimType::Bool, 8)),

@@ -42,7 +42,7 @@ fn function(name: &str, vars: &[(&str, VarType)]) -> Function {
 
 /// `main (xs, n)`: allocates `ys`, and a task per element writes `xs[i] + 1`.
 fn valid() -> Program {
-    let buffer = VarType::Buffer;
+    let buffer = VarType::HOST;
     let mut main = function(
         "main",
         &[

@@ -12,6 +12,7 @@ use crate::name::SrcLoc;
 use std::convert::Infallible;
 use std::sync::Arc;
 use target::Machine;
+use target::device::Device;
 use target::levels::Stack;
 use workers::Workers;
 
@@ -45,6 +46,8 @@ pub struct Options {
     pub machine: Machine,
     /// Its levels of parallelism.
     pub stack: Stack,
+    /// How work is laid out on a device, where the machine has one.
+    pub device: Device,
     /// Which versions flattening makes.
     pub flatten: Flatten,
 }
@@ -106,6 +109,7 @@ impl Default for Options {
             lanes: Lanes::Auto,
             machine: Machine::of(64),
             stack: Stack::default(),
+            device: Device::default(),
             flatten: Flatten::Incremental,
         }
     }

@@ -66,6 +66,28 @@ pub enum Space {
     Registers,
 }
 
+impl Space {
+    /// All spaces.
+    pub const ALL: [Self; 5] = [
+        Self::Host,
+        Self::Device,
+        Self::Scratchpad,
+        Self::Private,
+        Self::Registers,
+    ];
+
+    /// What it is called in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Device => "device",
+            Self::Scratchpad => "scratchpad",
+            Self::Private => "private",
+            Self::Registers => "registers",
+        }
+    }
+}
+
 /// The type of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Type {

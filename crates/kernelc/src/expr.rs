@@ -80,7 +80,7 @@ impl Expressions<'_> {
     pub fn spelled(ty: VarType) -> Res<&'static str> {
         match ty {
             VarType::Scalar(ty) => Ok(dialect::scalar(ty)),
-            VarType::Buffer => Ok("u8 *"),
+            VarType::Buffer(_) => Ok("u8 *"),
             VarType::Vector(..) => Err(Error::bug("a vector in code without lanes")),
         }
     }

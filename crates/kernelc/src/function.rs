@@ -232,7 +232,7 @@ impl<'a> Writer<'a, '_> {
             }
             let declaration = self.declaration(var)?;
             let zero = match self.exprs.var_type(var)? {
-                VarType::Buffer => "NULL",
+                VarType::Buffer(_) => "NULL",
                 VarType::Scalar(_) | VarType::Vector(..) => "0",
             };
             self.line(format!("{declaration} = {zero};"));
@@ -304,6 +304,7 @@ fn sets(stmt: &Stmt) -> Option<Var> {
         | Stmt::Call { .. }
         | Stmt::Check { .. }
         | Stmt::Compared(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => None,
     }
 }

@@ -23,6 +23,9 @@ impl<'a> Writer<'a, '_> {
                 ..
             }) => self.piece(f, pieces),
             How::Tasks(launch) => self.counted(f, &launch.owned),
+            How::Grid(_) | How::Block(_) => Err(Error::Unsupported(
+                "kernels of a device in portable C".to_owned(),
+            )),
             How::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
         }
     }
@@ -119,6 +122,7 @@ impl<'a> Writer<'a, '_> {
                 | Stmt::Call { .. }
                 | Stmt::Check { .. }
                 | Stmt::Compared(..)
+                | Stmt::Device(_)
                 | Stmt::WriteGlobal(..) => false,
             }
     }

@@ -116,6 +116,7 @@ impl Walk {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }
     }

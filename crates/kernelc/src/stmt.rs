@@ -92,10 +92,11 @@ impl<'a> Writer<'a, '_> {
                 let place = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);
                 self.assign(*v, declares, &place)
             }
+            Stmt::Device(_) => Err(Error::bug("what threads of a device do, on a CPU")),
             Stmt::WriteGlobal(global, v) => {
                 let (name, word) = (self.name(*v)?, self.word(*v)?);
                 let value = match self.exprs.var_type(*v)? {
-                    VarType::Buffer => format!("br_share(ctx, NULL, {name})"),
+                    VarType::Buffer(_) => format!("br_share(ctx, NULL, {name})"),
                     VarType::Scalar(_) | VarType::Vector(..) => name,
                 };
                 self.line(format!("ctx->globals[{}].{word} = {value};", global.0));
@@ -113,7 +114,7 @@ impl<'a> Writer<'a, '_> {
     fn word(&self, var: Var) -> Res<String> {
         match self.exprs.var_type(var)? {
             VarType::Scalar(ty) => Ok(format!("as_{ty}")),
-            VarType::Buffer => Ok("block".to_owned()),
+            VarType::Buffer(_) => Ok("block".to_owned()),
             VarType::Vector(..) => Err(Error::bug("a global is a vector")),
         }
     }
@@ -203,7 +204,7 @@ impl<'a> Writer<'a, '_> {
         self.fail_if(&call, &noted);
         for (i, var) in results.iter().enumerate() {
             let name = self.name(*var)?;
-            if self.exprs.var_type(*var)? == VarType::Buffer {
+            if self.exprs.var_type(*var)?.is_buffer() {
                 self.line(format!("br_unref(ctx, {name});"));
             }
             self.line(format!("{name} = got{i};"));

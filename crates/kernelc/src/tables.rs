@@ -87,7 +87,7 @@ pub fn entry(unit: &Unit<'_>, at: usize, entry: &Entry) -> Res<String> {
     let (function, callee) = unit.function(names::place(entry.fun))?;
     let word = |var: &imp::Var| match function.vars.get(var.index()).map(|info| info.ty) {
         Some(VarType::Scalar(ty)) => Ok((dialect::scalar(ty), format!("as_{ty}"))),
-        Some(VarType::Buffer) => Ok(("u8 *", "block".to_owned())),
+        Some(VarType::Buffer(_)) => Ok(("u8 *", "block".to_owned())),
         Some(VarType::Vector(..)) | None => Err(Error::bug("an entry takes or gives a vector")),
     };
     let mut args = vec!["ctx".to_owned()];
@@ -114,7 +114,7 @@ pub fn description(unit: &Unit<'_>) -> Res<String> {
     let program = unit.program;
     let mut text = String::from("static void program_fini(br_ctx *ctx) {\n    (void)ctx;\n");
     for (i, ty) in program.globals.iter().enumerate() {
-        if *ty == VarType::Buffer {
+        if ty.is_buffer() {
             let _ = writeln!(text, "    br_unref(ctx, ctx->globals[{i}].block);");
             let _ = writeln!(text, "    ctx->globals[{i}].block = NULL;");
         }

@@ -163,7 +163,7 @@ impl<'p, 'c> Emit<'p, 'c> {
         }
         set(self.context, value, AttributeLoc::Param(0), "nonnull", 0);
         for (i, param) in function.params.iter().enumerate() {
-            if var_type(function, *param)? == VarType::Buffer {
+            if var_type(function, *param)?.is_buffer() {
                 set(
                     self.context,
                     value,

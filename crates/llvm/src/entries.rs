@@ -79,7 +79,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                     .into()
             }
             // The low bytes come first.
-            ty @ (VarType::Scalar(_) | VarType::Buffer | VarType::Vector(..)) => {
+            ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
                 b.build_load(emit.types.var(ty), place, "")?
             }
         });
@@ -101,7 +101,7 @@ pub fn entry<'c>(emit: &Emit<'_, 'c>, entry: &Entry) -> Res<FunctionValue<'c>> {
                 b.build_int_z_extend_or_bit_cast(bits, emit.types.i64, "")?
                     .into()
             }
-            VarType::Buffer => value,
+            VarType::Buffer(_) => value,
             VarType::Vector(..) => return Err(Error::bug("an entry gives a vector")),
         };
         b.build_store(word_at(emit, &b, results, i)?, word)?;
@@ -152,7 +152,7 @@ pub fn fini<'c>(emit: &Emit<'_, 'c>) -> Res<FunctionValue<'c>> {
 fn release_globals<'c>(emit: &Emit<'_, 'c>, b: &Builder<'c>, ctx: PointerValue<'c>) -> Res<()> {
     let globals = pointer(b.build_load(emit.types.ptr, ctx, "")?)?;
     for (i, ty) in emit.program.globals.iter().enumerate() {
-        if *ty == VarType::Buffer {
+        if ty.is_buffer() {
             let place = word_at(emit, b, globals, i)?;
             let block = b.build_load(emit.types.ptr, place, "")?;
             call(b, emit.runtime.release, &[ctx.into(), block])?;

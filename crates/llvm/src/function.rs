@@ -116,6 +116,7 @@ pub fn framed_vars(stmts: &[Stmt]) -> FxHashSet<Var> {
         | Stmt::Check { .. }
         | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => {}
     });
     let mut found = FxHashSet::default();

@@ -35,6 +35,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 })
             }
             How::Tasks(launch) => self.task_loop(f, launch),
+            How::Grid(_) | How::Block(_) => Err(Error::Unsupported(
+                "kernels of a device in machine code".to_owned(),
+            )),
             How::Lanes(_) => Err(Error::bug(
                 "a loop in lanes has not become vector code before",
             )),

@@ -170,7 +170,7 @@ impl Frame<'_, '_, '_> {
         for result in &self.function.results {
             values.push(match self.var_type(*result)? {
                 VarType::Scalar(ty) => self.ops().constant(Scalar::zero(ty))?,
-                VarType::Buffer => self.emit.types.ptr.const_null().into(),
+                VarType::Buffer(_) => self.emit.types.ptr.const_null().into(),
                 VarType::Vector(ty, lanes) => self.emit.types.vector(ty, lanes).const_zero().into(),
             });
         }

@@ -71,6 +71,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             } => self.check(cond, *check, values),
             Stmt::ReadGlobal(v, global) => self.read_global(*v, *global),
             Stmt::WriteGlobal(global, v) => self.write_global(*global, *v),
+            Stmt::Device(_) => Err(Error::bug("what threads of a device do, on a CPU")),
         }
     }
 
@@ -267,7 +268,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
             let value = called.result(&self.builder, i)?;
             match self.var_type(*result)? {
                 VarType::Scalar(_) | VarType::Vector(..) => self.set(*result, value)?,
-                VarType::Buffer => self.set_owned(*result, pointer(value)?)?,
+                VarType::Buffer(_) => self.set_owned(*result, pointer(value)?)?,
             }
         }
         Ok(())
@@ -346,12 +347,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         let (place, ty) = (self.global(global)?, self.var_type(var)?);
         let memory = match ty {
             VarType::Scalar(ty) => self.emit.types.memory(ty),
-            VarType::Buffer | VarType::Vector(..) => self.emit.types.var(ty),
+            VarType::Buffer(_) | VarType::Vector(..) => self.emit.types.var(ty),
         };
         let value = self.builder.build_load(memory, place, "")?;
         let value = match ty {
             VarType::Scalar(ty) => self.loaded(value, ty)?,
-            VarType::Buffer => {
+            VarType::Buffer(_) => {
                 self.emit.metadata.aligned(instruction_of(value)?)?;
                 value
             }
@@ -367,7 +368,7 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 let word = self.word(value, ty)?;
                 self.builder.build_store(place, word)?;
             }
-            VarType::Buffer => {
+            VarType::Buffer(_) => {
                 call(&self.builder, self.emit.runtime.share, &[value])?;
                 self.builder.build_store(place, value)?;
             }

@@ -218,7 +218,7 @@ impl<'p, 'c> Task<'p, 'c> {
         for (i, var) in launch.captures.iter().enumerate() {
             let ty = task.var_type(*var)?;
             let loaded = load(&task, head + i, types.var(ty))?;
-            if ty == VarType::Buffer {
+            if ty.is_buffer() {
                 emit.metadata.aligned(instruction_of(loaded)?)?;
             }
             task.set(*var, loaded)?;

@@ -92,7 +92,7 @@ impl<'c> Types<'c> {
     pub fn var(&self, ty: VarType) -> BasicTypeEnum<'c> {
         match ty {
             VarType::Scalar(ty) => self.register(ty),
-            VarType::Buffer => self.ptr.into(),
+            VarType::Buffer(_) => self.ptr.into(),
             VarType::Vector(ty, lanes) => self.vector(ty, lanes).into(),
         }
     }

@@ -535,7 +535,7 @@ fn constants_globals_and_nested_tasks() {
         elem: PrimType::I64,
         bytes: bytes.into(),
     }];
-    program.globals = vec![VarType::Buffer, I64];
+    program.globals = vec![VarType::HOST, I64];
     program.init = Some(FunId(1));
     let grid: Vec<i64> = (0..30)
         .flat_map(|i| (0..30).map(move |j| (j % 4 + 1) * 10 + i * 1000))

@@ -3,6 +3,7 @@
 
 use crate::dests::Dest;
 use crate::functions::Signatures;
+use crate::kernel::Kernel;
 use crate::roots::Roots;
 use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
@@ -27,6 +28,12 @@ pub(crate) struct Ctx<'a> {
     pub(crate) fuel: &'a mut Fuel,
     /// Whether the code stands in a segop's body.
     pub(crate) inside: bool,
+    /// Where arrays lie that are in no other space.
+    pub(crate) home: Space,
+    /// Where the last segop outside of all others is from.
+    pub(crate) at: Prov,
+    /// The kernel of a device that the code stands in.
+    pub(crate) kernel: Option<Kernel>,
     /// The copies that were made, where somebody wants to know.
     decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
@@ -39,7 +46,7 @@ impl<'a> Ctx<'a> {
         signatures: &'a Signatures,
         roots: Roots,
         fuel: &'a mut Fuel,
-        account: bool,
+        (account, home): (bool, Space),
     ) -> Self {
         let n = names.len();
         Self {
@@ -49,6 +56,9 @@ impl<'a> Ctx<'a> {
             dests: FxHashMap::default(),
             fuel,
             inside: false,
+            home,
+            at: Prov::NONE,
+            kernel: None,
             decided: account.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
@@ -66,6 +76,9 @@ impl<'a> Ctx<'a> {
             self.types.resize(self.names.len(), None);
             self.anns.resize(self.names.len(), MemAnn::None);
         }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.bind(name);
+        }
         self.types[name.index()] = Some(ty.clone());
         self.anns[name.index()] = ann.clone();
         Param { name, ty, ann }
@@ -79,6 +92,9 @@ impl<'a> Ctx<'a> {
 
     /// A bound name that is no array.
     pub(crate) fn plain(&mut self, param: Param<Segs>) -> Result<Param<Mems>, PassError> {
+        if param.ty.is_array() && self.in_kernel() {
+            return Err(Self::not_in_kernels("operators on arrays"));
+        }
         if param.ty.is_array() {
             return Err(PassError::bug(
                 "an array is bound where only scalars can be",
@@ -135,13 +151,14 @@ impl<'a> Ctx<'a> {
         ty: &Type,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Name {
-        let space = if self.small(ty) {
-            Space::Registers
+    ) -> Result<Name, PassError> {
+        if self.small(ty) {
+            Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
+        } else if self.in_kernel() {
+            self.alloc_parts(hint, ty, prov)
         } else {
-            Space::Host
-        };
-        self.alloc_in(hint, ty, space, prov, out)
+            Ok(self.alloc_in(hint, ty, self.home, prov, out))
+        }
     }
 
     /// A new block in a space for an array of this type.
@@ -246,19 +263,19 @@ impl<'a> Ctx<'a> {
         param: &Param<Segs>,
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> MemAnn {
+    ) -> Result<MemAnn, PassError> {
         if !param.ty.is_array() {
-            return MemAnn::None;
+            return Ok(MemAnn::None);
         }
         if let Some(Dest { block, lmad }) = self.dest(param) {
-            return MemAnn::In {
+            return Ok(MemAnn::In {
                 block: Block::Var(block),
                 lmad,
-            };
+            });
         }
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &param.ty, prov, out);
-        row_major_in(block, &param.ty)
+        let block = self.alloc(&hint, &param.ty, prov, out)?;
+        Ok(self.whole_in(block, &param.ty))
     }
 
     /// The destination of a bound array.
@@ -296,7 +313,7 @@ impl<'a> Ctx<'a> {
         Ok(name)
     }
 
-    /// The array itself where it is row-major from the start of a host block,
+    /// The array itself where it is row-major from the start of a block at home,
     /// else a copy that is; with its block.
     pub(crate) fn returnable(
         &mut self,
@@ -305,14 +322,17 @@ impl<'a> Ctx<'a> {
         why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(Name, Name), PassError> {
+        if self.in_kernel() {
+            return Err(Self::not_in_kernels("blocks that are passed on"));
+        }
         let (block, lmad) = self.place_of(array)?;
         let ty = self.type_of(array)?;
-        let host = self.type_of(block)? == Type::Mem(Space::Host);
-        if host && lmad == Lmad::row_major(ty.shape()) {
+        let at_home = self.type_of(block)? == Type::Mem(self.home);
+        if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
         let hint = self.names.hint(array).clone();
-        let block = self.alloc_in(&hint, &ty, Space::Host, prov, out);
+        let block = self.alloc_in(&hint, &ty, self.home, prov, out);
         let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
         Ok((copy, block))
     }

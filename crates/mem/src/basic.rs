@@ -2,7 +2,7 @@
 
 use crate::alloc::Ctx;
 use ir::decision::Copied;
-use ir::mem::{Block, Lmad, MemAnn, view};
+use ir::mem::{Block, MemAnn, view};
 use ir::name::Name;
 use ir::syntax::{Aux, BasicOp, Exp, Param, ReshapeKind, Stm};
 use ir::types::Type;
@@ -45,10 +45,10 @@ impl Ctx<'_> {
                 } => return self.reshape_copy(param, aux, shape, *array, out),
                 BasicOp::Manifest { perm, array: _ } => {
                     let hint = self.names.hint(param.name).clone();
-                    let block = self.alloc(&hint, &param.ty, aux.prov, out);
+                    let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                     MemAnn::In {
                         block: Block::Var(block),
-                        lmad: Lmad::in_order(perm, param.ty.shape()),
+                        lmad: self.whole_by(block, &param.ty, perm),
                     }
                 }
                 BasicOp::Concat { .. }
@@ -57,7 +57,7 @@ impl Ctx<'_> {
                 | BasicOp::Scratch { .. }
                 | BasicOp::Copy(_)
                 | BasicOp::ArrayLit { .. }
-                | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out),
+                | BasicOp::ConstArray { .. } => self.place(&param, aux.prov, out)?,
                 BasicOp::Atom(_)
                 | BasicOp::Opaque(_)
                 | BasicOp::Update { .. }
@@ -113,10 +113,10 @@ impl Ctx<'_> {
     ) -> Result<(), PassError> {
         let ty = self.type_of(array)?;
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &ty, aux.prov, out);
-        let ann = crate::alloc::row_major_in(block, &ty);
+        let block = self.alloc(&hint, &ty, aux.prov, out)?;
+        let ann = self.whole_in(block, &ty);
         let copy = self.copy_to(array, ann, aux.prov, Copied::Reshaped, out)?;
-        let ann = crate::alloc::row_major_in(block, &param.ty);
+        let ann = self.whole_in(block, &param.ty);
         let pat = vec![self.bind(param.name, param.ty, ann)];
         let op = BasicOp::Reshape {
             kind: ReshapeKind::Arbitrary,

@@ -16,7 +16,7 @@ use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
 use ir::syntax::{Atom, Aux, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::{Space, Type};
+use ir::types::Type;
 use ir::{Mems, PassError, Segs};
 
 /// Where a branch's or loop's result lies.
@@ -119,13 +119,14 @@ impl Ctx<'_> {
         if let Some(dest) = self.dest(param) {
             return Ok(Home::Fixed(dest));
         }
-        let lmad = match ordered {
-            Some(lmad) => lmad,
-            None if self.small(&param.ty) => Lmad::row_major(param.ty.shape()),
-            None => return Ok(Home::Returned),
-        };
+        let ordered = ordered.filter(|_| !self.in_kernel());
+        let fixed = ordered.is_some() || self.small(&param.ty) || self.in_kernel();
+        if !fixed {
+            return Ok(Home::Returned);
+        }
         let hint = self.names.hint(param.name).clone();
-        let block = self.alloc(&hint, &param.ty, aux.prov, out);
+        let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+        let lmad = ordered.unwrap_or_else(|| self.whole(block, &param.ty));
         Ok(Home::Fixed(Dest { block, lmad }))
     }
 
@@ -201,7 +202,7 @@ impl Ctx<'_> {
                 },
                 Home::Returned => {
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                    let block = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
                     let ann = row_major_in(block.name, &param.ty);
                     bound.push(block);
                     ann
@@ -237,12 +238,12 @@ impl Ctx<'_> {
                 (Home::Settled(ann), _) => (init, ann.clone()),
                 (Home::Fixed(dest), Atom::Var(array)) => {
                     let array = self.bring(array, dest, aux.prov, Copied::Joined, out)?;
-                    (Atom::Var(array), row_major_in(dest.block, &param.ty))
+                    (Atom::Var(array), self.whole_in(dest.block, &param.ty))
                 }
                 (Home::Returned, Atom::Var(array)) => {
                     let (array, block) = self.returnable(array, aux.prov, Copied::Joined, out)?;
                     let hint = format!("{}_mem", self.names.hint(param.name));
-                    let own = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+                    let own = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
                     let ann = row_major_in(own.name, &param.ty);
                     converted.push(LoopParam {
                         param: own,
@@ -291,10 +292,10 @@ impl Ctx<'_> {
         if self.roots.in_place(param.name) {
             return Ok(Home::Settled(self.same(init, &param.ty)?));
         }
-        if self.small(&param.ty) {
+        if self.small(&param.ty) || self.in_kernel() {
             let hint = self.names.hint(param.name).clone();
-            let block = self.alloc(&hint, &param.ty, aux.prov, out);
-            let lmad = Lmad::row_major(param.ty.shape());
+            let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
+            let lmad = self.whole(block, &param.ty);
             return Ok(Home::Fixed(Dest { block, lmad }));
         }
         Ok(Home::Returned)
@@ -321,11 +322,11 @@ impl Ctx<'_> {
                 continue;
             };
             let (block, lmad) = self.place_of(array)?;
-            let in_place = block == dest.block && lmad.is_row_major();
+            let ty = self.type_of(array)?;
+            let in_place = block == dest.block && lmad == self.whole(block, &ty);
             if fixed.contains(&block) && !in_place {
-                let ty = self.type_of(array)?;
-                let temp = self.alloc("temp", &ty, prov, &mut body.stms);
-                let ann = row_major_in(temp, &ty);
+                let temp = self.alloc("temp", &ty, prov, &mut body.stms)?;
+                let ann = self.whole_in(temp, &ty);
                 let why = Copied::Exchanged;
                 *atom = Atom::Var(self.copy_to(array, ann, prov, why, &mut body.stms)?);
             }

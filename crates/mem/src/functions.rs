@@ -9,6 +9,7 @@ use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Progra
 use ir::types::{Dim, Space, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
 use rustc_hash::FxHashMap;
+use target::levels::Stack;
 
 /// What calls need to know of each function.
 pub(crate) struct Signatures(FxHashMap<FunName, Vec<bool>>);
@@ -40,8 +41,9 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
             })
             .collect(),
     );
+    let home = home(program.stack);
     let functions = context.each(program.functions, |function, own| {
-        allocate_function(function, &signatures, own)
+        allocate_function(function, &signatures, home, own)
     })?;
     Ok(Program {
         stack: program.stack,
@@ -52,9 +54,19 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })
 }
 
+/// Where a machine's arrays lie.
+fn home(stack: Stack) -> Space {
+    if stack.has_device() {
+        Space::Device
+    } else {
+        Space::Host
+    }
+}
+
 fn allocate_function(
     function: Function<Segs>,
     signatures: &Signatures,
+    home: Space,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let Function {
@@ -71,14 +83,14 @@ fn allocate_function(
     } = function;
     let roots = Roots::new(&body, names.len());
     let account = context.options.account;
-    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, account);
+    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, (account, home));
     let mut position = Vec::with_capacity(params.len());
     let mut converted = Vec::with_capacity(params.len());
     for FunParam { param, consumed } in params {
         let mut ann = MemAnn::None;
         if param.ty.is_array() {
             let hint = format!("{}_mem", ctx.names.hint(param.name));
-            let block = ctx.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+            let block = ctx.fresh(&hint, Type::Mem(home), MemAnn::None);
             ann = row_major_in(block.name, &param.ty);
             converted.push(FunParam {
                 param: block,
@@ -90,7 +102,12 @@ fn allocate_function(
         converted.push(FunParam { param, consumed });
     }
 
-    let mut body = ctx.body(body, &[])?;
+    let mut body = match ctx.body(body, &[]) {
+        Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {
+            return Err(PassError::unsupported(what, provs.stack(ctx.at)));
+        }
+        body => body?,
+    };
     let mut result = Vec::with_capacity(body.result.len());
     let mut results = Vec::with_capacity(ret.len());
     let mut moved: Vec<u32> = Vec::with_capacity(ret.len());
@@ -118,7 +135,7 @@ fn allocate_function(
                 lmad,
             };
             results.push(FunResult {
-                ty: Type::Mem(Space::Host),
+                ty: Type::Mem(home),
                 aliases: Vec::new(),
                 ann: MemAnn::None,
             });

@@ -18,6 +18,8 @@
 //! - Functions, and branches and loops whose arrays do not stay in place, take
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
+//! - Where segops run on a device, all arrays lie in its memory, and nothing is allocated
+//!   inside of segops ([`kernel`]).
 //!
 //! Afterwards [`facts()`] notes on operations what code may be made by.
 //!
@@ -34,6 +36,7 @@ mod control;
 mod dests;
 mod facts;
 mod functions;
+mod kernel;
 mod layout;
 mod order;
 mod roots;

@@ -2,6 +2,7 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
+use crate::kernel::Kernel;
 use ir::decision::Copied;
 use ir::folds::Folds;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
@@ -30,24 +31,31 @@ impl Ctx<'_> {
             decomp,
             keeps: _,
         } = seg;
+        let starts = self.home == Space::Device && !self.in_kernel();
+        if starts {
+            self.at = aux.prov;
+        }
+        if self.home == Space::Device && kind == SegKind::FlatMap {
+            return Err(Self::not_in_kernels("flat maps"));
+        }
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
-            SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out),
+            SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out)?,
             SegKind::Folds(_) => {
                 let mut bound = Vec::with_capacity(pat.len());
                 for (at, param) in pat.into_iter().enumerate() {
-                    let order = aux.facts.order(at);
+                    let order = aux.facts.order(at).filter(|_| !self.in_kernel());
                     let ann = match order.filter(|_| self.dest(&param).is_none()) {
                         Some(order) => {
                             let lmad = Lmad::in_order(order, param.ty.shape());
                             let hint = self.names.hint(param.name).clone();
-                            let block = self.alloc(&hint, &param.ty, aux.prov, out);
+                            let block = self.alloc(&hint, &param.ty, aux.prov, out)?;
                             MemAnn::In {
                                 block: Block::Var(block),
                                 lmad,
                             }
                         }
-                        None => self.place(&param, aux.prov, out),
+                        None => self.place(&param, aux.prov, out)?,
                     };
                     bound.push(self.bind(param.name, param.ty, ann));
                 }
@@ -55,12 +63,18 @@ impl Ctx<'_> {
             }
         };
         aux.facts.forget_orders();
+        if starts {
+            self.kernel = Some(Kernel::new(&space));
+        }
         for &(index, _) in &space.dims {
             self.bind(index, Type::I64, MemAnn::None);
         }
         let outside = std::mem::replace(&mut self.inside, true);
         let result = self.seg_inside(&pat, &space, kind, body, &ret);
         self.inside = outside;
+        if starts && let Some(kernel) = self.kernel.take() {
+            out.extend(kernel.outer());
+        }
         let (kind, body) = result?;
         let op = MemOp::Seg(SegOp::Seg(Seg {
             level,
@@ -170,7 +184,7 @@ impl Ctx<'_> {
     /// Where an array lies in a block of its own, which is bound before it.
     fn own_block(&mut self, param: &Param<Segs>, bound: &mut Vec<Param<Mems>>) -> MemAnn {
         let hint = format!("{}_mem", self.names.hint(param.name));
-        let block = self.fresh(&hint, Type::Mem(Space::Host), MemAnn::None);
+        let block = self.fresh(&hint, Type::Mem(self.home), MemAnn::None);
         let ann = row_major_in(block.name, &param.ty);
         bound.push(block);
         ann
@@ -183,17 +197,17 @@ impl Ctx<'_> {
         ret: &[Type],
         prov: Prov,
         out: &mut Vec<Stm<Mems>>,
-    ) -> Vec<Param<Mems>> {
+    ) -> Result<Vec<Param<Mems>>, PassError> {
         let mut bound = Vec::with_capacity(2 * pat.len());
         for (param, ty) in pat.into_iter().zip(ret) {
             let ann = if is_concatenated(ty) {
                 self.own_block(&param, &mut bound)
             } else {
-                self.place(&param, prov, out)
+                self.place(&param, prov, out)?
             };
             bound.push(self.bind(param.name, param.ty, ann));
         }
-        bound
+        Ok(bound)
     }
 
     fn hist_pattern(
@@ -227,7 +241,7 @@ impl Ctx<'_> {
             .into_iter()
             .map(|p| self.plain(p))
             .collect::<Result<Vec<_>, PassError>>()?;
-        let body = self.body(body, &[])?;
+        let body = self.without_point(|ctx| ctx.body(body, &[]))?;
         Ok(Operator {
             op: Lambda { params, body, ret },
             neutral,
@@ -289,7 +303,7 @@ impl Ctx<'_> {
                 let (array, block) =
                     self.returnable(array, aux.prov, Copied::Joined, &mut body.stms)?;
                 result.extend([Atom::Var(block), Atom::Var(array)]);
-                ret_types.push(Type::Mem(Space::Host));
+                ret_types.push(Type::Mem(self.home));
             } else {
                 result.push(atom);
             }

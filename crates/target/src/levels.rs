@@ -34,6 +34,8 @@ pub struct Stack {
     /// What it is called in programs and options.
     pub name: &'static str,
     levels: &'static [Level],
+    /// Whether segops run on a device, with memory of its own.
+    device: bool,
 }
 
 /// The SIMD lanes of one worker.
@@ -49,6 +51,7 @@ pub const GRID: u8 = 1;
 /// worker.
 pub const CPU: Stack = Stack {
     name: "cpu",
+    device: false,
     levels: &[
         Level {
             name: "lanes",
@@ -70,6 +73,7 @@ pub const CPU: Stack = Stack {
 /// A GPU: the grid, and in it blocks whose threads share memory and wait for each other.
 pub const GPU: Stack = Stack {
     name: "gpu",
+    device: true,
     levels: &[
         Level {
             name: "block",
@@ -91,6 +95,7 @@ pub const GPU: Stack = Stack {
 /// One thread without lanes: whatever processor a C compiler makes code for.
 pub const THREAD: Stack = Stack {
     name: "thread",
+    device: false,
     levels: &[],
 };
 
@@ -122,6 +127,11 @@ impl Stack {
     /// The stack of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stack| stack.name == name)
+    }
+
+    /// Whether segops run on a device, with memory of its own.
+    pub const fn has_device(self) -> bool {
+        self.device
     }
 
     /// Whether anything can run side by side on it.

@@ -9,6 +9,7 @@
 //! | [`latency`] | how long an operation's result is waited for |
 //! | [`memory`] | how much fits where |
 //! | [`tasks`] | how work falls apart into chunks |
+//! | [`device`] | threads of a block, scratchpad |
 //! | [`levels`] | the stack of levels, and defaults of thresholds |
 //!
 //! What decides about results (how a segop falls apart, design contract 1) must not
@@ -21,6 +22,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod device;
 pub mod latency;
 pub mod levels;
 mod machine;

@@ -39,7 +39,10 @@ pub(super) fn is_parallel(bound: Bound<'_>, stm: &Stm<Soacs>, wanted: bool) -> b
     if !wanted || !bound.is_regular(&param.ty) {
         return false;
     }
-    let reshapes = matches!(op, BasicOp::Reshape { .. }) && bound.irregular;
+    // A check of a point's own says nothing outside of the point.
+    let checked =
+        bound.nest.checks().is_empty() && !stm.aux.certs.iter().any(|cert| bound.is_variant(*cert));
+    let reshapes = matches!(op, BasicOp::Reshape { .. }) && bound.irregular && checked;
     if let BasicOp::Rearrange { array, .. } | BasicOp::Reshape { array, .. } = op {
         if matches!(op, BasicOp::Reshape { .. }) && !reshapes {
             return false;
@@ -190,6 +193,8 @@ pub(super) fn operation(
         let all = array_of(ctx, nest, at, array.into(), &aux, out)?;
         let shape: Shape = param.ty.shape().iter().copied().collect();
         let mut builder = ctx.builder::<Segs>(&aux);
+        // What says that the sizes fit.
+        builder.certs.clone_from(&aux.certs);
         let view = builder.let_basic(
             "view",
             BasicOp::Reshape {

@@ -56,8 +56,8 @@ pub(super) fn body(key: Key, made: &mut Made) -> (Vec<Var>, Vec<VarInfo>, Vec<St
         vars: Vec::new(),
         out: Vec::new(),
     };
-    c.var("to", VarType::Buffer);
-    c.var("from", VarType::Buffer);
+    c.var("to", VarType::HOST);
+    c.var("from", VarType::HOST);
     let mut words = |hint: &str, count: usize| -> Vec<Expr> {
         let int = VarType::Scalar(PrimType::I64);
         (0..count).map(|_| Expr::Var(c.var(hint, int))).collect()

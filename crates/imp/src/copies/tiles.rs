@@ -16,7 +16,7 @@ use prim::CmpOp;
 /// Copies `rows` by `columns` elements.
 pub(super) fn tiles(c: &mut Copier<'_>, at: &Places, (rows, columns): (&Dim, &Dim), tile: Tile) {
     let side = Expr::i64(i64::from(tile.side));
-    let square = c.var("square", VarType::Buffer);
+    let square = c.var("square", VarType::HOST);
     c.emit(Stmt::Frame {
         buffer: square,
         elem: c.elem(),

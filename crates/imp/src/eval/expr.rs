@@ -346,7 +346,7 @@ pub(super) fn is_on(lane: Lane) -> Result<bool> {
     }
 }
 
-fn binary(op: BinOp, x: Scalar, y: Scalar) -> Result<Scalar> {
+pub(super) fn binary(op: BinOp, x: Scalar, y: Scalar) -> Result<Scalar> {
     // What indices are made of, first.
     if let (Scalar::I64(x), Scalar::I64(y)) = (x, y) {
         match op {

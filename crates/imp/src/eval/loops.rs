@@ -18,6 +18,9 @@ impl<'p> Machine<'p> {
         let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
             return bug("a loop's bounds are no integers");
         };
+        if let How::Grid(launch) = &f.how {
+            return self.kernel(frame, f, launch);
+        }
         if let Some(pieces) = f.pieces() {
             return self.pieces(frame, f, pieces, end);
         }
@@ -35,6 +38,7 @@ impl<'p> Machine<'p> {
                 let var = frame.label(var);
                 return bug(format!("iterations in lanes share the variable {var}"));
             }
+            How::Grid(_) | How::Block(_) => return bug("threads outside of a kernel"),
             How::Seq { independent: true } | How::Lanes(_) | How::Tasks(_) => {
                 self.orders.next(first, end)
             }
@@ -88,9 +92,11 @@ impl<'p> Machine<'p> {
         frame.set(f.var, Slot::Scalar(i))?;
         match &f.how {
             How::Tasks(launch) => self.task(frame, launch, &f.body),
-            How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {
-                self.block(frame, &f.body)
-            }
+            How::Seq { independent: _ }
+            | How::Scheduled
+            | How::Lanes(_)
+            | How::Grid(_)
+            | How::Block(_) => self.block(frame, &f.body),
         }
     }
 

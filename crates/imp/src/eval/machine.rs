@@ -1,15 +1,15 @@
 //! Calls, statements and loops.
 
+use super::access::{lane_places, place};
 use super::carried::Carried;
-use super::expr::{Lane, Slot, Tunables, Values, bytes_of, is_on};
+use super::expr::{Lane, Slot, Tunables, Values, bytes_of};
 use super::memory::{Kind, Memory, Pointer};
 use super::order::Orders;
 use super::races::Label;
 use super::{Options, Result, bug, limit, message, stop};
 use crate::text::show_stmt;
 use crate::{
-    Access, Arg, Expr, FunId, Function, GlobalId, LaneAccess, LanePositions, Program, Region,
-    Slots, Stmt, Tunable, Var, VarType,
+    Arg, Expr, FunId, Function, GlobalId, Program, Slots, Space, Stmt, Tunable, Var, VarType,
 };
 use ir::eval::{ErrorClass, MAX_CALL_DEPTH};
 use ir::tunable::Comparison;
@@ -29,6 +29,8 @@ pub(super) struct Machine<'p> {
     pub(super) orders: Orders,
     /// Which loops leave something in variables.
     pub(super) carried: Carried,
+    /// How many kernels there have been.
+    pub(super) kernels: u32,
     depth: u32,
     /// Whether the error on its way says where it happened.
     located: bool,
@@ -70,6 +72,22 @@ impl Frame<'_> {
         )
     }
 
+    /// Where blocks of a variable lie.
+    fn space(&self, var: Var) -> Space {
+        let info = self.function.vars.get(var.index());
+        info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
+    }
+
+    /// The same for a thread, without blocks of its own.
+    pub(super) fn copied(&self) -> Self {
+        Self {
+            function: self.function,
+            slots: self.slots.clone(),
+            tunables: Rc::clone(&self.tunables),
+            blocks: Vec::new(),
+        }
+    }
+
     fn is_vector(&self, var: Var) -> bool {
         let info = self.function.vars.get(var.index());
         matches!(info.map(|info| info.ty), Some(VarType::Vector(..)))
@@ -82,7 +100,7 @@ impl Frame<'_> {
         }
         for var in others {
             let ty = self.function.vars.get(var.index()).map(|info| info.ty);
-            self.set(*var, unset(ty.unwrap_or(VarType::Buffer)))?;
+            self.set(*var, unset(ty.unwrap_or(VarType::HOST)))?;
         }
         Ok(())
     }
@@ -114,6 +132,7 @@ impl<'p> Machine<'p> {
             budget,
             orders: Orders::new(seed),
             carried: Carried::default(),
+            kernels: 0,
             depth: 0,
             located: false,
         }
@@ -208,17 +227,22 @@ impl<'p> Machine<'p> {
                     return limit("the budget of statements");
                 }
                 self.budget -= 1;
-                if let Err(mut error) = self.stmt(frame, stmt) {
-                    if !self.located && error.class != ErrorClass::Failure {
-                        self.located = true;
-                        let text = show_stmt(self.program, frame.function, stmt);
-                        let name = &frame.function.name;
-                        let _ = write!(error.message, "\n  in {name}: {text}");
-                    }
-                    return Err(error);
-                }
+                self.located_stmt(frame, stmt)?;
             }
             Ok(())
+        })
+    }
+
+    /// Runs a statement; an error says in which one it happened.
+    pub(super) fn located_stmt(&mut self, frame: &mut Frame<'p>, stmt: &'p Stmt) -> Result<()> {
+        self.stmt(frame, stmt).map_err(|mut error| {
+            if !self.located && error.class != ErrorClass::Failure {
+                self.located = true;
+                let text = show_stmt(self.program, frame.function, stmt);
+                let name = &frame.function.name;
+                let _ = write!(error.message, "\n  in {name}: {text}");
+            }
+            error
         })
     }
 
@@ -272,7 +296,9 @@ impl<'p> Machine<'p> {
             }
             Stmt::Alloc(var, bytes, _) => {
                 let bytes = frame.values().i64(bytes)?;
-                let at = self.memory.alloc(bytes, Kind::Heap, frame.label(*var))?;
+                let at =
+                    self.memory
+                        .alloc(bytes, Kind::Heap, frame.space(*var), frame.label(*var))?;
                 self.set_owned(frame, *var, at)
             }
             Stmt::Frame {
@@ -285,9 +311,8 @@ impl<'p> Machine<'p> {
                     self.memory.end_frame(old);
                 }
                 let bytes = bytes_of(*elem, *count);
-                let at = self
-                    .memory
-                    .alloc(bytes, Kind::Frame, frame.label(*buffer))?;
+                let (space, label) = (frame.space(*buffer), frame.label(*buffer));
+                let at = self.memory.alloc(bytes, Kind::Frame, space, label)?;
                 frame.blocks.push((*buffer, at));
                 frame.set(*buffer, Slot::Buffer(Some(at)))
             }
@@ -401,6 +426,7 @@ impl<'p> Machine<'p> {
                 }
                 frame.set(*var, value)
             }
+            Stmt::Device(op) => self.device_op(frame, op),
             Stmt::WriteGlobal(global, var) => {
                 let value = match frame.slots.get(var.index()) {
                     Some(Slot::Buffer(Some(at))) => {
@@ -454,73 +480,12 @@ impl<'p> Machine<'p> {
         });
         slots.collect()
     }
-
-    fn copy(
-        &mut self,
-        frame: &Frame<'p>,
-        to: &Region,
-        from: &Region,
-        elem: PrimType,
-        extents: &[Expr],
-    ) -> Result<()> {
-        let values = frame.values();
-        let all =
-            |exprs: &[Expr]| -> Result<Vec<i64>> { exprs.iter().map(|e| values.i64(e)).collect() };
-        let extents = all(extents)?;
-        if extents.iter().any(|n| *n <= 0) {
-            return Ok(());
-        }
-        let mut sides = Vec::with_capacity(2);
-        for region in [to, from] {
-            let strides = all(&region.strides)?;
-            if strides.len() != extents.len() {
-                return bug("a copy's strides are not as many as its extents");
-            }
-            sides.push((
-                values.pointer(region.buffer)?,
-                values.i64(&region.offset)?,
-                strides,
-            ));
-        }
-        // The innermost dimension is copied at once where it is contiguous.
-        let mut outer = extents.len();
-        let mut row = 1;
-        if outer > 0 && sides.iter().all(|(_, _, strides)| strides[outer - 1] == 1) {
-            outer -= 1;
-            row = extents[outer];
-        }
-        let mut index = vec![0; outer];
-        loop {
-            self.charge(1)?;
-            let at = |side: &(Pointer, i64, Vec<i64>)| {
-                let steps = index.iter().zip(&side.2);
-                let position = steps.fold(side.1, |sum, (i, stride)| {
-                    sum.wrapping_add(i64::wrapping_mul(*i, *stride))
-                });
-                (side.0, position)
-            };
-            self.memory
-                .copy(elem, row as usize, at(&sides[0]), at(&sides[1]))?;
-            let mut dim = outer;
-            loop {
-                if dim == 0 {
-                    return Ok(());
-                }
-                dim -= 1;
-                index[dim] += 1;
-                if index[dim] < extents[dim] {
-                    break;
-                }
-                index[dim] = 0;
-            }
-        }
-    }
 }
 
 /// What a variable holds before it is set.
 fn unset(ty: VarType) -> Slot {
     match ty {
-        VarType::Scalar(_) | VarType::Buffer => Slot::Unset,
+        VarType::Scalar(_) | VarType::Buffer(_) => Slot::Unset,
         VarType::Vector(_, lanes) => Slot::Vector(vec![None; lanes as usize]),
     }
 }
@@ -542,52 +507,4 @@ fn typed(value: Scalar, elem: PrimType) -> Result<()> {
             value.ty()
         ))
     }
-}
-
-/// Where an access leads.
-fn place(frame: &Frame<'_>, access: &Access) -> Result<(Pointer, i64)> {
-    let values = frame.values();
-    let mut position = values.i64(&access.offset)?;
-    for (index, stride) in &access.dims {
-        let step = values.i64(index)?.wrapping_mul(values.i64(stride)?);
-        position = position.wrapping_add(step);
-    }
-    Ok((values.pointer(access.buffer)?, position))
-}
-
-/// Where each lane's access leads, if the lane has one.
-fn lane_places(
-    frame: &Frame<'_>,
-    access: &LaneAccess,
-    mask: Option<&Expr>,
-) -> Result<(Pointer, Vec<Option<i64>>)> {
-    let values = frame.values();
-    let lanes = 0..i64::from(access.lanes);
-    let strided = |first: i64, stride: i64| {
-        let position = |lane| first.wrapping_add(i64::wrapping_mul(lane, stride));
-        lanes.map(|lane| Some(position(lane))).collect()
-    };
-    let mut positions: Vec<Option<i64>> = match &access.at {
-        LanePositions::Unit(first) => strided(values.i64(first)?, 1),
-        LanePositions::Near(first, stride) => strided(values.i64(first)?, *stride),
-        LanePositions::Strided(first, stride) => strided(values.i64(first)?, values.i64(stride)?),
-        LanePositions::Each(each) => {
-            let each = values.vector(each)?;
-            each.iter().map(|x| x.and_then(Scalar::as_i64)).collect()
-        }
-    };
-    match mask {
-        None if positions.contains(&None) => return bug("a lane's position has no value"),
-        None => {}
-        Some(mask) => {
-            for (position, lane) in positions.iter_mut().zip(values.vector(mask)?.iter()) {
-                if !is_on(*lane)? {
-                    *position = None;
-                } else if position.is_none() {
-                    return bug("a lane's position has no value");
-                }
-            }
-        }
-    }
-    Ok((values.pointer(access.buffer)?, positions))
 }

@@ -1,8 +1,10 @@
 //! Blocks of bytes: which are alive, who may write them, which bytes are set.
 
+use super::device::races::{Cell, Running};
 use super::races::{Access, Label, Races, Shadow};
 use super::{Result, bug, limit};
 use ir::eval::MAX_ARRAY_BYTES;
+use ir::types::Space;
 use prim::{PrimType, Scalar};
 use std::ops::Range;
 
@@ -36,8 +38,11 @@ struct Block {
     references: u32,
     generation: u32,
     writable: bool,
+    space: Space,
     label: Label,
     shadow: Shadow,
+    /// What the last kernel has done to it.
+    touched: Shadow<Cell>,
     /// What its slots hold, if it is a block of slots.
     slots: Vec<Option<Pointer>>,
 }
@@ -46,6 +51,8 @@ struct Block {
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) races: Races,
+    /// The kernel that runs, if one does; else the host does.
+    pub(super) kernel: Option<Running>,
     blocks: Vec<Block>,
     free: Vec<u32>,
     bytes: u64,
@@ -54,14 +61,22 @@ pub(super) struct Memory {
 
 impl Memory {
     /// A block of as many bytes, none of them set, with one reference.
-    pub(super) fn alloc(&mut self, bytes: i64, kind: Kind, label: Label) -> Result<Pointer> {
+    pub(super) fn alloc(
+        &mut self,
+        bytes: i64,
+        kind: Kind,
+        space: Space,
+        label: Label,
+    ) -> Result<Pointer> {
         let wanted = u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.bytes.saturating_add(wanted) > MAX_ARRAY_BYTES {
             return limit(format!("a block of {bytes} bytes"));
         }
         self.bytes += wanted;
         let n = wanted as usize;
-        Ok(self.add(vec![0; n], vec![false; n], kind, true, label))
+        let at = self.add(vec![0; n], vec![false; n], kind, true, label);
+        self.block_mut(at)?.space = space;
+        Ok(at)
     }
 
     /// A block of these bytes with one reference.
@@ -93,8 +108,10 @@ impl Memory {
             references: 1,
             generation: 0,
             writable,
+            space: Space::Host,
             label,
             shadow: Shadow::default(),
+            touched: Shadow::default(),
             slots: Vec::new(),
         };
         let place = if let Some(place) = self.free.pop() {
@@ -124,10 +141,27 @@ impl Memory {
         }
     }
 
+    /// Whether whoever runs may read and write a block's elements.
+    fn reached(&self, at: Pointer) -> Result<()> {
+        if self.kernel.is_none() && self.block(at)?.space != Space::Host {
+            return bug("the host touches memory of the device");
+        }
+        Ok(())
+    }
+
     /// Takes note of an access.
     fn note(&mut self, at: Pointer, bytes: Range<usize>, access: Access) -> Result<()> {
         let block = &mut self.blocks[at.place as usize];
         let known = (at, &block.label, block.bytes.len());
+        if let Some(kernel) = &self.kernel {
+            return match block.space {
+                Space::Host => bug("a thread touches the host's memory"),
+                Space::Private | Space::Registers => Ok(()),
+                Space::Device | Space::Scratchpad => {
+                    kernel.note(&mut block.touched, known, bytes, access)
+                }
+            };
+        }
         self.races.note(&mut block.shadow, known, bytes, access)
     }
 
@@ -174,7 +208,7 @@ impl Memory {
     /// A block of empty slots, with one reference.
     pub(super) fn slots(&mut self, count: i64, label: Label) -> Result<Pointer> {
         let bytes = count.checked_mul(SLOT_BYTES).unwrap_or(-1);
-        let at = self.alloc(bytes, Kind::Heap, label)?;
+        let at = self.alloc(bytes, Kind::Heap, Space::Host, label)?;
         self.block_mut(at)?.slots = vec![None; count as usize];
         Ok(at)
     }
@@ -219,6 +253,7 @@ impl Memory {
         block.bytes = Vec::new();
         block.set = Vec::new();
         block.shadow = Shadow::default();
+        block.touched = Shadow::default();
         block.generation += 1;
         self.free.push(at.place);
     }
@@ -236,6 +271,7 @@ impl Memory {
         elem: PrimType,
         position: i64,
     ) -> Result<Option<Scalar>> {
+        self.reached(at)?;
         let range = self.block(at)?.range(elem, position, 1)?;
         self.note(at, range.clone(), Access::Read)?;
         let block = self.block(at)?;
@@ -267,6 +303,31 @@ impl Memory {
         Ok(())
     }
 
+    /// An element becomes what `f` makes of it, at once; gives what it was before.
+    pub(super) fn update(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+        f: impl FnOnce(Scalar) -> Result<Scalar>,
+    ) -> Result<Scalar> {
+        let block = self.block(at)?;
+        let range = block.range(elem, position, 1)?;
+        if block.set[range.clone()].contains(&false) {
+            return bug(format!(
+                "element {position} is updated and was never written"
+            ));
+        }
+        let (mut word, size) = ([0; 8], range.len());
+        word[..size].copy_from_slice(&block.bytes[range.clone()]);
+        self.note(at, range.clone(), Access::Update)?;
+        let old = Scalar::from_bits(elem, u64::from_le_bytes(word));
+        let new = f(old)?;
+        let block = self.block_mut(at)?;
+        block.bytes[range].copy_from_slice(&new.bits().to_le_bytes()[..size]);
+        Ok(old)
+    }
+
     /// The block and the bytes of an element that is written.
     fn written(
         &mut self,
@@ -274,6 +335,7 @@ impl Memory {
         elem: PrimType,
         position: i64,
     ) -> Result<(&mut Block, Range<usize>)> {
+        self.reached(at)?;
         let block = self.block(at)?;
         let range = block.range(elem, position, 1)?;
         if !block.writable {

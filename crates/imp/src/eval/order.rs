@@ -31,6 +31,11 @@ impl Orders {
         x ^ (x >> 31)
     }
 
+    /// A number below another one, 0 if that is 0.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.random() % end.max(1)
+    }
+
     /// An order of the numbers from `first` to below `end`.
     pub(super) fn next(&mut self, first: i64, end: i64) -> Order {
         let mut order = Order::given(first, end);

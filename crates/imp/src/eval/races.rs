@@ -36,6 +36,8 @@ pub(super) enum Label {
     Var(Arc<str>, u32),
     /// A loop of tasks.
     Tasks(Arc<str>, u32),
+    /// A kernel.
+    Grid(Arc<str>, u32),
     /// An argument of the entry point.
     Argument(Arc<str>),
     /// Constant data.
@@ -47,6 +49,7 @@ impl fmt::Display for Label {
         match self {
             Self::Var(hint, number) => write!(f, "{hint}_{number}"),
             Self::Tasks(name, id) => write!(f, "tasks#{id} \"{name}\""),
+            Self::Grid(name, id) => write!(f, "grid#{id} \"{name}\""),
             Self::Argument(name) => write!(f, "the argument {name}"),
             Self::Data(number) => write!(f, "data#{number}"),
         }
@@ -58,13 +61,16 @@ impl fmt::Display for Label {
 pub(super) enum Access {
     Read,
     Write,
+    /// At once, by a thread of a device.
+    Update,
 }
 
 impl Access {
-    fn verb(self) -> &'static str {
+    pub(super) fn verb(self) -> &'static str {
         match self {
             Self::Read => "reads",
             Self::Write => "writes",
+            Self::Update => "updates",
         }
     }
 }
@@ -109,10 +115,9 @@ pub(super) struct Races {
 
 /// When places of a block were last written and read in loops. A cell stands for
 /// as many bytes as no access so far has divided.
-#[derive(Default)]
-pub(super) struct Shadow {
+pub(super) struct Shadow<C = [u32; 2]> {
     grain: usize,
-    cells: Vec<[u32; 2]>,
+    cells: Vec<C>,
 }
 
 impl Races {
@@ -191,6 +196,7 @@ impl Races {
             };
             match (access, writer, reader) {
                 (Access::Read, Some(open), _) => return place(open, written, Access::Write),
+                (Access::Update, _, _) => return bug("an atomic update outside of a kernel"),
                 (Access::Write, Some(open), _) if !open.running.scattered.contains(&at) => {
                     return place(open, written, Access::Write);
                 }
@@ -204,14 +210,40 @@ impl Races {
     }
 }
 
-impl Shadow {
+impl<C> Default for Shadow<C> {
+    fn default() -> Self {
+        Self {
+            grain: 0,
+            cells: Vec::new(),
+        }
+    }
+}
+
+impl<C: Copy + Default> Shadow<C> {
+    /// The cells of bytes of a block of so many, each with the first byte that it stands
+    /// for.
+    pub(super) fn over(
+        &mut self,
+        bytes: &Range<usize>,
+        size: usize,
+    ) -> impl Iterator<Item = (usize, &mut C)> {
+        self.divide(bytes, size);
+        let grain = self.grain;
+        let cells = bytes.start / grain..bytes.end.div_ceil(grain);
+        let first = cells.start;
+        let cells = self.cells.get_mut(cells).unwrap_or_default().iter_mut();
+        cells
+            .enumerate()
+            .map(move |(i, cell)| ((first + i) * grain, cell))
+    }
+
     /// Sees to it that cells do not extend over an end of these bytes.
     fn divide(&mut self, bytes: &Range<usize>, size: usize) {
         let ends = bytes.start | bytes.end;
         let fits = |grain: usize| ends.is_multiple_of(grain);
         if self.cells.is_empty() {
             self.grain = [8, 4, 2].into_iter().find(|g| fits(*g)).unwrap_or(1);
-            self.cells = vec![[0; 2]; size.div_ceil(self.grain)];
+            self.cells = vec![C::default(); size.div_ceil(self.grain)];
         } else if !fits(self.grain) {
             let grain = [4, 2].into_iter().find(|g| *g < self.grain && fits(*g));
             let grain = grain.unwrap_or(1);

@@ -118,6 +118,9 @@ impl Gen<'_, '_> {
         (index, extents): (&[Expr], &[Expr]),
         values: &[Atom],
     ) -> Result<(), PassError> {
+        if self.kernel.is_some() {
+            return self.update_at(target, op, index, values);
+        }
         let mut places = Vec::with_capacity(values.len());
         for (k, (ty, block, lmad)) in target.arrays.iter().enumerate() {
             let elem = Self::elem_of(ty)?;
@@ -136,7 +139,7 @@ impl Gen<'_, '_> {
         let values = self.values(values, &types)?;
         self.combine(&[op], &olds, &values)?;
         for (place, old) in places.into_iter().zip(olds) {
-            self.emit(Stmt::Store(place, Expr::Var(old)));
+            self.store(place, Expr::Var(old));
         }
         Ok(())
     }
@@ -169,7 +172,7 @@ impl Gen<'_, '_> {
         let mut vars = Vec::with_capacity(places.len());
         for place in places {
             let var = self.scalar(place.elem, hint);
-            self.emit(Stmt::Load(var, place.clone()));
+            self.load(var, place.clone());
             vars.push(var);
         }
         vars

@@ -4,7 +4,7 @@
 use super::cpu::Fill;
 use super::expr::{add, mul};
 use super::function::Gen;
-use crate::syntax::{Check, Data, Expr, Region, Stmt};
+use crate::syntax::{Check, Expr, Stmt};
 use ir::mem::{Lmad, MemAnn};
 use ir::name::Name;
 use ir::syntax::{Atom, Aux, BasicOp, DimIndex, MsgPart, Param};
@@ -41,8 +41,11 @@ impl Gen<'_, '_> {
                 None => self.fixed(elem, block, &lmad, slice)?,
             };
             let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
-            self.emit(Stmt::Load(var, access));
+            self.load(var, access);
             return Ok(());
+        }
+        if self.kernel.is_some() {
+            return self.scalar_in_kernel(pat, op);
         }
         if let BasicOp::SizeAtLeast { size, tunable } = op {
             let compared = Stmt::Compared(self.tunable(*tunable)?, self.atom(*size)?);
@@ -54,7 +57,7 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn scalar_value(&self, op: &BasicOp) -> Result<Expr, PassError> {
+    pub(crate) fn scalar_value(&self, op: &BasicOp) -> Result<Expr, PassError> {
         let boxed = |atom: &Atom| self.atom(*atom).map(Box::new);
         Ok(match op {
             BasicOp::Atom(atom) | BasicOp::Opaque(atom) => self.atom(*atom)?,
@@ -180,7 +183,7 @@ impl Gen<'_, '_> {
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
             let access = self.fixed(elem, block, lmad, slice)?;
             let value = self.atom(value)?;
-            self.emit(Stmt::Store(access, value));
+            self.store(access, value);
             return Ok(());
         }
         let Atom::Var(array) = value else {
@@ -305,28 +308,8 @@ impl Gen<'_, '_> {
                 Ok(())
             }
             BasicOp::ConstArray { elem, shape, bytes } => {
-                let id = self.tables.data(Data {
-                    elem: *elem,
-                    bytes: bytes.clone(),
-                });
-                let data = self.borrowed("data");
-                self.emit(Stmt::ConstData(data, id));
-                let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
-                let from = Lmad::row_major(&dims);
-                let strides = from
-                    .dims
-                    .iter()
-                    .map(|d| self.poly(&d.stride))
-                    .collect::<Result<_, _>>()?;
-                let from = Region {
-                    buffer: data,
-                    offset: Expr::i64(0),
-                    strides,
-                };
                 let to = self.region(*block, lmad)?;
-                let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
-                self.emit(Stmt::copy(to, from, *elem, extents));
-                Ok(())
+                self.constant(to, *elem, shape, bytes)
             }
             BasicOp::Unary(..)
             | BasicOp::Binary(..)
@@ -405,8 +388,7 @@ impl Gen<'_, '_> {
                     .iter()
                     .map(|&dim| g.dim(dim))
                     .collect::<Result<_, _>>()?;
-                g.emit(Stmt::copy(to, from, elem, extents));
-                Ok(())
+                g.copy(to, from, elem, extents)
             })
         })
     }
@@ -430,7 +412,7 @@ impl Gen<'_, '_> {
     }
 }
 
-fn no_variable() -> PassError {
+pub(crate) fn no_variable() -> PassError {
     PassError::bug("a value of an unexpected type")
 }
 

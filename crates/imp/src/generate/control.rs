@@ -100,7 +100,10 @@ impl Gen<'_, '_> {
             return Err(PassError::bug("an allocation binds one name"));
         };
         match space {
-            Space::Host => {
+            Space::Host | Space::Device if self.kernel.is_some() => {
+                Err(self.not_in_kernels("allocation", prov))
+            }
+            Space::Host | Space::Device => {
                 let bytes = self.atom(bytes)?;
                 let var = self
                     .bind_owned(pat)
@@ -124,10 +127,7 @@ impl Gen<'_, '_> {
                 });
                 Ok(())
             }
-            Space::Device | Space::Scratchpad => Err(PassError::unsupported(
-                "memory spaces of accelerators",
-                Vec::new(),
-            )),
+            Space::Scratchpad => Err(PassError::bug("an array in the scratchpad")),
         }
     }
 
@@ -195,7 +195,7 @@ impl Gen<'_, '_> {
             let init = p.init;
             let value = match var_type(&p.param.ty) {
                 Some(VarType::Scalar(_) | VarType::Vector(..)) => Some(self.atom(init)?),
-                Some(VarType::Buffer) => Some(Expr::Var(self.block_var(init)?)),
+                Some(VarType::Buffer(_)) => Some(Expr::Var(self.block_var(init)?)),
                 None => None,
             };
             vars.push(value);
@@ -305,6 +305,7 @@ impl Gen<'_, '_> {
             .ok_or_else(|| PassError::bug(format!("no function named {fun}")))?;
         match callee {
             Callee::Function(id) => {
+                self.check_call(pat, fun, args, prov)?;
                 let mut converted = Vec::with_capacity(args.len());
                 for &arg in args {
                     match arg {
@@ -336,10 +337,13 @@ impl Gen<'_, '_> {
                 });
             }
             Callee::Constant(_, globals) => {
-                let vars: Vec<Var> = pat.iter().filter_map(|p| self.bind_borrowed(p)).collect();
-                for (var, global) in vars.into_iter().zip(globals) {
-                    self.emit(Stmt::ReadGlobal(var, global));
-                }
+                self.outside(|g| {
+                    let vars = pat.iter().filter_map(|p| g.bind_borrowed(p));
+                    let vars: Vec<Var> = vars.collect();
+                    for (var, global) in vars.into_iter().zip(globals) {
+                        g.emit(Stmt::ReadGlobal(var, global));
+                    }
+                });
             }
         }
         Ok(())

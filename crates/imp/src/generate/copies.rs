@@ -3,12 +3,13 @@
 use super::cpu::Fill;
 use super::expr::{add, and, compare, max, mul, sub};
 use super::function::Gen;
-use crate::syntax::{Expr, Region, Stmt};
+use crate::syntax::{Data, Expr, Region, Stmt};
 use ir::mem::Lmad;
 use ir::name::Name;
-use ir::types::Type;
+use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
 use prim::{CmpOp, PrimType, Scalar, UnOp};
+use std::sync::Arc;
 
 impl Gen<'_, '_> {
     /// Copies an array to a place, unless it lies there. Where the two share a
@@ -40,7 +41,7 @@ impl Gen<'_, '_> {
         let to = self.region(block, lmad)?;
         let mut from = self.region(from_block, &from_lmad)?;
         if to.buffer == from.buffer {
-            let temp = self.owned("temp");
+            let temp = self.owned_in(self.home(), "temp");
             let mut bytes = Expr::i64(elem.size() as i64);
             for extent in &extents {
                 bytes = mul(extent.clone(), bytes);
@@ -56,7 +57,7 @@ impl Gen<'_, '_> {
                 packed.strides.push(self.poly(&dim.stride)?);
             }
             let extents = extents.clone();
-            self.emit(Stmt::copy(packed.clone(), from, elem, extents));
+            self.copy(packed.clone(), from, elem, extents)?;
             from = packed;
         }
         let temp = from.buffer;
@@ -103,9 +104,9 @@ impl Gen<'_, '_> {
             g.in_order(extents, Vec::new(), &mut |g, indices| {
                 let value = g.scalar(elem, "value");
                 let access = g.element(elem, from_block, &from, indices.clone())?;
-                g.emit(Stmt::Load(value, access));
+                g.load(value, access);
                 let access = g.element(elem, block, lmad, indices)?;
-                g.emit(Stmt::Store(access, Expr::Var(value)));
+                g.store(access, Expr::Var(value));
                 Ok(())
             })
         })?;
@@ -139,6 +140,9 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
+        if self.shared.device.is_some() {
+            return self.copy(to, from, elem, extents);
+        }
         let Some((outer, rest)) = extents.split_first() else {
             return Err(PassError::bug("a copy of an array without dimensions"));
         };
@@ -168,6 +172,39 @@ impl Gen<'_, '_> {
             ));
             Ok(())
         })
+    }
+
+    /// An array gets constants.
+    pub(crate) fn constant(
+        &mut self,
+        to: Region,
+        elem: PrimType,
+        shape: &[i64],
+        bytes: &Arc<[u8]>,
+    ) -> Result<(), PassError> {
+        if self.kernel.is_some() {
+            return self.store_constants(&to, elem, shape, bytes);
+        }
+        let id = self.tables.data(Data {
+            elem,
+            bytes: Arc::clone(bytes),
+        });
+        let data = self.borrowed("data");
+        self.emit(Stmt::ConstData(data, id));
+        let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
+        let strides = Lmad::row_major(&dims).dims;
+        let strides = strides.iter().map(|dim| self.poly(&dim.stride));
+        let from = Region {
+            buffer: data,
+            offset: Expr::i64(0),
+            strides: strides.collect::<Result<_, _>>()?,
+        };
+        if self.shared.device.is_some() {
+            return self.upload(to, from, elem, shape);
+        }
+        let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
+        self.emit(Stmt::copy(to, from, elem, extents));
+        Ok(())
     }
 
     /// The element type of an array type.

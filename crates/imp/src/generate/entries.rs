@@ -1,5 +1,8 @@
 //! Entry points and the initialiser: wrappers in the order of words.
 
+mod device;
+
+use super::expr::mul;
 use super::{Callee, Shared, result_types, var_type};
 use crate::syntax::{
     Arg, Code, Entry, EntryValue, Expr, FunId, Function, OpaqueTypes, Stmt, Var, VarInfo, VarType,
@@ -39,6 +42,12 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
+    if shared.device.is_some() {
+        let values = (entry.params.as_slice(), entry.results.as_slice());
+        let wrapper =
+            device::wrap(wrapper, *id, opaques, values, (&vars, callee)).ok_or_else(bug)?;
+        return Ok((entry_of(entry), wrapper));
+    }
     wrapper.params = word_order(opaques, &entry.params, &vars).ok_or_else(bug)?;
     let types: Vec<VarType> = callee.ret.iter().filter_map(|r| var_type(&r.ty)).collect();
     let results_vars: Vec<Var> = types
@@ -59,7 +68,7 @@ pub(crate) fn generate(
         .iter()
         .map(|&var| match wrapper.vars[var.index()].ty {
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(var)),
-            VarType::Buffer => Arg::Buffer(var),
+            VarType::Buffer(_) => Arg::Buffer(var),
         })
         .collect();
     wrapper.body = vec![Stmt::Call {
@@ -68,17 +77,20 @@ pub(crate) fn generate(
         results: results_vars,
         place: None,
     }];
-    let entry = Entry {
+    Ok((entry_of(entry), wrapper))
+}
+
+fn entry_of(entry: &ir::syntax::EntryPoint) -> Entry {
+    Entry {
         name: entry.name.clone(),
         fun: FunId(0),
         params: entry.params.clone(),
         results: entry.results.clone(),
-    };
-    Ok((entry, wrapper))
+    }
 }
 
 fn buffers(function: &Function, vars: &[Var]) -> Vec<Var> {
-    let is_buffer = |var: &Var| function.vars[var.index()].ty == VarType::Buffer;
+    let is_buffer = |var: &Var| function.vars[var.index()].ty.is_buffer();
     vars.iter().copied().filter(is_buffer).collect()
 }
 

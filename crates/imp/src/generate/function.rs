@@ -3,6 +3,7 @@
 
 use super::accs::Target;
 use super::expr::{add, mul};
+use super::gpu::Around;
 use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
@@ -46,8 +47,10 @@ pub(crate) struct Gen<'a, 'b> {
     owned_vars: FxHashSet<Var>,
     var_of: Vec<Option<Var>>,
     place_of: Vec<Option<(Type, Name, Lmad)>>,
-    lists: Vec<Vec<Stmt>>,
-    frames: Vec<Frame>,
+    pub(crate) lists: Vec<Vec<Stmt>>,
+    pub(crate) frames: Vec<Frame>,
+    /// The kernel of a device that code is made for.
+    pub(crate) kernel: Option<Around>,
     /// Where the statement comes from that code is made for.
     pub(crate) prov: Prov,
     /// The counters of loops, and where these come from.
@@ -75,6 +78,7 @@ pub(crate) fn generate(
         place_of: vec![None; n],
         lists: vec![Vec::new()],
         frames: vec![Frame::default()],
+        kernel: None,
         prov: Prov::NONE,
         counters: Vec::new(),
     };
@@ -122,7 +126,7 @@ pub(crate) fn generate(
 fn small(body: &[Stmt]) -> bool {
     body.len() <= 80
         && body.iter().all(|stmt| match stmt {
-            Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } => false,
+            Stmt::While(..) | Stmt::For(_) | Stmt::Call { .. } | Stmt::Device(_) => false,
             Stmt::If(_, a, b) => small(a) && small(b),
             Stmt::Set(..)
             | Stmt::Load(..)
@@ -167,9 +171,14 @@ impl Gen<'_, '_> {
         var
     }
 
-    /// A fresh owned buffer variable of the innermost frame.
+    /// A fresh owned buffer variable of the innermost frame, in the host's memory.
     pub(crate) fn owned(&mut self, hint: &str) -> Var {
-        let var = self.new_var(VarType::Buffer, hint);
+        self.owned_in(VarType::HOST, hint)
+    }
+
+    /// A fresh owned buffer variable of the innermost frame.
+    pub(crate) fn owned_in(&mut self, ty: VarType, hint: &str) -> Var {
+        let var = self.new_var(ty, hint);
         if let Some(frame) = self.frames.last_mut() {
             frame.owned.push(var);
         }
@@ -177,11 +186,9 @@ impl Gen<'_, '_> {
         var
     }
 
-    /// A fresh borrowed buffer variable of the innermost frame.
+    /// A fresh borrowed buffer variable of the innermost frame, in the host's memory.
     pub(crate) fn borrowed(&mut self, hint: &str) -> Var {
-        let var = self.new_var(VarType::Buffer, hint);
-        self.local(var);
-        var
+        self.value(VarType::HOST, hint)
     }
 
     fn local(&mut self, var: Var) {
@@ -235,10 +242,8 @@ impl Gen<'_, '_> {
     pub(crate) fn bind_borrowed(&mut self, param: &Param<Mems>) -> Option<Var> {
         self.note(param);
         let hint = self.function.names.hint(param.name).clone();
-        let var = match var_type(&param.ty)? {
-            ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
-            VarType::Buffer => self.borrowed(&hint),
-        };
+        let ty = self.var_type(&param.ty)?;
+        let var = self.value(ty, &hint);
         self.set_var(param.name, var);
         Some(var)
     }
@@ -247,9 +252,9 @@ impl Gen<'_, '_> {
     pub(crate) fn bind_owned(&mut self, param: &Param<Mems>) -> Option<Var> {
         self.note(param);
         let hint = self.function.names.hint(param.name).clone();
-        let var = match var_type(&param.ty)? {
+        let var = match self.var_type(&param.ty)? {
             ty @ (VarType::Scalar(_) | VarType::Vector(..)) => self.value(ty, &hint),
-            VarType::Buffer => self.owned(&hint),
+            ty @ VarType::Buffer(_) => self.owned_in(ty, &hint),
         };
         self.set_var(param.name, var);
         Some(var)
@@ -304,13 +309,18 @@ impl Gen<'_, '_> {
                 self.emit(Stmt::Set(var, value));
                 Ok(var)
             }
-            VarType::Buffer => {
+            VarType::Buffer(_) => {
                 let from = self.block_var(atom)?;
-                let var = self.owned(hint);
+                let var = self.owned_in(ty, hint);
                 self.emit(Stmt::Share(var, from));
                 Ok(var)
             }
         }
+    }
+
+    /// What a variable holds.
+    pub(crate) fn type_of(&self, var: Var) -> Option<VarType> {
+        self.vars.get(var.index()).map(|info| info.ty)
     }
 
     /// Whether a buffer variable is one that gives references back.

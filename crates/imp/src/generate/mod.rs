@@ -6,7 +6,7 @@
 //! ([`cpu`]) a segop becomes a loop over its chunks that runs as tasks, with a
 //! sequential loop over the points of the chunk inside; its partial results are
 //! combined as its decomposition says (design contract 1), so that the outcome
-//! depends on sizes alone.
+//! depends on sizes alone. On a device ([`gpu`]) it becomes kernels.
 //!
 //! Needs: a verified program at level `mems`. Guarantees: a program that
 //! `verify` accepts.
@@ -19,7 +19,9 @@ mod cpu;
 mod entries;
 pub(crate) mod expr;
 mod function;
+mod gpu;
 mod liveness;
+mod operators;
 mod tables;
 mod tunables;
 
@@ -27,12 +29,13 @@ use crate::captures;
 use crate::syntax::{FunId, GlobalId, Program, VarType};
 use ir::name::FunName;
 use ir::syntax::{FunKind, Function};
-use ir::types::Type;
+use ir::types::{Space, Type};
 use ir::{Context, Mems, PassError};
 use petgraph::graph::DiGraph;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tables::Tables;
+use target::device::Device;
 use tunables::Numbers;
 
 /// What the functions of a program know of each other while they are generated.
@@ -42,6 +45,8 @@ pub(crate) struct Shared<'a> {
     /// Functions that can call themselves, directly or not.
     pub(crate) recursive: FxHashSet<FunName>,
     tunables: Numbers,
+    /// How work is laid out on a device, if segops run on one.
+    device: Option<Device>,
 }
 
 /// How a function is called.
@@ -82,6 +87,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         ids,
         recursive: FxHashSet::default(),
         tunables: Numbers::default(),
+        device: program.stack.has_device().then_some(context.options.device),
     };
     let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);
@@ -101,6 +107,7 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         captures::fill(&mut function);
         functions.push(function);
     }
+    gpu::check_callees(&functions)?;
     let mut entries = Vec::with_capacity(program.entries.len());
     for entry in &program.entries {
         let (entry, wrapper) = entries::generate(entry, program, &functions, &shared)?;
@@ -142,7 +149,9 @@ fn result_types(function: &Function<Mems>) -> impl Iterator<Item = VarType> + '_
 pub(crate) fn var_type(ty: &Type) -> Option<VarType> {
     match ty {
         Type::Prim(prim) => Some(VarType::Scalar(*prim)),
-        Type::Mem(_) => Some(VarType::Buffer),
+        Type::Mem(Space::Device) => Some(VarType::Buffer(Space::Device)),
+        // What lies in registers on a CPU is an array of the frame.
+        Type::Mem(_) => Some(VarType::HOST),
         Type::Array { .. } | Type::Acc { .. } | Type::Cert => None,
     }
 }

@@ -66,6 +66,7 @@ impl Tables {
             | Stmt::Call { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         });
     }

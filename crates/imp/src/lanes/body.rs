@@ -87,6 +87,7 @@ impl Emit<'_, '_> {
             // What follows does not stand in loops that can run in lanes.
             | Stmt::Share(..)
             | Stmt::Slots(_)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..)
             | Stmt::LoadLanes { .. }
             | Stmt::StoreLanes { .. } => self.out.push(stmt.clone()),
@@ -271,7 +272,11 @@ impl Emit<'_, '_> {
                 let body = self.collect(|emit| emit.block(&f.body, at + 1, at, mask));
                 let how = match &f.how {
                     How::Lanes(_) => How::Seq { independent: true },
-                    how @ (How::Seq { .. } | How::Scheduled | How::Tasks(_)) => how.clone(),
+                    how @ (How::Seq { .. }
+                    | How::Scheduled
+                    | How::Tasks(_)
+                    | How::Grid(_)
+                    | How::Block(_)) => how.clone(),
                 };
                 self.out.push(Stmt::For(For {
                     how,

@@ -92,6 +92,7 @@ impl Flow {
             | Stmt::Call { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => return None,
         }
         Some(())

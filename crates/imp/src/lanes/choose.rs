@@ -185,6 +185,7 @@ impl Planner<'_> {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }
         let mut arms = arms.into_iter();
@@ -481,6 +482,7 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
         | Stmt::Check { .. }
         | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => false,
     })
 }

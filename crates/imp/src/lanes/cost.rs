@@ -356,6 +356,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             | Stmt::Slots(_)
             | Stmt::ConstData(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => 1.0,
         }
     }
@@ -458,6 +459,7 @@ fn harmless(shapes: &Shapes<'_>, stmts: &[Stmt]) -> bool {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => false,
         })
     })
@@ -490,6 +492,7 @@ pub(super) fn widest(vars: &[VarInfo], stmts: &[Stmt]) -> u64 {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => 1,
         })
         .max()

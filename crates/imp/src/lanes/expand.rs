@@ -65,6 +65,7 @@ impl Rule for Expand {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }
         out.push(stmt);

@@ -2,7 +2,7 @@
 
 use super::value::{Private, Shapes};
 use crate::places::Places;
-use crate::syntax::{Arg, Expr, For, How, Stmt, Var, VarInfo, VarType};
+use crate::syntax::{Arg, Expr, For, Stmt, Var, VarInfo, VarType};
 use crate::walk::{Use, names};
 use ir::decision::{NoLanes, PrivateUse};
 use prim::PrimType;
@@ -214,7 +214,7 @@ impl Body<'_> {
             }
             Stmt::While(_, body) => self.tried(|this| this.block(body)).map(|_| ()),
             Stmt::For(f) => {
-                if matches!(f.how, How::Tasks(_)) {
+                if f.how.launch().is_some() || f.how.is_kernel() {
                     return Err(NoLanes::Tasks);
                 }
                 if self
@@ -235,7 +235,7 @@ impl Body<'_> {
                 let buffers = results.iter().any(|var| {
                     self.vars
                         .get(var.index())
-                        .is_none_or(|info| info.ty == VarType::Buffer)
+                        .is_none_or(|info| info.ty.is_buffer())
                 });
                 let private = args
                     .iter()
@@ -253,7 +253,7 @@ impl Body<'_> {
             }
             Stmt::Release(buffer) if self.private.contains_key(buffer) => Ok(()),
             Stmt::Share(..) | Stmt::Release(_) | Stmt::Slots(_) => Err(NoLanes::Allocates),
-            Stmt::WriteGlobal(..) => Err(NoLanes::Globals),
+            Stmt::WriteGlobal(..) | Stmt::Device(_) => Err(NoLanes::Globals),
             Stmt::LoadLanes { .. } | Stmt::StoreLanes { .. } => Err(NoLanes::Already),
             Stmt::Set(..)
             | Stmt::ConstData(..)

@@ -157,6 +157,7 @@ impl Rewrite<'_> {
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.widths.get(&at) {
                 Some(lanes) => {
                     self.in_lanes(&f, at, *lanes, out);

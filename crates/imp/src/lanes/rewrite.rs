@@ -64,12 +64,13 @@ fn inside(fresh: &mut Fresh, stmt: &mut Stmt, independent: bool, rule: &mut dyn 
             block(fresh, no, independent, rule);
         }
         Stmt::While(_, body) => block(fresh, body, independent, rule),
+        Stmt::For(f) if f.how.is_kernel() => {}
         Stmt::For(For { how, body, .. }) => {
             let before = fresh.fresh.len();
             let independent = match how {
                 How::Seq { independent: true } | How::Lanes(_) => true,
                 How::Seq { independent: false } | How::Scheduled => independent,
-                How::Tasks(_) => false,
+                How::Tasks(_) | How::Grid(_) | How::Block(_) => false,
             };
             block(fresh, body, independent, rule);
             if let How::Tasks(launch) = how {

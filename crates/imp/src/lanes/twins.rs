@@ -78,6 +78,7 @@ impl Split<'_> {
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.twins.get(&at) {
                 Some(&Twin::Few(least)) => self.twin(f, at, least),
                 Some(&Twin::Rows(size)) => self.by_size(f, at, size),

@@ -8,7 +8,7 @@
 
 use super::value::{Shape, Shapes, Stride};
 use crate::places::Places;
-use crate::syntax::{Arg, For, How, Stmt, Var, VarType};
+use crate::syntax::{Arg, For, How, Stmt, Var};
 use ir::decision::NoLanes;
 
 /// A piece of the body that only some lanes run.
@@ -87,7 +87,7 @@ impl Walk<'_, '_> {
             .shapes
             .vars
             .get(var.index())
-            .is_some_and(|info| info.ty == VarType::Buffer);
+            .is_some_and(|info| info.ty.is_buffer());
         if is_buffer {
             if keeps {
                 self.problem = Some(NoLanes::Buffers);
@@ -194,6 +194,7 @@ impl Walk<'_, '_> {
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
             | Stmt::Compared(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => {}
         }
     }

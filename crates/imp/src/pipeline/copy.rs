@@ -45,6 +45,7 @@ pub(super) fn renamed(stmt: &Stmt, names: &Renamed, set: &Renamed) -> Stmt {
         | Stmt::Check { .. }
         | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => stmt.clone(),
     }
 }

@@ -169,6 +169,7 @@ fn plain(vars: &[VarInfo], stmt: &Stmt, machine: Machine) -> Node {
         | Stmt::Check { .. }
         | Stmt::Compared(..)
         | Stmt::ReadGlobal(..)
+        | Stmt::Device(_)
         | Stmt::WriteGlobal(..) => (None, Memory::None, (0.0, 0.0)),
     };
     cost.latency += access.0;

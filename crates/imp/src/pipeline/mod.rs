@@ -121,6 +121,7 @@ impl Pipeline<'_> {
                 Stmt::If(cond, yes, no)
             }
             Stmt::While(cond, body) => Stmt::While(cond, self.block(body, at + 1)),
+            Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.overlapped(&f, at) {
                 Some(stmt) => stmt,
                 None => Stmt::For(self.for_loop(f, at)),
@@ -147,6 +148,7 @@ impl Pipeline<'_> {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => stmt,
         }
     }
@@ -155,7 +157,9 @@ impl Pipeline<'_> {
         let before = self.fresh.len();
         let added: Vec<Var> = match &f.how {
             How::Tasks(launch) => launch.distinct.clone(),
-            How::Seq { .. } | How::Scheduled | How::Lanes(_) => Vec::new(),
+            How::Seq { .. } | How::Scheduled | How::Lanes(_) | How::Grid(_) | How::Block(_) => {
+                Vec::new()
+            }
         };
         let added: Vec<Var> = added
             .into_iter()
@@ -350,6 +354,7 @@ fn flatten(stmts: &[Stmt], depth: u32, out: &mut Vec<Stmt>) -> Option<()> {
             | Stmt::Check { .. }
             | Stmt::Compared(..)
             | Stmt::ReadGlobal(..)
+            | Stmt::Device(_)
             | Stmt::WriteGlobal(..) => return None,
         }
     }

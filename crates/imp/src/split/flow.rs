@@ -3,7 +3,7 @@
 //! One walk, in time linear in the statements (the variables set in both arms of
 //! a conditional are found by going through both lists).
 
-use crate::syntax::{How, Slots, Stmt, Var};
+use crate::syntax::{Slots, Stmt, Var};
 use crate::walk::{Use, names};
 use rustc_hash::FxHashSet;
 
@@ -105,13 +105,14 @@ impl<'p> Flow<'p> {
                 self.undone(body, Vec::new());
             }
             Stmt::For(f) => {
-                if let How::Tasks(launch) = &f.how {
+                if let Some(launch) = f.how.launch() {
                     self.of_tasks.extend(&launch.owned);
                     self.of_tasks.extend(&launch.locals);
                 }
                 self.undone(&f.body, f.counters().collect());
             }
-            Stmt::Set(..)
+            Stmt::Device(_)
+            | Stmt::Set(..)
             | Stmt::Load(..)
             | Stmt::Store(..)
             | Stmt::LoadLanes { .. }

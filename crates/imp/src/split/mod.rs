@@ -140,7 +140,7 @@ fn own_weight(stmt: &Stmt) -> u64 {
         Stmt::If(..) => BRANCH,
         Stmt::While(..) => LOOP,
         Stmt::For(For { how, .. }) => match how {
-            How::Tasks(_) => TASKS,
+            How::Tasks(_) | How::Grid(_) | How::Block(_) => TASKS,
             How::Seq { .. } | How::Scheduled | How::Lanes(_) => LOOP,
         },
         crate::leaf_stmt!() => 1,
@@ -159,7 +159,8 @@ fn frame_weight(stmts: &[Stmt]) -> u64 {
                     + match stmt {
                         Stmt::If(_, yes, no) => frame_weight(yes) + frame_weight(no),
                         Stmt::For(For {
-                            how: How::Tasks(_), ..
+                            how: How::Tasks(_) | How::Grid(_),
+                            ..
                         }) => 0,
                         Stmt::While(_, body) | Stmt::For(For { body, .. }) => frame_weight(body),
                         crate::leaf_stmt!() => 0,
@@ -189,7 +190,7 @@ fn zero(ty: VarType) -> Option<Expr> {
             let zero = Expr::Const(Scalar::zero(ty));
             Some(Expr::Splat(lanes, Box::new(zero)))
         }
-        VarType::Buffer => None,
+        VarType::Buffer(_) => None,
     }
 }
 
@@ -288,6 +289,8 @@ impl Split<'_> {
                     let (body, weight) = self.block(f.body, at + 1);
                     (Stmt::For(For { body, ..f }), own + weight)
                 }
+                // A kernel is another program.
+                How::Grid(_) | How::Block(_) => (Stmt::For(f), own),
                 // Their statements stand as they were put.
                 How::Scheduled | How::Lanes(_) => {
                     let weight = frame_weight(&f.body);
@@ -366,7 +369,7 @@ impl Split<'_> {
         let mut zero = Vec::new();
         for &var in flow.given() {
             let certain = flow.is_certain(var);
-            if self.vars.get(var.index())?.ty == VarType::Buffer {
+            if self.vars.get(var.index())?.ty.is_buffer() {
                 let fits = certain
                     && self.frame.owned.contains(&var)
                     && !inputs.contains(&var)
@@ -418,7 +421,7 @@ impl Split<'_> {
         self.made += 1;
         let fun = FunId((self.first + self.pieces.len()) as u32);
         let args = inputs.iter().map(|var| match self.vars[var.index()].ty {
-            VarType::Buffer => Arg::Buffer(*var),
+            VarType::Buffer(_) => Arg::Buffer(*var),
             VarType::Scalar(_) | VarType::Vector(..) => Arg::Scalar(Expr::Var(*var)),
         });
         let call = Stmt::Call {

@@ -132,7 +132,7 @@ pub(super) fn function_id(
 
 fn var_type(p: &mut Parser<'_>) -> Result<VarType> {
     if p.take_keyword("buffer") {
-        return Ok(VarType::Buffer);
+        return Ok(p.take_space().map_or(VarType::HOST, VarType::Buffer));
     }
     match p.take_integer::<u32>() {
         None => Ok(VarType::Scalar(p.prim()?)),
@@ -189,7 +189,7 @@ impl FunctionParser<'_, '_> {
         let count = hints.keys().max().map_or(0, |n| n + 1);
         let unnamed: Arc<str> = Arc::from("unused");
         let info = |number| VarInfo {
-            ty: self.types.get(&number).copied().unwrap_or(VarType::Buffer),
+            ty: self.types.get(&number).copied().unwrap_or(VarType::HOST),
             hint: hints.get(&number).unwrap_or(&unnamed).clone(),
         };
         Ok(Function {
@@ -243,7 +243,7 @@ impl FunctionParser<'_, '_> {
 
     /// Whether a variable is a buffer, by what the text so far says.
     pub(super) fn is_buffer(&self, var: Var) -> bool {
-        matches!(self.types.get(&var.0), None | Some(VarType::Buffer))
+        matches!(self.types.get(&var.0), None | Some(VarType::Buffer(_)))
     }
 
     // --- Lists and nesting -----------------------------------------------

@@ -1,8 +1,8 @@
 //! The printer.
 
 use crate::{
-    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions, Off,
-    Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
+    Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
+    Launch, Off, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
 };
 use ir::text::{
     is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
@@ -116,7 +116,7 @@ enum Shown {
     Type,
 }
 
-struct Printer<'a> {
+pub(super) struct Printer<'a> {
     program: &'a Program,
     function: &'a Function,
     shown: Vec<Cell<Shown>>,
@@ -168,8 +168,10 @@ impl<'a> Printer<'a> {
     /// The variables of which the text so far does not say what they are.
     fn other_vars(&self) -> String {
         let other = |(shown, info): (&Cell<Shown>, &crate::VarInfo)| match info.ty {
-            VarType::Buffer => shown.get() < Shown::Name,
-            VarType::Scalar(_) | VarType::Vector(..) => shown.get() < Shown::Type,
+            VarType::HOST => shown.get() < Shown::Name,
+            VarType::Scalar(_) | VarType::Vector(..) | VarType::Buffer(_) => {
+                shown.get() < Shown::Type
+            }
         };
         let pairs = self.shown.iter().zip(&self.function.vars);
         let others = (0..).zip(pairs).filter(|(_, pair)| other(*pair));
@@ -214,7 +216,7 @@ impl<'a> Printer<'a> {
         names.join(", ")
     }
 
-    fn typed_var(&self, var: Var) -> String {
+    pub(super) fn typed_var(&self, var: Var) -> String {
         self.show(var, Shown::Type);
         let ty = self
             .function
@@ -234,7 +236,7 @@ impl<'a> Printer<'a> {
         texts.join(", ")
     }
 
-    fn expr(&self, expr: &Expr) -> String {
+    pub(super) fn expr(&self, expr: &Expr) -> String {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.expr_here(expr))
     }
 
@@ -301,7 +303,7 @@ impl<'a> Printer<'a> {
         format!("({} {op} {})", self.expr(x), self.expr(y))
     }
 
-    fn access(&self, access: &Access) -> String {
+    pub(super) fn access(&self, access: &Access) -> String {
         let Access {
             buffer,
             elem,
@@ -502,6 +504,7 @@ impl<'a> Printer<'a> {
                 format!("check#{} {cond} values ({values})", check.0)
             }
             Stmt::ReadGlobal(v, g) => format!("{} = global#{}", self.typed_var(*v), g.0),
+            Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(g, v) => format!("global#{} = {}", g.0, self.var(*v)),
         };
         self.line(&text);
@@ -513,26 +516,32 @@ impl<'a> Printer<'a> {
             How::Seq { independent: true } => " independent".to_owned(),
             How::Scheduled => " scheduled".to_owned(),
             How::Lanes(width) => format!(" lanes({width})"),
-            How::Tasks(launch) => format!(
-                " tasks#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({}){}",
-                launch.id,
-                quote(&launch.name),
-                quote(&launch.provenance),
-                self.expr(&launch.cost),
-                launch.pieces.as_ref().map_or_else(String::new, |pieces| {
-                    let end = self.typed_var(pieces.end);
-                    format!(" pieces {} to {end}", self.expr(&pieces.count))
-                }),
-                self.vars(&launch.owned),
-                self.vars(&launch.locals),
-                self.vars(&launch.captures),
-                self.vars(&launch.distinct),
-                match launch.scattered.as_slice() {
-                    [] => String::new(),
-                    scattered => format!(" scattered ({})", self.vars(scattered)),
-                }
-            ),
+            How::Tasks(launch) => self.launch("tasks", launch),
+            How::Grid(launch) => self.launch("grid", launch),
+            How::Block(locals) => format!(" block locals ({})", self.vars(locals)),
         }
+    }
+
+    fn launch(&self, what: &str, launch: &Launch) -> String {
+        format!(
+            " {what}#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({}){}",
+            launch.id,
+            quote(&launch.name),
+            quote(&launch.provenance),
+            self.expr(&launch.cost),
+            launch.pieces.as_ref().map_or_else(String::new, |pieces| {
+                let end = self.typed_var(pieces.end);
+                format!(" pieces {} to {end}", self.expr(&pieces.count))
+            }),
+            self.vars(&launch.owned),
+            self.vars(&launch.locals),
+            self.vars(&launch.captures),
+            self.vars(&launch.distinct),
+            match launch.scattered.as_slice() {
+                [] => String::new(),
+                scattered => format!(" scattered ({})", self.vars(scattered)),
+            }
+        )
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
-    Access, Arg, CheckId, DataId, Expr, For, GlobalId, How, LaneAccess, LanePositions, Launch,
-    MAX_LANES, Off, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
+    Access, Arg, CheckId, DataId, DeviceOp, Expr, For, GlobalId, How, LaneAccess, LanePositions,
+    Launch, MAX_LANES, Off, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -92,6 +92,18 @@ impl FunctionParser<'_, '_> {
                     check,
                     values: self.exprs()?,
                 })
+            }
+            "barrier" => {
+                self.p.ident()?;
+                Ok(Stmt::Device(DeviceOp::Barrier))
+            }
+            "atomic" => {
+                self.p.ident()?;
+                self.atomic()
+            }
+            "swap" => {
+                self.p.ident()?;
+                self.swap()
             }
             "global" => {
                 self.p.ident()?;
@@ -253,6 +265,15 @@ impl FunctionParser<'_, '_> {
         }))
     }
 
+    /// An element, its buffer included.
+    pub(super) fn one_element(&mut self) -> Result<Access> {
+        let buffer = self.var()?;
+        match self.element(buffer)? {
+            Element::One(access) => Ok(access),
+            Element::Lanes(..) => self.p.error("one element is needed here"),
+        }
+    }
+
     fn positions(&mut self) -> Result<LanePositions> {
         if self.p.take_keyword("each") {
             return Ok(LanePositions::Each(self.expr()?));
@@ -341,6 +362,15 @@ impl FunctionParser<'_, '_> {
                 let width = self.p.integer()?;
                 self.p.punct(")")?;
                 How::Lanes(width)
+            }
+            Some("grid") => {
+                self.p.ident()?;
+                How::Grid(self.launch()?)
+            }
+            Some("block") => {
+                self.p.ident()?;
+                self.p.keyword("locals")?;
+                How::Block(self.vars()?)
             }
             Some("tasks") => {
                 self.p.ident()?;

@@ -8,7 +8,7 @@ use super::{Tables, VerifyError};
 use crate::captures;
 use crate::copies;
 use crate::{
-    Access, Arg, CheckId, Expr, FunId, Function, How, LaneAccess, LanePositions, MAX_NEAR,
+    Access, Arg, CheckId, DeviceOp, Expr, FunId, Function, LaneAccess, LanePositions, MAX_NEAR,
     MAX_TILE, Off, Plan, Region, Slots, Stmt, Tile, TunableId, Var, VarType,
 };
 use prim::PrimType;
@@ -89,7 +89,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
         self.distinct(&function.owned, "owned variables");
         for result in &function.results {
-            let is_buffer = matches!(self.var_type(*result), Some(VarType::Buffer));
+            let is_buffer = matches!(self.var_type(*result), Some(VarType::Buffer(_)));
             // The last stamp is that of the function's own list.
             if is_buffer && self.stamp.get(result.index()) != Some(&self.stamps) {
                 self.error(format!(
@@ -122,10 +122,10 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 Some(VarType::Scalar(_) | VarType::Vector(..)) => {
                     self.error(format!("owned variable {} is no buffer", self.name(*var)));
                 }
-                Some(VarType::Buffer) if self.owned[var.index()] => {
+                Some(VarType::Buffer(_)) if self.owned[var.index()] => {
                     self.error(format!("{} is owned twice", self.name(*var)));
                 }
-                Some(VarType::Buffer) => self.owned[var.index()] = true,
+                Some(VarType::Buffer(_)) => self.owned[var.index()] = true,
             }
         }
     }
@@ -140,7 +140,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     }
                     Stmt::While(_, body) => self.own_in_loops(body),
                     Stmt::For(f) => {
-                        if let How::Tasks(launch) = &f.how {
+                        if let Some(launch) = f.how.launch() {
                             self.own(&launch.owned);
                         }
                         self.own_in_loops(&f.body);
@@ -162,6 +162,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                     | Stmt::Check { .. }
                     | Stmt::Compared(..)
                     | Stmt::ReadGlobal(..)
+                    | Stmt::Device(_)
                     | Stmt::WriteGlobal(..) => {}
                 }
             }
@@ -205,7 +206,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     }
 
     fn read_buffer(&mut self, var: Var) {
-        if self.read(var).is_some_and(|ty| ty != VarType::Buffer) {
+        if self.read(var).is_some_and(|ty| !ty.is_buffer()) {
             self.error(format!("{} is not a buffer", self.name(var)));
         }
     }
@@ -230,7 +231,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
     /// A scalar or vector variable gets a value, whose type may be unknown.
     fn write_value(&mut self, var: Var, value: Option<VarType>) {
         match (self.write(var), value) {
-            (Some(VarType::Buffer), _) => {
+            (Some(VarType::Buffer(_)), _) => {
                 self.error(format!("{} is a buffer", self.name(var)));
             }
             (Some(ty), Some(value)) if ty != value => {
@@ -245,7 +246,7 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Some(VarType::Scalar(_) | VarType::Vector(..)) => {
                 self.error(format!("{} is not a buffer", self.name(var)));
             }
-            Some(VarType::Buffer) if self.owned[var.index()] != owned => {
+            Some(VarType::Buffer(_)) if self.owned[var.index()] != owned => {
                 let is = if owned { "not " } else { "" };
                 self.error(format!("{} is {is}an owned variable", self.name(var)));
             }
@@ -387,10 +388,16 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
             Stmt::ReadGlobal(v, global) => {
                 match self.tables.program.globals.get(global.0 as usize) {
                     None => self.error(format!("global#{} does not exist", global.0)),
-                    Some(VarType::Buffer) => self.write_buffer(*v, false),
+                    Some(ty) if ty.is_buffer() => {
+                        self.write_buffer(*v, false);
+                        if self.var_type(*v) != Some(*ty) {
+                            self.error(format!("global#{} lies in another space", global.0));
+                        }
+                    }
                     Some(ty) => self.write_value(*v, Some(*ty)),
                 }
             }
+            Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
                 let ty = self.read(*v);
                 let wanted = self.tables.program.globals.get(global.0 as usize).copied();
@@ -408,6 +415,30 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
         }
     }
 
+    fn device_op(&mut self, op: &DeviceOp) {
+        match op {
+            DeviceOp::Barrier => {}
+            DeviceOp::Update(update) => {
+                self.access(&update.at);
+                self.typed(&update.value, update.at.elem);
+                if let Some(old) = update.old {
+                    self.write_value(old, Some(VarType::Scalar(update.at.elem)));
+                }
+            }
+            DeviceOp::Swap {
+                old,
+                at,
+                expected,
+                value,
+            } => {
+                self.access(at);
+                self.typed(expected, at.elem);
+                self.typed(value, at.elem);
+                self.write_value(*old, Some(VarType::Scalar(at.elem)));
+            }
+        }
+    }
+
     fn call(&mut self, fun: FunId, args: &[Arg], results: &[Var]) {
         let args: Vec<_> = args
             .iter()
@@ -415,13 +446,13 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 Arg::Scalar(e) => self.expr(e),
                 Arg::Buffer(v) => {
                     self.read_buffer(*v);
-                    Some(VarType::Buffer)
+                    self.var_type(*v)
                 }
             })
             .collect();
         for result in results {
             match self.var_type(*result) {
-                Some(VarType::Buffer) => self.write_buffer(*result, true),
+                Some(VarType::Buffer(_)) => self.write_buffer(*result, true),
                 Some(ty) => self.write_value(*result, Some(ty)),
                 None => {}
             }

@@ -432,16 +432,18 @@ impl<'a> Parser<'a> {
 
     /// A memory space.
     pub fn space(&mut self) -> Result<Space> {
-        let space = match self.peek_ident() {
-            Some("host") => Space::Host,
-            Some("device") => Space::Device,
-            Some("scratchpad") => Space::Scratchpad,
-            Some("private") => Space::Private,
-            Some("registers") => Space::Registers,
-            _ => return self.expected("a memory space"),
+        let Some(space) = self.take_space() else {
+            return self.expected("a memory space");
         };
-        self.advance();
         Ok(space)
+    }
+
+    /// A memory space, if one is there.
+    pub fn take_space(&mut self) -> Option<Space> {
+        let word = self.peek_ident()?;
+        let space = Space::ALL.into_iter().find(|space| space.name() == word)?;
+        self.advance();
+        Some(space)
     }
 }
 

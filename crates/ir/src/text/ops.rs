@@ -344,7 +344,7 @@ impl TextForm for MemOp {
             Self::Alloc { bytes, space } => {
                 p.put("alloc ");
                 p.atom(*bytes);
-                p.put(format_args!(" {}", super::print::space_name(*space)));
+                p.put(format_args!(" {}", space.name()));
             }
             Self::Seg(op) => op.print(p),
         }

@@ -332,7 +332,7 @@ impl<'a> Printer<'a> {
             Type::Cert => self.put("cert"),
             Type::Mem(space) => {
                 self.put("mem ");
-                self.put(space_name(*space));
+                self.put(Space::name(*space));
             }
         });
     }
@@ -572,16 +572,5 @@ pub fn scalar(value: Scalar) -> String {
         ),
         Scalar::F64(x) => special(x, x.to_bits() == f64::NAN.to_bits(), format!("{x:?}")),
         Scalar::Bool(x) => x.to_string(),
-    }
-}
-
-/// The spelling of a memory space.
-pub(super) fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Host => "host",
-        Space::Device => "device",
-        Space::Scratchpad => "scratchpad",
-        Space::Private => "private",
-        Space::Registers => "registers",
     }
 }

@@ -41,7 +41,7 @@ impl Fun {
         self.scalar(hint, PrimType::I64)
     }
     pub fn buffer(&mut self, hint: &str) -> Var {
-        self.var(hint, VarType::Buffer)
+        self.var(hint, VarType::HOST)
     }
     pub fn param(&mut self, hint: &str, ty: VarType) -> Var {
         let var = self.var(hint, ty);
@@ -50,7 +50,7 @@ impl Fun {
     }
     /// An array parameter of rank 1: buffer and size.
     pub fn array(&mut self, hint: &str) -> (Var, Var) {
-        let buffer = self.param(hint, VarType::Buffer);
+        let buffer = self.param(hint, VarType::HOST);
         (buffer, self.param("n", VarType::Scalar(PrimType::I64)))
     }
     pub fn owned(&mut self, hint: &str) -> Var {

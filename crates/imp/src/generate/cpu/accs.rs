@@ -11,11 +11,12 @@
 //! ```
 
 use super::hist::Bins;
-use super::reduce::{Operators, operator_types};
+use super::reduce::Operators;
 use super::segops::Space;
 use crate::generate::accs::{Own, Target};
 use crate::generate::expr::{add, compare, div, max, mul};
 use crate::generate::function::Gen;
+use crate::generate::operators::operator_types;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::name::Name;
 use ir::syntax::Param;

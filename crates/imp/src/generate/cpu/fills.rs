@@ -10,7 +10,7 @@
 //!
 //! A fill that is a single piece for sure, or part of a task, is no loop of tasks.
 
-use crate::generate::expr::{div, max, mul};
+use crate::generate::expr::{add, div, max, mul};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Var};
 use ir::name::Name;
@@ -46,6 +46,12 @@ impl Gen<'_, '_> {
             row,
             fresh,
         } = fill;
+        if self.shared.device.is_some() && !self.in_task() {
+            return self.each_point((what, prov), count, |g, at| {
+                let next = add(at.clone(), Expr::i64(1));
+                f(g, at, next)
+            });
+        }
         if self.in_task() || pieces(&count, &row) == Some(1) {
             return f(self, Expr::i64(0), count);
         }

@@ -13,10 +13,10 @@
 //! A point that is a chunk by itself hands over its block, and the parts of a single
 //! chunk are the whole: neither is copied.
 
-use super::reduce::at;
 use super::segops::Space;
 use crate::generate::expr::{add, binary, compare, div, mul, sub};
 use crate::generate::function::Gen;
+use crate::generate::operators::at;
 use crate::syntax::{CheckId, Expr, Region, Slots, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;

@@ -13,11 +13,11 @@
 //! Out-of-bounds bins are ignored.
 
 use super::fills::Fill;
-use super::reduce::{at, operator_types};
 use super::segops::Space;
 use crate::generate::accs::{flat, inside};
 use crate::generate::expr::{add, binary, compare, max, mul};
 use crate::generate::function::Gen;
+use crate::generate::operators::{at, operator_types};
 use crate::syntax::{Access, Expr, Stmt, Var};
 use ir::mem::Lmad;
 use ir::name::Name;

@@ -11,15 +11,16 @@
 
 use super::fold::Fold;
 use super::segops::Space;
-use crate::generate::expr::{add, binary, max, mul};
+use crate::generate::expr::{max, mul};
 use crate::generate::function::Gen;
-use crate::syntax::{Access, Expr, Stmt, Var};
+use crate::generate::operators::operator_types;
+use crate::syntax::{Expr, Stmt, Var};
 use ir::folds::Folds;
 use ir::seg::FULL_CHUNKS;
 use ir::soac::Operator;
-use ir::syntax::{Atom, Param};
-use ir::{Mems, PassError, Prov, Type};
-use prim::{BinOp, PrimType};
+use ir::syntax::Param;
+use ir::{Mems, PassError, Prov};
+use prim::PrimType;
 use target::memory::PARTIAL_BYTES;
 
 impl Gen<'_, '_> {
@@ -119,96 +120,6 @@ impl Gen<'_, '_> {
             }
         }
     }
-
-    /// Fresh variables with the neutral elements.
-    pub(crate) fn neutral(
-        &mut self,
-        operators: &[&Operator<Mems>],
-        types: &[PrimType],
-    ) -> Result<Vec<Var>, PassError> {
-        let atoms: Vec<Atom> = operators.iter().flat_map(|op| op.neutral.clone()).collect();
-        self.values(&atoms, types)
-    }
-
-    /// Fresh variables with the operands' values.
-    pub(crate) fn values(
-        &mut self,
-        atoms: &[Atom],
-        types: &[PrimType],
-    ) -> Result<Vec<Var>, PassError> {
-        let mut vars = Vec::with_capacity(types.len());
-        for (&atom, &ty) in atoms.iter().zip(types) {
-            let value = self.atom(atom)?;
-            let var = self.scalar(ty, "x");
-            self.emit(Stmt::Set(var, value));
-            vars.push(var);
-        }
-        Ok(vars)
-    }
-
-    /// `accs = op accs values` for each operator.
-    pub(crate) fn combine(
-        &mut self,
-        operators: &[&Operator<Mems>],
-        mut accs: &[Var],
-        mut values: &[Var],
-    ) -> Result<(), PassError> {
-        for operator in operators {
-            let k = operator.neutral.len();
-            for (param, &value) in operator
-                .op
-                .params
-                .iter()
-                .zip(accs[..k].iter().chain(&values[..k]))
-            {
-                let var = self
-                    .bind_borrowed(param)
-                    .ok_or_else(|| PassError::bug("an operator's parameter is no scalar"))?;
-                self.emit(Stmt::Set(var, Expr::Var(value)));
-            }
-            let results = self.body(&operator.op.body)?;
-            for (&acc, &result) in accs.iter().zip(&results) {
-                let value = self.atom(result)?;
-                self.emit(Stmt::Set(acc, value));
-            }
-            self.release_bound(&operator.op.body)?;
-            (accs, values) = (&accs[k..], &values[k..]);
-        }
-        Ok(())
-    }
-
-    /// Fresh variables with the elements of buffers at an index.
-    pub(crate) fn load_all(
-        &mut self,
-        buffers: &[Var],
-        types: &[PrimType],
-        index: Expr,
-        hint: &str,
-    ) -> Vec<Var> {
-        let mut vars = Vec::with_capacity(buffers.len());
-        for (&buffer, &elem) in buffers.iter().zip(types) {
-            let var = self.scalar(elem, hint);
-            self.emit(Stmt::Load(var, at(buffer, elem, index.clone())));
-            vars.push(var);
-        }
-        vars
-    }
-
-    /// Stores variables into buffers at an index.
-    pub(crate) fn store_all(
-        &mut self,
-        buffers: &[Var],
-        types: &[PrimType],
-        index: Expr,
-        values: &[Var],
-    ) {
-        for ((&buffer, &elem), &value) in buffers.iter().zip(types).zip(values) {
-            self.emit(Stmt::Store(
-                at(buffer, elem, index.clone()),
-                Expr::Var(value),
-            ));
-        }
-    }
 }
 
 /// Operators that run side by side.
@@ -242,34 +153,4 @@ impl<'s> Operators<'s> {
         let types = operator_types(&all)?;
         Ok(Self { all, types })
     }
-}
-
-/// The types that operators work on, in order.
-pub(crate) fn operator_types(operators: &[&Operator<Mems>]) -> Result<Vec<PrimType>, PassError> {
-    operators
-        .iter()
-        .flat_map(|op| &op.op.ret)
-        .map(|ty| {
-            if let Type::Prim(prim) = ty {
-                Ok(*prim)
-            } else {
-                Err(PassError::bug("an operator works on arrays"))
-            }
-        })
-        .collect()
-}
-
-/// Element `index` of a buffer.
-pub(crate) fn at(buffer: Var, elem: PrimType, index: Expr) -> Access {
-    Access {
-        buffer,
-        elem,
-        offset: Expr::i64(0),
-        dims: vec![(index, Expr::i64(1))],
-    }
-}
-
-/// `ceil(a / b)` for `b` above 0 and `a` not below.
-pub(crate) fn div_up(a: Expr, b: i64) -> Expr {
-    binary(BinOp::UDiv, add(a, Expr::i64(b - 1)), Expr::i64(b))
 }

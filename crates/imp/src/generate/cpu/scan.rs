@@ -20,11 +20,12 @@
 //! [`compress`](super::compress) for filters).
 
 use super::fold::Fold;
-use super::reduce::{Operators, div_up};
+use super::reduce::Operators;
 use super::scatter::{BLOCK, Scatter};
 use super::segops::Space;
 use crate::generate::expr::{add, compare, div, max, min, mul, sub};
 use crate::generate::function::Gen;
+use crate::generate::operators::div_up;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
 use ir::facts::{Filter, Mark};

@@ -50,6 +50,9 @@ impl Gen<'_, '_> {
         aux: &Aux,
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
+        if self.shared.device.is_some() {
+            return self.device_seg(pat, aux, seg);
+        }
         let Seg {
             level,
             space,

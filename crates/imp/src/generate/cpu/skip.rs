@@ -12,9 +12,9 @@
 //! ```
 
 use super::fold::Fold;
-use super::reduce::at;
 use crate::generate::expr::add;
 use crate::generate::function::Gen;
+use crate::generate::operators::at;
 use crate::syntax::{Expr, LaneAccess, LanePositions, Off, Stmt, Var, VarType};
 use ir::PassError;
 use prim::{PrimType, UnOp};

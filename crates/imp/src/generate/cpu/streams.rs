@@ -17,10 +17,10 @@
 //! coalescing in section 4 of the redomap paper.
 
 use super::fold::Fold;
-use super::reduce::at;
 use super::segops::Space;
 use crate::generate::expr::{add, div, mul, sub};
 use crate::generate::function::Gen;
+use crate::generate::operators::at;
 use crate::syntax::{Access, Expr, Region, Stmt, Var};
 use ir::PassError;
 use ir::facts::Mark;

@@ -37,7 +37,7 @@ impl FunctionCheck<'_, '_> {
         match expr {
             Expr::Const(value) => Some(VarType::Scalar(value.ty())),
             Expr::Var(v) => match self.read(*v)? {
-                VarType::Buffer => {
+                VarType::Buffer(_) => {
                     self.error(format!("{} is a buffer", self.name(*v)));
                     None
                 }
@@ -88,7 +88,7 @@ impl FunctionCheck<'_, '_> {
                 self.lanes(*lanes);
                 match self.expr(x)? {
                     VarType::Scalar(ty) => Some(VarType::Vector(ty, *lanes)),
-                    other @ (VarType::Buffer | VarType::Vector(..)) => {
+                    other @ (VarType::Buffer(_) | VarType::Vector(..)) => {
                         self.error(format!("{other} is spread over lanes"));
                         None
                     }
@@ -165,7 +165,7 @@ impl FunctionCheck<'_, '_> {
     fn vector(&mut self, expr: &Expr) -> Option<(PrimType, u32)> {
         match self.expr(expr)? {
             VarType::Vector(ty, lanes) => Some((ty, lanes)),
-            other @ (VarType::Scalar(_) | VarType::Buffer) => {
+            other @ (VarType::Scalar(_) | VarType::Buffer(_)) => {
                 self.error(format!("{other} is not a vector"));
                 None
             }

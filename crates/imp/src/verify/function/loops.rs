@@ -17,10 +17,10 @@ impl<'a> FunctionCheck<'_, 'a> {
             body,
         } = f;
         let (from, to) = (self.expr(from), self.expr(to));
-        if let How::Tasks(launch) = how {
+        if let Some(launch) = how.launch() {
             self.typed(&launch.cost, PrimType::I64);
         }
-        if let How::Tasks(launch) = how
+        if let Some(launch) = how.launch()
             && let Some(pieces) = &launch.pieces
         {
             self.pieces(f, launch, pieces);
@@ -56,9 +56,14 @@ impl<'a> FunctionCheck<'_, 'a> {
         let mut moved = Vec::new();
         match how {
             How::Seq { independent: _ } | How::Scheduled | How::Lanes(_) => {}
-            How::Tasks(launch) => {
+            How::Tasks(launch) | How::Grid(launch) => {
                 self.open_frame();
                 self.launch(launch, &mut moved);
+            }
+            How::Block(locals) => {
+                self.open_frame();
+                self.distinct(locals, "locals of threads");
+                self.move_in(locals, &mut moved);
             }
         }
         for var in &counters {
@@ -134,16 +139,22 @@ impl<'a> FunctionCheck<'_, 'a> {
                 self.name(*var)
             ));
         }
-        for var in launch.owned.iter().chain(&launch.locals) {
-            let Some(home) = self.home.get_mut(var.index()) else {
-                continue;
-            };
-            moved.push((*var, std::mem::replace(home, self.frame)));
-        }
+        self.move_in(&launch.owned, moved);
+        self.move_in(&launch.locals, moved);
         for var in &launch.locals {
             if self.owned.get(var.index()) == Some(&true) {
                 self.error(format!("owned variable {} is a local", self.name(*var)));
             }
+        }
+    }
+
+    /// Variables belong to the innermost frame from here on.
+    fn move_in(&mut self, vars: &[Var], moved: &mut Vec<(Var, u32)>) {
+        for var in vars {
+            let Some(home) = self.home.get_mut(var.index()) else {
+                continue;
+            };
+            moved.push((*var, std::mem::replace(home, self.frame)));
         }
     }
 

@@ -1,0 +1,112 @@
+//! Kernels: what runs on a device, as loops and statements of the imperative IR.
+//!
+//! ```text
+//! for block_1: i64 in 0 .. blocks_0 grid#0 "main.segred" at "a.fut:1:1-9" cost 1 ... {
+//!   part_2 = frame [256]i64                      // in the scratchpad of the block
+//!   first_3: i64 = (block_1 * 256)               // the same for all its threads
+//!   for thread_4: i64 in 0 .. 256 block locals (x_5) {
+//!     x_5: i64 = xs_6[i64: first_3 + thread_4]   // private to the thread
+//!     part_2[i64: thread_4] = x_5
+//!     barrier
+//!     ..
+//!   }
+//! }
+//! ```
+//!
+//! A kernel is a loop over blocks ([`How::Grid`](crate::How::Grid)) that the host
+//! launches; what it takes from there is listed as its captures, and its
+//! [`Launch`](crate::Launch) names it. Its body is what all threads of a block have in
+//! common: arrays in the scratchpad, and scalars that each of them could compute. The
+//! last statement is the loop over the threads ([`How::Block`](crate::How::Block)),
+//! whose bound the host knows. Blocks and threads run in any order, side by side; what
+//! threads of a block did before a barrier, the others see after it, and nothing else.
+//!
+//! **Memory.** A buffer variable's type says in which space its block lies. The host
+//! reads and writes the host's memory, threads that of the device, the scratchpad and
+//! their own ([`Space::Private`](crate::Space)); the host allocates blocks of the device
+//! and copies to and from them what lies contiguous on both sides.
+//!
+//! **Failure.** A thread whose check fails takes no further part. Threads do not wait
+//! for it at barriers: where one of a block has failed, the block ends at its next
+//! barrier. The host fails with what one of the failed threads says, once the kernel has
+//! ended.
+
+use crate::syntax::{Access, Expr, Var};
+use prim::{BinOp, PrimType};
+
+/// What threads of a device do beside what all code does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DeviceOp {
+    /// The threads of a block wait for each other.
+    Barrier,
+    /// An element is combined with a value, at once.
+    Update(Box<Update>),
+    /// An element that has the bits of a value gets another one, at once; a variable gets
+    /// what it was before.
+    Swap {
+        /// The variable.
+        old: Var,
+        /// The element.
+        at: Access,
+        /// What it has to be.
+        expected: Expr,
+        /// What it gets.
+        value: Expr,
+    },
+}
+
+/// An element that is combined with a value: see [`DeviceOp::Update`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Update {
+    /// A variable that gets what the element was before.
+    pub old: Option<Var>,
+    /// The element, an integer that [`is_atomic`] takes.
+    pub at: Access,
+    /// An operator that [`is_atomic`] takes.
+    pub op: BinOp,
+    /// The other operand.
+    pub value: Expr,
+}
+
+/// Whether devices combine elements of a type by an operator at once: the order in which
+/// they do does not show.
+pub const fn is_atomic(op: BinOp, ty: PrimType) -> bool {
+    ty.is_int() && is_word(ty) && is_exact(op)
+}
+
+/// Whether devices exchange elements of a type at once.
+pub const fn is_word(ty: PrimType) -> bool {
+    matches!(ty.size(), 4 | 8)
+}
+
+const fn is_exact(op: BinOp) -> bool {
+    match op {
+        BinOp::Add
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::SMin
+        | BinOp::UMin
+        | BinOp::SMax
+        | BinOp::UMax => true,
+        BinOp::Sub
+        | BinOp::Mul
+        | BinOp::SDiv
+        | BinOp::UDiv
+        | BinOp::SMod
+        | BinOp::UMod
+        | BinOp::SQuot
+        | BinOp::SRem
+        | BinOp::Shl
+        | BinOp::LShr
+        | BinOp::AShr
+        | BinOp::Pow
+        | BinOp::FAdd
+        | BinOp::FSub
+        | BinOp::FMul
+        | BinOp::FDiv
+        | BinOp::FMod
+        | BinOp::FMin
+        | BinOp::FMax => false,
+    }
+}

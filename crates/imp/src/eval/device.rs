@@ -1,0 +1,211 @@
+//! The simulated device: kernels whose blocks and threads run in any order, side by side.
+//!
+//! A few blocks are there at a time, in a shuffled order. Again and again one of their
+//! threads is picked at random and runs a few statements. At a barrier it waits until
+//! all of its block do. Told are:
+//!
+//! - threads that meet in memory ([`races`]),
+//! - threads of a block that wait at different barriers, or while others have ended,
+//! - all misuse of memory that the evaluator tells of the host: accesses outside of a
+//!   block, elements that nobody wrote.
+//!
+//! Where a check fails, the thread takes no further part, and its block ends when all
+//! others wait or have ended. The kernel fails with what the first one said.
+
+pub(super) mod races;
+mod thread;
+
+use super::expr::Slot;
+use super::machine::{Frame, Machine};
+use super::races::Label;
+use super::{EvalError, Result, bug};
+use crate::{For, How, Launch, Stmt};
+use races::{Actor, Running};
+use thread::{Step, Thread};
+
+/// How many blocks are there at a time.
+const RESIDENT: usize = 3;
+/// How many statements a thread runs at most before another one may.
+const BURST: u64 = 12;
+
+/// A block that runs.
+struct Block<'p> {
+    number: i64,
+    frame: Frame<'p>,
+    threads: Vec<Thread<'p>>,
+    /// The threads that can go on, by their numbers.
+    ready: Vec<usize>,
+    /// The threads that wait, and where.
+    waiting: Vec<(usize, &'p Stmt)>,
+    /// How many threads have ended.
+    ended: usize,
+    /// Whether a check has failed.
+    failed: bool,
+    /// How many barriers its threads have passed.
+    phase: u32,
+}
+
+impl<'p> Machine<'p> {
+    /// Runs a kernel.
+    pub(super) fn kernel(
+        &mut self,
+        frame: &mut Frame<'p>,
+        f: &'p For,
+        launch: &'p Launch,
+    ) -> Result<()> {
+        let Some((Stmt::For(threads), common)) = f.body.split_last() else {
+            return bug("a kernel has no threads");
+        };
+        let How::Block(locals) = &threads.how else {
+            return bug("a kernel does not end with its threads");
+        };
+        let (blocks, size) = (frame.values().i64(&f.to)?, frame.values().i64(&threads.to)?);
+        if !(1..=target::device::MAX_BLOCK).contains(&size) {
+            return bug(format!("a block of {size} threads"));
+        }
+        let scattered = launch.scattered.iter();
+        let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
+        self.kernels += 1;
+        let now = Actor {
+            block: 0,
+            thread: 0,
+            phase: 0,
+        };
+        let running = Running {
+            label: Label::Grid(launch.name.clone(), launch.id),
+            number: self.kernels,
+            scattered: scattered.collect(),
+            now,
+        };
+        if self.memory.kernel.replace(running).is_some() {
+            return bug("a kernel launches another one");
+        }
+        let mut order = self.orders.next(0, blocks);
+        let mut resident: Vec<Block<'p>> = Vec::new();
+        let mut failure: Option<Box<EvalError>> = None;
+        loop {
+            while resident.len() < RESIDENT
+                && failure.is_none()
+                && let Some(number) = order.next()
+            {
+                let mut own = frame.copied();
+                own.clear(&[], &launch.locals)?;
+                own.set(f.var, Slot::Scalar(prim::Scalar::I64(number)))?;
+                self.block(&mut own, common)?;
+                resident.push(begin(number, own, threads, locals, size)?);
+            }
+            if resident.is_empty() {
+                break;
+            }
+            let at = self.orders.below(resident.len() as u64) as usize;
+            if let Some(error) = self.turn(&mut resident[at])? {
+                failure.get_or_insert(error);
+            }
+            if resident[at].ready.is_empty() && !self.pass_barrier(&mut resident[at])? {
+                let block = resident.swap_remove(at);
+                self.end_block(block);
+            }
+        }
+        self.memory.kernel = None;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// A thread of a block runs a few statements; the failure, if it comes to one.
+    fn turn(&mut self, block: &mut Block<'p>) -> Result<Option<Box<EvalError>>> {
+        if block.ready.is_empty() {
+            return Ok(None);
+        }
+        let place = self.orders.below(block.ready.len() as u64) as usize;
+        let at = block.ready[place];
+        let thread = &mut block.threads[at];
+        if let Some(kernel) = &mut self.memory.kernel {
+            kernel.now = Actor {
+                block: block.number,
+                thread: thread.number,
+                phase: block.phase,
+            };
+        }
+        for _ in 0..=self.orders.below(BURST) {
+            match thread.step(self)? {
+                Step::On => continue,
+                Step::Waits(barrier) => block.waiting.push((at, barrier)),
+                Step::Ends => block.ended += 1,
+                Step::Fails(error) => {
+                    block.failed = true;
+                    block.ready.swap_remove(place);
+                    return Ok(Some(error));
+                }
+            }
+            block.ready.swap_remove(place);
+            break;
+        }
+        Ok(None)
+    }
+
+    /// No thread of a block can go on: whether that changes.
+    fn pass_barrier(&self, block: &mut Block<'p>) -> Result<bool> {
+        let Some((first, barrier)) = block.waiting.first().copied() else {
+            return Ok(false);
+        };
+        if block.failed {
+            return Ok(false);
+        }
+        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
+        let label = label.map_or_else(String::new, ToString::to_string);
+        let number = block.number;
+        if block.ended > 0 {
+            return bug(format!(
+                "thread {first} of block {number} of {label} waits at a barrier, and {} have ended",
+                block.ended
+            ));
+        }
+        let other = |(_, other): &&(usize, &Stmt)| !std::ptr::eq(*other, barrier);
+        if let Some((other, _)) = block.waiting.iter().find(other) {
+            return bug(format!(
+                "threads {first} and {other} of block {number} of {label} wait at different barriers"
+            ));
+        }
+        block.phase += 1;
+        block
+            .ready
+            .extend(block.waiting.drain(..).map(|(at, _)| at));
+        Ok(true)
+    }
+
+    /// Nothing of a block's is left.
+    fn end_block(&mut self, block: Block<'p>) {
+        let frames = block.threads.into_iter().map(|thread| thread.frame);
+        for frame in frames.chain([block.frame]) {
+            for (_, at) in frame.blocks {
+                self.memory.end_frame(at);
+            }
+        }
+    }
+}
+
+/// A block before any of its threads runs.
+fn begin<'p>(
+    number: i64,
+    frame: Frame<'p>,
+    threads: &'p For,
+    locals: &[crate::Var],
+    size: i64,
+) -> Result<Block<'p>> {
+    let mut all = Vec::with_capacity(size as usize);
+    for thread in 0..size {
+        let mut own = frame.copied();
+        own.clear(&[], locals)?;
+        own.set(threads.var, Slot::Scalar(prim::Scalar::I64(thread)))?;
+        all.push(Thread::new(thread, own, &threads.body));
+    }
+    Ok(Block {
+        number,
+        frame,
+        ready: (0..all.len()).collect(),
+        threads: all,
+        waiting: Vec::new(),
+        ended: 0,
+        failed: false,
+        phase: 0,
+    })
+}

@@ -1,0 +1,158 @@
+//! One thread of a kernel, a statement at a time: so others can run in between.
+
+use crate::eval::expr::Slot;
+use crate::eval::machine::{Frame, Machine};
+use crate::eval::{ErrorClass, EvalError, Result, bug};
+use crate::{DeviceOp, For, How, Stmt, Var};
+use prim::{PrimType, Scalar};
+
+/// A thread.
+pub(super) struct Thread<'p> {
+    pub(super) number: i64,
+    pub(super) frame: Frame<'p>,
+    lists: Vec<List<'p>>,
+}
+
+/// A list of statements that is being run.
+struct List<'p> {
+    stmts: &'p [Stmt],
+    /// The next of them.
+    at: usize,
+    again: Again<'p>,
+}
+
+/// What follows at the end of a list.
+enum Again<'p> {
+    Nothing,
+    /// Once more while the variable is true.
+    While(Var),
+    /// The next iteration.
+    For {
+        f: &'p For,
+        ty: PrimType,
+        next: i64,
+        end: i64,
+    },
+}
+
+/// What a thread comes to.
+pub(super) enum Step<'p> {
+    /// It goes on.
+    On,
+    /// It waits at a barrier.
+    Waits(&'p Stmt),
+    /// It has ended.
+    Ends,
+    /// A check has failed.
+    Fails(Box<EvalError>),
+}
+
+impl<'p> Thread<'p> {
+    /// A thread before its first statement.
+    pub(super) fn new(number: i64, frame: Frame<'p>, stmts: &'p [Stmt]) -> Self {
+        let list = List {
+            stmts,
+            at: 0,
+            again: Again::Nothing,
+        };
+        Self {
+            number,
+            frame,
+            lists: vec![list],
+        }
+    }
+
+    fn push(&mut self, stmts: &'p [Stmt], again: Again<'p>) {
+        self.lists.push(List {
+            stmts,
+            at: 0,
+            again,
+        });
+    }
+
+    /// Runs the next statement, or comes to the end of a list.
+    pub(super) fn step(&mut self, machine: &mut Machine<'p>) -> Result<Step<'p>> {
+        let Some(list) = self.lists.last_mut() else {
+            return Ok(Step::Ends);
+        };
+        machine.charge(1)?;
+        let Some(stmt) = list.stmts.get(list.at) else {
+            self.end_of_list()?;
+            return Ok(Step::On);
+        };
+        list.at += 1;
+        match stmt {
+            Stmt::If(cond, yes, no) => {
+                let taken = if self.frame.values().bool(cond)? {
+                    yes
+                } else {
+                    no
+                };
+                self.push(taken, Again::Nothing);
+            }
+            Stmt::While(cond, body) => {
+                if self.holds(*cond)? {
+                    self.push(body, Again::While(*cond));
+                }
+            }
+            Stmt::For(f) => self.enter(f)?,
+            Stmt::Device(DeviceOp::Barrier) => return Ok(Step::Waits(stmt)),
+            crate::leaf_stmt!() => match machine.located_stmt(&mut self.frame, stmt) {
+                Err(error) if error.class == ErrorClass::Failure => {
+                    return Ok(Step::Fails(error));
+                }
+                result => result?,
+            },
+        }
+        Ok(Step::On)
+    }
+
+    fn holds(&self, cond: Var) -> Result<bool> {
+        Ok(self.frame.values().scalar_var(cond)? == Scalar::Bool(true))
+    }
+
+    fn enter(&mut self, f: &'p For) -> Result<()> {
+        if !matches!(f.how, How::Seq { .. } | How::Scheduled) {
+            return bug("a thread has threads of its own");
+        }
+        let values = self.frame.values();
+        let (from, to) = (values.scalar(&f.from)?, values.scalar(&f.to)?);
+        let (Some(first), Some(end)) = (from.as_i64(), to.as_i64()) else {
+            return bug("a loop's bounds are no integers");
+        };
+        if first < end {
+            let ty = from.ty();
+            self.frame
+                .set(f.var, Slot::Scalar(Scalar::int(ty, first)))?;
+            let next = first + 1;
+            self.push(&f.body, Again::For { f, ty, next, end });
+        }
+        Ok(())
+    }
+
+    fn end_of_list(&mut self) -> Result<()> {
+        let Some(list) = self.lists.last_mut() else {
+            return Ok(());
+        };
+        match &mut list.again {
+            Again::For { f, ty, next, end } if *next < *end => {
+                let counter = Scalar::int(*ty, *next);
+                *next += 1;
+                list.at = 0;
+                return self.frame.set(f.var, Slot::Scalar(counter));
+            }
+            Again::While(cond) => {
+                let cond = *cond;
+                if self.holds(cond)? {
+                    if let Some(list) = self.lists.last_mut() {
+                        list.at = 0;
+                    }
+                    return Ok(());
+                }
+            }
+            Again::For { .. } | Again::Nothing => {}
+        }
+        self.lists.pop();
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! What functions do that kernels call: only what a thread can.
+
+use crate::syntax::{FunId, Function, How, Stmt};
+use crate::walk::each_stmt;
+use ir::PassError;
+
+/// Refuses programs in which a kernel calls what only the host can do.
+pub(in crate::generate) fn check_callees(functions: &[Function]) -> Result<(), PassError> {
+    let mut open: Vec<FunId> = Vec::new();
+    for function in functions {
+        each_stmt(&function.body, &mut |stmt| {
+            if let Stmt::For(f) = stmt
+                && let How::Grid(_) = &f.how
+            {
+                calls(&f.body, &mut open);
+            }
+        });
+    }
+    let mut seen = vec![false; functions.len()];
+    while let Some(FunId(at)) = open.pop() {
+        let at = at as usize;
+        let (Some(function), Some(seen @ false)) = (functions.get(at), seen.get_mut(at)) else {
+            continue;
+        };
+        *seen = true;
+        if let Some(what) = beyond_threads(&function.body) {
+            return Err(PassError::unsupported(
+                format!("functions with {what} in kernels of a device"),
+                Vec::new(),
+            ));
+        }
+        calls(&function.body, &mut open);
+    }
+    Ok(())
+}
+
+fn calls(stmts: &[Stmt], found: &mut Vec<FunId>) {
+    each_stmt(stmts, &mut |stmt| {
+        if let Stmt::Call { fun, .. } = stmt {
+            found.push(*fun);
+        }
+    });
+}
+
+/// What a thread cannot do among statements, if there is something.
+fn beyond_threads(stmts: &[Stmt]) -> Option<&'static str> {
+    let mut found = None;
+    each_stmt(stmts, &mut |stmt| {
+        found = found.or(match stmt {
+            Stmt::Alloc(..)
+            | Stmt::Frame { .. }
+            | Stmt::Share(..)
+            | Stmt::Release(_)
+            | Stmt::Slots(_)
+            | Stmt::Copy { .. }
+            | Stmt::ConstData(..) => Some("arrays"),
+            Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => Some("constants"),
+            Stmt::Compared(..) => Some("tuning parameters"),
+            Stmt::For(f) if f.how.is_kernel() => Some("kernels"),
+            Stmt::Set(..)
+            | Stmt::Load(..)
+            | Stmt::Store(..)
+            | Stmt::LoadLanes { .. }
+            | Stmt::StoreLanes { .. }
+            | Stmt::Borrow(..)
+            | Stmt::If(..)
+            | Stmt::While(..)
+            | Stmt::For(_)
+            | Stmt::Call { .. }
+            | Stmt::Check { .. }
+            | Stmt::Device(_) => None,
+        });
+    });
+    found
+}

@@ -1,0 +1,250 @@
+//! What the host does with memory of the device: it reads and writes elements by way of
+//! small copies, copies what is contiguous, and has a kernel copy all else. Threads read,
+//! write and copy at once.
+
+use crate::generate::basic::no_variable;
+use crate::generate::expr::{add, binary, div, mul};
+use crate::generate::function::Gen;
+use crate::generate::operators::at;
+use crate::syntax::{Access, Expr, Plan, Region, Space, Stmt, Var, VarType};
+use ir::mem::Lmad;
+use ir::name::FunName;
+use ir::syntax::{Atom, BasicOp, Param};
+use ir::types::Dim;
+use ir::{Mems, PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+impl Gen<'_, '_> {
+    /// Whether the code is the host's and the buffer lies on the device.
+    fn is_remote(&self, buffer: Var) -> bool {
+        self.kernel.is_none() && self.type_of(buffer) == Some(VarType::Buffer(Space::Device))
+    }
+
+    /// A variable gets an element.
+    pub(crate) fn load(&mut self, var: Var, access: Access) {
+        if !self.is_remote(access.buffer) {
+            self.emit(Stmt::Load(var, access));
+            return;
+        }
+        let elem = access.elem;
+        let (here, there) = (self.one(elem), region_of(access));
+        let extents = vec![Expr::i64(1)];
+        self.emit(Stmt::copy(cell(here), there, elem, extents));
+        self.emit(Stmt::Load(var, at(here, elem, Expr::i64(0))));
+    }
+
+    /// An element gets a value.
+    pub(crate) fn store(&mut self, access: Access, value: Expr) {
+        if !self.is_remote(access.buffer) {
+            self.emit(Stmt::Store(access, value));
+            return;
+        }
+        let elem = access.elem;
+        let (here, there) = (self.one(elem), region_of(access));
+        self.emit(Stmt::Store(at(here, elem, Expr::i64(0)), value));
+        self.emit(Stmt::copy(there, cell(here), elem, vec![Expr::i64(1)]));
+    }
+
+    /// An element in the frame.
+    fn one(&mut self, elem: PrimType) -> Var {
+        let buffer = self.borrowed("element");
+        self.emit(Stmt::Frame {
+            buffer,
+            elem,
+            count: 1,
+        });
+        buffer
+    }
+
+    /// Elements are copied from where they are reached to where they are.
+    pub(crate) fn copy(
+        &mut self,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        extents: Vec<Expr>,
+    ) -> Result<(), PassError> {
+        let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
+        let Stmt::Copy { plan, .. } = &mut stmt else {
+            return Err(PassError::bug("a copy is none"));
+        };
+        if self.kernel.is_some() && matches!(plan, Plan::Registers(_)) {
+            *plan = Plan::Strides(None);
+        }
+        let direct = *plan == Plan::Memory || !self.is_remote(to.buffer);
+        if direct {
+            self.emit(stmt);
+            return Ok(());
+        }
+        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
+        self.each_point(("copy", Prov::NONE), n, |g, point| {
+            let mut indices = Vec::with_capacity(extents.len());
+            let mut rest = point;
+            for (k, extent) in extents.iter().enumerate().rev() {
+                if k == 0 {
+                    indices.push(rest.clone());
+                } else {
+                    indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
+                    rest = g.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
+                }
+            }
+            indices.reverse();
+            let value = g.scalar(elem, "value");
+            let [to, from] = [&to, &from].map(|region| Access {
+                buffer: region.buffer,
+                elem,
+                offset: region.offset.clone(),
+                dims: indices
+                    .iter()
+                    .cloned()
+                    .zip(region.strides.clone())
+                    .collect(),
+            });
+            g.emit(Stmt::Load(value, from));
+            g.emit(Stmt::Store(to, Expr::Var(value)));
+            Ok(())
+        })
+    }
+
+    /// An array on the device gets constant data of the host's, row-major there.
+    pub(crate) fn upload(
+        &mut self,
+        to: Region,
+        from: Region,
+        elem: PrimType,
+        shape: &[i64],
+    ) -> Result<(), PassError> {
+        let count = shape.iter().product::<i64>();
+        let flat = |region: &Region| Region {
+            buffer: region.buffer,
+            offset: region.offset.clone(),
+            strides: vec![Expr::i64(1)],
+        };
+        let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
+        let mut packed = Vec::with_capacity(dims.len());
+        for dim in &Lmad::row_major(&dims).dims {
+            packed.push(self.poly(&dim.stride)?);
+        }
+        let extents = vec![Expr::i64(count)];
+        if to.strides == packed {
+            self.emit(Stmt::copy(flat(&to), flat(&from), elem, extents));
+            return Ok(());
+        }
+        let temp = self.owned_in(self.home(), "temp");
+        let bytes = count.saturating_mul(elem.size() as i64);
+        self.emit(Stmt::Alloc(temp, Expr::i64(bytes), None));
+        let there = Region {
+            buffer: temp,
+            offset: Expr::i64(0),
+            strides: packed,
+        };
+        self.emit(Stmt::copy(flat(&there), flat(&from), elem, extents));
+        let extents = shape.iter().map(|&n| Expr::i64(n)).collect();
+        self.copy(to, there, elem, extents)?;
+        self.emit(Stmt::Release(temp));
+        Ok(())
+    }
+
+    /// A thread's array gets constants, one by one.
+    pub(crate) fn store_constants(
+        &mut self,
+        to: &Region,
+        elem: PrimType,
+        shape: &[i64],
+        bytes: &[u8],
+    ) -> Result<(), PassError> {
+        if bytes.len() as i64 > target::memory::FRAME_BYTES {
+            return Err(self.not_in_kernels("large constant arrays", self.prov));
+        }
+        let size = elem.size() as usize;
+        for (number, word) in bytes.chunks_exact(size).enumerate() {
+            let mut bits = [0; 8];
+            bits[..size].copy_from_slice(word);
+            let mut rest = number as i64;
+            let mut dims = Vec::with_capacity(shape.len());
+            for (extent, stride) in shape.iter().zip(&to.strides).rev() {
+                let extent = (*extent).max(1);
+                dims.push((Expr::i64(rest % extent), stride.clone()));
+                rest /= extent;
+            }
+            dims.reverse();
+            let access = Access {
+                buffer: to.buffer,
+                elem,
+                offset: to.offset.clone(),
+                dims,
+            };
+            let value = Scalar::from_bits(elem, u64::from_le_bytes(bits));
+            self.emit(Stmt::Store(access, Expr::Const(value)));
+        }
+        Ok(())
+    }
+
+    /// A scalar operation of a thread: what the context knows is read before the kernel,
+    /// and nobody is told of comparisons.
+    pub(crate) fn scalar_in_kernel(
+        &mut self,
+        pat: &Param<Mems>,
+        op: &BasicOp,
+    ) -> Result<(), PassError> {
+        let value = if let BasicOp::SizeAtLeast { size, tunable } = op {
+            let tunable = Expr::Tunable(self.tunable(*tunable)?);
+            let least = self.outside(|g| g.name_value(tunable, PrimType::I64, "least"));
+            let size = Box::new(self.atom(*size)?);
+            Expr::Compare(CmpOp::SLe, PrimType::I64, Box::new(least), size)
+        } else if let BasicOp::Param { name, default } = op {
+            let Atom::Const(default) = default else {
+                return Err(self.not_in_kernels("parameters", self.prov));
+            };
+            let value = self.param(name, Expr::Const(*default))?;
+            self.outside(|g| g.name_value(value, PrimType::I64, "parameter"))
+        } else {
+            self.scalar_value(op)?
+        };
+        let var = self.bind_borrowed(pat).ok_or_else(no_variable)?;
+        self.emit(Stmt::Set(var, value));
+        Ok(())
+    }
+
+    /// A call can be made where the code runs.
+    pub(crate) fn check_call(
+        &self,
+        pat: &[Param<Mems>],
+        fun: &FunName,
+        args: &[Atom],
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        if self.kernel.is_none() {
+            return Ok(());
+        }
+        if self.shared.recursive.contains(fun) {
+            return Err(self.not_in_kernels("functions that call themselves", prov));
+        }
+        let is_array = |atom: &Atom| atom.var().is_some_and(|name| self.place(name).is_ok());
+        if args.iter().any(is_array) || pat.iter().any(|p| p.ty.is_array()) {
+            return Err(self.not_in_kernels("functions on arrays", prov));
+        }
+        Ok(())
+    }
+}
+
+/// The element as a region of one.
+fn region_of(access: Access) -> Region {
+    let steps = access.dims.into_iter();
+    Region {
+        buffer: access.buffer,
+        offset: steps.fold(access.offset, |sum, (index, stride)| {
+            add(sum, mul(index, stride))
+        }),
+        strides: vec![Expr::i64(1)],
+    }
+}
+
+/// The first element of a buffer.
+fn cell(buffer: Var) -> Region {
+    Region {
+        buffer,
+        offset: Expr::i64(0),
+        strides: vec![Expr::i64(1)],
+    }
+}

@@ -1,0 +1,172 @@
+//! Segops in kernels. The threads of a block are to share them; for now the thread whose
+//! point they belong to runs them in order.
+
+use crate::generate::function::Gen;
+use crate::generate::operators::operator_types;
+use crate::syntax::{Expr, Stmt, Var};
+use ir::folds::Folds;
+use ir::mem::{Block, MemAnn};
+use ir::name::Name;
+use ir::seg::{Seg, SegKind};
+use ir::soac::{HistOp, Operator};
+use ir::syntax::{Atom, Param};
+use ir::types::Dim;
+use ir::{Mems, PassError};
+
+impl Gen<'_, '_> {
+    /// A segop of one thread.
+    pub(super) fn seg_in_order(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        match &seg.kind {
+            SegKind::Folds(folds) if folds.is_map() => self.points_of(dims, &mut |g| {
+                g.point(&seg.body, |g, results| {
+                    g.write_elements(pat, dims, &results)
+                })
+            }),
+            SegKind::Folds(folds) => self.fold_in_order(pat, seg, folds),
+            SegKind::Hist(ops) => self.points_of(dims, &mut |g| {
+                g.point(&seg.body, |g, results| g.hist_in_order(dims, ops, &results))
+            }),
+            SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
+        }
+    }
+
+    /// Nested loops over dimensions.
+    fn points_of(
+        &mut self,
+        dims: &[(Name, Dim)],
+        f: &mut dyn FnMut(&mut Self) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let Some(((index, dim), rest)) = dims.split_first() else {
+            return f(self);
+        };
+        let to = self.dim(*dim)?;
+        self.for_seq("i", Expr::i64(0), to, false, |g, i| {
+            g.set_var(*index, i);
+            g.points_of(rest, f)
+        })
+    }
+
+    fn fold_in_order(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        let Some((inner, outer)) = dims.split_last() else {
+            return Err(PassError::bug("a space without dimensions"));
+        };
+        let operators: Vec<&Operator<Mems>> = folds.operators().collect();
+        let types = operator_types(&operators)?;
+        let (reduced, elements) = folds.results(pat);
+        let n_scanned = folds.n_scanned();
+        let mut scalars: Vec<Var> = Vec::new();
+        self.points_of(outer, &mut |g| {
+            let accs = g.neutral(&operators, &types)?;
+            g.points_of(std::slice::from_ref(inner), &mut |g| {
+                g.point(&seg.body, |g, results| {
+                    let n = types.len().min(results.len());
+                    let (folded, mapped) = results.split_at(n);
+                    let values = g.values(folded, &types)?;
+                    g.combine(&operators, &accs, &values)?;
+                    let (scanned, _) = accs.split_at(n_scanned);
+                    match &folds.post {
+                        None => {
+                            g.write_vars(&elements[..n_scanned], dims, scanned)?;
+                            g.write_elements(&elements[n_scanned..], dims, mapped)
+                        }
+                        Some(post) => {
+                            let (first, others) =
+                                post.params.split_at(n_scanned.min(post.params.len()));
+                            for (param, &value) in first.iter().zip(scanned) {
+                                g.set_param(param, Expr::Var(value))?;
+                            }
+                            for (param, &value) in others.iter().zip(mapped) {
+                                if param.ty.is_prim() {
+                                    let value = g.atom(value)?;
+                                    g.set_param(param, value)?;
+                                }
+                            }
+                            g.point(&post.body, |g, results| {
+                                g.write_elements(elements, dims, &results)
+                            })
+                        }
+                    }
+                })
+            })?;
+            let totals = accs.split_at(n_scanned).1;
+            if outer.is_empty() {
+                scalars = totals.to_vec();
+                return Ok(());
+            }
+            g.write_vars(reduced, outer, totals)
+        })?;
+        for (param, var) in reduced.iter().zip(scalars) {
+            self.set_var(param.name, var);
+        }
+        Ok(())
+    }
+
+    fn set_param(&mut self, param: &Param<Mems>, value: Expr) -> Result<(), PassError> {
+        let var = self.bind_borrowed(param);
+        let var = var.ok_or_else(|| PassError::bug("a post lambda takes an array"))?;
+        self.emit(Stmt::Set(var, value));
+        Ok(())
+    }
+
+    /// Values go to arrays over dimensions, at the point at hand.
+    pub(super) fn write_vars(
+        &mut self,
+        pat: &[Param<Mems>],
+        dims: &[(Name, Dim)],
+        vars: &[Var],
+    ) -> Result<(), PassError> {
+        for (param, &value) in pat.iter().zip(vars) {
+            let MemAnn::In {
+                block: Block::Var(block),
+                lmad,
+            } = &param.ann
+            else {
+                return Err(PassError::bug("an array of results has no memory"));
+            };
+            let mut indices = Vec::with_capacity(dims.len());
+            for (index, _) in dims {
+                indices.push(Expr::Var(self.var(*index)?));
+            }
+            let elem = Self::elem_of(&param.ty)?;
+            let access = self.element(elem, *block, lmad, indices)?;
+            self.store(access, Expr::Var(value));
+        }
+        Ok(())
+    }
+
+    /// A point's updates of histograms.
+    fn hist_in_order(
+        &mut self,
+        dims: &[(Name, Dim)],
+        ops: &[HistOp<Mems>],
+        results: &[Atom],
+    ) -> Result<(), PassError> {
+        let outer = &dims[..dims.len().saturating_sub(1)];
+        let hists = self.bins_of(ops, outer)?;
+        self.each_bin(&hists, ops, dims, results, |g, k, index, values| {
+            let hist = &hists[k];
+            let mut places = Vec::with_capacity(hist.dests.len());
+            for ((_, block, lmad), &elem) in hist.dests.iter().zip(&hist.types) {
+                places.push(g.element(elem, *block, lmad, index.to_vec())?);
+            }
+            let olds = g.load_places(&places, "old");
+            let values = g.values(values, &hist.types)?;
+            g.combine(&[hist.op], &olds, &values)?;
+            for (place, old) in places.into_iter().zip(olds) {
+                g.store(place, Expr::Var(old));
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! Kernels: launches, threads, points.
+//!
+//! ```text
+//! for block in 0 .. blocks grid#0 ".." {
+//!   for thread in 0 .. 256 block locals (..) {
+//!     point = block * 256 + thread
+//!     if point < n { .. }
+//!   }
+//! }
+//! ```
+
+use crate::generate::expr::{add, binary, compare, div, mul};
+use crate::generate::function::{Frame, Gen};
+use crate::generate::operators::div_up;
+use crate::generate::var_type;
+use crate::syntax::{DeviceOp, Expr, For, How, Launch, Space, Stmt, Var, VarType};
+use ir::name::Name;
+use ir::types::{Dim, Type};
+use ir::{PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType};
+use target::device::Device;
+
+/// What was open where a kernel began.
+#[derive(Clone, Copy)]
+pub(crate) struct Around {
+    lists: usize,
+    frames: usize,
+}
+
+impl Gen<'_, '_> {
+    /// How work is laid out on the device.
+    pub(super) fn device(&self) -> Device {
+        self.shared.device.unwrap_or_default()
+    }
+
+    /// The type of buffers that arrays lie in which are in no other space.
+    pub(crate) fn home(&self) -> VarType {
+        if self.shared.device.is_some() {
+            VarType::Buffer(Space::Device)
+        } else {
+            VarType::HOST
+        }
+    }
+
+    /// The variable that carries a value of this type, if one does.
+    pub(crate) fn var_type(&self, ty: &Type) -> Option<VarType> {
+        match ty {
+            Type::Mem(Space::Registers | Space::Private) if self.kernel.is_some() => {
+                Some(VarType::Buffer(Space::Private))
+            }
+            Type::Prim(_) | Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => {
+                var_type(ty)
+            }
+        }
+    }
+
+    /// A kernel of so many blocks: `f` makes what all threads of a block have in common,
+    /// and at its end the threads.
+    pub(super) fn kernel(
+        &mut self,
+        (what, prov): (&str, Prov),
+        blocks: Expr,
+        f: impl FnOnce(&mut Self, Var) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let id = self.tables.launch();
+        let name = format!("{}.{what}", self.function.name);
+        let provenance = self.provenance(prov);
+        self.kernel = Some(Around {
+            lists: self.lists.len(),
+            frames: self.frames.len(),
+        });
+        let var = self.new_var(VarType::Scalar(PrimType::I64), "block");
+        let made = self.task(|g| f(g, var));
+        self.kernel = None;
+        let (body, frame) = made?;
+        self.owns_nothing(&frame, prov)?;
+        let Frame {
+            owned,
+            locals,
+            scattered,
+        } = frame;
+        let launch = Launch {
+            id,
+            name: name.into(),
+            provenance,
+            cost: Expr::i64(1),
+            pieces: None,
+            owned,
+            locals,
+            captures: Vec::new(),
+            distinct: Vec::new(),
+            scattered,
+        };
+        self.emit(Stmt::For(For {
+            how: How::Grid(launch),
+            var,
+            from: Expr::i64(0),
+            to: blocks,
+            body,
+        }));
+        Ok(())
+    }
+
+    /// The threads of the block at hand.
+    pub(super) fn threads(
+        &mut self,
+        prov: Prov,
+        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let var = self.new_var(VarType::Scalar(PrimType::I64), "thread");
+        let (body, frame) = self.task(|g| f(g, Expr::Var(var)))?;
+        self.owns_nothing(&frame, prov)?;
+        if let Some(around) = self.frames.last_mut() {
+            around.scattered.extend(frame.scattered);
+        }
+        let to = Expr::i64(self.device().block);
+        self.emit(Stmt::For(For {
+            how: How::Block(frame.locals),
+            var,
+            from: Expr::i64(0),
+            to,
+            body,
+        }));
+        Ok(())
+    }
+
+    fn owns_nothing(&self, frame: &Frame, prov: Prov) -> Result<(), PassError> {
+        if frame.owned.is_empty() {
+            Ok(())
+        } else {
+            Err(self.not_in_kernels("blocks that are passed on", prov))
+        }
+    }
+
+    /// What is emitted before the kernel at hand, if there is one.
+    pub(crate) fn outside<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let Some(around) = self.kernel.take() else {
+            return f(self);
+        };
+        let lists = self.lists.split_off(around.lists);
+        let frames = self.frames.split_off(around.frames);
+        let result = f(self);
+        self.lists.extend(lists);
+        self.frames.extend(frames);
+        self.kernel = Some(around);
+        result
+    }
+
+    /// A kernel with a thread for each of `n` points: `f` gets the point.
+    pub(crate) fn each_point(
+        &mut self,
+        (what, prov): (&str, Prov),
+        n: Expr,
+        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let size = self.device().block;
+        let n = self.name_value(n, PrimType::I64, "n");
+        let blocks = self.name_value(div_up(n.clone(), size), PrimType::I64, "blocks");
+        self.kernel((what, prov), blocks, |g, block| {
+            g.threads(prov, |g, thread| {
+                let first = mul(Expr::Var(block), Expr::i64(size));
+                let point = g.name_value(add(first, thread), PrimType::I64, "point");
+                let inside = compare(CmpOp::SLt, point.clone(), n);
+                let body = g.collect(|g| f(g, point))?;
+                g.emit(Stmt::If(inside, body, Vec::new()));
+                Ok(())
+            })
+        })
+    }
+
+    /// Threads of a block wait for each other.
+    pub(super) fn barrier(&mut self) {
+        self.emit(Stmt::Device(DeviceOp::Barrier));
+    }
+
+    /// The product of dimensions, in a variable.
+    pub(super) fn product(&mut self, dims: &[(Name, Dim)], hint: &str) -> Result<Expr, PassError> {
+        let mut product = Expr::i64(1);
+        for (_, dim) in dims {
+            product = mul(product, self.dim(*dim)?);
+        }
+        Ok(self.name_value(product, PrimType::I64, hint))
+    }
+
+    /// The indices of dimensions get their values at a point, which counts through them
+    /// in row-major order.
+    pub(super) fn bind_point(
+        &mut self,
+        dims: &[(Name, Dim)],
+        point: &Expr,
+    ) -> Result<(), PassError> {
+        let mut rest = point.clone();
+        for (at, (index, dim)) in dims.iter().enumerate().rev() {
+            let size = self.dim(*dim)?;
+            let var = self.bind_index(*index);
+            let value = if at == 0 {
+                rest.clone()
+            } else {
+                binary(BinOp::UMod, rest.clone(), size.clone())
+            };
+            self.emit(Stmt::Set(var, value));
+            if at > 0 {
+                rest = self.name_value(div(rest, size), PrimType::I64, "rest");
+            }
+        }
+        Ok(())
+    }
+}

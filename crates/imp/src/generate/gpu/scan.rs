@@ -1,0 +1,319 @@
+//! Scans in three kernels, the body run once.
+//!
+//! ```text
+//! block of a chunk    for its points, a block's worth at a time:
+//!                       thread: <body>; part[thread] = x; part is scanned
+//!                       local[i] = op carry part[thread]
+//!                       carry = op carry part[last]
+//!                     total[block] = carry
+//! thread of a segment before[chunk] = what the chunks before came to
+//! thread of a point   element = op before[its chunk] local[i]; <post>
+//! ```
+//!
+//! What is reduced beside goes the way of reductions. The first chunk of a segment has
+//! nothing before it, and takes what is there as it is.
+
+use super::reduce::Reduction;
+use super::segments::{Chunk, Segments};
+use crate::generate::expr::{add, binary, compare, div, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::operators::{div_up, operator_types};
+use crate::syntax::{Expr, Stmt, Var};
+use ir::folds::Folds;
+use ir::name::Name;
+use ir::seg::Seg;
+use ir::soac::Operator;
+use ir::syntax::{Atom, Lambda, Param};
+use ir::types::{Dim, Type};
+use ir::{Mems, PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// What is scanned.
+struct Scan<'s> {
+    operators: Vec<&'s Operator<Mems>>,
+    types: Vec<PrimType>,
+    /// What is scanned in each chunk, by points.
+    locals: Vec<Var>,
+    /// What each chunk comes to, then what those before it do.
+    totals: Vec<Var>,
+}
+
+/// What is mapped and a post lambda takes: each value, or nothing where it is an
+/// accumulator.
+struct Mapped {
+    types: Vec<Option<PrimType>>,
+    /// The values, by points.
+    stored: Vec<Var>,
+}
+
+impl Gen<'_, '_> {
+    pub(super) fn kernel_scan(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        let (reduced, elements) = folds.results(pat);
+        let reduction = Reduction::of(folds, reduced)?;
+        let segments = self.segments(&seg.space)?;
+        let all = self.all_chunks(&segments);
+        let points = self.product(dims, "points")?;
+        let operators: Vec<_> = folds.scans.iter().collect();
+        let types = operator_types(&operators)?;
+        let scan = Scan {
+            locals: self.device_arrays("local", &types, &points, prov),
+            totals: self.device_arrays("total", &types, &all, prov),
+            operators,
+            types,
+        };
+        let partials = self.device_arrays("partial", &reduction.types, &all, prov);
+        let mapped = match &folds.post {
+            Some(_) => self.mapped(folds.values(&seg.ret).mapped, &points, prov)?,
+            None => Mapped {
+                types: Vec::new(),
+                stored: Vec::new(),
+            },
+        };
+        let size = self.device().block;
+        self.kernel(("segscan", prov), all, |g, block| {
+            let Chunk { segment, from, to } = g.chunk_of(&segments, block)?;
+            let part = g.scratchpad("part", &scan.types, prov)?;
+            let sums = g.scratchpad("sum", &reduction.types, prov)?;
+            let width = sub(to.clone(), from.clone());
+            let rounds = g.name_value(div_up(width, size), PrimType::I64, "rounds");
+            g.threads(prov, |g, thread| {
+                let accs = g.neutral(&reduction.operators, &reduction.types)?;
+                let carry = g.neutral(&scan.operators, &scan.types)?;
+                g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
+                    let first = add(from.clone(), mul(Expr::Var(round), Expr::i64(size)));
+                    let i = add(first, thread.clone());
+                    let i = g.name_value(i, PrimType::I64, "i");
+                    let inside = compare(CmpOp::SLt, i.clone(), to.clone());
+                    let xs = g.neutral(&scan.operators, &scan.types)?;
+                    let at = add(mul(segment.clone(), segments.width.clone()), i.clone());
+                    let body = g.collect(|g| {
+                        g.bind_index_to(segments.index, i.clone());
+                        g.point(&seg.body, |g, results| {
+                            let values = folds.values(&results);
+                            for (&x, &value) in xs.iter().zip(values.scanned) {
+                                let value = g.atom(value)?;
+                                g.emit(Stmt::Set(x, value));
+                            }
+                            let ys = g.values(values.reduced, &reduction.types)?;
+                            g.combine(&reduction.operators, &accs, &ys)?;
+                            match &folds.post {
+                                Some(_) => g.keep_mapped(&mapped, values.mapped, &at),
+                                None => {
+                                    let (_, own) = elements.split_at(scan.types.len());
+                                    g.write_elements(own, dims, values.mapped)
+                                }
+                            }
+                        })
+                    })?;
+                    g.emit(Stmt::If(inside.clone(), body, Vec::new()));
+                    g.scan_block(&scan, &part, &xs, &thread)?;
+                    // What came before stands on the left.
+                    let own = g.copied(&scan.types, &carry, "own");
+                    let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
+                    g.combine(&scan.operators, &own, &mine)?;
+                    let body = g.collect(|g| {
+                        g.store_all(&scan.locals, &scan.types, at.clone(), &own);
+                        Ok(())
+                    })?;
+                    g.emit(Stmt::If(inside, body, Vec::new()));
+                    let last = g.load_all(&part, &scan.types, Expr::i64(size - 1), "last");
+                    g.combine(&scan.operators, &carry, &last)?;
+                    g.barrier();
+                    Ok(())
+                })?;
+                if !reduction.types.is_empty() {
+                    g.reduce_block(&reduction, &sums, &accs, &thread)?;
+                }
+                g.first_thread(&thread, |g| {
+                    g.store_all(&scan.totals, &scan.types, Expr::Var(block), &carry);
+                    let types = &reduction.types;
+                    let sums = g.load_all(&sums, types, Expr::i64(0), "sum");
+                    g.store_all(&partials, types, Expr::Var(block), &sums);
+                    Ok(())
+                })
+            })
+        })?;
+        self.before_chunks(&scan, &segments, prov)?;
+        let n = points;
+        self.each_point(("segscan.add", prov), n, |g, point| {
+            g.bind_point(dims, &point)?;
+            let values = g.finished(&scan, &segments, &point)?;
+            match &folds.post {
+                Some(post) => g.post(post, elements, (&values, &mapped), &point, dims),
+                None => g.write_vars(&elements[..values.len()], dims, &values),
+            }
+        })?;
+        for buffers in [&scan.locals, &scan.totals, &mapped.stored] {
+            self.release_arrays(buffers);
+        }
+        if reduction.types.is_empty() {
+            return Ok(());
+        }
+        self.reduce_partials(&segments, &reduction, &partials, prov)
+    }
+
+    /// Places for what is mapped and taken up again.
+    fn mapped(&mut self, values: &[Type], points: &Expr, prov: Prov) -> Result<Mapped, PassError> {
+        let mut types = Vec::with_capacity(values.len());
+        for ty in values {
+            types.push(match ty {
+                Type::Prim(ty) => Some(*ty),
+                Type::Acc { .. } => None,
+                Type::Array { .. } | Type::Cert | Type::Mem(_) => {
+                    return Err(self.not_in_kernels("arrays that a scan passes on", prov));
+                }
+            });
+        }
+        let stored: Vec<PrimType> = types.iter().copied().flatten().collect();
+        let stored = self.device_arrays("mapped", &stored, points, prov);
+        Ok(Mapped { types, stored })
+    }
+
+    fn keep_mapped(
+        &mut self,
+        mapped: &Mapped,
+        values: &[Atom],
+        at: &Expr,
+    ) -> Result<(), PassError> {
+        let pairs = mapped.types.iter().zip(values);
+        let known = pairs.filter_map(|(ty, value)| Some(((*ty)?, *value)));
+        let (types, atoms): (Vec<PrimType>, Vec<Atom>) = known.unzip();
+        let vars = self.values(&atoms, &types)?;
+        self.store_all(&mapped.stored, &types, at.clone(), &vars);
+        Ok(())
+    }
+
+    /// Fresh variables with the values of others.
+    fn copied(&mut self, types: &[PrimType], vars: &[Var], hint: &str) -> Vec<Var> {
+        let mut copies = Vec::with_capacity(vars.len());
+        for (&ty, &var) in types.iter().zip(vars) {
+            let copy = self.scalar(ty, hint);
+            self.emit(Stmt::Set(copy, Expr::Var(var)));
+            copies.push(copy);
+        }
+        copies
+    }
+
+    /// The threads' values are scanned in the scratchpad, inclusively: each takes what is
+    /// 1, 2, 4 and so on to its left.
+    fn scan_block(
+        &mut self,
+        scan: &Scan<'_>,
+        part: &[Var],
+        xs: &[Var],
+        thread: &Expr,
+    ) -> Result<(), PassError> {
+        let types = &scan.types;
+        self.store_all(part, types, thread.clone(), xs);
+        self.barrier();
+        let rounds = i64::from(self.device().block.trailing_zeros());
+        self.for_seq("step", Expr::i64(0), Expr::i64(rounds), false, |g, step| {
+            let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
+            let distance = g.name_value(distance, PrimType::I64, "distance");
+            let has_left = compare(CmpOp::SLe, distance.clone(), thread.clone());
+            let sums = g.neutral(&scan.operators, types)?;
+            let body = g.collect(|g| {
+                let other = sub(thread.clone(), distance);
+                let left = g.load_all(part, types, other, "left");
+                let right = g.load_all(part, types, thread.clone(), "right");
+                g.combine(&scan.operators, &left, &right)?;
+                for (&sum, &left) in sums.iter().zip(&left) {
+                    g.emit(Stmt::Set(sum, Expr::Var(left)));
+                }
+                Ok(())
+            })?;
+            g.emit(Stmt::If(has_left.clone(), body, Vec::new()));
+            g.barrier();
+            let body = g.collect(|g| {
+                g.store_all(part, types, thread.clone(), &sums);
+                Ok(())
+            })?;
+            g.emit(Stmt::If(has_left, body, Vec::new()));
+            g.barrier();
+            Ok(())
+        })
+    }
+
+    /// What the chunks came to becomes what those before each come to.
+    fn before_chunks(
+        &mut self,
+        scan: &Scan<'_>,
+        segments: &Segments<'_>,
+        prov: Prov,
+    ) -> Result<(), PassError> {
+        let count = segments.count.clone();
+        let types = &scan.types;
+        self.each_point(("segscan.total", prov), count, |g, segment| {
+            let first = mul(segment, segments.chunks.clone());
+            let first = g.name_value(first, PrimType::I64, "first");
+            let carry = g.neutral(&scan.operators, types)?;
+            let chunks = segments.chunks.clone();
+            g.for_seq("chunk", Expr::i64(0), chunks, false, |g, chunk| {
+                let at = add(first, Expr::Var(chunk));
+                let own = g.load_all(&scan.totals, types, at.clone(), "own");
+                g.store_all(&scan.totals, types, at, &carry);
+                g.combine(&scan.operators, &carry, &own)
+            })
+        })
+    }
+
+    /// What is scanned at a point: what its chunk has, after what those before came to.
+    fn finished(
+        &mut self,
+        scan: &Scan<'_>,
+        segments: &Segments<'_>,
+        point: &Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        let types = &scan.types;
+        let locals = self.load_all(&scan.locals, types, point.clone(), "local");
+        let i = Expr::Var(self.var(segments.index)?);
+        // Chunk k begins at k * width / chunks, rounded down.
+        let next = mul(add(i, Expr::i64(1)), segments.chunks.clone());
+        let chunk = div(sub(next, Expr::i64(1)), segments.width.clone());
+        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        let segment = div(point.clone(), segments.width.clone());
+        let at = add(mul(segment, segments.chunks.clone()), chunk.clone());
+        let body = self.collect(|g| {
+            let before = g.load_all(&scan.totals, types, at, "before");
+            g.combine(&scan.operators, &before, &locals)?;
+            for (&local, &before) in locals.iter().zip(&before) {
+                g.emit(Stmt::Set(local, Expr::Var(before)));
+            }
+            Ok(())
+        })?;
+        let later = compare(CmpOp::SLt, Expr::i64(0), chunk);
+        self.emit(Stmt::If(later, body, Vec::new()));
+        Ok(locals)
+    }
+
+    /// The post lambda at a point.
+    fn post(
+        &mut self,
+        post: &Lambda<Mems>,
+        elements: &[Param<Mems>],
+        (scanned, mapped): (&[Var], &Mapped),
+        point: &Expr,
+        dims: &[(Name, Dim)],
+    ) -> Result<(), PassError> {
+        let stored: Vec<PrimType> = mapped.types.iter().copied().flatten().collect();
+        let values = self.load_all(&mapped.stored, &stored, point.clone(), "mapped");
+        let mut values = scanned.iter().copied().chain(values);
+        for param in &post.params {
+            if let Some(var) = self.bind_borrowed(param) {
+                let value = values.next();
+                let value = value.ok_or_else(|| PassError::bug("a post lambda takes more"))?;
+                self.emit(Stmt::Set(var, Expr::Var(value)));
+            }
+        }
+        self.point(&post.body, |g, results| {
+            g.write_elements(elements, dims, &results)
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! How segments fall apart over the blocks of a kernel.
+//!
+//! The innermost dimension of a space are the points of a segment. Each segment falls
+//! apart into so many chunks that there are no more than a block can combine of all
+//! segments together, and each thread of a block has a few points at least; a block takes
+//! a chunk. All of that follows from sizes.
+
+use crate::generate::expr::{add, binary, compare, div, max, min, mul, sub};
+use crate::generate::function::Gen;
+use crate::generate::operators::div_up;
+use crate::syntax::{Expr, Space, Stmt, Var, VarType};
+use ir::name::Name;
+use ir::seg::SegSpace;
+use ir::types::Dim;
+use ir::{PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType};
+
+/// The segments of a space.
+pub(super) struct Segments<'s> {
+    /// The dimensions that count segments.
+    pub(super) outer: &'s [(Name, Dim)],
+    /// The index in a segment.
+    pub(super) index: Name,
+    /// Points of a segment.
+    pub(super) width: Expr,
+    /// How many segments there are.
+    pub(super) count: Expr,
+    /// How many chunks each has.
+    pub(super) chunks: Expr,
+}
+
+/// The chunk of a block: from one index of its segment to before another.
+pub(super) struct Chunk {
+    /// Which segment.
+    pub(super) segment: Expr,
+    pub(super) from: Expr,
+    pub(super) to: Expr,
+}
+
+impl Gen<'_, '_> {
+    /// The segments of a space, and how they fall apart.
+    pub(super) fn segments<'s>(&mut self, space: &'s SegSpace) -> Result<Segments<'s>, PassError> {
+        let Some(((index, width), outer)) = space.dims.split_last() else {
+            return Err(PassError::bug("a space without dimensions"));
+        };
+        let device = self.device();
+        let count = self.product(outer, "segments")?;
+        let width = self.dim(*width)?;
+        let width = self.name_value(width, PrimType::I64, "width");
+        let enough = div(width.clone(), Expr::i64(device.block * device.grain));
+        let most = div(Expr::i64(device.blocks), max(count.clone(), Expr::i64(1)));
+        let chunks = max(min(enough, most), Expr::i64(1));
+        let chunks = self.name_value(chunks, PrimType::I64, "chunks");
+        Ok(Segments {
+            outer,
+            index: *index,
+            width,
+            count,
+            chunks,
+        })
+    }
+
+    /// How many chunks all segments have.
+    pub(super) fn all_chunks(&mut self, segments: &Segments<'_>) -> Expr {
+        let all = mul(segments.count.clone(), segments.chunks.clone());
+        self.name_value(all, PrimType::I64, "all")
+    }
+
+    /// The chunk of the block at hand; the outer indices are its segment's.
+    pub(super) fn chunk_of(
+        &mut self,
+        segments: &Segments<'_>,
+        block: Var,
+    ) -> Result<Chunk, PassError> {
+        let chunks = segments.chunks.clone();
+        let segment = div(Expr::Var(block), chunks.clone());
+        let segment = self.name_value(segment, PrimType::I64, "segment");
+        self.bind_point(segments.outer, &segment)?;
+        let chunk = binary(BinOp::UMod, Expr::Var(block), chunks.clone());
+        let chunk = self.name_value(chunk, PrimType::I64, "chunk");
+        let (from, to) = self.bounds(segments.width.clone(), chunks, chunk);
+        Ok(Chunk { segment, from, to })
+    }
+
+    /// The indices from one to before another, shared out over the threads of a block:
+    /// each takes neighbours, in order, or where order does not matter those a block apart,
+    /// so that threads side by side read what lies side by side.
+    pub(super) fn share_out(
+        &mut self,
+        (from, to): (&Expr, &Expr),
+        any_order: bool,
+        thread: &Expr,
+        f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let size = self.device().block;
+        let width = sub(to.clone(), from.clone());
+        let width = self.name_value(width, PrimType::I64, "own_width");
+        if !any_order {
+            let (lo, hi) = self.bounds(width, Expr::i64(size), thread.clone());
+            let (lo, hi) = (add(from.clone(), lo), add(from.clone(), hi));
+            return self.for_seq("i", lo, hi, false, |g, i| f(g, Expr::Var(i)));
+        }
+        let rounds = div_up(width, size);
+        let (from, to) = (from.clone(), to.clone());
+        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
+            let first = mul(Expr::Var(round), Expr::i64(size));
+            let i = add(from, add(first, thread.clone()));
+            let i = g.name_value(i, PrimType::I64, "i");
+            let body = g.collect(|g| f(g, i.clone()))?;
+            g.emit(Stmt::If(compare(CmpOp::SLt, i, to), body, Vec::new()));
+            Ok(())
+        })
+    }
+
+    /// The index in a segment gets a value.
+    pub(super) fn bind_index_to(&mut self, index: Name, value: Expr) {
+        let var = self.bind_index(index);
+        self.emit(Stmt::Set(var, value));
+    }
+
+    /// Blocks on the device of so many elements of each type.
+    pub(super) fn device_arrays(
+        &mut self,
+        hint: &str,
+        types: &[PrimType],
+        count: &Expr,
+        prov: Prov,
+    ) -> Vec<Var> {
+        let mut buffers = Vec::with_capacity(types.len());
+        for ty in types {
+            let buffer = self.owned_in(VarType::Buffer(Space::Device), hint);
+            let bytes = mul(count.clone(), Expr::i64(ty.size() as i64));
+            self.emit_alloc(buffer, bytes, prov);
+            buffers.push(buffer);
+        }
+        buffers
+    }
+
+    /// The blocks are given back.
+    pub(super) fn release_arrays(&mut self, buffers: &[Var]) {
+        for buffer in buffers {
+            self.emit(Stmt::Release(*buffer));
+        }
+    }
+
+    /// Arrays of a block, with an element of each type for each of its threads.
+    pub(super) fn scratchpad(
+        &mut self,
+        hint: &str,
+        types: &[PrimType],
+        prov: Prov,
+    ) -> Result<Vec<Var>, PassError> {
+        let count = self.device().block as u64;
+        let bytes: u64 = types.iter().map(|ty| ty.size() * count).sum();
+        if bytes > target::device::SCRATCHPAD_BYTES {
+            return Err(self.not_in_kernels("operators on so many values", prov));
+        }
+        let mut buffers = Vec::with_capacity(types.len());
+        for &elem in types {
+            let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
+            self.emit(Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            });
+            buffers.push(buffer);
+        }
+        Ok(buffers)
+    }
+}

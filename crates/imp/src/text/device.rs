@@ -1,0 +1,85 @@
+//! What threads of a device do, as text and back.
+//!
+//! ```text
+//! barrier
+//! atomic old_1: i32 = add counts_2[i32: i_3] <- 1i32
+//! atomic max best_4[i64: at 0] <- x_5
+//! swap old_6: i32 = lock_7[i32: at 0] expected 0i32 to 1i32
+//! ```
+
+use super::parse::{FunctionParser, Result};
+use super::print::Printer;
+use crate::{DeviceOp, Stmt, Update};
+use prim::BinOp;
+
+impl Printer<'_> {
+    /// The statement's text.
+    pub(super) fn device_op(&self, op: &DeviceOp) -> String {
+        match op {
+            DeviceOp::Barrier => "barrier".to_owned(),
+            DeviceOp::Update(update) => {
+                let Update { old, at, op, value } = &**update;
+                let old = old.map_or_else(String::new, |old| format!("{} = ", self.typed_var(old)));
+                format!(
+                    "atomic {old}{} {} <- {}",
+                    op.name(),
+                    self.access(at),
+                    self.expr(value)
+                )
+            }
+            DeviceOp::Swap {
+                old,
+                at,
+                expected,
+                value,
+            } => format!(
+                "swap {} = {} expected {} to {}",
+                self.typed_var(*old),
+                self.access(at),
+                self.expr(expected),
+                self.expr(value)
+            ),
+        }
+    }
+}
+
+impl FunctionParser<'_, '_> {
+    /// What stands behind `atomic`.
+    pub(super) fn atomic(&mut self) -> Result<Stmt> {
+        let old = self.take_var()?;
+        if let Some(old) = old {
+            self.type_of(old)?;
+            self.p.punct("=")?;
+        }
+        let name = self.p.ident()?;
+        let Some(op) = BinOp::from_name(name) else {
+            return self.p.error(format!("`{name}` is no binary operator"));
+        };
+        let at = self.one_element()?;
+        self.p.punct("<-")?;
+        let value = self.expr()?;
+        Ok(Stmt::Device(DeviceOp::Update(Box::new(Update {
+            old,
+            at,
+            op,
+            value,
+        }))))
+    }
+
+    /// What stands behind `swap`.
+    pub(super) fn swap(&mut self) -> Result<Stmt> {
+        let old = self.typed_var()?;
+        self.p.punct("=")?;
+        let at = self.one_element()?;
+        self.p.keyword("expected")?;
+        let expected = self.expr()?;
+        self.p.keyword("to")?;
+        let value = self.expr()?;
+        Ok(Stmt::Device(DeviceOp::Swap {
+            old,
+            at,
+            expected,
+            value,
+        }))
+    }
+}

@@ -1,0 +1,400 @@
+//! What may stand where in programs for devices (points 12 to 15 of the list in
+//! [`verify`](super)): which memory the host and threads reach, what a kernel consists
+//! of, what functions do that kernels call.
+
+use super::uniform::divergent_barriers;
+use super::{Tables, VerifyError};
+use crate::captures::captured;
+use crate::device::{is_atomic, is_word};
+use crate::walk::{each_stmt, in_expr};
+use crate::{
+    Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var,
+    VarType,
+};
+use prim::PrimType;
+use target::device::SCRATCHPAD_BYTES;
+
+/// Who runs code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
+    /// The host, outside of tasks or in one.
+    Host { in_task: bool },
+    /// A thread of a device.
+    Thread,
+    /// A thread that has called a function.
+    Callee,
+}
+
+impl Who {
+    const fn is_host(self) -> bool {
+        matches!(self, Self::Host { .. })
+    }
+}
+
+impl Tables<'_> {
+    /// Checks all functions, and once more those that kernels call.
+    pub(super) fn kernels(&mut self) {
+        let functions = &self.program.functions;
+        let mut called = vec![false; functions.len()];
+        let mut open = Vec::new();
+        for function in functions {
+            let mut walk = Walk::new(function);
+            walk.block(&function.body, Who::Host { in_task: false });
+            open.append(&mut walk.calls);
+            self.errors.append(&mut walk.errors);
+        }
+        while let Some(FunId(at)) = open.pop() {
+            let at = at as usize;
+            let (Some(function), Some(seen @ false)) = (functions.get(at), called.get_mut(at))
+            else {
+                continue;
+            };
+            *seen = true;
+            let mut walk = Walk::new(function);
+            if function.recursive {
+                walk.error("a kernel calls a function that calls itself");
+            }
+            walk.block(&function.body, Who::Callee);
+            open.append(&mut walk.calls);
+            self.errors.append(&mut walk.errors);
+        }
+        for (at, ty) in self.program.globals.iter().enumerate() {
+            let space = ty.space();
+            if space.is_some_and(|space| !matches!(space, Space::Host | Space::Device)) {
+                self.error(format!("global#{at} lies where only threads reach it"));
+            }
+        }
+    }
+}
+
+struct Walk<'a> {
+    function: &'a Function,
+    /// The functions that kernels call.
+    calls: Vec<FunId>,
+    errors: Vec<VerifyError>,
+}
+
+impl<'a> Walk<'a> {
+    const fn new(function: &'a Function) -> Self {
+        Self {
+            function,
+            calls: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    fn error(&mut self, message: impl Into<String>) {
+        self.errors.push(VerifyError {
+            function: self.function.name.clone(),
+            message: message.into(),
+        });
+    }
+
+    fn name(&self, var: Var) -> String {
+        let info = self.function.vars.get(var.index());
+        format!("{}_{}", info.map_or("?", |info| &*info.hint), var.0)
+    }
+
+    fn space(&self, var: Var) -> Option<Space> {
+        self.function.vars.get(var.index())?.ty.space()
+    }
+
+    /// Elements of a buffer are read or written.
+    fn touch(&mut self, var: Var, who: Who) {
+        let Some(space) = self.space(var) else { return };
+        let reached = match space {
+            Space::Host => who.is_host(),
+            Space::Device | Space::Scratchpad | Space::Private => !who.is_host(),
+            Space::Registers => false,
+        };
+        if !reached {
+            let who = if who.is_host() {
+                "the host"
+            } else {
+                "a thread"
+            };
+            let (name, space) = (self.name(var), space.name());
+            self.error(format!(
+                "{who} touches {name}, which lies in memory `{space}`"
+            ));
+        }
+    }
+
+    /// A new block of a buffer may lie where its type says.
+    fn made(&mut self, var: Var, spaces: &[Space], how: &str) {
+        let Some(space) = self.space(var) else { return };
+        if !spaces.contains(&space) {
+            let (name, space) = (self.name(var), space.name());
+            self.error(format!("{name} is {how} in memory `{space}`"));
+        }
+    }
+
+    fn alike(&mut self, v: Var, w: Var) {
+        if let (Some(one), Some(other)) = (self.space(v), self.space(w))
+            && one != other
+        {
+            let (v, w) = (self.name(v), self.name(w));
+            self.error(format!("{v} and {w} lie in different spaces"));
+        }
+    }
+
+    /// What only the host does.
+    fn host_alone(&mut self, who: Who, what: &str) {
+        if !who.is_host() {
+            self.error(format!("a kernel {what}"));
+        }
+    }
+
+    fn block(&mut self, stmts: &'a [Stmt], who: Who) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            for stmt in stmts {
+                self.stmt(stmt, who);
+            }
+        });
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt, who: Who) {
+        match stmt {
+            Stmt::Set(_, value) => self.value(value, who),
+            Stmt::Load(_, access) => self.touch(access.buffer, who),
+            Stmt::Store(access, value) => {
+                self.value(value, who);
+                self.touch(access.buffer, who);
+            }
+            Stmt::LoadLanes { from: access, .. } | Stmt::StoreLanes { to: access, .. } => {
+                self.host_alone(who, "has vectors");
+                self.touch(access.buffer, who);
+            }
+            Stmt::Alloc(var, _, _) => {
+                self.host_alone(who, "allocates");
+                self.made(*var, &[Space::Host, Space::Device], "allocated");
+            }
+            Stmt::Slots(slots) => {
+                self.host_alone(who, "has slots");
+                let (Slots::New(var, _, _)
+                | Slots::Keep { slots: var, .. }
+                | Slots::Kept { slots: var, .. }) = slots;
+                self.touch(*var, Who::Host { in_task: false });
+            }
+            Stmt::Frame { buffer, .. } => {
+                let space = if who.is_host() {
+                    Space::Host
+                } else {
+                    Space::Private
+                };
+                self.made(*buffer, &[space], "an array of the frame");
+            }
+            Stmt::Share(v, w) => {
+                self.host_alone(who, "keeps a block");
+                self.alike(*v, *w);
+            }
+            Stmt::Borrow(v, w) => self.alike(*v, *w),
+            Stmt::Release(_) => self.host_alone(who, "gives a block back"),
+            Stmt::Copy { to, from, plan, .. } => {
+                self.copy(to.buffer, from.buffer, *plan, who);
+            }
+            Stmt::ConstData(var, _) => {
+                self.host_alone(who, "has constant data");
+                self.made(*var, &[Space::Host], "constant data");
+            }
+            Stmt::If(cond, yes, no) => {
+                self.value(cond, who);
+                self.block(yes, who);
+                self.block(no, who);
+            }
+            Stmt::While(_, body) => self.block(body, who),
+            Stmt::For(f) => self.for_loop(f, who),
+            Stmt::Call { fun, results, .. } => {
+                if !who.is_host() {
+                    self.calls.push(*fun);
+                    if let Some(var) = results.iter().find(|var| self.space(**var).is_some()) {
+                        let name = self.name(*var);
+                        self.error(format!("a kernel gets the block {name} from a call"));
+                    }
+                }
+            }
+            Stmt::Check { cond, .. } => self.value(cond, who),
+            Stmt::Compared(..) => self.host_alone(who, "notes comparisons"),
+            Stmt::ReadGlobal(..) | Stmt::WriteGlobal(..) => {
+                self.host_alone(who, "has globals");
+            }
+            Stmt::Device(op) => self.device_op(op, who),
+        }
+    }
+
+    /// Threads have no parameters of the context.
+    fn value(&mut self, expr: &Expr, who: Who) {
+        if !who.is_host() && asks_context(expr) {
+            self.error("a kernel asks the context for a tuning parameter");
+        }
+    }
+
+    fn copy(&mut self, to: Var, from: Var, plan: Plan, who: Who) {
+        if !who.is_host() {
+            self.touch(to, who);
+            self.touch(from, who);
+            if matches!(plan, Plan::Registers(_)) {
+                self.error("a kernel copies through vectors");
+            }
+            return;
+        }
+        for var in [to, from] {
+            self.made(var, &[Space::Host, Space::Device], "copied by the host");
+        }
+        let device = [to, from].map(|var| self.space(var) == Some(Space::Device));
+        if device.contains(&true) && plan != Plan::Memory {
+            self.error("the host copies what is not contiguous to or from a device");
+        }
+    }
+
+    fn device_op(&mut self, op: &DeviceOp, who: Who) {
+        if who.is_host() {
+            self.error("the host does what only threads of a device do");
+            return;
+        }
+        match op {
+            DeviceOp::Barrier => {
+                if who == Who::Callee {
+                    self.error("a barrier stands in a function");
+                }
+            }
+            DeviceOp::Update(update) => {
+                self.shared(&update.at);
+                if !is_atomic(update.op, update.at.elem) {
+                    let (op, elem) = (update.op.name(), update.at.elem);
+                    self.error(format!("{op}.{elem} is not atomic"));
+                }
+            }
+            DeviceOp::Swap { at, .. } => {
+                self.shared(at);
+                if !is_word(at.elem) {
+                    self.error(format!("a swap of {} is not atomic", at.elem));
+                }
+            }
+        }
+    }
+
+    /// Several threads reach an element.
+    fn shared(&mut self, access: &Access) {
+        let spaces = [Space::Device, Space::Scratchpad];
+        self.made(access.buffer, &spaces, "changed atomically");
+    }
+
+    fn for_loop(&mut self, f: &'a For, who: Who) {
+        match (&f.how, who) {
+            (How::Seq { .. } | How::Scheduled, _) => self.block(&f.body, who),
+            (How::Lanes(_), Who::Host { .. }) => self.block(&f.body, who),
+            (How::Tasks(_), Who::Host { .. }) => {
+                self.block(&f.body, Who::Host { in_task: true });
+            }
+            (How::Grid(launch), Who::Host { in_task: false }) => self.kernel(f, launch),
+            (How::Grid(_), Who::Host { in_task: true }) => {
+                self.error("a kernel is launched by a task");
+            }
+            (How::Block(_), Who::Host { .. }) => {
+                self.error("threads of a block stand outside of a kernel");
+            }
+            (How::Lanes(_) | How::Tasks(_) | How::Grid(_) | How::Block(_), _) => {
+                self.error("a thread has threads of its own");
+            }
+        }
+    }
+
+    fn kernel(&mut self, f: &'a For, launch: &Launch) {
+        if !launch.owned.is_empty() || launch.pieces.is_some() {
+            self.error("a kernel owns blocks or takes pieces");
+        }
+        self.counts(f);
+        let Some((Stmt::For(threads), common)) = f.body.split_last() else {
+            self.error("a kernel has no threads");
+            return;
+        };
+        let How::Block(_) = &threads.how else {
+            self.error("a kernel does not end with its threads");
+            return;
+        };
+        let mut bytes = 0u64;
+        for stmt in common {
+            match stmt {
+                Stmt::Set(_, value) => self.value(value, Who::Thread),
+                Stmt::Frame {
+                    buffer,
+                    elem,
+                    count,
+                } => {
+                    self.made(*buffer, &[Space::Scratchpad], "an array of a block");
+                    bytes = bytes.saturating_add(elem.size().saturating_mul(*count));
+                }
+                Stmt::Load(..)
+                | Stmt::Store(..)
+                | Stmt::LoadLanes { .. }
+                | Stmt::StoreLanes { .. }
+                | Stmt::Alloc(..)
+                | Stmt::Share(..)
+                | Stmt::Borrow(..)
+                | Stmt::Release(_)
+                | Stmt::Slots(_)
+                | Stmt::Copy { .. }
+                | Stmt::ConstData(..)
+                | Stmt::If(..)
+                | Stmt::While(..)
+                | Stmt::For(_)
+                | Stmt::Call { .. }
+                | Stmt::Check { .. }
+                | Stmt::Compared(..)
+                | Stmt::ReadGlobal(..)
+                | Stmt::WriteGlobal(..)
+                | Stmt::Device(_) => {
+                    self.error("a block does what only its threads do");
+                }
+            }
+        }
+        if bytes > SCRATCHPAD_BYTES {
+            self.error(format!(
+                "a block has {bytes} bytes in the scratchpad, and {SCRATCHPAD_BYTES} fit"
+            ));
+        }
+        self.counts(threads);
+        in_expr(&threads.to, &mut |var, _| {
+            if !captured(launch, var) {
+                let name = self.name(var);
+                self.error(format!(
+                    "the host does not know {name}, which bounds a block"
+                ));
+            }
+        });
+        self.block(&threads.body, Who::Thread);
+        for _ in 0..divergent_barriers(self.function, threads) {
+            self.error("a barrier stands where threads of a block part");
+        }
+    }
+
+    /// Blocks and threads are counted from 0.
+    fn counts(&mut self, f: &For) {
+        let info = self.function.vars.get(f.var.index());
+        let is_i64 = info.is_none_or(|info| info.ty == VarType::Scalar(PrimType::I64));
+        if f.from != Expr::i64(0) || !is_i64 {
+            let name = self.name(f.var);
+            self.error(format!("{name} does not count blocks or threads from 0"));
+        }
+        self.value(&f.to, Who::Thread);
+    }
+}
+
+/// Whether an expression has the value of a tuning parameter.
+fn asks_context(expr: &Expr) -> bool {
+    let mut found = matches!(expr, Expr::Tunable(_) | Expr::Logging);
+    crate::walk::each_part(expr, &mut |part| found |= asks_context(part));
+    found
+}
+
+/// Whether a program has kernels.
+pub fn has_kernels(program: &crate::Program) -> bool {
+    program.functions.iter().any(|function| {
+        let mut found = false;
+        each_stmt(&function.body, &mut |stmt| {
+            found |= matches!(stmt, Stmt::For(f) if f.how.is_kernel());
+        });
+        found
+    })
+}

@@ -1,0 +1,308 @@
+//! Kernels on the simulated device: results in all orders of threads, failing checks, and
+//! every kind of misuse that it tells.
+
+use imp::eval::{ErrorClass, EvalError, EvalValue, Options, eval_entry_with};
+use imp::{Program, parse, print, verify};
+use prim::Scalar;
+
+/// A program whose `main` takes a number and gives one: it fills `xs_2` with 0 to 15, runs
+/// a kernel of so many blocks of 4 threads, and gives the first element of `out_3`, of
+/// which there are 16. The kernel has a scratchpad of 8 numbers, `common` before the
+/// threads, and the threads' code.
+fn program(blocks: &str, common: &str, threads: &str) -> Program {
+    program_with("", blocks, common, threads)
+}
+
+fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
+    let text = format!(
+        "imp file \"a.fut\"
+        check#0 = \"{{i64}} is bad.\" at \"a.fut:1:2-3\\na.fut:4:5-6\"
+        entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
+        fun twice(n_0: i64) -> (r_1: i64) {{
+          check#0 slt.i64(n_0, 100) values (n_0)
+          r_1: i64 = (n_0 * 2)
+        }}
+        fun main(n_0: i64) -> (r_1: i64) {{
+          owned xs_2, out_3, host_4
+          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, common_9: i64
+          host_4 = alloc 128
+          for i_7: i64 in 0 .. 16 {{ host_4[i64: i_7] = i_7 }}
+          xs_2 = alloc 128
+          copy [16]i64 xs_2[0 strides 1] <- host_4[0 strides 1] as memory
+          out_3 = alloc 128
+          for block_8: i64 in 0 .. {blocks} grid#0 \"main.test\" at \"\" cost 1
+            owned () locals (pad_5, common_9) captures () distinct () {lists} {{
+            pad_5 = frame [8]i64
+            {common}
+            for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14) {{ {threads} }}
+          }}
+          copy [1]i64 host_4[0 strides 1] <- out_3[0 strides 1] as memory
+          r_1: i64 = host_4[i64: at 0]
+        }}"
+    );
+    let mut program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    program.functions.iter_mut().for_each(imp::captures::fill);
+    assert_eq!(verify(&program), Ok(()), "{text}");
+    let printed = print(&program);
+    assert_eq!(parse(&printed).as_ref(), Ok(&program), "{printed}");
+    program
+}
+
+/// What `main` gives for a number, for each of a few orders.
+fn run(program: &Program, n: i64) -> Vec<Result<i64, EvalError>> {
+    let run = |seed| {
+        let options = Options {
+            budget: 100_000,
+            seed,
+            ..Options::default()
+        };
+        let args = vec![EvalValue::Scalar(Scalar::I64(n))];
+        match eval_entry_with(program, "main", args, options)?.as_slice() {
+            [EvalValue::Scalar(Scalar::I64(x))] => Ok(*x),
+            other => panic!("{other:?}"),
+        }
+    };
+    (0..16).map(run).collect()
+}
+
+#[track_caller]
+fn gives(program: &Program, n: i64, wanted: i64) {
+    for result in run(program, n) {
+        assert_eq!(result, Ok(wanted));
+    }
+}
+
+/// In all orders the evaluator tells the same misuse.
+#[track_caller]
+fn is_told(program: &Program, wanted: &str) {
+    for result in run(program, 5) {
+        let error = result.expect_err(wanted);
+        assert_eq!(error.class, ErrorClass::Bug, "{error}");
+        assert!(error.message.contains(wanted), "{error}");
+    }
+}
+
+/// A sum of 4 numbers in the scratchpad, by halves.
+const TREE: &str = "
+    x_11: i64 = xs_2[i64: (block_8 * 4) + thread_10]
+    pad_5[i64: thread_10] = x_11
+    barrier
+    y_12: i64 = 2
+    go_14: bool = true
+    while go_14 {
+      if slt.i64(thread_10, y_12) {
+        x_11: i64 = pad_5[i64: (thread_10 + y_12)]
+        own_6 = frame [1]i64
+        own_6[i64: at 0] = x_11
+        x_11: i64 = pad_5[i64: thread_10]
+        z_13: i64 = own_6[i64: at 0]
+        pad_5[i64: thread_10] = (x_11 + z_13)
+      }
+      barrier
+      y_12: i64 = squot.i64(y_12, 2)
+      go_14: bool = slt.i64(0, y_12)
+    }";
+
+#[test]
+fn threads_of_a_block_share_the_scratchpad_between_barriers() {
+    let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
+    let program = program("3", "", &format!("{TREE} {end}"));
+    gives(&program, 0, 1 + 2 + 3);
+}
+
+#[test]
+fn atomic_updates_come_in_any_order() {
+    let sum = program(
+        "4",
+        "common_9: i64 = (block_8 * 4)",
+        "x_11: i64 = xs_2[i64: common_9 + thread_10]
+         if eq.i64((common_9 + thread_10), 0) { out_3[i64: at 1] = 7 }
+         barrier
+         atomic add xs_2[i64: at 15] <- 0",
+    );
+    // Element 15 is read as it is, and updated.
+    is_told(&sum, "meet in byte 120 of block xs_2");
+    let count = program(
+        "4",
+        "",
+        "atomic x_11: i64 = add xs_2[i64: at 0] <- thread_10
+         atomic smax xs_2[i64: at 1] <- (block_8 * thread_10)
+         if eq.i64((block_8 + thread_10), 0) { out_3[i64: at 0] = n_0 }",
+    );
+    gives(&count, 6, 6);
+    let last = program(
+        "1",
+        "",
+        "pad_5[i64: thread_10] = 0
+         barrier
+         atomic add pad_5[i64: at 0] <- (thread_10 * thread_10)
+         barrier
+         x_11: i64 = pad_5[i64: at 0]
+         if eq.i64(thread_10, 3) { out_3[i64: at 0] = x_11 }",
+    );
+    gives(&last, 0, 1 + 4 + 9);
+    // A lock, for what no atomic operator does.
+    let lock = program(
+        "1",
+        "",
+        "pad_5[i64: thread_10] = 0
+         barrier
+         go_14: bool = true
+         while go_14 {
+           swap x_11: i64 = pad_5[i64: at 0] expected thread_10 to (thread_10 + 1)
+           go_14: bool = slt.i64(x_11, thread_10)
+         }
+         barrier
+         if eq.i64(thread_10, 3) { x_11: i64 = pad_5[i64: at 0] out_3[i64: at 0] = x_11 }",
+    );
+    gives(&lock, 0, 4);
+}
+
+#[test]
+fn functions_run_in_threads() {
+    let calls = program(
+        "4",
+        "",
+        "(x_11: i64) = twice((n_0 + thread_10)) out_3[i64: (block_8 * 4) + thread_10] = x_11",
+    );
+    gives(&calls, 10, 20);
+    for result in run(&calls, 97) {
+        let error = result.expect_err("100 is too much");
+        assert_eq!(error.class, ErrorClass::Failure);
+        let text = "100 is bad.\n  at a.fut:1:2-3\n  called at a.fut:4:5-6";
+        assert_eq!(error.message, text);
+    }
+}
+
+#[test]
+fn a_failed_thread_keeps_nobody_waiting() {
+    let fails = program(
+        "4",
+        "",
+        "check#0 slt.i64((block_8 + thread_10), 4) values (((block_8 * 10) + thread_10))
+         barrier
+         out_3[i64: (block_8 * 4) + thread_10] = 1",
+    );
+    let mut seen = Vec::new();
+    for result in run(&fails, 0) {
+        let error = result.expect_err("some thread fails");
+        assert_eq!(error.class, ErrorClass::Failure);
+        let text = error.message.lines().next().unwrap_or_default();
+        seen.push(text.to_owned());
+    }
+    seen.sort();
+    seen.dedup();
+    // Any of those that fail is reported.
+    let all = [13, 22, 23, 31, 32, 33].map(|at| format!("{at} is bad."));
+    assert!(
+        seen.len() > 1 && seen.iter().all(|text| all.contains(text)),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn threads_that_meet_are_told() {
+    let missing = program(
+        "1",
+        "",
+        "pad_5[i64: thread_10] = 0
+         barrier
+         pad_5[i64: thread_10] = thread_10
+         x_11: i64 = pad_5[i64: (3 - thread_10)]",
+    );
+    is_told(&missing, "of block 0 of grid#0 \"main.test\" meet in byte");
+    let shared = program("1", "", "pad_5[i64: at 0] = thread_10");
+    is_told(
+        &shared,
+        "meet in byte 0 of block pad_5: one writes it and the other writes it",
+    );
+    // A barrier helps the threads of one block only.
+    let blocks = program(
+        "2",
+        "",
+        "if eq.i64((block_8 + thread_10), 0) { xs_2[i64: at 9] = 1 }
+         barrier
+         x_11: i64 = xs_2[i64: at 9]",
+    );
+    is_told(&blocks, "meet in byte 72 of block xs_2");
+    let blocks = program("2", "", "out_3[i64: thread_10] = 1");
+    is_told(&blocks, "of block out_3");
+    // Readers before the last one count.
+    let readers = program(
+        "1",
+        "",
+        "x_11: i64 = xs_2[i64: at 3]
+         if eq.i64(thread_10, 2) { xs_2[i64: at 3] = 1 }",
+    );
+    is_told(&readers, "meet in byte 24 of block xs_2");
+    let part = program(
+        "1",
+        "",
+        "if eq.i64(thread_10, 0) { pad_5[i64: at 0] = 1 } else { pad_5[i8: at 1 + thread_10] = 1i8 }",
+    );
+    is_told(&part, "of block pad_5");
+    let atomic = program(
+        "1",
+        "",
+        "pad_5[i64: thread_10] = 0
+         barrier
+         pad_5[i64: thread_10] = 1
+         atomic add pad_5[i64: at 0] <- 1",
+    );
+    is_told(&atomic, "meet in byte 0 of block pad_5");
+}
+
+#[test]
+fn scattered_writes_may_meet() {
+    let scatter = program_with(
+        "scattered (out_3)",
+        "2",
+        "",
+        "out_3[i64: at 0] = 8 out_3[i64: thread_10] = 8",
+    );
+    gives(&scatter, 0, 8);
+    let read = program_with(
+        "scattered (out_3)",
+        "2",
+        "",
+        "out_3[i64: at 0] = 8 x_11: i64 = out_3[i64: at 0]",
+    );
+    is_told(&read, "of block out_3");
+}
+
+#[test]
+fn other_misuse_is_told() {
+    let outside = program("1", "", "x_11: i64 = xs_2[i64: (13 + thread_10)]");
+    is_told(&outside, "lie outside of a block of 128 bytes");
+    let outside = program("1", "", "pad_5[i64: (thread_10 - 1)] = 1");
+    is_told(&outside, "lie outside of a block of 64 bytes");
+    let unwritten = program("1", "", "x_11: i64 = out_3[i64: thread_10]");
+    is_told(&unwritten, "is read and was never written");
+    // What one block left in its scratchpad another one does not see.
+    let left = program(
+        "2",
+        "",
+        "if eq.i64(block_8, 0) { pad_5[i64: thread_10] = 1 } barrier x_11: i64 = pad_5[i64: thread_10]",
+    );
+    is_told(&left, "is read and was never written");
+    let private = program("1", "", "own_6 = frame [1]i64 x_11: i64 = own_6[i64: at 0]");
+    is_told(&private, "is read and was never written");
+    let unset = program("1", "", "y_12: i64 = x_11");
+    is_told(&unset, "is not set");
+}
+
+#[test]
+fn divergent_barriers_are_told() {
+    // What the verifier refuses, the simulated device tells.
+    let mut ended = program("1", "", "if eq.i64(thread_10, 0) { x_11: i64 = 1 } barrier");
+    let text = print(&ended);
+    let text = text
+        .replace("x_11: i64 = 1", "barrier")
+        .replacen("}\n      barrier", "}", 1);
+    ended = parse(&text).expect("it is as it was");
+    assert!(verify(&ended).is_err());
+    is_told(&ended, "waits at a barrier, and 3 have ended");
+    let text = text.replace("barrier\n      }", "barrier\n      } else {\n barrier\n }");
+    let other = parse(&text).expect("it is as it was");
+    is_told(&other, "wait at different barriers");
+}

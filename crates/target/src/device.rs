@@ -1,0 +1,34 @@
+//! What devices have: how many threads are a block, how much of the fast memory that a
+//! block shares. How work falls apart over threads decides about results (design
+//! contract 1), so it is the same for all devices and known when code is made.
+
+/// How work is laid out over the threads of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Device {
+    /// Threads of a block, a power of two up to [`MAX_BLOCK`].
+    pub block: i64,
+    /// Most blocks that share a reduction or scan: their partial results are combined by
+    /// one block.
+    pub blocks: i64,
+    /// Points that a thread of such a block takes at least, where there are more blocks
+    /// than one.
+    pub grain: i64,
+}
+
+impl Default for Device {
+    /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
+    /// block can combine.
+    fn default() -> Self {
+        Self {
+            block: 256,
+            blocks: 1024,
+            grain: 16,
+        }
+    }
+}
+
+/// Threads of a block, on any device.
+pub const MAX_BLOCK: i64 = 1024;
+/// Bytes of the scratchpad that a block may have on any device of today: what CUDA
+/// gives to arrays of constant size.
+pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
