@@ -22,7 +22,7 @@ use ir::types::{Dim, Space as MemSpace};
 use ir::walk::{free_names, sub_bodies, with_stack};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, MOST_ALONE};
+use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, LEAST_FULL, MOST_ALONE};
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
@@ -131,7 +131,7 @@ impl Gen<'_, '_> {
             self.step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
             let few = self.step(n.clone(), LANES_GRAIN, together);
-            self.enough_work(space, few)?
+            self.enough_work(space, n.clone(), few)?
         } else {
             Expr::i64(LANES_GRAIN)
         };
@@ -244,8 +244,9 @@ impl Gen<'_, '_> {
     }
 
     /// At least `few` points, a power of two, and where it is known before the segop what
-    /// a point costs, so many that it takes some work to compute them in lanes.
-    fn enough_work(&mut self, space: &Space<'_>, few: Expr) -> Result<Expr, PassError> {
+    /// a point costs, so many that it takes some work to compute them in lanes, and that
+    /// lanes are filled while there are still some chunks: a lane more costs nothing then.
+    fn enough_work(&mut self, space: &Space<'_>, n: Expr, few: Expr) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
         }
@@ -253,14 +254,22 @@ impl Gen<'_, '_> {
         let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
         let enough = self.name_value(enough, PrimType::I64, "enough");
         let enough = self.step(enough, 1, LANES_GRAIN);
+        let full = self.step(n, LEAST_FULL, LANES);
+        let few = max(few, full);
         Ok(self.name_value(max(few, enough), PrimType::I64, "step"))
     }
 
     /// What a point is estimated to cost, in sixteenths of a nanosecond.
     fn point_cost(&self, space: &Space<'_>) -> Result<Expr, PassError> {
-        Ok(match self.loop_cost(space.body)? {
-            Some(loops) => add(Expr::i64(statements(&space.body.stms)), loops),
-            None => Expr::i64(space.decomp.cost),
+        self.body_cost(space.body, space.decomp)
+    }
+
+    /// What a segop's point is estimated to cost, as above: by its loops and the segops in
+    /// it, or as was estimated before if there are none.
+    fn body_cost(&self, body: &Body<Mems>, decomp: Decomp) -> Result<Expr, PassError> {
+        Ok(match self.loop_cost(body)? {
+            Some(loops) => add(Expr::i64(statements(&body.stms)), loops),
+            None => Expr::i64(decomp.cost),
         })
     }
 
@@ -332,8 +341,9 @@ impl Gen<'_, '_> {
         })
     }
 
-    /// What loops whose bounds are known before the segop add to the cost of a
-    /// point, in sixteenths of a nanosecond; `None` if there are none.
+    /// What loops and segops, whose turns and widths may be known before the segop around
+    /// them, add to the cost of a point, in sixteenths of a nanosecond; `None` if there are
+    /// none.
     fn loop_cost(&self, body: &Body<Mems>) -> Result<Option<Expr>, PassError> {
         let mut sum: Option<Expr> = None;
         for stm in &body.stms {
@@ -358,22 +368,22 @@ impl Gen<'_, '_> {
                     (Some(a), Some(b)) => Some(max(a, b)),
                     (a, b) => a.or(b),
                 },
-                Exp::Op(MemOp::Seg(SegOp::Seg(Seg {
-                    level: levels::LANES,
-                    space,
-                    body,
-                    ..
-                }))) => match space.dims.last() {
-                    Some((_, Dim::Var(name))) if self.is_bound(*name) => {
-                        let points = mul(
-                            Expr::Var(self.var(*name)?),
-                            Expr::i64(statements(&body.stms)),
-                        );
-                        Some(div(points, Expr::i64(LANES)))
-                    }
-                    Some((_, Dim::Const(n))) => Some(Expr::i64(n * statements(&body.stms) / LANES)),
-                    _ => Some(Expr::i64(TRIPS * statements(&body.stms) / LANES)),
-                },
+                Exp::Op(MemOp::Seg(SegOp::Seg(seg))) => {
+                    let points = match seg.space.dims.last() {
+                        Some((_, Dim::Var(name))) if self.is_bound(*name) => {
+                            Expr::Var(self.var(*name)?)
+                        }
+                        Some((_, Dim::Const(n))) => Expr::i64(*n),
+                        Some((_, Dim::Var(_) | Dim::Ext(_))) | None => Expr::i64(TRIPS),
+                    };
+                    let all = mul(points, self.body_cost(&seg.body, seg.decomp)?);
+                    let shared = seg.level == levels::LANES;
+                    Some(if shared {
+                        div(all, Expr::i64(LANES))
+                    } else {
+                        all
+                    })
+                }
                 Exp::Basic(_) | Exp::Apply { .. } | Exp::Op(_) => None,
             };
             sum = match (sum, more) {
