@@ -169,7 +169,7 @@ pub(crate) fn body(
     body: Body<Soacs>,
 ) -> Result<(SegSpace, Body<Segs>), PassError> {
     let body = rules::owned(ctx, nest, body)?;
-    let Manifest { space, body } = nest.manifest(ctx, body);
+    let Manifest { space, body } = nest.manifest(ctx, body)?;
     Ok((space, ctx.body(inside, body)?))
 }
 

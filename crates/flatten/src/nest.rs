@@ -342,13 +342,18 @@ impl<'p> Nest<'p> {
 
     /// The nest as a segop's space, and the body with what it needs of the nest, all
     /// with names of their own.
-    pub(crate) fn manifest(&self, ctx: &mut Ctx<'_>, mut body: Body<Soacs>) -> Manifest {
+    pub(crate) fn manifest(
+        &self,
+        ctx: &mut Ctx<'_>,
+        mut body: Body<Soacs>,
+    ) -> Result<Manifest, PassError> {
         let certs = self.checks();
         for stm in &mut body.stms {
             let more = certs.iter().filter(|cert| !stm.aux.certs.contains(cert));
             let more: Vec<Name> = more.copied().collect();
             stm.aux.certs.extend(more);
         }
+        Self::check_results(ctx, &certs, &mut body)?;
         let mut stms = self.needed(free_names(&body));
         stms.extend(body.stms);
         let body = Body {
@@ -365,7 +370,38 @@ impl<'p> Nest<'p> {
         let body = refresh_body(&body, ctx.names(), &mut map);
         ctx.types.add_body(&body);
         let space = SegSpace { dims, lane: None };
-        Manifest { space, body }
+        Ok(Manifest { space, body })
+    }
+
+    /// What a body gives that none of its statements makes is checked by a statement.
+    fn check_results(
+        ctx: &mut Ctx<'_>,
+        certs: &[Name],
+        body: &mut Body<Soacs>,
+    ) -> Result<(), PassError> {
+        if certs.is_empty() {
+            return Ok(());
+        }
+        let made = body.stms.iter().flat_map(|stm| &stm.pat);
+        let made: FxHashSet<Name> = made.map(|param| param.name).collect();
+        for result in &mut body.result {
+            let ty = match *result {
+                Atom::Var(name) if made.contains(&name) => continue,
+                Atom::Var(name) => ctx.type_of(name)?,
+                Atom::Const(scalar) => Type::Prim(scalar.ty()),
+            };
+            let mut aux = Aux::at(Prov::NONE);
+            aux.certs = certs.iter().copied().collect();
+            let checked = ctx.fresh("checked", ty);
+            let exp = Exp::Basic(BasicOp::Atom(*result));
+            *result = checked.name.into();
+            body.stms.push(Stm {
+                pat: vec![checked],
+                aux,
+                exp,
+            });
+        }
+        Ok(())
     }
 
     /// The checks that must hold before what stands in the nest.
