@@ -14,14 +14,18 @@ pub enum Failure {
     Program(String),
     /// The arguments are not what the entry point takes.
     Argument(String),
-    /// The evaluator cannot or must not go on.
+    /// The evaluator may not go on: it ran out of its budget, or nests too deep.
+    Limit(String),
+    /// The evaluator cannot go on: what it was given is not in order.
     Evaluator(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Program(m) | Self::Argument(m) | Self::Evaluator(m) => f.write_str(m),
+            Self::Program(m) | Self::Argument(m) | Self::Limit(m) | Self::Evaluator(m) => {
+                f.write_str(m)
+            }
         }
     }
 }
@@ -50,16 +54,26 @@ pub fn call_imp(
     args: &[Value],
     seed: u64,
 ) -> Result<Vec<Value>, Failure> {
+    let options = imp::eval::Options {
+        seed,
+        ..imp::eval::Options::default()
+    };
+    call_imp_with(program, entry, args, options)
+}
+
+/// As [`call_imp`], within a budget and with values of tuning parameters.
+pub fn call_imp_with(
+    program: &imp::Program,
+    entry: &str,
+    args: &[Value],
+    options: imp::eval::Options,
+) -> Result<Vec<Value>, Failure> {
     let point = program.entries.iter().find(|point| &*point.name == entry);
     let types = point.map(|point| {
         let spread = |values| spread(&program.opaques, values);
         (spread(&point.params), spread(&point.results))
     });
     evaluate(entry, types, args, |args| {
-        let options = imp::eval::Options {
-            seed,
-            ..imp::eval::Options::default()
-        };
         imp::eval::eval_entry_with(program, entry, args, options)
             .map_err(|error| failure(&error, error.to_string()))
     })
@@ -119,6 +133,7 @@ fn failure(error: &EvalError, text: String) -> Failure {
     match error.class {
         ErrorClass::Failure => Failure::Program(text),
         ErrorClass::Argument => Failure::Argument(text),
+        ErrorClass::Limit => Failure::Limit(text),
         _ => Failure::Evaluator(text),
     }
 }

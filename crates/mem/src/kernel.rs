@@ -83,7 +83,8 @@ impl Ctx<'_> {
         };
         let known = |dim: &Dim| match dim {
             Dim::Const(_) => true,
-            Dim::Var(name) => !kernel.bound.contains(name),
+            // Sizes of a branch's own results are bound with them.
+            Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
             Dim::Ext(_) => false,
         };
         let fits = !kernel.no_point && ty.shape().iter().all(known);

@@ -1,13 +1,14 @@
-//! A program in the interpreter and as compiled code, in a mode that the seed
-//! draws, values of tuning parameters included: results are the same to the bit
+//! A program in the interpreter, as compiled code and as kernels on the simulated device, in
+//! a mode that the seed draws, values of tuning parameters included: results are the same to the bit
 //! (floats of mathematical functions to some units in the last place; sums of others
 //! are exact, however they are put together), and failures have the same words.
 
 use crate::choices::Choices;
 use crate::coverage::Seen;
+use crate::device::Kernels;
 use crate::generator::{Call, Program, generate};
 use check::Loader;
-use driver::{Failure, Flatten, Ir, Lanes, Options, Session, Stage, levels};
+use driver::{Failure, Flatten, Lanes, Options, Session};
 use harness::programs::{first_line, results};
 use interp::{Class, Interp};
 use prim::ScalarType;
@@ -36,7 +37,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(kind: &str, what: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: &str, what: impl Into<String>) -> Self {
         Self {
             kind: kind.to_owned(),
             what: what.into(),
@@ -51,6 +52,8 @@ pub struct Setting {
     threads: Vec<usize>,
     /// What tuning parameters are drawn from; nothing, if they have their defaults.
     tuning: Option<u64>,
+    /// What the order of threads and the versions on the simulated device are drawn from.
+    device: u64,
 }
 
 impl Setting {
@@ -85,6 +88,7 @@ impl Setting {
             },
             threads: c.pick(&threads).cloned().unwrap_or_default(),
             tuning: (!c.once_in(3)).then_some(seed),
+            device: seed,
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
@@ -143,6 +147,8 @@ pub struct Report {
     pub failures: u64,
     /// Calls that took too long to tell.
     pub slow: u64,
+    /// Calls that the simulated device agreed on.
+    pub on_device: u64,
     /// The operations that came up.
     pub seen: Seen,
 }
@@ -180,7 +186,7 @@ impl Loader for OneFile {
 }
 
 /// A compiler's failure as a problem; its first words tell its kind.
-fn refused(stage: &str, session: &Session, failure: &Failure) -> Problem {
+pub(crate) fn refused(stage: &str, session: &Session, failure: &Failure) -> Problem {
     let mut text = String::new();
     for diagnostic in &failure.0 {
         let _ = writeln!(text, "{}", render(diagnostic, &session.sources, false));
@@ -215,7 +221,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .lower(&typed)
         .map_err(|failure| refused("lower", &session, &failure))?;
     report.seen.add(&ir);
-    flattened_for_gpus(&mut session, ir.clone())?;
+    let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
     let image = session
         .image(ir, &mut report.seen)
         .map_err(|failure| refused("compile", &session, &failure))?;
@@ -224,6 +230,13 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     let mut wanted = Vec::new();
     for call in &program.calls {
         wanted.push((call, interpret(&interp, call, &session)?));
+    }
+    for (call, wanted) in &wanted {
+        if let Some(kernels) = &kernels
+            && kernels.agree(call, &arguments(call)?, wanted)?
+        {
+            report.on_device += 1;
+        }
     }
     for &threads in &setting.threads {
         let config = Config {
@@ -250,22 +263,12 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     Ok(report)
 }
 
-/// What GPUs would run is in order after each pass.
-fn flattened_for_gpus(session: &mut Session, ir: Ir) -> Result<(), Problem> {
-    let stage = Stage::from_name("segs").ok_or_else(|| Problem::new("stage", "segs"))?;
-    let own = std::mem::replace(&mut session.options.stack, levels::GPU);
-    let made = session.advance(ir, stage, &mut ());
-    session.options.stack = own;
-    made.map_err(|failure| refused("for GPUs", session, &failure))?;
-    Ok(())
-}
-
 fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
     results(call.args.as_bytes()).map_err(|e| Problem::new("arguments", e))
 }
 
 /// What the interpreter gives; nothing if it takes too long.
-enum Wanted {
+pub(crate) enum Wanted {
     Values(Vec<Value>),
     Failure(String),
     Unknown,
@@ -342,7 +345,7 @@ fn compare(
 }
 
 /// A failure's words without its numbers.
-fn kind(message: &str) -> String {
+pub(crate) fn kind(message: &str) -> String {
     message
         .chars()
         .filter(|c| !c.is_ascii_digit() && *c != '-')
@@ -350,7 +353,7 @@ fn kind(message: &str) -> String {
 }
 
 /// Whether values are the same: shapes, and bits or all but some of the last.
-fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
+pub(crate) fn same_values(wanted: &[Value], found: &[Value], ulps: u64) -> Result<(), String> {
     if wanted.len() != found.len() {
         return Err(format!("{} results and {}", wanted.len(), found.len()));
     }

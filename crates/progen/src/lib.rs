@@ -2,8 +2,8 @@
 //! interpreter.
 //!
 //! [`generate`] makes a program and arguments from [`Choices`], [`try_program`]
-//! runs it in the interpreter and as compiled code, [`shrink`] makes a failing one
-//! small. A test runs a fixed number of programs; `cargo xtask progen` runs any
+//! runs it in the interpreter, as compiled code and as kernels on the simulated device,
+//! [`shrink`] makes a failing one small. A test runs a fixed number of programs; `cargo xtask progen` runs any
 //! number, in processes of their own, and prints which operations of the IR came
 //! up ([`Coverage`]).
 //!
@@ -12,6 +12,7 @@
 
 mod choices;
 mod coverage;
+mod device;
 mod differ;
 mod generator;
 mod shrink;

@@ -136,7 +136,10 @@ fn act(args: &Args) -> Result<(), String> {
 fn single(choices: Choices, seed: u64, size: usize) -> Result<(), String> {
     let tried = try_choices(choices, size, &Setting::draw(seed));
     let report = tried.map_err(|problem| format!("{}\n{}", problem.kind, problem.what))?;
-    println!("{} values, {} failures", report.values, report.failures);
+    println!(
+        "{} values, {} failures, {} as kernels",
+        report.values, report.failures, report.on_device
+    );
     Ok(())
 }
 
@@ -156,7 +159,7 @@ fn listing(choices: Choices, size: usize) -> String {
 fn worker(args: &Args) -> Result<(), String> {
     let mut coverage = Coverage::default();
     let mut out = std::io::stdout().lock();
-    let mut sums = [0; 3];
+    let mut sums = [0; 4];
     for seed in args.seed..args.seed + args.count {
         let mut say = |text: &str| {
             writeln!(out, "{text}")
@@ -167,7 +170,12 @@ fn worker(args: &Args) -> Result<(), String> {
         match try_choices(Choices::random(seed), args.size, &Setting::draw(seed)) {
             Ok(report) => {
                 coverage.count(&report.seen);
-                let counts = [report.values, report.failures, report.slow];
+                let counts = [
+                    report.values,
+                    report.failures,
+                    report.slow,
+                    report.on_device,
+                ];
                 sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
                 if report.slow > 0 {
                     say("slow")?;
@@ -179,7 +187,8 @@ fn worker(args: &Args) -> Result<(), String> {
     for (name, count) in coverage.counts() {
         println!("cover {count} {name}");
     }
-    println!("sums {} {} {}", sums[0], sums[1], sums[2]);
+    let [values, failures, slow, on_device] = sums;
+    println!("sums {values} {failures} {slow} {on_device}");
     Ok(())
 }
 
@@ -190,6 +199,7 @@ struct Sums {
     values: u64,
     failures: u64,
     slow: u64,
+    on_device: u64,
     coverage: Coverage,
     problems: BTreeMap<String, Vec<u64>>,
 }
@@ -235,6 +245,7 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
                     sums.values += numbers.next().unwrap_or(0);
                     sums.failures += numbers.next().unwrap_or(0);
                     sums.slow += numbers.next().unwrap_or(0);
+                    sums.on_device += numbers.next().unwrap_or(0);
                 }
                 _ => {}
             }
@@ -273,11 +284,12 @@ fn many(args: &Args) -> Result<(), String> {
     let sums = sums.into_inner().map_err(|e| e.to_string())?;
     println!("{}", sums.coverage.table());
     println!(
-        "{} programs, {} calls with values, {} that fail, {} slow, {} kinds of problems, {:.0} s",
+        "{} programs, {} calls with values, {} that fail, {} slow, {} as kernels too, {} kinds of problems, {:.0} s",
         sums.programs,
         sums.values,
         sums.failures,
         sums.slow,
+        sums.on_device,
         sums.problems.len(),
         start.elapsed().as_secs_f64()
     );

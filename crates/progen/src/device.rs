@@ -1,0 +1,109 @@
+//! A program as kernels on the simulated device: small blocks, threads in an order that the
+//! seed draws, and versions by random values of the tuning parameters. What cannot be
+//! compiled for a device yet is passed over; all else has to give what the interpreter
+//! gives, and to misuse no memory.
+
+use crate::choices::Choices;
+use crate::differ::{Problem, Wanted, kind, refused, same_values};
+use crate::generator::Call;
+use driver::{Ir, Session, Stage, levels};
+use harness::evaluate::{Failure, call_imp_with};
+use harness::programs::first_line;
+use imp::eval::Options;
+use ir::tunable::Settings;
+use target::device::Device;
+use value::Value;
+
+/// Small blocks: small arrays are more than one, and chunks of several blocks.
+const SMALL: Device = Device {
+    block: 8,
+    blocks: 5,
+    grain: 2,
+};
+/// Statements that a call may run; one that takes more is passed over.
+const BUDGET: u64 = 5_000_000;
+
+/// A program's kernels.
+pub(crate) struct Kernels {
+    program: imp::Program,
+    settings: Settings,
+    seed: u64,
+}
+
+impl Kernels {
+    /// The kernels of a program, verified after each pass; none if it needs what is not
+    /// supported yet.
+    pub(crate) fn of(session: &mut Session, ir: Ir, seed: u64) -> Result<Option<Self>, Problem> {
+        let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
+        let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
+        let device = std::mem::replace(&mut session.options.device, SMALL);
+        let made = session.advance(ir, stage, &mut ());
+        (session.options.stack, session.options.device) = (stack, device);
+        match made {
+            Ok(Ir::Imp(program)) => Ok(Some(Self {
+                settings: settings(&program, seed),
+                program,
+                seed,
+            })),
+            Ok(_) => Err(Problem::new("stage", "no imperative IR")),
+            Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
+            Err(failure) => Err(refused("for a device", session, &failure)),
+        }
+    }
+
+    /// Whether a call gives what is wanted; false where nothing can be told.
+    pub(crate) fn agree(
+        &self,
+        call: &Call,
+        args: &[Value],
+        wanted: &Wanted,
+    ) -> Result<bool, Problem> {
+        if matches!(wanted, Wanted::Unknown) {
+            return Ok(false);
+        }
+        let options = Options {
+            budget: BUDGET,
+            seed: self.seed,
+            settings: self.settings.clone(),
+            ..Options::default()
+        };
+        let found = call_imp_with(&self.program, &call.entry, args, options);
+        let differs = |kind: &str, what: String| {
+            let what = format!("entry {}, on the simulated device: {what}", call.entry);
+            Err(Problem::new(&format!("device: {kind}"), what))
+        };
+        match (wanted, found) {
+            (_, Err(Failure::Limit(_))) | (Wanted::Unknown, _) => Ok(false),
+            (Wanted::Values(values), Ok(found)) => match same_values(values, &found, call.ulps) {
+                Ok(()) => Ok(true),
+                Err(what) => differs("values", what),
+            },
+            (Wanted::Failure(message), Err(Failure::Program(text))) => {
+                if kind(&first_line(&text)) == kind(&first_line(message)) {
+                    Ok(true)
+                } else {
+                    differs("other failure", format!("{text}\ninstead of\n{message}"))
+                }
+            }
+            (Wanted::Failure(message), Ok(_)) => {
+                differs("does not fail", format!("it should fail: {message}"))
+            }
+            (
+                Wanted::Values(_) | Wanted::Failure(_),
+                Err(Failure::Program(text) | Failure::Argument(text) | Failure::Evaluator(text)),
+            ) => differs("fails", text),
+        }
+    }
+}
+
+/// Values of a program's tuning parameters, each drawn for itself.
+fn settings(program: &imp::Program, seed: u64) -> Settings {
+    let mut c = Choices::random(seed);
+    let draw = |tunable: &imp::Tunable| {
+        let small = c.below(48) as i64;
+        let values = [0, 1, small, tunable.default, i64::MAX];
+        let value = c.pick(&values).copied().unwrap_or(tunable.default);
+        (tunable.name.to_string(), value)
+    };
+    Settings(program.tunables.iter().map(draw).collect())
+}
