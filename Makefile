@@ -11,8 +11,9 @@ export LLVM_SYS_191_PREFIX
 # linker with the C and C++ libraries' development files.
 PACKAGES := llvm-19-dev libpolly-19-dev zlib1g-dev libzstd-dev gcc g++
 RUST_PARTS := rustfmt clippy
-# What only tests need: a browser for the page that `bindrune explain --html` makes.
-TEST_PACKAGES := chromium
+# What only tests need: a browser for the page that `bindrune explain --html` makes, and
+# an OpenCL device made of the processor.
+TEST_PACKAGES := chromium pocl-opencl-icd ocl-icd-libopencl1
 
 .PHONY: help setup setup-test build test demo bench figures determinism clean
 

@@ -4,10 +4,14 @@ to the imperative IR and what flattening makes of a program's size.
 
 Both are what `bindrune dev --times` prints: milliseconds of each pass (verification is
 off unless asked for) and the statements it leaves.
+
+The figure `kernels` tells what the way to a device costs: the time of all passes up to
+kernels against that of the CPU's, for the programs that have kernels.
 """
 
 import os
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -17,11 +21,13 @@ from sizes import programs as below
 
 LINE = re.compile(r"^(\S+) +([0-9.]+) ms(?: +(\d+) statements)?$", re.MULTILINE)
 GOAL, GROWTH = 0.5, 4.0
+KERNELS = 1.5
 
 
-def passes(path):
+def passes(path, *extra):
     """Milliseconds and statements by pass, or None where the program does not compile."""
-    done = subprocess.run([compiler(), "dev", "--stage", "pipeline", "--times", path], capture_output=True)
+    command = [compiler(), "dev", "--stage", "pipeline", "--times", *extra, path]
+    done = subprocess.run(command, capture_output=True)
     if done.returncode:
         return None
     found = LINE.findall(done.stderr.decode(errors="replace"))
@@ -46,17 +52,66 @@ def measure(path, turns):
     }
 
 
+def seconds(path, *extra):
+    """How long all passes take, or None where the program does not compile."""
+    found = passes(path, *extra)
+    return sum(time for time, _ in found.values()) / 1e3 if found else None
+
+
+def chosen():
+    """The programs, by name."""
+    paths = {path.stem: path for path in sorted(NESTS.glob("*.fut"))}
+    folder = os.environ.get("BENCHMARKS")
+    if folder:
+        paths |= {str(path.relative_to(Path(folder))): path for path in below(folder)}
+    return paths
+
+
+def figure_kernels(options, notes):
+    """Seconds to kernels, and to the CPU's imperative IR, of each program."""
+    if not compiler():
+        notes.add("bindrune is not built")
+        return {"rows": {}}
+    rows, without = {}, []
+    for name, path in chosen().items():
+        pairs = [
+            (seconds(path), seconds(path, "--machine", "gpu"))
+            for _ in range(min(options.rounds, 5))
+        ]
+        if any(None in pair for pair in pairs):
+            without.append(name)
+            continue
+        cpu, device = (min(times) for times in zip(*pairs, strict=True))
+        rows[name] = {"cpu": cpu, "device": device, "ratio": device / cpu}
+        print(name, rows[name], flush=True)
+    return {"rows": rows, "without": without}
+
+
+def report_kernels(results):
+    """Lines of the report on the way to kernels."""
+    rows = results.get("kernels", {}).get("rows")
+    if not rows:
+        return []
+    lines = ["## Kernels", "", "| program | CPU, s | device, s | ratio |", "|---|---:|---:|---:|"]
+    for name, row in rows.items():
+        lines.append(f"| {name} | {row['cpu']:.3f} | {row['device']:.3f} | {row['ratio']:.2f} |")
+    total = sum(row["device"] for row in rows.values()) / sum(row["cpu"] for row in rows.values())
+    mean = statistics.geometric_mean(row["ratio"] for row in rows.values())
+    slow = [name for name, row in rows.items() if row["ratio"] > KERNELS]
+    lines += [
+        "", f"Geometric mean {mean:.2f}, all together {total:.2f}; above {KERNELS}: {', '.join(slow) or 'none'}; "
+        f"without kernels: {', '.join(results['kernels']['without']) or 'none'}.", "",
+    ]
+    return lines
+
+
 def figure_middle(options, notes):
     """Seconds and statements of each program."""
     if not compiler():
         notes.add("bindrune is not built")
         return {"rows": {}}
-    paths = {path.stem: path for path in sorted(NESTS.glob("*.fut"))}
-    folder = os.environ.get("BENCHMARKS")
-    if folder:
-        paths |= {str(path.relative_to(Path(folder))): path for path in below(folder)}
     rows = {}
-    for name, path in paths.items():
+    for name, path in chosen().items():
         row = measure(path, min(options.rounds, 3))
         if row:
             rows[name] = row

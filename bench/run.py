@@ -7,9 +7,10 @@
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
 memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
-scaling, middle, reference, tuned (README.md says what each means).  Contestants that are not
-there are left out and named.  Needs gcc with OpenMP and nothing outside Python's standard library.  Environment: BINDRUNE
-(default build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
+scaling, middle, kernels, reference, tuned (README.md says what each means).
+Contestants that are not there are left out and named.  Needs gcc with OpenMP and
+nothing outside Python's standard library.  Environment: BINDRUNE (default
+build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
 
 Writes results.json and results.md beside this file; exits 1 if contestants
 disagree on a result.
@@ -34,7 +35,7 @@ from exhaustive import figure_tuned, report_tuned
 from forced import figure_forced, report_forced
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
-from middle import figure_middle, report_middle
+from middle import figure_kernels, figure_middle, report_kernels, report_middle
 from mini import BENCHMARKS, MINI, data_file, figure_mini, figure_small
 from nests import figure_nests, figure_scaling, report_nests
 from reference import figure_reference, report_reference
@@ -160,7 +161,8 @@ FIGURES = {
     "cycles": figure_machine, "generated": figure_generated, "builds": figure_builds,
     "levels": figure_of_levels, "before": figure_of_change, "checks": figure_checks,
     "ablation": figure_of_fusion,
-    "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling, "middle": figure_middle,
+    "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling,
+    "middle": figure_middle, "kernels": figure_kernels,
     "reference": figure_reference, "tuned": figure_tuned,
 }
 
@@ -226,6 +228,7 @@ def report(results):
     lines += report_nests(results)
     lines += report_forced(results)
     lines += report_middle(results)
+    lines += report_kernels(results)
     lines += report_tuned(results)
     lines += report_reference(results)
     for name, key, unit, scale in [

@@ -20,17 +20,21 @@ pub enum Backend {
     Cpu,
     /// Portable C, on one core.
     C,
+    /// Kernels on a device of OpenCL's.
+    OpenCl,
 }
 
 impl Backend {
     /// The names that a user can give, the reference compiler's among them.
-    pub const NAMES: [&'static str; 5] = ["cpu", "multicore", "c", "interp", "interpreter"];
+    pub const NAMES: [&'static str; 6] =
+        ["cpu", "multicore", "c", "opencl", "interp", "interpreter"];
 
     /// The backend of one of the names.
     pub fn from_name(name: &str) -> Self {
         match name {
             "interp" | "interpreter" => Self::Interp,
             "c" => Self::C,
+            "opencl" => Self::OpenCl,
             _ => Self::Cpu,
         }
     }
@@ -41,6 +45,7 @@ impl Backend {
             Self::Interp => &["no_interp", "compiled"],
             Self::Cpu => &["no_cpu", "no_multicore"],
             Self::C => &["no_c"],
+            Self::OpenCl => &["no_opencl"],
         };
         let own = format!("no_{name}");
         let all = names.iter().map(|name| (*name).to_owned());
@@ -51,6 +56,7 @@ impl Backend {
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::C => &["--backend=c"],
+            Self::OpenCl => &["--backend=opencl"],
             Self::Interp | Self::Cpu => &[],
         }
     }

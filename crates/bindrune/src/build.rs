@@ -5,7 +5,8 @@ use crate::link;
 use crate::memory::{self, Stages};
 use crate::portable;
 use crate::tuning;
-use std::path::PathBuf;
+use driver::Options;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `build`.
@@ -18,8 +19,9 @@ pub struct Args {
     /// The executable; the program's name without `.fut` if not given.
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the code runs on: `cpu`, or whatever the C compiler makes code for (`c`).
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c"])]
+    /// What the code runs on: `cpu`, whatever the C compiler makes code for (`c`), or a
+    /// device of OpenCL's (`opencl`).
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl"])]
     backend: String,
     #[command(flatten)]
     tuning: tuning::Files,
@@ -41,17 +43,26 @@ pub fn run(args: Args) -> ExitCode {
             Err(message) => common::fail(message),
         };
     }
-    let watch = memory::watch(&args.file, args.compiler.memory);
-    let (mut session, ir) = common::open(&args.file, args.compiler.options(true));
-    let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
-    let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
-    let objects = match common::report(&session, objects) {
-        Ok(objects) => objects,
-        Err(code) => return code,
-    };
-    drop(watch);
-    match link::executable(&objects, &output) {
+    let options = args.compiler.options_for(&args.backend, true);
+    match executable(&args.file, options, &args.compiler, &args.tuning, &output) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => common::fail(message),
+        Err(code) => code,
     }
+}
+
+/// Builds an executable with machine code for a processor, whatever else it runs on.
+pub fn executable(
+    file: &Path,
+    options: Options,
+    compiler: &Compiler,
+    tuning: &tuning::Files,
+    output: &Path,
+) -> Result<(), ExitCode> {
+    let watch = memory::watch(file, compiler.memory);
+    let (mut session, ir) = common::open(file, options);
+    let ir = ir.and_then(|ir| tuning.apply(file, &mut session, ir));
+    let objects = ir.and_then(|ir| session.objects(ir, &mut Stages::new()));
+    let objects = common::report(&session, objects)?;
+    drop(watch);
+    link::executable(&objects, output).map_err(common::fail)
 }

@@ -55,6 +55,15 @@ pub struct Compiler {
 }
 
 impl Compiler {
+    /// The session's options for a back end that machine code of the host's is made for.
+    pub fn options_for(&self, backend: &str, executable: bool) -> Options {
+        let options = self.options(executable);
+        match backend {
+            "opencl" => options.opencl(),
+            _ => options,
+        }
+    }
+
     /// The session's options.
     pub fn options(&self, executable: bool) -> Options {
         let defaults = Options::default();

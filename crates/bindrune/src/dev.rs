@@ -104,7 +104,9 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let name = args.file.to_string_lossy();
     let mut options = args.compiler.options(false);
     options.stack = args.machine;
-    if stage == Stage::C || !options.stack.is_parallel() {
+    if stage == Stage::OpenCl {
+        options = options.opencl();
+    } else if stage == Stage::C || !options.stack.is_parallel() {
         options = options.portable_c();
     }
     let mut session = Session::new(name.as_ref(), options);
@@ -257,7 +259,9 @@ fn finish(
     times: &mut Notes,
 ) -> Result<Output, Failure> {
     match stage {
-        Stage::Llvm | Stage::Asm | Stage::C => Ok(Output::Text(session.text(ir, stage, times)?)),
+        Stage::Llvm | Stage::Asm | Stage::C | Stage::OpenCl => {
+            Ok(Output::Text(session.text(ir, stage, times)?))
+        }
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {
             Ok(Output::Ir(session.advance(ir, stage, times)?))
         }

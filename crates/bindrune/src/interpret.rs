@@ -21,8 +21,22 @@ pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
         Ok(Command::Run(options)) => options,
         Ok(Command::Help) => return done(common::put(&options::help(&name))),
         Ok(Command::PrintParams) => return ExitCode::SUCCESS,
+        Ok(Command::ListDevices) => {
+            return match runtime::device::list() {
+                Ok(lines) => done(common::put(
+                    &lines
+                        .into_iter()
+                        .map(|line| line + "\n")
+                        .collect::<String>(),
+                )),
+                Err(message) => failed(&name, &message),
+            };
+        }
         Err(message) => return failed(&name, &message),
     };
+    if options.device.is_some() {
+        return failed(&name, "the interpreter runs on no device");
+    }
     // Nothing is flattened, so there is nothing to choose between.
     if let Err(message) = runtime::tuning::resolve(&[], &options.params) {
         return failed(&name, &message);

@@ -12,6 +12,7 @@ mod forest;
 mod interpret;
 mod link;
 mod memory;
+mod opencl;
 mod panics;
 mod portable;
 mod progress;
@@ -44,6 +45,8 @@ enum Command {
     Build(build::Args),
     /// Compile a program to C and that to an executable: both are written.
     C(portable::Args),
+    /// Compile a program to an executable that runs on a device of OpenCL's.
+    Opencl(opencl::Args),
     /// Check a program for errors.
     Check(check_command::Args),
     /// Hold programs against their test blocks.
@@ -93,6 +96,7 @@ fn compile(command: Command) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
         Command::C(args) => portable::command(args),
+        Command::Opencl(args) => opencl::command(args),
         Command::Check(args) => check_command::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),

@@ -15,8 +15,9 @@ use std::process::ExitCode;
 pub struct Args {
     #[command(flatten)]
     compiler: Compiler,
-    /// What evaluates the program: compiled code, portable C, or the interpreter.
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "interp"])]
+    /// What evaluates the program: compiled code, portable C, kernels on a device of
+    /// OpenCL's, or the interpreter.
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "interp"])]
     backend: String,
     /// The program.
     file: PathBuf,
@@ -46,7 +47,8 @@ pub fn run(args: Args) -> ExitCode {
     }
     let image = on_large_stack(|| {
         let _watch = memory::watch(&args.file, args.compiler.memory);
-        let (mut session, ir) = common::open(&args.file, args.compiler.options(false));
+        let options = args.compiler.options_for(&args.backend, false);
+        let (mut session, ir) = common::open(&args.file, options);
         let ir = ir.and_then(|ir| args.tuning.apply(&args.file, &mut session, ir));
         let image = ir.and_then(|ir| session.image(ir, &mut Stages::new()));
         common::report(&session, image)

@@ -83,6 +83,8 @@ pub enum Stage {
     Asm,
     /// Portable C, what is made of the program alone.
     C,
+    /// OpenCL C, what is made of the program's kernels alone.
+    OpenCl,
 }
 
 impl Stage {
@@ -95,6 +97,7 @@ impl Stage {
             "llvm" => Some(Self::Llvm),
             "asm" => Some(Self::Asm),
             "c" => Some(Self::C),
+            "opencl" => Some(Self::OpenCl),
             // The last pass of a level leaves what the level's name stands for.
             "soacs" => passes()
                 .iter()
@@ -123,7 +126,7 @@ impl Stage {
         let before = ["ast", "typed", "lower"].map(str::to_owned);
         let passes = passes().into_iter().map(|pass| pass.name);
         let mut names: Vec<String> = before.into_iter().chain(passes).collect();
-        names.extend(["soacs", "segs", "mems", "llvm", "asm", "c"].map(str::to_owned));
+        names.extend(["soacs", "segs", "mems", "llvm", "asm", "c", "opencl"].map(str::to_owned));
         names
     }
 }

@@ -74,6 +74,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same for kernels of a device in OpenCL C: the host's code is on one thread, and
+    /// has no vectors.
+    #[must_use]
+    pub fn opencl(self) -> Self {
+        Self {
+            stack: levels::GPU,
+            lanes: Lanes::Off,
+            ..self
+        }
+    }
+
     /// The same for portable C: nothing runs side by side, and nothing depends on the
     /// processor.
     #[must_use]
@@ -253,7 +264,7 @@ impl Session {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
             Stage::Pass(last) => Some(last),
-            Stage::Llvm | Stage::Asm | Stage::C => None,
+            Stage::Llvm | Stage::Asm | Stage::C | Stage::OpenCl => None,
         };
         let options = ir::Options {
             source_name: Arc::from(self.source_name.as_str()),
@@ -308,8 +319,21 @@ impl Session {
     }
 
     /// What LLVM is asked for.
-    fn wanted(&self, start: llvm::Start, suffix: &'static str) -> Result<llvm::Options, Failure> {
+    fn wanted(
+        &self,
+        program: &imp::Program,
+        start: llvm::Start,
+        suffix: &'static str,
+    ) -> Result<llvm::Options, Failure> {
+        // The only code for devices there is.
+        let device = kernelc::opencl(program)?.map(|kernels| llvm::DeviceCode {
+            target: llvm::DeviceTarget::OpenCl,
+            source: kernels.source,
+            names: kernels.names,
+            needs: kernels.needs,
+        });
         Ok(llvm::Options {
+            device,
             cpu: self.cpu()?.to_owned(),
             opt_level: self.options.llvm_level,
             start,
@@ -338,7 +362,7 @@ impl Session {
             .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
     }
 
-    /// A program's assembly at that stage, its LLVM code at any other.
+    /// A program's assembly, C or OpenCL C at that stage, its LLVM code at any other.
     pub fn text(
         &mut self,
         ir: Ir,
@@ -349,11 +373,12 @@ impl Session {
         let output = match stage {
             Stage::Asm => llvm::Output::Assembly,
             Stage::C => return Ok(kernelc::functions(&program)?),
+            Stage::OpenCl => return Ok(kernelc::opencl_code(&program)?),
             Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
                 llvm::Output::Ir
             }
         };
-        let options = self.wanted(self.start(), "")?;
+        let options = self.wanted(&program, self.start(), "")?;
         Ok(llvm::text(&program, &options, output)?)
     }
 
@@ -400,7 +425,7 @@ impl Session {
         observer: &mut dyn Observer,
     ) -> Result<Vec<Vec<u8>>, Failure> {
         let program = self.imperative(ir, observer)?;
-        let options = self.wanted(start, suffix)?;
+        let options = self.wanted(&program, start, suffix)?;
         Ok(llvm::compile(&program, &options, llvm::Output::Object)?)
     }
 

@@ -4,6 +4,7 @@
 
 mod programs {
     mod device;
+    mod opencl;
     mod portable;
 }
 mod support;

@@ -30,6 +30,7 @@ pub mod device;
 pub mod divider;
 pub mod eval;
 pub mod generate;
+pub mod kernels;
 pub mod lanes;
 pub mod pipeline;
 mod places;

@@ -199,12 +199,13 @@ impl Tail {
                     set.push(Stmt::Set(param, Expr::Var(next)));
                 }
                 Arg::Buffer(from) => {
-                    let next = self.fresh(VarType::HOST, "next");
+                    let ty = self.vars[param.index()].ty;
+                    let next = self.fresh(ty, "next");
                     out.push(Stmt::Share(next, from));
                     let holder = match self.holders.get(&param) {
                         Some(holder) => *holder,
                         None => {
-                            let holder = self.fresh(VarType::HOST, "own");
+                            let holder = self.fresh(ty, "own");
                             self.holders.insert(param, holder);
                             holder
                         }

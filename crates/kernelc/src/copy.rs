@@ -1,4 +1,5 @@
-//! Copies of regular arrays, as their plans say.
+//! Copies of regular arrays, as their plans say; a thread of a kernel copies element by
+//! element.
 
 use crate::error::{Error, Res};
 use crate::function::Writer;
@@ -15,6 +16,9 @@ impl Writer<'_, '_> {
         extents: &[Expr],
         plan: Plan,
     ) -> Res<()> {
+        if self.unit.dialect.spaces.is_some() {
+            return self.copy_each((to, from), elem, extents);
+        }
         match plan {
             Plan::Memory => self.copy_row((to, from), elem, extents.first()),
             Plan::Each | Plan::Registers(_) => self.copy_each((to, from), elem, extents),

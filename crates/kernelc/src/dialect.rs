@@ -1,6 +1,8 @@
 //! What targets spell differently. All else is the same text for all of them, or a
 //! function of the prelude.
 
+use crate::error::{Error, Res};
+use imp::{Space, VarType};
 use prim::PrimType;
 
 /// How a target spells C.
@@ -8,9 +10,11 @@ use prim::PrimType;
 pub struct Dialect {
     /// What stands before a function that other functions of the text call.
     pub function: &'static str,
-    /// What stands before the type that a pointer to elements of a buffer points to: the
-    /// space that buffers lie in, where the target has several.
-    pub space: &'static str,
+    /// What functions take first: where they note what fails.
+    pub context: &'static str,
+    /// What stands before the type that a pointer to elements of a buffer points to, for
+    /// memory of a device and for the scratchpad, if the code is that of kernels.
+    pub spaces: Option<[&'static str; 2]>,
     /// What a literal of 64 bits ends in.
     pub wide: &'static str,
     /// The function for quotients of floats, where `/` does not round them correctly.
@@ -23,11 +27,41 @@ impl Dialect {
     /// C11.
     pub const PORTABLE: Self = Self {
         function: "static ",
-        space: "",
+        context: "br_ctx *ctx",
+        spaces: None,
         wide: "LL",
         quotient: None,
         hints: true,
     };
+
+    /// OpenCL C 1.2. What stands in capitals, its prelude defines, and that of another
+    /// target for kernels would in other ways.
+    pub const OPENCL: Self = Self {
+        function: "static ",
+        context: "BR_GLOBAL br_ctx *ctx",
+        spaces: Some(["BR_GLOBAL ", "BR_LOCAL "]),
+        wide: "L",
+        quotient: Some("br_quotient"),
+        hints: false,
+    };
+
+    /// What stands before the type of elements in a space.
+    pub(crate) const fn space(&self, space: Space) -> &'static str {
+        match (self.spaces, space) {
+            (Some([device, _]), Space::Device) => device,
+            (Some([_, scratchpad]), Space::Scratchpad) => scratchpad,
+            (None, _) | (Some(_), Space::Host | Space::Private | Space::Registers) => "",
+        }
+    }
+
+    /// The type of variables.
+    pub(crate) fn spelled(&self, ty: VarType) -> Res<String> {
+        match ty {
+            VarType::Scalar(ty) => Ok(scalar(ty).to_owned()),
+            VarType::Buffer(space) => Ok(format!("{}u8 *", self.space(space))),
+            VarType::Vector(..) => Err(Error::bug("a vector in code without lanes")),
+        }
+    }
 }
 
 /// The type of scalars in variables.

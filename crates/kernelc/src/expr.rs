@@ -76,13 +76,9 @@ impl Expressions<'_> {
             .ok_or_else(|| Error::bug("a variable does not exist"))
     }
 
-    /// A scalar type as C has it.
-    pub fn spelled(ty: VarType) -> Res<&'static str> {
-        match ty {
-            VarType::Scalar(ty) => Ok(dialect::scalar(ty)),
-            VarType::Buffer(_) => Ok("u8 *"),
-            VarType::Vector(..) => Err(Error::bug("a vector in code without lanes")),
-        }
+    /// The type of a variable as C has it.
+    pub fn spelled(&self, var: Var) -> Res<String> {
+        self.dialect.spelled(self.var_type(var)?)
     }
 
     /// The type of a scalar expression.
@@ -111,8 +107,14 @@ impl Expressions<'_> {
 
     /// A buffer as an array of elements.
     pub fn elements(&self, buffer: Var, elem: PrimType) -> Res<String> {
-        let (space, name) = (self.dialect.space, self.name(buffer)?);
+        let (space, name) = (self.space(buffer)?, self.name(buffer)?);
         Ok(format!("(({space}{elem}_m *){name})"))
+    }
+
+    /// What stands before the type that a buffer's address points to.
+    pub fn space(&self, buffer: Var) -> Res<&'static str> {
+        let space = self.var_type(buffer)?.space();
+        Ok(space.map_or("", |space| self.dialect.space(space)))
     }
 
     /// `offset + sum(index * stride)`.

@@ -39,8 +39,21 @@ pub struct Writer<'a, 'p> {
     blocks: usize,
     /// What is declared at the top because statements name it there.
     frames: Vec<(Var, PrimType, u64)>,
+    /// Where something goes that fails.
+    pub leaves: Leaves,
     /// Whether anything can fail.
-    fails: bool,
+    pub fails: bool,
+}
+
+/// Where code goes whose check fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leaves {
+    /// To the end of the function, which gives back what it owns.
+    Function,
+    /// Out of the kernel.
+    Kernel,
+    /// To the next barrier, before which this label stands; the thread does no more then.
+    Stretch(usize),
 }
 
 impl<'p> Unit<'p> {
@@ -69,15 +82,20 @@ impl<'p> Unit<'p> {
             vars: &function.vars,
             names: &vars,
         };
-        let mut text = format!("{}int {name}(br_ctx *ctx", self.dialect.function);
+        let Dialect {
+            function: before,
+            context,
+            ..
+        } = self.dialect;
+        let mut text = format!("{before}int {name}({context}");
         for var in &function.params {
-            let ty = Expressions::spelled(exprs.var_type(*var)?)?;
+            let ty = exprs.spelled(*var)?;
             // Writing to a string cannot fail.
-            let _ = write!(text, ", {}{}", declarator(ty), exprs.name(*var)?);
+            let _ = write!(text, ", {}{}", declarator(&ty), exprs.name(*var)?);
         }
         for (i, var) in function.results.iter().enumerate() {
-            let ty = Expressions::spelled(exprs.var_type(*var)?)?;
-            let _ = write!(text, ", {}*to{i}", declarator(ty));
+            let ty = exprs.spelled(*var)?;
+            let _ = write!(text, ", {}*to{i}", declarator(&ty));
         }
         text.push(')');
         Ok(text)
@@ -105,20 +123,8 @@ impl<'p> Unit<'p> {
             .chain(&function.results)
             .copied()
             .collect();
-        let mut writer = Writer {
-            unit: self,
-            exprs: Expressions {
-                dialect: self.dialect,
-                vars: &function.vars,
-                names: &vars,
-            },
-            scopes: scope::of(function, &others),
-            out: String::new(),
-            indent: 1,
-            blocks: 0,
-            frames: Vec::new(),
-            fails: false,
-        };
+        let scopes = scope::of(&function.body, function.vars.len(), &others);
+        let mut writer = Writer::new(self, (function, &vars), scopes);
         if function.recursive {
             writer.line("if (br_stack_low(ctx)) return 1;");
         }
@@ -141,7 +147,35 @@ pub fn declarator(ty: &str) -> String {
     }
 }
 
-impl<'a> Writer<'a, '_> {
+impl<'a, 'p> Writer<'a, 'p> {
+    /// A writer for a function's code, with nothing written.
+    pub fn new(
+        unit: &'a Unit<'p>,
+        (function, names): (&'a Function, &'a [String]),
+        scopes: Scopes,
+    ) -> Self {
+        Self {
+            unit,
+            exprs: Expressions {
+                dialect: unit.dialect,
+                vars: &function.vars,
+                names,
+            },
+            scopes,
+            out: String::new(),
+            indent: 1,
+            blocks: 0,
+            frames: Vec::new(),
+            leaves: Leaves::Function,
+            fails: false,
+        }
+    }
+
+    /// What was written so far, which is taken out.
+    pub fn written(&mut self) -> String {
+        std::mem::take(&mut self.out)
+    }
+
     /// Adds a line.
     pub fn line(&mut self, text: impl AsRef<str>) {
         for _ in 0..self.indent.min(MOST_INDENTED) {
@@ -171,10 +205,17 @@ impl<'a> Writer<'a, '_> {
     /// Fails if a condition holds, after what else is to be done then.
     pub fn fail_if(&mut self, cond: &str, before: &str) {
         self.fails = true;
-        let action = if before.is_empty() {
-            "goto fail;".to_owned()
-        } else {
-            format!("{{ {before} goto fail; }}")
+        let leave = match self.leaves {
+            Leaves::Function => "goto fail;".to_owned(),
+            Leaves::Kernel => "return;".to_owned(),
+            Leaves::Stretch(label) => format!("BR_LEAVE goto next{label};"),
+        };
+        let action = match self.leaves {
+            Leaves::Function | Leaves::Kernel if before.is_empty() => leave,
+            Leaves::Stretch(_) if before.is_empty() => format!("{{ {leave} }}"),
+            Leaves::Function | Leaves::Kernel | Leaves::Stretch(_) => {
+                format!("{{ {before} {leave} }}")
+            }
         };
         self.line(format!("if (BR_UNLIKELY({cond})) {action}"));
     }
@@ -187,11 +228,7 @@ impl<'a> Writer<'a, '_> {
     /// The statements of a block.
     pub fn statements(&mut self, stmts: &'a [Stmt]) -> Res<()> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let number = self.blocks;
-            self.blocks += 1;
-            let declared = self.scopes.blocks.get_mut(number);
-            let declared: Declared = declared.map(std::mem::take).unwrap_or_default();
-            let mut declared = declared.into_iter().peekable();
+            let mut declared = self.begin_block().into_iter().peekable();
             for (at, stmt) in stmts.iter().enumerate() {
                 let mut own = false;
                 while let Some((_, var)) = declared.next_if(|(place, _)| *place == at) {
@@ -208,10 +245,18 @@ impl<'a> Writer<'a, '_> {
         })
     }
 
+    /// Counts the block that begins; what it declares.
+    pub fn begin_block(&mut self) -> Declared {
+        let number = self.blocks;
+        self.blocks += 1;
+        let declared = self.scopes.blocks.get_mut(number);
+        declared.map(std::mem::take).unwrap_or_default()
+    }
+
     /// A variable with its type.
     pub fn declaration(&self, var: Var) -> Res<String> {
-        let ty = Expressions::spelled(self.exprs.var_type(var)?)?;
-        Ok(format!("{}{}", declarator(ty), self.exprs.name(var)?))
+        let ty = self.exprs.spelled(var)?;
+        Ok(format!("{}{}", declarator(&ty), self.exprs.name(var)?))
     }
 
     /// What a variable is called where it is set: with its type if that declares it.
@@ -241,15 +286,21 @@ impl<'a> Writer<'a, '_> {
             let name = self.exprs.name(*var)?.to_owned();
             self.line(format!("u8 *{name} = NULL;"));
         }
+        self.declare_frames()?;
+        Ok(self.written())
+    }
+
+    /// The arrays of the frame that statements have named so far.
+    pub fn declare_frames(&mut self) -> Res<()> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.sort_by_key(|(var, ..)| *var);
         frames.dedup_by_key(|(var, ..)| *var);
         for (var, elem, count) in frames {
-            let name = self.exprs.name(var)?.to_owned();
-            self.line(format!("{elem}_m {name}_room[{}];", count.max(1)));
-            self.line(format!("u8 *{name} = (u8 *){name}_room;"));
+            let (name, space) = (self.exprs.name(var)?.to_owned(), self.exprs.space(var)?);
+            self.line(format!("{space}{elem}_m {name}_room[{}];", count.max(1)));
+            self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_room;"));
         }
-        Ok(std::mem::take(&mut self.out))
+        Ok(())
     }
 
     /// The ends of the function: results, and what happens where something failed.

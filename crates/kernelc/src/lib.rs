@@ -36,9 +36,11 @@ mod dialect;
 mod error;
 mod expr;
 mod function;
+mod kernel;
 mod literal;
 mod loops;
 mod names;
+mod opencl;
 mod portable;
 mod scope;
 mod stmt;
@@ -46,4 +48,5 @@ mod tables;
 
 pub use dialect::Dialect;
 pub use error::Error;
+pub use opencl::{Kernels, opencl, opencl_code};
 pub use portable::{functions, program};

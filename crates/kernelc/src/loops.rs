@@ -2,7 +2,6 @@
 //! pieces of a range, there is one piece, all of it.
 
 use crate::error::{Error, Res};
-use crate::expr::Expressions;
 use crate::function::{Writer, declarator};
 use imp::walk::names;
 use imp::{Expr, For, How, Launch, Pieces, Stmt, Var};
@@ -23,7 +22,8 @@ impl<'a> Writer<'a, '_> {
                 ..
             }) => self.piece(f, pieces),
             How::Tasks(launch) => self.counted(f, &launch.owned),
-            How::Grid(_) | How::Block(_) => Err(Error::Unsupported(
+            How::Block(_) => self.threads(f),
+            How::Grid(_) => Err(Error::Unsupported(
                 "kernels of a device in portable C".to_owned(),
             )),
             How::Lanes(_) => Err(Error::bug("a loop in lanes in code without them")),
@@ -32,8 +32,21 @@ impl<'a> Writer<'a, '_> {
 
     /// A loop over its range, whose iterations own blocks of their own.
     fn counted(&mut self, f: &'a For, owned: &[Var]) -> Res<()> {
+        self.counting(f, |writer| {
+            writer.statements(&f.body)?;
+            for var in owned {
+                let name = writer.name(*var)?;
+                writer.line(format!("br_unref(ctx, {name});"));
+                writer.line(format!("{name} = NULL;"));
+            }
+            Ok(())
+        })
+    }
+
+    /// A loop over a range, with a body that `body` writes.
+    pub fn counting(&mut self, f: &'a For, body: impl FnOnce(&mut Self) -> Res<()>) -> Res<()> {
         let (name, from) = (self.name(f.var)?, self.exprs.whole(&f.from)?);
-        let ty = declarator(Expressions::spelled(self.exprs.var_type(f.var)?)?);
+        let ty = declarator(&self.exprs.spelled(f.var)?);
         let to = self.exprs.whole(&f.to)?;
         // The bound is computed once.
         let is_fixed = matches!(f.to, Expr::Const(_));
@@ -54,12 +67,7 @@ impl<'a> Writer<'a, '_> {
             format!("{ty}{name} = {from}, {bound} = {to}")
         };
         self.open(format!("for ({head}; {name} < {bound}; {name}++) {{"));
-        self.statements(&f.body)?;
-        for var in owned {
-            let name = self.name(*var)?;
-            self.line(format!("br_unref(ctx, {name});"));
-            self.line(format!("{name} = NULL;"));
-        }
+        body(self)?;
         self.close("}");
         if self.scopes.outer.contains(&f.var) && !is_fixed {
             self.close("}");
@@ -71,7 +79,7 @@ impl<'a> Writer<'a, '_> {
     fn piece(&mut self, f: &'a For, pieces: &Pieces) -> Res<()> {
         let (from, to) = (self.exprs.whole(&f.from)?, self.exprs.whole(&f.to)?);
         let (first, end) = (self.name(f.var)?, self.name(pieces.end)?);
-        let ty = declarator(Expressions::spelled(self.exprs.var_type(f.var)?)?);
+        let ty = declarator(&self.exprs.spelled(f.var)?);
         let declared = |outer: bool| if outer { "" } else { ty.as_str() };
         let (of_first, of_end) = (
             declared(self.scopes.outer.contains(&f.var)),

@@ -33,6 +33,11 @@ pub fn functions(program: &Program) -> Vec<String> {
         .collect()
 }
 
+/// The name of a kernel at a position, of a launch of this name.
+pub fn kernel(at: usize, launch: &str) -> String {
+    format!("k{at}_{}", plain(launch))
+}
+
 /// The function that calls an entry point's code.
 pub fn entry(at: usize) -> String {
     format!("entry{at}")

@@ -68,14 +68,7 @@ pub fn program(program: &Program) -> Result<String, Error> {
 /// # Errors
 /// As [`program`].
 pub fn functions(program: &Program) -> Res<String> {
-    if let Err(errors) = imp::verify(program) {
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let shown = imp::print(program);
-        return Err(Error::bug(format_args!(
-            "invalid imperative IR: {}\n{shown}",
-            texts.join("; ")
-        )));
-    }
+    verified(program)?;
     let dialect = Dialect::PORTABLE;
     let unit = Unit::new(program, &dialect);
     let mut text = String::new();
@@ -101,8 +94,21 @@ pub fn functions(program: &Program) -> Res<String> {
     Ok(text)
 }
 
+/// A program is valid.
+pub fn verified(program: &Program) -> Res<()> {
+    let Err(errors) = imp::verify(program) else {
+        return Ok(());
+    };
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let shown = imp::print(program);
+    Err(Error::bug(format_args!(
+        "invalid imperative IR: {}\n{shown}",
+        texts.join("; ")
+    )))
+}
+
 /// The lines of the table of eighth powers.
-fn eighths() -> String {
+pub fn eighths() -> String {
     EXP2_EIGHTHS
         .map(|power| format!("    {power:?},\n"))
         .concat()

@@ -2,10 +2,10 @@
 //! the first statement that names them. Counters are declared by their loops.
 //!
 //! Blocks are numbered in the order in which they begin; whoever prints them counts
-//! along. Before: a function. After: a table of what each block declares where.
+//! along. Before: statements. After: a table of what each block declares where.
 
 use imp::walk::{Use, names};
-use imp::{For, Function, Stmt, Var};
+use imp::{For, Stmt, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a block declares: before which of its statements, and what.
@@ -47,18 +47,19 @@ struct Walk {
     borrows: Vec<(Var, Var)>,
 }
 
-/// Finds where a function's variables are declared, but for `others`.
-pub fn of(function: &Function, others: &FxHashSet<Var>) -> Scopes {
+/// Finds where the variables of a function's statements are declared, but for `others`, of
+/// so many of the function's.
+pub fn of(body: &[Stmt], vars: usize, others: &FxHashSet<Var>) -> Scopes {
     let mut walk = Walk {
         blocks: Vec::new(),
-        found: vec![None; function.vars.len()],
+        found: vec![None; vars],
         order: Vec::new(),
         counters: Vec::new(),
         frames: Vec::new(),
         borrows: Vec::new(),
     };
     walk.block(
-        &function.body,
+        body,
         Block {
             parent: 0,
             at: 0,

@@ -2,7 +2,6 @@
 //! copies have files of their own.
 
 use crate::error::{Error, Res};
-use crate::expr::Expressions;
 use crate::function::{Writer, declarator};
 use crate::names;
 use imp::{Arg, CheckId, Expr, FunId, Slots, Stmt, Var, VarType};
@@ -92,7 +91,7 @@ impl<'a> Writer<'a, '_> {
                 let place = format!("ctx->globals[{}].{}", global.0, self.word(*v)?);
                 self.assign(*v, declares, &place)
             }
-            Stmt::Device(_) => Err(Error::bug("what threads of a device do, on a CPU")),
+            Stmt::Device(op) => self.device_op(op),
             Stmt::WriteGlobal(global, v) => {
                 let (name, word) = (self.name(*v)?, self.word(*v)?);
                 let value = match self.exprs.var_type(*v)? {
@@ -198,8 +197,8 @@ impl<'a> Writer<'a, '_> {
         }
         self.open("{");
         for (i, var) in results.iter().enumerate() {
-            let ty = Expressions::spelled(self.exprs.var_type(*var)?)?;
-            self.line(format!("{}got{i};", declarator(ty)));
+            let ty = self.exprs.spelled(*var)?;
+            self.line(format!("{}got{i};", declarator(&ty)));
         }
         self.fail_if(&call, &noted);
         for (i, var) in results.iter().enumerate() {
@@ -216,6 +215,9 @@ impl<'a> Writer<'a, '_> {
     fn check(&mut self, cond: &Expr, check: CheckId, values: &[Expr]) -> Res<()> {
         let words: Res<Vec<String>> = values.iter().map(|e| self.exprs.word(e)).collect();
         let words = words?;
+        if self.unit.dialect.spaces.is_some() {
+            return self.check_in_kernel(cond, check, &words);
+        }
         let values = if words.is_empty() {
             "NULL".to_owned()
         } else {

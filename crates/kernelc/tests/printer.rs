@@ -1,13 +1,14 @@
 //! What C is printed for: every file `c/NAME.imp` is a program in text form and, below a
-//! line `==== after`, the C of its data, checks and functions. With `BLESS` set, that part
-//! is written anew.
+//! line `==== after`, the C of its data, checks and functions; with `opencl/NAME.imp` it is
+//! the OpenCL C of its kernels. With `BLESS` set, that part is written anew.
 
 use std::path::{Path, PathBuf};
 
 const AFTER: &str = "==== after\n";
 
-fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+fn files(folder: &str) -> Vec<PathBuf> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let folder = tests.join(folder);
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.expect("the folder can be read").path())
@@ -18,15 +19,28 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn programs_become_the_c_beside_them() {
+    become_what_is_beside_them("c", 7, kernelc::functions);
+}
+
+#[test]
+fn kernels_become_the_opencl_c_beside_them() {
+    become_what_is_beside_them("opencl", 7, kernelc::opencl_code);
+}
+
+fn become_what_is_beside_them(
+    folder: &str,
+    count: usize,
+    print: fn(&imp::Program) -> Result<String, kernelc::Error>,
+) {
     let bless = std::env::var_os("BLESS").is_some();
-    let files = files();
-    assert!(files.len() >= 7, "files were not found");
+    let files = files(folder);
+    assert!(files.len() >= count, "files were not found");
     let mut problems = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).expect("the file can be read");
         let (source, after) = text.split_once(AFTER).unwrap_or((&text, ""));
         let program = imp::parse(source).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let c = kernelc::functions(&program).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let c = print(&program).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         if c == after {
             continue;
         }
@@ -50,6 +64,41 @@ fn what_is_not_for_one_thread_is_a_bug() {
         let error = kernelc::functions(&program).expect_err("must be refused");
         assert!(matches!(error, kernelc::Error::Bug(_)), "{error}");
     }
+}
+
+#[test]
+fn barriers_that_depend_on_what_a_failed_thread_does_not_compute_are_refused() {
+    let text = "imp file \"x.fut\"\ncheck#0 = \"no\" at \"\"\n\n\
+        fun f(n_0: i64, a_1: buffer device) -> () {\n  \
+        for b_2: i64 in 0 .. n_0 grid#0 \"f\" at \"\" cost 1 owned () locals () captures (n_0) distinct () {\n    \
+        for t_3: i64 in 0 .. 8 block locals (k_4) {\n      \
+        check#0 slt.i64(t_3, n_0) values ()\n      \
+        k_4: i64 = n_0\n      \
+        for i_5: i64 in 0 .. k_4 {\n        barrier\n      }\n    }\n  }\n}\n";
+    let program = imp::parse(text).expect("it is right");
+    let error = kernelc::opencl(&program).expect_err("must be refused");
+    assert!(matches!(error, kernelc::Error::Unsupported(_)), "{error}");
+}
+
+#[test]
+fn what_a_device_has_to_have_is_said() {
+    let program = |elem: &str| {
+        let text = format!(
+            "imp file \"x.fut\"\n\nfun f(n_0: i64, a_1: buffer device) -> () {{\n  \
+             for b_2: i64 in 0 .. n_0 grid#0 \"f\" at \"\" cost 1 owned () locals () captures (a_1) distinct () {{\n    \
+             for t_3: i64 in 0 .. 8 block locals (x_4) {{\n      \
+             x_4: {elem} = a_1[{elem}: t_3]\n      a_1[{elem}: t_3] = x_4\n    }}\n  }}\n}}\n"
+        );
+        let program = imp::parse(&text).expect("it is right");
+        kernelc::opencl(&program)
+            .expect("it is supported")
+            .expect("it has kernels")
+    };
+    let (single, double) = (program("f32"), program("f64"));
+    assert_eq!((&*single.needs, &*double.needs), ("", "cl_khr_fp64"));
+    assert_eq!(&*single.names[0], "k0_f");
+    assert!(double.source.contains("#define BR_HAS_F64\n"));
+    assert!(!single.source.contains("#define BR_HAS_F64\n"));
 }
 
 #[test]

@@ -16,6 +16,9 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         extents: &'p [Expr],
         plan: Plan,
     ) -> Res<()> {
+        if self.is_remote(to.buffer)? || self.is_remote(from.buffer)? {
+            return self.device_copy((to, from), elem, extents.first());
+        }
         match plan {
             Plan::Registers(side) => self.transpose(side, to, from, elem),
             Plan::Each => self.copy_each((to, from), elem, extents),
@@ -76,7 +79,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         })
     }
 
-    fn region_start(&mut self, region: &Region, elem: PrimType) -> Res<PointerValue<'c>> {
+    /// The address of a region's first element.
+    pub fn region_start(&mut self, region: &Region, elem: PrimType) -> Res<PointerValue<'c>> {
         let offset = self.int_expr(&region.offset)?;
         let buffer = self.buffer(region.buffer)?;
         self.element(buffer, elem, offset)

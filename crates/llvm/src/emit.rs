@@ -56,6 +56,9 @@ pub struct Runtime<'c> {
     pub stack_check: FunctionValue<'c>,
     pub called: FunctionValue<'c>,
     pub compared: FunctionValue<'c>,
+    pub device_alloc: FunctionValue<'c>,
+    pub device_copy: FunctionValue<'c>,
+    pub launch: FunctionValue<'c>,
 }
 
 /// A module under construction.
@@ -395,13 +398,12 @@ fn declare_runtime<'c>(
         f
     };
     let hidden = Effects::ArgumentsAndHidden;
-    let alloc = declare(
-        "br_alloc",
-        types.ptr.fn_type(&[ptr, i64, ptr], false),
-        hidden,
-    );
-    set(context, alloc, AttributeLoc::Return, "noalias", 0);
-    set(context, alloc, AttributeLoc::Return, "align", 64);
+    let [alloc, device_alloc] = ["br_alloc", "br_device_alloc"].map(|name| {
+        let f = declare(name, types.ptr.fn_type(&[ptr, i64, ptr], false), hidden);
+        set(context, f, AttributeLoc::Return, "noalias", 0);
+        set(context, f, AttributeLoc::Return, "align", 64);
+        f
+    });
     let void = context.void_type();
     let release_all = declare(
         "br_unref_all",
@@ -429,8 +431,13 @@ fn declare_runtime<'c>(
         Effects::ReadArguments,
     );
     set(context, compared, AttributeLoc::Function, "cold", 0);
+    let copy = status.fn_type(&[ptr, i64, ptr, i64, ptr, i64, i64], false);
+    let launch = status.fn_type(&[ptr, i64, i64, ptr], false);
     Runtime {
         alloc,
+        device_alloc,
+        device_copy: declare("br_device_copy", copy, Effects::All),
+        launch: declare("br_launch", launch, Effects::All),
         // What is given back with such a block may be reached through others: it is
         // not said that nothing else leads there.
         slots: declare(

@@ -17,6 +17,7 @@
 //! | `emit`, `metadata` | declarations, constants, attributes; facts for LLVM |
 //! | `function`, `stmt`, `lanes`, `loops`, `tasks`, `copy`, `transpose` | code of functions |
 //! | `results` | how functions give their results |
+//! | `device` | what the host does with a device: memory, launches |
 //! | `entries`, `tables` | exported functions, the program's description |
 //! | `parts` | which module has what |
 //! | `target`, `passes`, `masks`, `module`, `jit` | machine, pipeline, outputs |
@@ -25,6 +26,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod copy;
+mod device;
 mod emit;
 mod entries;
 mod error;
@@ -49,6 +51,7 @@ mod types;
 
 use workers::Workers;
 
+pub use device::{DeviceCode, Target as DeviceTarget};
 pub use error::Error;
 pub use jit::Jit;
 pub use module::Output;
@@ -66,6 +69,8 @@ pub struct Options {
     pub start: Start,
     /// What all symbols that the object exports end in.
     pub suffix: &'static str,
+    /// The code of the program's kernels, where it has some.
+    pub device: Option<DeviceCode>,
     /// Who compiles modules side by side; the bytes do not depend on it.
     pub workers: Workers,
 }
@@ -77,6 +82,7 @@ impl Default for Options {
             opt_level: 3,
             start: Start::Nothing,
             suffix: "",
+            device: None,
             workers: Workers::default(),
         }
     }
@@ -113,6 +119,11 @@ pub fn compile(
             "invalid imperative IR: {}\n{shown}",
             texts.join("; ")
         )));
+    }
+    let kernels = imp::kernels::kernels(program).len();
+    let known = options.device.as_ref().map(|code| code.names.len());
+    if known != imp::kernels::uses_device(program).then_some(kernels) {
+        return Err(Error::bug("the code of the program's kernels is missing"));
     }
     module::compile(program, options, output)
 }

@@ -35,9 +35,8 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
                 })
             }
             How::Tasks(launch) => self.task_loop(f, launch),
-            How::Grid(_) | How::Block(_) => Err(Error::Unsupported(
-                "kernels of a device in machine code".to_owned(),
-            )),
+            How::Grid(launch) => self.launch(f, launch),
+            How::Block(_) => Err(Error::bug("threads of a block outside of a kernel")),
             How::Lanes(_) => Err(Error::bug(
                 "a loop in lanes has not become vector code before",
             )),

@@ -120,7 +120,8 @@ fn emit_part(emit: &Emit<'_, '_>, options: &Options) -> Res<()> {
             .map(|id| entries::init(emit, id))
             .transpose()?;
         let fini = init.map(|_| entries::fini(emit)).transpose()?;
-        let table = tables::program(emit, &exported, init, fini);
+        let device = options.device.as_ref();
+        let table = tables::program(emit, &exported, (init, fini), device)?;
         match &options.start {
             Start::Nothing => {}
             Start::Program => entries::main(emit, "br_main", &[table.into()])?,

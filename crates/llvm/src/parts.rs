@@ -8,6 +8,7 @@
 //! A function that the back end shall inline has no part: each part that calls
 //! it makes its own, and so it is with those that say so. What one part defines and another names is an external symbol.
 
+use imp::kernels::kernels;
 use imp::walk::{each_stmt, names};
 use imp::{Code, For, Function, How, Launch, Program, Stmt};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,6 +31,8 @@ pub struct Plan {
     tasks: FxHashMap<Key, usize>,
     /// Functions that other parts call than their own.
     shared: FxHashSet<usize>,
+    /// The numbers of kernels, by launch.
+    kernels: FxHashMap<Key, i64>,
 }
 
 impl Plan {
@@ -50,6 +53,9 @@ impl Plan {
             functions: Vec::with_capacity(units.len()),
             tasks: FxHashMap::default(),
             shared: FxHashSet::default(),
+            kernels: (kernels(program).iter().zip(0..))
+                .map(|(kernel, number)| (key(kernel.launch), number))
+                .collect(),
         };
         let mut filled = 0;
         // The part in which the middle of the next unit lies.
@@ -107,6 +113,11 @@ impl Plan {
     /// The part of a loop of tasks, if it is not that of the function around it.
     pub fn task(&self, launch: &Launch) -> Option<usize> {
         self.tasks.get(&key(launch)).copied()
+    }
+
+    /// The number of a kernel.
+    pub fn kernel(&self, launch: &Launch) -> Option<i64> {
+        self.kernels.get(&key(launch)).copied()
     }
 
     /// Whether data of so many bytes lies in the first part alone.

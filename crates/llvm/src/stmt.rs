@@ -155,7 +155,12 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
     }
 
     fn alloc(&mut self, var: Var, bytes: &Expr, place: Option<CheckId>) -> Res<()> {
-        self.new_owned(var, self.emit.runtime.alloc, bytes, place)
+        let make = if self.is_remote(var)? {
+            self.emit.runtime.device_alloc
+        } else {
+            self.emit.runtime.alloc
+        };
+        self.new_owned(var, make, bytes, place)
     }
 
     /// An owned variable gets a new block of a size, or the function fails.

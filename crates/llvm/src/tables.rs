@@ -1,16 +1,19 @@
 //! The constant that describes a program to the runtime: the `#[repr(C)]`
 //! structures of its `abi`, field by field.
 
-use crate::emit::Emit;
+use crate::device::DeviceCode;
+use crate::emit::{Emit, var_type};
+use crate::error::{Error, Res};
 use crate::types::Value;
-use imp::{Entry, EntryType, EntryValue, Tunable};
+use imp::kernels::{Kernel, kernels};
+use imp::{Entry, EntryType, EntryValue, Tunable, VarType};
 use inkwell::module::Linkage;
 use inkwell::values::{FunctionValue, PointerValue, StructValue};
 use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the interface that this file knows.
-pub const ABI_VERSION: i64 = 2;
+pub const ABI_VERSION: i64 = 3;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";
@@ -26,9 +29,9 @@ struct Tables<'e, 'p, 'c>(&'e Emit<'p, 'c>);
 pub fn program<'c>(
     emit: &Emit<'_, 'c>,
     entries: &[(&Entry, FunctionValue<'c>)],
-    init: Option<FunctionValue<'c>>,
-    fini: Option<FunctionValue<'c>>,
-) -> PointerValue<'c> {
+    (init, fini): (Option<FunctionValue<'c>>, Option<FunctionValue<'c>>),
+    device: Option<&DeviceCode>,
+) -> Res<PointerValue<'c>> {
     let tables = Tables(emit);
     let descs: Vec<StructValue<'c>> = entries
         .iter()
@@ -50,10 +53,14 @@ pub fn program<'c>(
         .map(|tunable| tables.tunable(tunable))
         .collect();
     fields.extend(tables.array("tunables", &tunables));
+    fields.push(match device {
+        Some(device) => tables.device(device)?.into(),
+        None => emit.types.ptr.const_null().into(),
+    });
     let table = emit.context.const_struct(&fields, false);
     let global = emit.constant(&format!("{PROGRAM_SYMBOL}{}", emit.suffix), table, 8);
     global.set_linkage(Linkage::External);
-    global.as_pointer_value()
+    Ok(global.as_pointer_value())
 }
 
 /// The runtime's table of programs for levels of processors, and how many there
@@ -97,6 +104,51 @@ impl<'c> Tables<'_, '_, 'c> {
         fields.extend(self.0.text_fields(&Arc::from(tunable.class.name())));
         fields.push(self.0.types.const_i64(tunable.default).into());
         self.0.context.const_struct(&fields, false)
+    }
+
+    /// The description of the program's kernels.
+    fn device(&self, code: &DeviceCode) -> Res<PointerValue<'c>> {
+        let emit = self.0;
+        let mut descs = Vec::with_capacity(code.names.len());
+        for (kernel, name) in kernels(emit.program).iter().zip(&code.names) {
+            descs.push(self.kernel(kernel, name)?);
+        }
+        let mut checks = Vec::with_capacity(emit.program.checks.len());
+        for id in 0..emit.program.checks.len() as u32 {
+            let fields = [emit.check(id)?.into()];
+            checks.push(emit.context.const_struct(&fields, false));
+        }
+        let target = emit.types.i64.const_int(code.target as u64, false);
+        let mut fields: Vec<Value<'c>> = vec![target.into()];
+        fields.extend(emit.text_fields(&code.source));
+        fields.extend(emit.text_fields(&code.needs));
+        fields.extend(self.array("kernels", &descs));
+        fields.extend(self.array("checks", &checks));
+        let table = emit.context.const_struct(&fields, false);
+        Ok(emit.constant("device", table, 8).as_pointer_value())
+    }
+
+    fn kernel(&self, kernel: &Kernel<'_>, name: &Arc<str>) -> Res<StructValue<'c>> {
+        let emit = self.0;
+        let mut sizes = Vec::with_capacity(kernel.launch.captures.len());
+        for var in &kernel.launch.captures {
+            sizes.push(match var_type(kernel.function, *var)? {
+                VarType::Scalar(ty) => ty.size() as u8,
+                VarType::Buffer(_) => 0,
+                VarType::Vector(..) => return Err(Error::bug("a kernel takes a vector")),
+            });
+        }
+        let threads = kernel.threads();
+        let threads = threads.ok_or_else(|| Error::bug("a block of unknown size"))?;
+        let mut fields = emit.text_fields(name).to_vec();
+        fields.extend(emit.text_fields(&kernel.launch.name));
+        fields.extend(emit.text_fields(&kernel.launch.provenance));
+        fields.push(emit.types.const_i64(threads as i64).into());
+        let length = emit.types.const_i64(sizes.len() as i64);
+        let sizes = emit.context.const_string(&sizes, false);
+        let sizes = emit.constant("sizes", sizes, 1).as_pointer_value();
+        fields.extend([Value::from(sizes), length.into()]);
+        Ok(emit.context.const_struct(&fields, false))
     }
 
     fn entry(&self, entry: &Entry, code: FunctionValue<'c>) -> StructValue<'c> {

@@ -46,11 +46,22 @@
 //! | `br_called` | `void (Ctx*, const CheckDesc*)`: a call from the description's location failed; where the stack was used up, the location goes to the end of the backtrace. |
 //! | `br_compared` | `void (Ctx*, i64 parameter, i64 size)`: notes that the size is compared with the tuning parameter of this number, which is within bounds. Called if word 3 says so. |
 //! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
+//! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device that the context's program runs on. The address is that of a block of the host's that stands for it and has its references; generated code never looks into it. |
+//! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or on the device (2). A block of the device is named by its address and an offset in bytes, memory of the host by the address of the first byte and 0. What is on its way to the host has arrived when it returns. Not 0 on failure, also if a kernel before has failed. |
+//! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches so many blocks of the kernel of this number; none if there are no blocks. The words are what it captures, in order: scalars, addresses of blocks of the device. The kernel may run later: what is launched and copied happens in order. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
 //! | `br_main_levels` | `i32 (i32 argc, const u8 *const *argv, const LevelDesc*, u64 n)`: the same where there is a program for each of several levels of processors. |
 //!
 //! Every function is safe to call from any task; none unwinds or exits.
+//!
+//! # Kernels
+//! A program for a device has a [`DeviceDesc`] with the code of its kernels, which the
+//! runtime makes ready for the device when a context is made. A kernel takes the block
+//! that failures are noted in, then what its launch captures, each scalar as its own type
+//! (`bool` as a byte). That block is an `i32`, 0 until a check fails and then the check's
+//! number in [`DeviceDesc::checks`] plus 1, four bytes that nobody uses, and from the
+//! eighth byte on the `u64` words of the check's message.
 
 use prim::ScalarType;
 
@@ -71,7 +82,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 2;
+pub const ABI_VERSION: u64 = 3;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.
@@ -168,6 +179,47 @@ pub struct TunableDesc {
     pub default: i64,
 }
 
+/// [`DeviceDesc::target`] of kernels in OpenCL C.
+pub const TARGET_OPENCL: u64 = 1;
+
+/// A kernel of a program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KernelDesc {
+    /// Its name in the code.
+    pub name: Str,
+    /// Its name for people: function and operation.
+    pub shown: Str,
+    /// Source positions, innermost first, one a line.
+    pub places: Str,
+    /// Threads of a block.
+    pub threads: u64,
+    /// Of each capture the size in bytes if it is a scalar, 0 if it is a block.
+    pub sizes: *const u8,
+    /// How many captures.
+    pub n_sizes: u64,
+}
+
+/// The kernels of a program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceDesc {
+    /// What the code is written in: one of the `TARGET_*` constants.
+    pub target: u64,
+    /// The code.
+    pub source: Str,
+    /// What the device has to have: names of extensions, with spaces between.
+    pub needs: Str,
+    /// The kernels.
+    pub kernels: *const KernelDesc,
+    /// How many.
+    pub n_kernels: u64,
+    /// The checks of the program, by number.
+    pub checks: *const *const CheckDesc,
+    /// How many.
+    pub n_checks: u64,
+}
+
 /// A compiled program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +242,8 @@ pub struct Program {
     pub tunables: *const TunableDesc,
     /// How many.
     pub n_tunables: u64,
+    /// The kernels, if the program is for a device.
+    pub device: *const DeviceDesc,
 }
 
 /// A program's code for a level of processors.
@@ -222,6 +276,10 @@ unsafe impl Send for EntryDesc {}
 unsafe impl Sync for TunableDesc {}
 // SAFETY: as above.
 unsafe impl Send for TunableDesc {}
+// SAFETY: as above.
+unsafe impl Sync for DeviceDesc {}
+// SAFETY: as above.
+unsafe impl Send for DeviceDesc {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
 // SAFETY: as above.
@@ -288,6 +346,44 @@ impl ParamDesc {
     }
 }
 
+impl KernelDesc {
+    /// Sizes of the captures.
+    pub fn sizes(&self) -> &[u8] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.sizes, self.n_sizes) }
+    }
+}
+
+impl DeviceDesc {
+    /// The kernels.
+    pub fn kernels(&self) -> &[KernelDesc] {
+        // SAFETY: tables hold valid addresses.
+        unsafe { slice(self.kernels, self.n_kernels) }
+    }
+
+    /// The check of this number.
+    pub fn check(&self, number: usize) -> Option<&CheckDesc> {
+        // SAFETY: tables hold valid addresses.
+        let all = unsafe { slice(self.checks, self.n_checks) };
+        // SAFETY: as above.
+        all.get(number).and_then(|check| unsafe { check.as_ref() })
+    }
+
+    /// The most values that a check's message has.
+    pub fn most_values(&self) -> usize {
+        // SAFETY: tables hold valid addresses.
+        let all = unsafe { slice(self.checks, self.n_checks) };
+        let counts = all.iter().filter_map(|check| {
+            // SAFETY: as above.
+            let check = unsafe { check.as_ref() }?;
+            // SAFETY: as above.
+            let format = unsafe { slice(check.format, check.format_len) };
+            Some(format.iter().filter(|byte| **byte == b'{').count())
+        });
+        counts.max().unwrap_or(0)
+    }
+}
+
 impl EntryDesc {
     /// The parameters.
     pub fn params(&self) -> &[ParamDesc] {
@@ -313,6 +409,12 @@ impl Program {
     pub fn tunables(&self) -> &[TunableDesc] {
         // SAFETY: tables hold valid addresses.
         unsafe { slice(self.tunables, self.n_tunables) }
+    }
+
+    /// The kernels, if it is for a device.
+    pub fn device(&self) -> Option<&DeviceDesc> {
+        // SAFETY: tables hold valid addresses.
+        unsafe { self.device.as_ref() }
     }
 
     /// The entry point of this name.

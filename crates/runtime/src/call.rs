@@ -244,6 +244,10 @@ impl Context {
         // fit the entry's description.
         let status = unsafe { (entry.fun)(ctx, args.0.as_ptr(), results.0.as_mut_ptr()) };
         self.outcome(status)?;
+        if let Err(failure) = self.settle() {
+            self.free(entry.results(), &results);
+            return Err(failure);
+        }
         Ok(results)
     }
 

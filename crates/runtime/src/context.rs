@@ -7,6 +7,7 @@
 
 use crate::abi::{ABI_VERSION, Program};
 use crate::comparisons::Comparisons;
+use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
 use crate::heap::LocalHeap;
 use crate::heap::large::SharedHeap;
@@ -34,6 +35,8 @@ pub struct Config {
     pub tuning: Vec<Assignment>,
     /// Whether to take note of comparisons with tuning parameters.
     pub log_comparisons: bool,
+    /// What a program that is for a device runs on.
+    pub device: device::Config,
 }
 
 /// What all threads of a context share.
@@ -48,6 +51,8 @@ pub struct Shared {
     pub stats: Stats,
     /// Comparisons with tuning parameters, if they are wanted.
     pub(crate) comparisons: Comparisons,
+    /// The device, if the program is for one.
+    pub(crate) device: Option<Device>,
     globals: Box<[AtomicU64]>,
     tunables: Box<[i64]>,
     log_comparisons: bool,
@@ -193,6 +198,17 @@ impl Context {
             )));
         }
         let tunables = tunables(program, &config.tuning)?;
+        let device = match program.device() {
+            Some(desc) => {
+                let open = Device::open(desc, &config.device, config.memory_limit);
+                Some(open.map_err(Error::Usage)?)
+            }
+            None if config.device.name.is_some() => {
+                let message = "the program runs on no device: it was compiled for processors";
+                return Err(Error::Usage(message.to_owned()));
+            }
+            None => None,
+        };
         let n_globals = program.n_globals;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = config.num_threads.unwrap_or(cores).max(1);
@@ -202,6 +218,7 @@ impl Context {
             errors: ErrorSlot::default(),
             stats: Stats::new(threads),
             comparisons: Comparisons::default(),
+            device,
             globals: (0..n_globals).map(|_| AtomicU64::new(0)).collect(),
             tunables,
             log_comparisons: config.log_comparisons,
@@ -217,6 +234,8 @@ impl Context {
             // SAFETY: generated code fulfils the contract of `InitFn`.
             let status = unsafe { init(ctx) };
             context.outcome(status)?;
+            context.initialised = true;
+            context.settle()?;
         }
         context.initialised = true;
         Ok(context)
@@ -260,6 +279,14 @@ impl Context {
         })))
     }
 
+    /// Waits for what a device has not done yet; fails if a kernel did.
+    pub(crate) fn settle(&self) -> Result<(), Error> {
+        match &self.shared().device {
+            Some(device) => device.settle().map_err(Error::Program),
+            None => Ok(()),
+        }
+    }
+
     /// Number of threads, the caller included.
     pub fn num_threads(&self) -> usize {
         self.shared().pool.size()
@@ -293,6 +320,7 @@ impl Context {
                 .iter()
                 .map(|&(counter, name)| format!("{name}: {}", self.shared().stats.total(counter))),
         );
+        lines.extend(self.shared().device.iter().flat_map(Device::report));
         lines.join("\n") + "\n"
     }
 

@@ -132,23 +132,27 @@ pub unsafe extern "C" fn br_fail(ctx: *mut Ctx, desc: *const CheckDesc, values: 
     // SAFETY: by the caller's promise.
     let (shared, desc) = unsafe { ((*ctx).shared(), &*desc) };
     shared.errors.record(|| {
-        // SAFETY: by the caller's promise.
-        let (format, location) = unsafe {
-            (
-                text(desc.format, desc.format_len),
-                text(desc.location, desc.location_len),
-            )
-        };
         let mut next = 0;
-        // SAFETY: `render` asks once for each placeholder.
-        let message = fill(&format, || unsafe {
-            let word = values.add(next).read();
+        said(desc, || {
+            // SAFETY: it is asked once for each placeholder.
+            let word = unsafe { values.add(next).read() };
             next += 1;
             word
-        });
-        render(&message, &location)
+        })
     });
     1
+}
+
+/// What a failing check says, with the words that `next` gives.
+pub(crate) fn said(desc: &CheckDesc, next: impl FnMut() -> u64) -> String {
+    // SAFETY: descriptions hold valid addresses.
+    let (format, location) = unsafe {
+        (
+            text(desc.format, desc.format_len),
+            text(desc.location, desc.location_len),
+        )
+    };
+    render(&fill(&format, next), &location)
 }
 
 /// So many arguments, in words: `1 argument`, `2 arguments`.

@@ -159,6 +159,7 @@ impl Image {
             fini: spec.fini,
             tunables: tunables.as_ptr(),
             n_tunables: tunables.len() as u64,
+            device: std::ptr::null(),
         };
         let tables = Tables {
             _texts: builder.texts,

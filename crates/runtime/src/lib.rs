@@ -12,6 +12,7 @@ pub mod abi;
 mod call;
 pub mod comparisons;
 mod context;
+pub mod device;
 pub mod error;
 pub mod exe;
 pub mod heap;

@@ -1,6 +1,6 @@
 //! The symbols that generated code refers to, for the JIT's linker.
 
-use crate::{comparisons, context, error, exe, heap, math, sched};
+use crate::{comparisons, context, device, error, exe, heap, math, sched};
 
 /// Every symbol of the runtime that generated code may use, with its address.
 pub fn symbols() -> Vec<(&'static str, *const ())> {
@@ -15,6 +15,9 @@ pub fn symbols() -> Vec<(&'static str, *const ())> {
         ("br_called", error::br_called as *const ()),
         ("br_compared", comparisons::br_compared as *const ()),
         ("br_stack_check", context::br_stack_check as *const ()),
+        ("br_device_alloc", device::br_device_alloc as *const ()),
+        ("br_device_copy", device::br_device_copy as *const ()),
+        ("br_launch", device::br_launch as *const ()),
         ("br_main", exe::br_main as *const ()),
         ("br_main_levels", exe::br_main_levels as *const ()),
     ];

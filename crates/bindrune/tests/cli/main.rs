@@ -9,6 +9,7 @@ mod executable;
 mod explain;
 mod explain_tuning;
 mod guide;
+mod opencl;
 mod portable;
 mod process;
 mod repl;

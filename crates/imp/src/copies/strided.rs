@@ -12,13 +12,13 @@
 //! ```
 //!
 //! Needs: a verified program. Guarantees: a verified program with the same results,
-//! in which no copy goes by [`Plan::Strides`]. The functions stand behind all
-//! others, in the order in which they come up.
+//! in which no copy of the host's goes by [`Plan::Strides`]; those of a kernel's threads are
+//! small, and stay. The functions stand behind all others, in the order in which they come
+//! up.
 
 use super::nest;
 use crate::captures;
-use crate::syntax::{Arg, Code, Expr, FunId, Function, Plan, Program, Region, Stmt, Tile};
-use crate::walk::each_stmt_mut;
+use crate::syntax::{Arg, Code, Expr, For, FunId, Function, Plan, Program, Region, Stmt, Tile};
 use prim::PrimType;
 use rustc_hash::FxHashMap;
 
@@ -48,26 +48,7 @@ pub fn calls(mut program: Program) -> Program {
         functions: Vec::new(),
     };
     for function in &mut program.functions {
-        let mut called = false;
-        each_stmt_mut(&mut function.body, &mut |stmt| {
-            if let Stmt::Copy {
-                to,
-                from,
-                elem,
-                extents,
-                plan: Plan::Strides(tile),
-            } = stmt
-            {
-                let key = Key {
-                    rank: extents.len(),
-                    elem: word(*elem),
-                    tile: *tile,
-                };
-                *stmt = call(made.function(key), (to, from), extents);
-                called = true;
-            }
-        });
-        if called {
+        if made.block(&mut function.body) {
             captures::fill(function);
         }
     }
@@ -76,6 +57,44 @@ pub fn calls(mut program: Program) -> Program {
 }
 
 impl Made {
+    /// Makes the calls of statements; whether there are any.
+    fn block(&mut self, stmts: &mut [Stmt]) -> bool {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let mut called = false;
+            for stmt in stmts {
+                called |= self.stmt(stmt);
+            }
+            called
+        })
+    }
+
+    fn stmt(&mut self, stmt: &mut Stmt) -> bool {
+        match stmt {
+            Stmt::Copy {
+                to,
+                from,
+                elem,
+                extents,
+                plan: Plan::Strides(tile),
+            } => {
+                let key = Key {
+                    rank: extents.len(),
+                    elem: word(*elem),
+                    tile: *tile,
+                };
+                *stmt = call(self.function(key), (to, from), extents);
+                true
+            }
+            Stmt::If(_, yes, no) => {
+                let called = self.block(yes);
+                self.block(no) || called
+            }
+            Stmt::For(f) if f.how.is_kernel() => false,
+            Stmt::While(_, body) | Stmt::For(For { body, .. }) => self.block(body),
+            crate::leaf_stmt!() => false,
+        }
+    }
+
     /// The function of a key, which is made if it is not there.
     pub(super) fn function(&mut self, key: Key) -> FunId {
         if let Some(known) = self.ids.get(&key) {

@@ -2,27 +2,6 @@
    Half precision is widened: sums and products of halves are rounded once to singles,
    which have bits enough that rounding again changes nothing. */
 
-BR_FN u32 br_bits_f32(f32 x) {
-    u32 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-BR_FN u64 br_bits_f64(f64 x) {
-    u64 bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-BR_FN f32 br_f32_from(u32 bits) {
-    f32 x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-BR_FN f64 br_f64_from(u64 bits) {
-    f64 x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* -0.0 lies below 0.0; one operand is the result if the other one is no number. */
 #define BR_FLOATS(T, F)                                                                            \
     BR_FN T br_fmin_##T(T x, T y) {                                                                \
@@ -31,43 +10,53 @@ BR_FN f64 br_f64_from(u64 bits) {
     BR_FN T br_fmax_##T(T x, T y) {                                                                \
         return y != y || x > y || (x == y && !signbit(x)) ? x : y;                                 \
     }                                                                                              \
-    BR_FN T br_fsignum_##T(T x) { return x != x ? x : x == 0 ? 0 : F(1, x); }
+    BR_FN T br_fsignum_##T(T x) { return x != x ? x : x == 0 ? 0 : F((T)1, x); }
 BR_FLOATS(f32, copysignf)
+#ifdef BR_HAS_F64
 BR_FLOATS(f64, copysign)
+#endif
 
 BR_FN f32 br_fneg_f32(f32 x) { return br_f32_from(br_bits_f32(x) ^ 0x80000000u); }
-BR_FN f64 br_fneg_f64(f64 x) { return br_f64_from(br_bits_f64(x) ^ 0x8000000000000000u); }
 BR_FN f32 br_fabs_f32(f32 x) { return fabsf(x); }
-BR_FN f64 br_fabs_f64(f64 x) { return fabs(x); }
 BR_FN f32 br_ffloor_f32(f32 x) { return floorf(x); }
-BR_FN f64 br_ffloor_f64(f64 x) { return floor(x); }
 BR_FN f32 br_fceil_f32(f32 x) { return ceilf(x); }
-BR_FN f64 br_fceil_f64(f64 x) { return ceil(x); }
 BR_FN f32 br_fround_f32(f32 x) { return rintf(x); }
-BR_FN f64 br_fround_f64(f64 x) { return rint(x); }
 BR_FN f32 br_ftrunc_f32(f32 x) { return truncf(x); }
-BR_FN f64 br_ftrunc_f64(f64 x) { return trunc(x); }
 BR_FN f32 br_fsqrt_f32(f32 x) { return br_root_f32(x); }
-BR_FN f64 br_fsqrt_f64(f64 x) { return br_root_f64(x); }
 BR_FN f32 br_fmod_f32(f32 x, f32 y) { return fmodf(x, y); }
+#ifdef BR_HAS_F64
+BR_FN f64 br_fneg_f64(f64 x) { return br_f64_from(br_bits_f64(x) ^ 0x8000000000000000u); }
+BR_FN f64 br_fabs_f64(f64 x) { return fabs(x); }
+BR_FN f64 br_ffloor_f64(f64 x) { return floor(x); }
+BR_FN f64 br_fceil_f64(f64 x) { return ceil(x); }
+BR_FN f64 br_fround_f64(f64 x) { return rint(x); }
+BR_FN f64 br_ftrunc_f64(f64 x) { return trunc(x); }
+BR_FN f64 br_fsqrt_f64(f64 x) { return br_root_f64(x); }
 BR_FN f64 br_fmod_f64(f64 x, f64 y) { return fmod(x, y); }
+#endif
 
 /* Towards zero; the ends of the range for what lies outside, 0 for infinities and what
-   is no number. Negative numbers become unsigned by way of the signed type. */
+   is no number. Negative numbers become unsigned by way of the signed type. Numbers are
+   widened first, where there is something wider. */
+#ifdef BR_HAS_F64
+typedef f64 br_widest;
+#else
+typedef f32 br_widest;
+#endif
 #define BR_FROM_FLOAT(T, U, BOUND)                                                                 \
-    BR_FN T br_fptosi_##T(f64 x) {                                                                 \
+    BR_FN T br_fptosi_##T(br_widest x) {                                                           \
         if (!(x - x == 0)) return 0;                                                               \
         if (x >= BOUND) return (T)((U)~(U)0 >> 1);                                                 \
         return x < -BOUND ? (T)((U)1 << (8 * sizeof(T) - 1)) : (T)x;                               \
     }                                                                                              \
-    BR_FN T br_fptoui_##T(f64 x) {                                                                 \
+    BR_FN T br_fptoui_##T(br_widest x) {                                                           \
         if (x < 0 || !(x - x == 0)) return br_fptosi_##T(x);                                       \
         return x >= 2 * BOUND ? (T)-1 : (T)(U)x;                                                   \
     }
-BR_FROM_FLOAT(i8, u8, 0x1p7)
-BR_FROM_FLOAT(i16, u16, 0x1p15)
-BR_FROM_FLOAT(i32, u32, 0x1p31)
-BR_FROM_FLOAT(i64, u64, 0x1p63)
+BR_FROM_FLOAT(i8, u8, 0x1p7f)
+BR_FROM_FLOAT(i16, u16, 0x1p15f)
+BR_FROM_FLOAT(i32, u32, 0x1p31f)
+BR_FROM_FLOAT(i64, u64, 0x1p63f)
 
 BR_FN f32 br_wide(f16 h) {
     u32 sign = (u32)(h & 0x8000u) << 16, exponent = (u32)h >> 10 & 31u, fraction = h & 1023u;
@@ -90,6 +79,7 @@ BR_FN f16 br_half(f32 x) {
     f32 units = br_f32_from(size) * 0x1p24f;
     return (f16)(sign | (u32)((units + 0x1p23f) - 0x1p23f));
 }
+#ifdef BR_HAS_F64
 /* By way of a single whose last bit is odd where it is not exact, so that rounding it
    again is the only rounding. */
 BR_FN f16 br_half_of_f64(f64 x) {
@@ -105,6 +95,7 @@ BR_FN f16 br_fma_f16(f16 x, f16 y, f16 z) {
 }
 
 /* 2 to the power of j / 8, where j is the number in the last three bits. */
-static const f64 br_eighths[8] = {
+BR_TABLE f64 br_eighths[8] = {
 EIGHTHS};
 BR_FN f64 br_exp2_eighths(f64 x) { return br_eighths[br_bits_f64(x) & 7u]; }
+#endif

@@ -38,7 +38,8 @@
     BR_FN T br_ssignum_##T(T x) { return (T)((x > 0) - (x < 0)); }                                 \
     BR_FN T br_usignum_##T(T x) { return x != 0; }
 
-#ifdef __GNUC__
+#if defined(BR_COUNTS)
+#elif defined(__GNUC__)
 #define BR_COUNTS(T, U, W)                                                                         \
     BR_FN T br_clz_##T(T x) { return x == 0 ? W : (T)(__builtin_clzll((u64)(U)x) - (64 - W)); }    \
     BR_FN T br_ctz_##T(T x) { return x == 0 ? W : (T)__builtin_ctzll((u64)(U)x); }                 \

@@ -58,6 +58,8 @@
 #define BR_INDEPENDENT
 #endif
 #define BR_FN static inline
+#define BR_TABLE static const
+#define BR_HAS_F64
 
 typedef int8_t i8;
 typedef int16_t i16;
@@ -86,3 +88,23 @@ BR_FN f32 br_root_f32(f32 x) { return sqrtf(x); }
 BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return fmaf(x, y, z); }
 BR_FN f64 br_fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
+BR_FN u32 br_bits_f32(f32 x) {
+    u32 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+BR_FN u64 br_bits_f64(f64 x) {
+    u64 bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+BR_FN f32 br_f32_from(u32 bits) {
+    f32 x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+BR_FN f64 br_f64_from(u64 bits) {
+    f64 x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}

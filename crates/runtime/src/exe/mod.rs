@@ -11,6 +11,7 @@ pub mod options;
 use crate::abi::{EntryDesc, KIND_UNIT, LevelDesc, ParamDesc, Program};
 use crate::call::{Shown, Words, describe, show, value_type};
 use crate::context::{Config, Context};
+use crate::device;
 use crate::error::Error;
 use crate::image::Image;
 use levels::{Code, Level};
@@ -85,6 +86,10 @@ fn behave<R: Read>(
     let options = match options::parse(args)? {
         Command::Run(options) => options,
         Command::Help => return put(streams.stdout, options::help(name).as_bytes()),
+        Command::ListDevices => {
+            let lines = device::list()?.into_iter().map(|line| line + "\n");
+            return put(streams.stdout, lines.collect::<String>().as_bytes());
+        }
         Command::PrintParams => {
             let (_, image) = code.choose(None, Level::of_this_machine())?;
             let lines = image.program().tunables().iter();
@@ -105,6 +110,11 @@ fn behave<R: Read>(
         memory_limit: options.memory_limit,
         tuning: options.params.clone(),
         log_comparisons: options.log_versions,
+        device: device::Config {
+            name: options.device.clone(),
+            build_options: options.build_options.clone(),
+            cache_file: options.cache_file.clone(),
+        },
     };
     let mut context = Context::new(&config, image)?;
     let entry = context.entry(&options.entry)?;

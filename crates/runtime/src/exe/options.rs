@@ -37,6 +37,12 @@ pub struct Options {
     pub log_versions: bool,
     /// Tuning parameters that were set, in order.
     pub params: Vec<Assignment>,
+    /// The device to run on.
+    pub device: Option<String>,
+    /// Further options for the compiler of kernels.
+    pub build_options: Vec<String>,
+    /// Where compiled kernels are kept.
+    pub cache_file: Option<PathBuf>,
 }
 
 /// What to do.
@@ -48,6 +54,8 @@ pub enum Command {
     Help,
     /// Print the tuning parameters.
     PrintParams,
+    /// Print the devices that there are.
+    ListDevices,
 }
 
 impl Default for Options {
@@ -66,6 +74,9 @@ impl Default for Options {
             memory_limit: None,
             cpu_level: None,
             params: Vec::new(),
+            device: None,
+            build_options: Vec::new(),
+            cache_file: None,
         }
     }
 }
@@ -160,6 +171,24 @@ const LINES: &[Line] = &[
         Some("LEVEL"),
         "Run the code for processors of level v2, v3 or v4, rather than the best.",
     ),
+    line(
+        Some('d'),
+        "device",
+        Some("NAME"),
+        "Run on the first device whose name contains NAME; #K before it for the K-th.",
+    ),
+    line(
+        None,
+        "list-devices",
+        None,
+        "Print the devices that there are, and exit.",
+    ),
+    line(
+        None,
+        "build-option",
+        Some("OPT"),
+        "Give the device's compiler an option, such as -cl-opt-disable.",
+    ),
     line(None, "param", Some("NAME=N"), "Set a tuning parameter."),
     line(
         None,
@@ -177,7 +206,7 @@ const LINES: &[Line] = &[
         None,
         "cache-file",
         Some("FILE"),
-        "Accepted for compatibility; nothing needs to be cached.",
+        "Keep a device's compiled kernels in FILE, not in the user's cache.",
     ),
 ];
 
@@ -210,6 +239,8 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
         match arg {
             Short('h') | Long("help") => return Ok(Command::Help),
             Long("print-params") => return Ok(Command::PrintParams),
+            Long("list-devices") => return Ok(Command::ListDevices),
+            Short('d') | Long("device") => options.device = Some(parser.value()?.string()?),
             Short('e') | Long("entry-point") => options.entry = parser.value()?.string()?,
             Short('r') | Long("runs") => {
                 let runs = parser.value()?.parse_with(|text| match text.parse() {
@@ -261,7 +292,8 @@ fn parse_args(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexop
                 let file = PathBuf::from(parser.value()?);
                 options.params.extend(tuning::read_file(&file)?);
             }
-            Long("cache-file") => drop(parser.value()?),
+            Long("cache-file") => options.cache_file = Some(parser.value()?.into()),
+            Long("build-option") => options.build_options.push(parser.value()?.string()?),
             _ => return Err(arg.unexpected()),
         }
     }
@@ -303,6 +335,9 @@ mod tests {
             memory_limit: Some(2 << 30),
             cpu_level: Some(Level::V3),
             params: vec![Assignment::parse("main.tile=16").expect("an assignment")],
+            device: Some("#1 quick".to_owned()),
+            build_options: vec!["-cl-opt-disable".to_owned()],
+            cache_file: Some("x".into()),
             ..Options::default()
         };
         let short = parsed(&[
@@ -318,6 +353,8 @@ mod tests {
             "--cpu-level=v3",
             "--param=main.tile=16",
             "--cache-file=x",
+            "-d#1 quick",
+            "--build-option=-cl-opt-disable",
         ]);
         assert_eq!(short, Ok(Command::Run(expected)));
         let long = parsed(&[
@@ -334,10 +371,17 @@ mod tests {
             "v3",
             "--param",
             "main.tile=16",
+            "--cache-file",
+            "x",
+            "--device",
+            "#1 quick",
+            "--build-option",
+            "-cl-opt-disable",
         ]);
         assert_eq!(long, short);
         assert_eq!(parsed(&["-h"]), Ok(Command::Help));
         assert_eq!(parsed(&["--print-params"]), Ok(Command::PrintParams));
+        assert_eq!(parsed(&["--list-devices"]), Ok(Command::ListDevices));
         assert!(help("a.out").lines().all(|line| line.chars().count() < 120));
     }
 

@@ -14,6 +14,7 @@ pub use limit::default_limit as memory_limit;
 
 use crate::abi::{CheckDesc, Ctx, text};
 use crate::context::Shared;
+use crate::device;
 use crate::stats::Counter;
 
 use large::{Refused, SharedHeap, give_back, obtain};
@@ -33,6 +34,8 @@ const REPORT_BYTES: i64 = 64 << 10;
 /// The first word of the header of a block of constant data in generated code.
 /// Nobody writes to such a block's header: it lies in read-only memory.
 const STATIC_REFERENCES: u64 = 1 << 62;
+/// [`Header::slots`] of a block that stands for one of a device.
+const REMOTE: u64 = u64::MAX;
 /// [`Header::class`] of a block of [`large`].
 const LARGE: u64 = u64::MAX;
 /// [`Header::class`] of a block whose memory is that of a `value::Buffer`.
@@ -49,7 +52,7 @@ struct Header {
     /// Next free block of the class, while it is free.
     next: Option<NonNull<Header>>,
     /// How many slots its data begin with: addresses of blocks that it holds a
-    /// reference to each, or null.
+    /// reference to each, or null. [`REMOTE`] if they are a [`device::Block`].
     slots: u64,
 }
 
@@ -285,7 +288,24 @@ impl LocalHeap {
 }
 
 impl LocalHeap {
-    /// Gives up what a block of slots holds; then it is a block like others.
+    /// A block of the host's that stands for one of a device, with one reference.
+    pub fn alloc_remote(
+        &mut self,
+        remote: device::Block,
+        shared: &Shared,
+        me: usize,
+    ) -> Result<NonNull<u8>, Refused> {
+        let data = self.alloc(size_of::<device::Block>() as u64, shared, me)?;
+        // SAFETY: the block is new, has room for it, and a header in front.
+        unsafe {
+            data.cast::<device::Block>().write(remote);
+            data.cast::<Header>().sub(1).as_mut().slots = REMOTE;
+        }
+        Ok(data)
+    }
+
+    /// Gives up what a block of slots holds, or what one stands for; then it is a block
+    /// like others.
     ///
     /// # Safety
     /// The block must have no references left, and its slots must hold what
@@ -294,6 +314,14 @@ impl LocalHeap {
     unsafe fn empty(&mut self, mut block: NonNull<Header>, shared: &Shared) {
         // SAFETY: by the caller's promise the block is this thread's own.
         let slots = std::mem::take(unsafe { &mut block.as_mut().slots });
+        if slots == REMOTE {
+            // SAFETY: its data follow the header.
+            let remote = unsafe { block.add(1).cast::<device::Block>().read() };
+            if let Some(device) = &shared.device {
+                device.give_back(remote);
+            }
+            return;
+        }
         // SAFETY: its data follow the header.
         let first = unsafe { block.add(1) }.cast::<*mut u8>();
         for i in 0..slots as usize {
@@ -306,6 +334,9 @@ impl LocalHeap {
         }
     }
 }
+
+/// What is said where a product of sizes overflows.
+pub const TOO_LARGE: &str = "the size of an array in bytes does not fit into 63 bits.";
 
 /// Says why there is no memory, and for what of the program.
 pub fn describe(bytes: u64, refused: Refused, location: &str) -> String {
@@ -333,7 +364,7 @@ pub unsafe extern "C" fn br_alloc(ctx: *mut Ctx, bytes: i64, place: *const Check
     let Ok(size) = u64::try_from(bytes) else {
         shared.errors.record(|| {
             crate::error::render(
-                "the size of an array in bytes does not fit into 63 bits.",
+                TOO_LARGE,
                 // SAFETY: by the caller's promise.
                 &unsafe { location(place) },
             )
@@ -377,7 +408,7 @@ pub unsafe extern "C" fn br_slots(ctx: *mut Ctx, count: i64, place: *const Check
 ///
 /// # Safety
 /// `place` must be null or a valid description.
-unsafe fn location(place: *const CheckDesc) -> String {
+pub(crate) unsafe fn location(place: *const CheckDesc) -> String {
     // SAFETY: by the caller's promise.
     match unsafe { place.as_ref() } {
         // SAFETY: as above.

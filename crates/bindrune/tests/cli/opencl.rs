@@ -1,0 +1,201 @@
+//! Programs on a device of OpenCL's from the command line: the same results and messages as
+//! on processors, the choice of a device, and what is said where there is none.
+
+use crate::process::{Finished, Folder, SAMPLE, bindrune, command, finish, sample_command};
+use std::process::{Command, Stdio};
+
+/// A program, built for a device.
+struct Built {
+    folder: Folder,
+    path: String,
+}
+
+impl Built {
+    fn new(source: &str) -> Self {
+        let folder = Folder::new();
+        let program = folder.file("sample.fut", source);
+        let path = folder.path("sample");
+        bindrune(&["opencl", &program, "-o", &path], "").quiet();
+        Self { folder, path }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(args).stdout(Stdio::piped());
+        command
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str], stdin: &str) -> Finished {
+        finish(&mut self.command(args), stdin.as_bytes())
+    }
+}
+
+/// What is the same wherever a program runs: without the names of files before places.
+fn told(finished: &Finished, name: &str) -> (i32, String, String) {
+    let stderr = finished.stderr.replace(name, "NAME");
+    let words = stderr.split_whitespace();
+    let words = words.map(|word| word.rsplit_once(".fut:").map_or(word, |(_, place)| place));
+    let stderr = words.collect::<Vec<_>>().join(" ");
+    (finished.code, finished.text().to_owned(), stderr)
+}
+
+#[test]
+fn results_and_messages_are_those_of_processors() {
+    let built = Built::new(SAMPLE);
+    for (entry, input) in [
+        ("main", "[1, 2, 3]"),
+        ("main", "empty([0]i32)"),
+        ("dot", "[1, 2] [3, 4.5]"),
+        ("both", "1 3"),
+        ("squares", "5"),
+        ("consume", "[1, 2]"),
+        ("gather", "[7, 8, 9] [2, 0]"),
+        ("table", "2 3"),
+        ("table", "0 3"),
+        ("flags", "[true, false]"),
+        ("nothing", "1"),
+        // What fails, in kernels and before them.
+        ("divide", "3 1"),
+        ("positive", "[1, -1]"),
+        ("fit", "[1, 2] [3]"),
+        ("gather", "[1] [5]"),
+        ("gather", "[1] [-1]"),
+        ("fill", "-1 3"),
+        ("dot", "[1] [1, 2]"),
+        ("table", "4000000000 4000000000"),
+        ("record", "1"),
+    ] {
+        let mut for_cpu = sample_command(&["-e", entry]);
+        let name = for_cpu.get_program().to_string_lossy().into_owned();
+        let cpu = told(&finish(&mut for_cpu, input.as_bytes()), &name);
+        let device = told(&built.run(&["-e", entry], input), &built.path);
+        assert_eq!(cpu, device, "{entry} {input}");
+    }
+}
+
+#[test]
+fn several_runs_share_what_was_compiled_and_allocated() {
+    let built = Built::new(SAMPLE);
+    let times = built.folder.path("times");
+    let args = ["-e", "main", "-r", "5", "-t", &times, "-D"];
+    let run = built.run(&args, "[1, 2, 3]");
+    assert_eq!((run.code, run.text()), (0, "6i32\n"), "{}", run.stderr);
+    for part in [
+        "device: ",
+        "kernels launched: 12",
+        "reused: 1",
+        "bytes copied to the host: ",
+    ] {
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
+    assert!(!run.stderr.contains("behind"), "{}", run.stderr);
+    let written = std::fs::read_to_string(&times).expect("the times were written");
+    assert_eq!(written.lines().count(), 5);
+}
+
+#[test]
+fn compiled_kernels_are_kept_and_damaged_ones_are_not_taken() {
+    let built = Built::new(SAMPLE);
+    let file = built.folder.path("kernels");
+    let main = |options: &[&str]| {
+        let run = built.run(options, "[1, 2]").quiet();
+        assert_eq!(run.text(), "3i32\n");
+    };
+    let options = ["--cache-file", &file];
+    main(&options);
+    let whole = std::fs::read(&file).expect("the file can be read");
+    main(&options);
+    for damaged in [&b""[..], b"something else", &whole[..whole.len() / 2]] {
+        std::fs::write(&file, damaged).expect("the file can be written");
+        main(&options);
+        let again = std::fs::read(&file).expect("the file can be read");
+        assert!(again.len() > whole.len() / 2);
+    }
+    // Other options make other kernels.
+    main(&["--cache-file", &file, "--build-option=-cl-opt-disable"]);
+    // Nothing is kept where it cannot be.
+    let nowhere = built.folder.path("no/such");
+    built.folder.file("no", "");
+    main(&["--cache-file", &nowhere]);
+    main(&["--cache-file=/dev/full"]);
+}
+
+#[test]
+fn devices_are_listed_and_chosen() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    let list = built.run(&["--list-devices"], "").quiet();
+    let first = list.text().lines().next().expect("there is a device");
+    let name = first.strip_prefix("#0 ").expect("it is the first");
+    let (name, _) = name.split_once(" (").expect("its platform follows");
+    let chosen = built.run(&["-d", &name.to_uppercase()], "1").quiet();
+    assert_eq!(chosen.text(), "[2i32, 3i32]\n");
+    built.run(&["-d", "#0"], "1").quiet();
+    for (wanted, parts) in [
+        (
+            "nonsense",
+            &["there is no device `nonsense`; there are: ", name][..],
+        ),
+        ("#99", &["there is no device `#99`"]),
+        ("#", &["no number behind `#`"]),
+    ] {
+        built.run(&["-d", wanted], "1").fails(parts);
+    }
+    let on_cpu = finish(&mut sample_command(&["-d", "#0"]), b"[1]");
+    on_cpu.fails(&["the program runs on no device"]);
+}
+
+#[test]
+fn a_machine_without_a_driver_gets_one_sentence() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    for args in [&[][..], &["--list-devices"]] {
+        let mut run = built.command(args);
+        // What is found first is no library.
+        for name in ["libOpenCL.so.1", "libOpenCL.so"] {
+            built.folder.file(name, "");
+        }
+        let run = finish(run.env("LD_LIBRARY_PATH", built.folder.path("")), b"1");
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        run.fails(&["there is no OpenCL on this machine", "install"]);
+    }
+    let mut run = built.command(&[]);
+    let run = finish(run.env("OCL_ICD_VENDORS", built.folder.path("none")), b"1");
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    run.fails(&["OpenCL finds no device on this machine", "install"]);
+}
+
+#[test]
+fn memory_and_compilers_that_do_not_suffice_are_told() {
+    let built = Built::new(SAMPLE);
+    built
+        .run(&["-e", "fill", "--memory-limit=1M"], "1000000 1")
+        .fails(&[
+            "out of memory on the device: 8000000 bytes were asked for",
+            "the limit is 1048576 bytes.",
+            "sample.fut:11:",
+        ]);
+    built
+        .run(&["--build-option=-D", "--build-option=bool=+"], "[1]")
+        .fails(&[
+            "does not compile the program's kernels",
+            "CL_BUILD_PROGRAM_FAILURE",
+        ]);
+}
+
+#[test]
+fn run_takes_the_options_of_executables() {
+    let folder = Folder::new();
+    let program = folder.file(
+        "p.fut",
+        "entry twice (xs: []i32) = map (* 2) xs\nentry inverse (xs: []i32) = map (1 /) xs\n",
+    );
+    let run = |entry: &str, stdin: &str| {
+        let mut run = command(&["run", "--backend=opencl", &program, "-e", entry]);
+        finish(&mut run, stdin.as_bytes())
+    };
+    assert_eq!(run("twice", "[21]").quiet().text(), "[42i32]\n");
+    run("inverse", "[1, 0]").fails(&["division by zero", "p.fut:2:"]);
+    for wanted in ["--library", "--server"] {
+        bindrune(&["opencl", wanted, &program], "").fails(&["not supported yet"]);
+    }
+}

@@ -1,0 +1,341 @@
+//! Kernels: heads, threads, what threads do beside what all code does, and how they fail.
+//!
+//! A kernel takes the place where failures are noted and what its launch captures, and
+//! does nothing if an earlier one has failed. What its threads share stands first.
+//!
+//! **Failure.** A thread whose check fails notes that, unless something has failed before,
+//! and takes no further part. Where there are no barriers, it returns. Else it skips what
+//! stands up to the next barrier, and so on: the code between barriers falls into
+//! *stretches*, each of which only threads enter that have not failed, and barriers stand
+//! where all come to them. A thread that fails notes how many barriers it has seen, in
+//! memory that its block shares; who has seen one more knows behind that barrier that the
+//! block ends. No thread can take a later failure for an earlier one, though others may
+//! fail while it looks.
+//!
+//! Needs: what decides whether barriers are reached is not computed in stretches, so that
+//! threads that have failed decide alike.
+
+use crate::dialect;
+use crate::error::{Error, Res};
+use crate::function::{Leaves, Unit, Writer, declarator};
+use crate::names;
+use crate::scope;
+use imp::device::{DeviceOp, Update};
+use imp::kernels::Kernel;
+use imp::walk::{Use, each_stmt, names as named};
+use imp::{Access, CheckId, Expr, For, How, Stmt, Var, VarType};
+use prim::{BinOp, PrimType};
+use rustc_hash::FxHashSet;
+use std::fmt::Write as _;
+
+impl Unit<'_> {
+    /// A kernel's whole text, under a name.
+    pub fn kernel(&self, kernel: &Kernel<'_>, name: &str, any_fails: bool) -> Res<String> {
+        let Kernel {
+            function,
+            grid,
+            launch,
+        } = *kernel;
+        let threads = kernel
+            .threads()
+            .ok_or_else(|| Error::bug("how many threads a block has is not known"))?;
+        if grid.from != Expr::i64(0) {
+            return Err(Error::bug("the blocks of a kernel do not begin with 0"));
+        }
+        let vars = names::variables(function);
+        let mut others: FxHashSet<Var> = launch.captures.iter().copied().collect();
+        others.insert(grid.var);
+        each_stmt(&grid.body, &mut |stmt| {
+            if let Stmt::Frame { buffer, .. } = stmt {
+                others.insert(*buffer);
+            }
+        });
+        let scopes = scope::of(&grid.body, function.vars.len(), &others);
+        let mut writer = Writer::new(self, (function, &vars), scopes);
+        let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context);
+        for var in &launch.captures {
+            let ty = match writer.exprs.var_type(*var)? {
+                // Truth values are no parameters of kernels.
+                VarType::Scalar(PrimType::Bool) => "u8".to_owned(),
+                ty @ (VarType::Scalar(_) | VarType::Buffer(_) | VarType::Vector(..)) => {
+                    self.dialect.spelled(ty)?
+                }
+            };
+            // Writing to a string cannot fail.
+            let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
+        }
+        head.push(')');
+        let stops = can_fail(&grid.body) && has_barrier(&grid.body);
+        writer.leaves = Leaves::Kernel;
+        let block = writer.name(grid.var)?;
+        let ty = declarator(&writer.exprs.spelled(grid.var)?);
+        writer.line(format!("{ty}{block} = BR_BLOCK;"));
+        writer.statements(&grid.body)?;
+        let body = writer.written();
+        writer.declare_frames()?;
+        if stops {
+            writer.line("BR_STOPPING");
+        } else if any_fails {
+            writer.line("BR_UNLESS_FAILED");
+        }
+        let top = writer.written();
+        Ok(format!("{head} {{\n{top}{body}}}\n"))
+    }
+}
+
+impl<'a> Writer<'a, '_> {
+    /// The threads of a block: what one of them does.
+    pub fn threads(&mut self, f: &'a For) -> Res<()> {
+        if self.unit.dialect.spaces.is_none() {
+            return Err(Error::Unsupported(
+                "kernels of a device in portable C".to_owned(),
+            ));
+        }
+        let name = self.name(f.var)?;
+        let ty = declarator(&self.exprs.spelled(f.var)?);
+        let declared = if self.scopes.outer.contains(&f.var) {
+            ""
+        } else {
+            &ty
+        };
+        self.line(format!("{declared}{name} = BR_THREAD;"));
+        if can_fail(&f.body) && has_barrier(&f.body) {
+            let mut set = FxHashSet::default();
+            each_stmt(&f.body, &mut |stmt| {
+                if !matches!(stmt, Stmt::For(_)) {
+                    named(stmt, &mut |var, how| {
+                        if how == Use::Sets {
+                            set.insert(var);
+                        }
+                    });
+                }
+            });
+            let mut failing = Failing {
+                set,
+                before: false,
+                labels: 0,
+            };
+            return self.stretches(&f.body, &mut failing);
+        }
+        self.statements(&f.body)
+    }
+
+    /// Statements with barriers among them, or in them.
+    fn stretches(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            // Before all stretches, as a stretch is a block of its own.
+            for (_, var) in self.begin_block() {
+                let declaration = self.declaration(var)?;
+                self.line(format!("{declaration};"));
+            }
+            let mut rest = stmts;
+            while let Some((stmt, others)) = rest.split_first() {
+                if has_barrier(std::slice::from_ref(stmt)) {
+                    self.around_barrier(stmt, failing)?;
+                    rest = others;
+                    continue;
+                }
+                let is_last = |stmt: &Stmt| has_barrier(std::slice::from_ref(stmt));
+                let end = rest.iter().position(is_last).unwrap_or(rest.len());
+                let (stretch, others) = rest.split_at(end);
+                self.stretch(stretch, failing)?;
+                rest = others;
+            }
+            Ok(())
+        })
+    }
+
+    /// Statements without barriers, for threads that have not failed.
+    fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
+        let fails = can_fail(stmts);
+        if failing.before {
+            self.open("if (br_goes_on) {");
+        }
+        if fails {
+            failing.labels += 1;
+            self.leaves = Leaves::Stretch(failing.labels);
+        }
+        for stmt in stmts {
+            self.stmt(stmt, false)?;
+        }
+        if failing.before {
+            self.close("}");
+        }
+        if fails {
+            failing.before = true;
+            self.line(format!("next{}:;", failing.labels));
+        }
+        Ok(())
+    }
+
+    /// A barrier, or what has one in it.
+    fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
+        match stmt {
+            Stmt::Device(DeviceOp::Barrier) => {
+                self.line(if failing.before {
+                    "BR_BARRIER_OR_STOP"
+                } else {
+                    "BR_BARRIER"
+                });
+                Ok(())
+            }
+            Stmt::If(cond, yes, no) => {
+                failing.decide(stmt)?;
+                let cond = self.exprs.whole(cond)?;
+                self.open(format!("if ({cond}) {{"));
+                let before = failing.before;
+                self.stretches(yes, failing)?;
+                let after = std::mem::replace(&mut failing.before, before);
+                if !no.is_empty() {
+                    self.close("} else {");
+                    self.open_again();
+                }
+                self.stretches(no, failing)?;
+                failing.before |= after;
+                self.close("}");
+                Ok(())
+            }
+            Stmt::For(f) if matches!(f.how, How::Seq { .. } | How::Scheduled) => {
+                failing.decide(stmt)?;
+                failing.before |= can_fail(&f.body);
+                self.counting(f, |writer| writer.stretches(&f.body, failing))
+            }
+            Stmt::While(..) | Stmt::For(_) | imp::leaf_stmt!() => Err(Error::Unsupported(
+                "checks beside barriers in such a loop of a kernel".to_owned(),
+            )),
+        }
+    }
+
+    /// A check that fails in a kernel or a function that kernels call.
+    pub fn check_in_kernel(&mut self, cond: &Expr, check: CheckId, words: &[String]) -> Res<()> {
+        let mut noted = String::new();
+        for (i, word) in words.iter().enumerate() {
+            // Writing to a string cannot fail.
+            let _ = write!(noted, " ctx->values[{i}] = {word};");
+        }
+        let first = format!("br_is_first(ctx, {})", check.0 + 1);
+        let said = if noted.is_empty() {
+            format!("{first};")
+        } else {
+            format!("if ({first}) {{{noted} }}")
+        };
+        let cond = self.exprs.operand(cond)?;
+        self.fail_if(&format!("!{cond}"), &said);
+        Ok(())
+    }
+
+    /// What threads of a device do beside what all code does.
+    pub fn device_op(&mut self, op: &DeviceOp) -> Res<()> {
+        if self.unit.dialect.spaces.is_none() {
+            return Err(Error::bug("what threads of a device do, on a CPU"));
+        }
+        match op {
+            DeviceOp::Barrier => {
+                self.line("BR_BARRIER");
+                Ok(())
+            }
+            DeviceOp::Update(update) => self.update(update),
+            DeviceOp::Swap {
+                old,
+                at,
+                expected,
+                value,
+            } => {
+                let place = self.place(at, dialect::unsigned(at.elem))?;
+                let (expected, value) = (self.exprs.word(expected)?, self.exprs.word(value)?);
+                let word = dialect::unsigned(at.elem);
+                let was = format!("br_atomic_swap_{word}({place}, {expected}, {value})");
+                let was = match at.elem {
+                    elem @ (PrimType::F32 | PrimType::F64) => format!("br_{elem}_from({was})"),
+                    elem @ (PrimType::I8
+                    | PrimType::I16
+                    | PrimType::I32
+                    | PrimType::I64
+                    | PrimType::F16
+                    | PrimType::Bool) => format!("({}){was}", dialect::scalar(elem)),
+                };
+                let old = self.name(*old)?;
+                self.line(format!("{old} = {was};"));
+                Ok(())
+            }
+        }
+    }
+
+    fn update(&mut self, update: &Update) -> Res<()> {
+        let Update { old, at, op, value } = update;
+        let signed = matches!(op, BinOp::SMin | BinOp::SMax | BinOp::Add);
+        let operand = if signed {
+            dialect::scalar(at.elem)
+        } else {
+            dialect::unsigned(at.elem)
+        };
+        let place = self.place(at, operand)?;
+        let value = self.exprs.operand(value)?;
+        let call = format!(
+            "br_atomic_{}_{operand}({place}, ({operand}){value})",
+            op.name()
+        );
+        match old {
+            Some(old) => {
+                let (old, ty) = (self.name(*old)?, dialect::scalar(at.elem));
+                self.line(format!("{old} = ({ty}){call};"));
+            }
+            None => self.line(format!("{call};")),
+        }
+        Ok(())
+    }
+
+    /// The address of an element that several threads change at once.
+    fn place(&self, at: &Access, ty: &str) -> Res<String> {
+        let space = self.exprs.space(at.buffer)?;
+        Ok(format!(
+            "(volatile {space}{ty} *)&{}",
+            self.exprs.element(at)?
+        ))
+    }
+}
+
+/// What is known about failures where threads wait for each other.
+struct Failing {
+    /// What stretches set.
+    set: FxHashSet<Var>,
+    /// Whether something may have failed before.
+    before: bool,
+    /// How many labels there are.
+    labels: usize,
+}
+
+impl Failing {
+    /// A statement decides whether barriers are reached, by what threads that have failed
+    /// know too.
+    fn decide(&self, stmt: &Stmt) -> Res<()> {
+        let mut known = true;
+        named(stmt, &mut |var, how| {
+            known &= how == Use::Sets || !self.set.contains(&var);
+        });
+        if known {
+            return Ok(());
+        }
+        Err(Error::Unsupported(
+            "checks beside barriers that depend on what is computed beside them".to_owned(),
+        ))
+    }
+}
+
+/// Whether statements have a barrier in them.
+fn has_barrier(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier));
+    });
+    found
+}
+
+/// Whether statements may fail.
+pub fn can_fail(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Check { .. } | Stmt::Call { .. });
+    });
+    found
+}

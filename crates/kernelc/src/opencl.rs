@@ -1,0 +1,155 @@
+//! OpenCL C: the kernels of a program, and the functions that they call, as one text that
+//! a driver compiles for its device.
+//!
+//! What stands for the target is its dialect and the first file of its prelude; operators
+//! and halves are the text that portable C has, too.
+
+use crate::dialect::Dialect;
+use crate::error::{Error, Res};
+use crate::function::Unit;
+use crate::kernel::can_fail;
+use crate::{names, portable};
+use imp::kernels::{Kernel, kernels, uses_device};
+use imp::{Program, Stmt};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The code of a program's kernels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernels {
+    /// The text.
+    pub source: Arc<str>,
+    /// The kernels' names in it, in the order of [`imp::kernels::kernels`].
+    pub names: Vec<Arc<str>>,
+    /// What the device has to have beyond OpenCL 1.2: names of extensions, with spaces
+    /// between.
+    pub needs: Arc<str>,
+}
+
+/// The prelude that the target's own part does not have.
+const COMMON: [&str; 3] = [
+    include_str!("prelude/kernel.h"),
+    include_str!("prelude/integers.h"),
+    include_str!("prelude/floats.h"),
+];
+
+/// The OpenCL C of a program's kernels; nothing if it uses no device.
+///
+/// # Errors
+/// [`Error::Unsupported`] for what kernels have not yet, [`Error::Bug`] for an invalid
+/// program.
+pub fn opencl(program: &Program) -> Result<Option<Kernels>, Error> {
+    if !uses_device(program) {
+        return Ok(None);
+    }
+    let all = kernels(program);
+    portable::verified(program)?;
+    let unit = Unit::new(program, &Dialect::OPENCL);
+    let (code, names) = code(&unit, &all)?;
+    let has = |wanted: &dyn Fn(&str) -> bool| {
+        code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .any(wanted)
+    };
+    // No variable or function of the program has such a name: these end in their numbers,
+    // or begin with them.
+    let doubles = has(&|word| {
+        let names = ["f64", "f64_m", "br_fma_f16", "br_exp2_eighths"];
+        names.contains(&word) || (word.starts_with("br_") && word.contains("f64"))
+    });
+    let wide = has(&|word| word.starts_with("br_atomic_") && word.ends_with("64"));
+    let (mut head, mut needs) = (HEAD.to_owned(), Vec::new());
+    if doubles {
+        head += "#define BR_HAS_F64\n";
+        needs.push("cl_khr_fp64");
+    }
+    if wide {
+        head += "#define BR_ATOMICS_64\n";
+        needs.extend(["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]);
+    }
+    let values = program.checks.iter().map(|check| values(&check.format));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        head,
+        "#define BR_VALUES {}\n",
+        values.max().unwrap_or(0).max(1)
+    );
+    let mut source = head + include_str!("prelude/opencl.h");
+    for part in COMMON {
+        source.push('\n');
+        source += &part.replace("EIGHTHS", &portable::eighths());
+    }
+    source += "\n/* The program. */\n";
+    source += &code;
+    Ok(Some(Kernels {
+        source: source.into(),
+        names,
+        needs: needs.join(" ").into(),
+    }))
+}
+
+/// What is made of a program alone, without the prelude.
+///
+/// # Errors
+/// As [`opencl`].
+pub fn opencl_code(program: &Program) -> Result<String, Error> {
+    portable::verified(program)?;
+    let unit = Unit::new(program, &Dialect::OPENCL);
+    Ok(code(&unit, &kernels(program))?.0)
+}
+
+const HEAD: &str = "/* Kernels that Bindrune made of a Futhark program. */\n\n";
+
+/// The functions that kernels call, and the kernels, with their names.
+fn code(unit: &Unit<'_>, all: &[Kernel<'_>]) -> Res<(String, Vec<Arc<str>>)> {
+    let mut text = String::new();
+    let called = called(unit.program, all);
+    for &at in &called {
+        text += &unit.signature(at)?;
+        text += ";\n";
+    }
+    for &at in &called {
+        text.push('\n');
+        text += &unit.definition(at)?;
+    }
+    let any_fails = all.iter().any(|kernel| can_fail(&kernel.grid.body));
+    let mut names = Vec::with_capacity(all.len());
+    for (at, kernel) in all.iter().enumerate() {
+        let name = names::kernel(at, &kernel.launch.name);
+        text.push('\n');
+        text += &unit.kernel(kernel, &name, any_fails)?;
+        names.push(name.into());
+    }
+    Ok((text, names))
+}
+
+/// How many values a message has.
+fn values(format: &str) -> usize {
+    // Braces that stand for themselves are counted too: there is room for more then.
+    format.matches('{').count()
+}
+
+/// The functions that kernels call, directly or not, in the program's order.
+fn called(program: &Program, all: &[Kernel<'_>]) -> Vec<usize> {
+    let mut seen = vec![false; program.functions.len()];
+    let mut open = Vec::new();
+    for kernel in all {
+        calls(&kernel.grid.body, &mut open);
+    }
+    while let Some(at) = open.pop() {
+        if let (Some(seen @ false), Some(function)) = (seen.get_mut(at), program.functions.get(at))
+        {
+            *seen = true;
+            calls(&function.body, &mut open);
+        }
+    }
+    let found = seen.iter().enumerate().filter(|(_, seen)| **seen);
+    found.map(|(at, _)| at).collect()
+}
+
+fn calls(stmts: &[Stmt], found: &mut Vec<usize>) {
+    imp::walk::each_stmt(stmts, &mut |stmt| {
+        if let Stmt::Call { fun, .. } = stmt {
+            found.push(names::place(*fun));
+        }
+    });
+}

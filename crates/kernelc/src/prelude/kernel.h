@@ -1,0 +1,34 @@
+/* How kernels fail: where that is noted, and how threads of a block stop that wait for each
+   other. */
+
+/* The number of the check that failed first, from 1, and the words of its message. */
+typedef struct {
+    volatile i32 check;
+    i32 unused;
+    u64 values[BR_VALUES];
+} br_ctx;
+
+/* Notes that a check fails; whether it is the first, whose message is wanted. */
+BR_FN bool br_is_first(BR_GLOBAL br_ctx *ctx, i32 check) {
+    return br_atomic_swap_u32((volatile BR_GLOBAL u32 *)&ctx->check, 0u, (u32)check) == 0u;
+}
+
+/* A kernel does nothing where an earlier one has failed. */
+#define BR_UNLESS_FAILED if (ctx->check != 0) return;
+
+/* In a kernel whose threads wait for each other, and fail: how many barriers the first of
+   its block that failed had seen. All see the same of what failed before. */
+#define BR_STOPPING                                                                                \
+    BR_LOCAL volatile i32 br_stop;                                                                 \
+    i32 br_seen = 0;                                                                               \
+    bool br_goes_on = true;                                                                        \
+    if (BR_THREAD == 0) br_stop = ctx->check == 0 ? 0x7fffffff : -1;                               \
+    BR_BARRIER                                                                                     \
+    if (br_stop < 0) return;
+#define BR_LEAVE                                                                                   \
+    br_goes_on = false;                                                                            \
+    br_lowest_i32(&br_stop, br_seen);
+#define BR_BARRIER_OR_STOP                                                                         \
+    BR_BARRIER                                                                                     \
+    br_seen++;                                                                                     \
+    if (br_stop < br_seen) br_goes_on = false;

@@ -1,0 +1,109 @@
+/* OpenCL C 1.2: what generated kernels and the rest of the prelude need of a target that
+   runs kernels. That of another one defines the same names.
+
+   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES stand before it, as the program needs them;
+   BR_ROUNDED says that the compiler rounds quotients and roots of singles correctly. */
+
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef BR_HAS_F64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef BR_ATOMICS_64
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#endif
+#ifdef __FAST_RELAXED_MATH__
+#error "results would not be those of the language; compile without -cl-fast-relaxed-math"
+#endif
+
+#define BR_KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
+#define BR_GLOBAL __global
+#define BR_LOCAL __local
+#define BR_TABLE __constant
+#define BR_BLOCK ((i64)get_group_id(0))
+#define BR_THREAD ((i64)get_local_id(0))
+#define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#define BR_FN static inline
+#ifdef __clang__
+#define BR_ALIAS __attribute__((may_alias))
+#define BR_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define BR_ALIAS
+#define BR_UNLIKELY(x) (x)
+#endif
+
+typedef char i8;
+typedef short i16;
+typedef int i32;
+typedef long i64;
+typedef uchar u8;
+typedef ushort u16;
+typedef uint u32;
+typedef ulong u64;
+typedef ushort f16;
+typedef float f32;
+typedef i8 BR_ALIAS i8_m;
+typedef i16 BR_ALIAS i16_m;
+typedef i32 BR_ALIAS i32_m;
+typedef i64 BR_ALIAS i64_m;
+typedef f16 BR_ALIAS f16_m;
+typedef f32 BR_ALIAS f32_m;
+typedef u8 BR_ALIAS bool_m;
+#ifdef BR_HAS_F64
+typedef double f64;
+typedef f64 BR_ALIAS f64_m;
+#endif
+
+BR_FN u32 br_bits_f32(f32 x) { return as_uint(x); }
+BR_FN f32 br_f32_from(u32 bits) { return as_float(bits); }
+BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return fma(x, y, z); }
+#if defined(BR_HAS_F64) && !defined(BR_ROUNDED)
+/* A double has bits enough that rounding again changes nothing. */
+BR_FN f32 br_quotient_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
+BR_FN f32 br_root_f32(f32 x) { return (f32)sqrt((double)x); }
+#else
+BR_FN f32 br_quotient_f32(f32 x, f32 y) { return x / y; }
+BR_FN f32 br_root_f32(f32 x) { return sqrt(x); }
+#endif
+#ifdef BR_HAS_F64
+BR_FN u64 br_bits_f64(f64 x) { return as_ulong(x); }
+BR_FN f64 br_f64_from(u64 bits) { return as_double(bits); }
+BR_FN f64 br_fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
+BR_FN f64 br_quotient_f64(f64 x, f64 y) { return x / y; }
+BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
+#endif
+
+/* One name for all widths here. */
+#define fabsf fabs
+#define floorf floor
+#define ceilf ceil
+#define rintf rint
+#define truncf trunc
+#define fmodf fmod
+#define copysignf copysign
+#define nextafterf nextafter
+
+#define BR_COUNTS(T, U, W)                                                                         \
+    BR_FN T br_clz_##T(T x) { return (T)clz((U)x); }                                               \
+    BR_FN T br_popc_##T(T x) { return (T)popcount((U)x); }                                         \
+    BR_FN T br_ctz_##T(T x) { return x == 0 ? W : (T)popcount((U)(((U)x & (0 - (u64)(U)x)) - 1)); }
+
+#define br_atomic_add_i32 atomic_add
+#define br_atomic_and_u32 atomic_and
+#define br_atomic_or_u32 atomic_or
+#define br_atomic_xor_u32 atomic_xor
+#define br_atomic_smin_i32 atomic_min
+#define br_atomic_umin_u32 atomic_min
+#define br_atomic_smax_i32 atomic_max
+#define br_atomic_umax_u32 atomic_max
+#define br_atomic_swap_u32 atomic_cmpxchg
+#define br_atomic_add_i64 atom_add
+#define br_atomic_and_u64 atom_and
+#define br_atomic_or_u64 atom_or
+#define br_atomic_xor_u64 atom_xor
+#define br_atomic_smin_i64 atom_min
+#define br_atomic_umin_u64 atom_min
+#define br_atomic_smax_i64 atom_max
+#define br_atomic_umax_u64 atom_max
+#define br_atomic_swap_u64 atom_cmpxchg
+#define br_lowest_i32 atomic_min

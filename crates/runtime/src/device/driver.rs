@@ -1,0 +1,55 @@
+//! What the runtime asks of the driver of a device. All that is asked for happens in
+//! order.
+
+/// A block of a device's memory, by a number that the driver knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory(pub usize);
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Arg {
+    /// A block; none where a variable denotes none.
+    Memory(Option<Memory>),
+    /// A scalar: its bytes, of which so many count.
+    Scalar([u8; 8], usize),
+}
+
+/// What a device has, as far as it decides what fits.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Bytes of the largest block that it gives.
+    pub block: u64,
+}
+
+/// The driver of a device that has a program's kernels. Errors say what failed, in words.
+pub trait Driver: Send {
+    /// The device's name.
+    fn name(&self) -> &str;
+
+    /// How much fits.
+    fn limits(&self) -> Limits;
+
+    /// A block of so many bytes, at least one; nothing if there is no memory left.
+    fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String>;
+
+    /// Gives a block back.
+    fn free(&mut self, memory: Memory);
+
+    /// Copies bytes to the device; they may be gone when this returns.
+    fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String>;
+
+    /// Copies pieces to the host: from where, and to which bytes. They are there when this
+    /// returns.
+    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String>;
+
+    /// Copies bytes from a block to another, or to what they do not overlap with.
+    fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String>;
+
+    /// Launches so many blocks, at least one, of a kernel.
+    fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String>;
+
+    /// Waits until all is done.
+    fn finish(&mut self) -> Result<(), String>;
+}

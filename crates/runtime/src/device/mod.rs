@@ -1,0 +1,475 @@
+//! Devices: where kernels run, with memory of their own.
+//!
+//! A context whose program has kernels opens a device when it is made: the driver's
+//! library is loaded then and never linked, a device is chosen, the kernels are compiled
+//! for it. What generated code asks for ([`abi`](crate::abi)) happens in order; the host
+//! waits only where something comes back to it.
+//!
+//! **Failures.** A check that fails in a kernel notes its number in a block of the device
+//! unless another one has; the kernels behind do nothing then. Whenever bytes come to the
+//! host, that note comes along, if kernels have run since it was looked at last; so the
+//! host goes on with nothing that a failed kernel made. What is said is what would be said
+//! on a processor.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`driver`] | what is asked of a driver |
+//! | [`pool`] | memory against a limit, kept for reuse |
+//! | [`opencl`] | the driver for OpenCL |
+
+mod driver;
+#[cfg(test)]
+mod fake;
+mod opencl;
+mod pool;
+
+use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_OPENCL};
+use crate::error::{render, said};
+use crate::heap::{self, describe, memory_limit};
+use driver::{Arg, Driver, Memory};
+use pool::Pool;
+use smallvec::SmallVec;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The devices that there are, a line each.
+///
+/// # Errors
+/// Why none can be found.
+pub fn list() -> Result<Vec<String>, String> {
+    opencl::list()
+}
+
+/// How a device is to be used.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Which one, by a part of its name or its platform's, perhaps after `#K` for the K-th
+    /// of those; any if `None`.
+    pub name: Option<String>,
+    /// Further options for the compiler of kernels.
+    pub build_options: Vec<String>,
+    /// The file in which compiled kernels are kept, rather than in the user's folder for
+    /// such files.
+    pub cache_file: Option<PathBuf>,
+}
+
+/// What stands in a block of the host's that stands for one of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    memory: Memory,
+    bytes: u64,
+}
+
+/// A device that runs a program's kernels.
+pub struct Device(Mutex<State>);
+
+struct State {
+    driver: Box<dyn Driver>,
+    pool: Pool,
+    desc: DeviceDesc,
+    /// Where kernels note failures.
+    slot: Memory,
+    /// How many bytes that has.
+    slot_bytes: usize,
+    /// Whether kernels have been launched since the note was looked at.
+    unread: bool,
+    launches: u64,
+    copied: [u64; 3],
+}
+
+/// Names of the ways of a copy, as [`crate::abi`] numbers them.
+const WAYS: [&str; 3] = [
+    "bytes copied to the device",
+    "bytes copied to the host",
+    "bytes copied on the device",
+];
+
+impl Device {
+    /// Opens a device for a program; not more memory than the limit is in use at a time.
+    ///
+    /// # Errors
+    /// What is missing, in words for the user.
+    pub(crate) fn open(
+        desc: &DeviceDesc,
+        config: &Config,
+        limit: Option<u64>,
+    ) -> Result<Self, String> {
+        if desc.target != TARGET_OPENCL {
+            return Err(format!(
+                "the program's kernels are for devices of kind {}, which this runtime does not know",
+                desc.target
+            ));
+        }
+        Self::with(Box::new(opencl::open(desc, config)?), desc, limit)
+    }
+
+    fn with(
+        mut driver: Box<dyn Driver>,
+        desc: &DeviceDesc,
+        limit: Option<u64>,
+    ) -> Result<Self, String> {
+        let limits = driver.limits();
+        let limit = limit.unwrap_or_else(|| limits.memory.min(memory_limit()));
+        let mut pool = Pool::new(limit, limits.block);
+        let slot_bytes = 8 + 8 * desc.most_values().max(1);
+        let (slot, _) = pool
+            .take(driver.as_mut(), slot_bytes as u64)?
+            .map_err(|refused| pool.describe(slot_bytes as u64, refused))?;
+        driver.write(slot, 0, &vec![0; slot_bytes])?;
+        Ok(Self(Mutex::new(State {
+            driver,
+            pool,
+            desc: *desc,
+            slot,
+            slot_bytes,
+            unread: false,
+            launches: 0,
+            copied: [0; 3],
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back what a block of the host's stood for.
+    pub(crate) fn give_back(&self, block: Block) {
+        let state = &mut *self.state();
+        state
+            .pool
+            .put(state.driver.as_mut(), block.memory, block.bytes);
+    }
+
+    /// Waits until all is done.
+    ///
+    /// # Errors
+    /// What a kernel says that has failed.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let mut state = self.state();
+        if state.unread {
+            return state.read(None);
+        }
+        state.driver.finish().map_err(|e| state.broken(&e))
+    }
+
+    /// What was counted, a line each.
+    pub(crate) fn report(&self) -> Vec<String> {
+        let state = self.state();
+        let mut lines = vec![
+            format!("device: {}", state.driver.name()),
+            format!("kernels launched: {}", state.launches),
+            format!("peak memory of the device: {} bytes", state.pool.peak()),
+            format!("blocks of the device: {}", state.pool.blocks),
+            format!("blocks of the device reused: {}", state.pool.reused),
+        ];
+        let copied = WAYS.iter().zip(state.copied);
+        lines.extend(copied.map(|(way, bytes)| format!("{way}: {bytes}")));
+        lines
+    }
+}
+
+impl State {
+    /// What is said where the driver fails.
+    fn broken(&self, why: &str) -> String {
+        render(
+            &format!("the device `{}` fails: {why}.", self.driver.name()),
+            "",
+        )
+    }
+
+    /// Bytes come to the host, and whether a kernel has failed.
+    fn read(&mut self, wanted: Option<(Memory, u64, &mut [u8])>) -> Result<(), String> {
+        let unread = std::mem::take(&mut self.unread);
+        let mut note = vec![0; if unread { self.slot_bytes } else { 0 }];
+        let mut pieces = SmallVec::<[_; 2]>::new();
+        pieces.extend(wanted);
+        if unread {
+            pieces.push((self.slot, 0, note.as_mut_slice()));
+        }
+        let read = self.driver.read(&mut pieces);
+        drop(pieces);
+        read.map_err(|e| self.broken(&e))?;
+        if !unread {
+            return Ok(());
+        }
+        let (number, words) = note.split_at(8);
+        let number = number
+            .first_chunk()
+            .map_or(0, |bytes| i32::from_le_bytes(*bytes));
+        let Ok(number @ 1..) = usize::try_from(number) else {
+            return Ok(());
+        };
+        // What follows starts afresh.
+        let cleared = self.driver.write(self.slot, 0, &[0; 8]);
+        cleared.map_err(|e| self.broken(&e))?;
+        let mut words = words.chunks_exact(8).map(|word| {
+            let bytes = word.first_chunk();
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        });
+        Err(match self.desc.check(number - 1) {
+            Some(check) => said(check, || words.next().unwrap_or_default()),
+            None => self.broken("a kernel notes a failure that there is not"),
+        })
+    }
+
+    fn launch(&mut self, kernel: usize, blocks: u64, words: &[u64]) -> Result<(), String> {
+        let Some(desc) = self.desc.kernels().get(kernel) else {
+            return Err(self.broken("a kernel does not exist"));
+        };
+        let mut args = Vec::with_capacity(words.len() + 1);
+        args.push(Arg::Memory(Some(self.slot)));
+        for (&word, &size) in words.iter().zip(desc.sizes()) {
+            args.push(if size == 0 {
+                let block = NonNull::new(word as usize as *mut Block);
+                // SAFETY: generated code passes addresses that `br_device_alloc` gave.
+                Arg::Memory(block.map(|block| unsafe { block.as_ref() }.memory))
+            } else {
+                Arg::Scalar(word.to_le_bytes(), size as usize)
+            });
+        }
+        let launched = self.driver.launch(kernel, blocks, &args);
+        launched.map_err(|e| self.broken(&e))?;
+        self.launches += 1;
+        self.unread = true;
+        Ok(())
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        // What kernels still use has to stay; errors were told or are nobody's any more.
+        let _ = self.driver.finish();
+        self.pool.empty(self.driver.as_mut());
+        self.driver.free(self.slot);
+    }
+}
+
+const NO_DEVICE: &str =
+    "the context has no device; this is a bug of the compiler, please report it";
+
+/// Records a failure as finished text; the status.
+fn fail(ctx: &Ctx, text: String) -> i32 {
+    ctx.shared().errors.record(|| text);
+    1
+}
+
+/// Allocates a block of the device; see [`crate::abi`].
+///
+/// # Safety
+/// As [`heap::br_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_device_alloc(
+    ctx: *mut Ctx,
+    bytes: i64,
+    place: *const CheckDesc,
+) -> *mut u8 {
+    // SAFETY: by the caller's promise.
+    let ctx = unsafe { &mut *ctx };
+    let shared = ctx.shared().clone();
+    let mut made = || -> Result<NonNull<u8>, String> {
+        // SAFETY: by the caller's promise.
+        let location = || unsafe { heap::location(place) };
+        let Ok(bytes) = u64::try_from(bytes) else {
+            return Err(render(heap::TOO_LARGE, &location()));
+        };
+        let device = shared.device.as_ref().ok_or(NO_DEVICE)?;
+        let (memory, total) = {
+            let state = &mut *device.state();
+            let taken = state.pool.take(state.driver.as_mut(), bytes);
+            let taken = taken.map_err(|e| state.broken(&e))?;
+            taken.map_err(|refused| render(&state.pool.describe(bytes, refused), &location()))?
+        };
+        let block = Block {
+            memory,
+            bytes: total,
+        };
+        let index = ctx.index();
+        ctx.heap
+            .alloc_remote(block, &shared, index)
+            .map_err(|refused| {
+                device.give_back(block);
+                describe(size_of::<Block>() as u64, refused, &location())
+            })
+    };
+    match made() {
+        Ok(block) => block.as_ptr(),
+        Err(text) => {
+            shared.errors.record(|| text);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// Copies bytes to, from or on the device; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context, the others as
+/// [`crate::abi`] says; the bytes must lie in their blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_device_copy(
+    ctx: *mut Ctx,
+    way: i64,
+    to: *mut u8,
+    to_at: i64,
+    from: *mut u8,
+    from_at: i64,
+    bytes: i64,
+) -> i32 {
+    // SAFETY: by the caller's promise.
+    let ctx = unsafe { &*ctx };
+    let Some(device) = ctx.shared().device.as_ref() else {
+        return fail(ctx, NO_DEVICE.to_owned());
+    };
+    let Ok(count @ 1..) = usize::try_from(bytes) else {
+        return 0;
+    };
+    let state = &mut *device.state();
+    if let Some(copied) = state.copied.get_mut(way as usize) {
+        *copied += count as u64;
+    }
+    // SAFETY: an address that `br_device_alloc` gave.
+    let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
+    let (to_at, from_at) = (to_at as u64, from_at as u64);
+    let done = match way {
+        0 => {
+            // SAFETY: by the caller's promise so many bytes are there.
+            let bytes = unsafe { std::slice::from_raw_parts(from, count) };
+            state.driver.write(memory(to), to_at, bytes)
+        }
+        1 => {
+            // SAFETY: as above; nobody else looks at them meanwhile.
+            let into = unsafe { std::slice::from_raw_parts_mut(to, count) };
+            return match state.read(Some((memory(from), from_at, into))) {
+                Ok(()) => 0,
+                Err(text) => fail(ctx, text),
+            };
+        }
+        _ => {
+            let (to, from) = ((memory(to), to_at), (memory(from), from_at));
+            state.driver.copy(to, from, count as u64)
+        }
+    };
+    match done {
+        Ok(()) => 0,
+        Err(why) => fail(ctx, state.broken(&why)),
+    }
+}
+
+/// Launches a kernel; see [`crate::abi`].
+///
+/// # Safety
+/// `ctx` must be the calling thread's view of a live context, `words` as many words as the
+/// kernel has captures.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn br_launch(
+    ctx: *mut Ctx,
+    kernel: i64,
+    blocks: i64,
+    words: *const u64,
+) -> i32 {
+    // SAFETY: by the caller's promise.
+    let ctx = unsafe { &*ctx };
+    let Some(device) = ctx.shared().device.as_ref() else {
+        return fail(ctx, NO_DEVICE.to_owned());
+    };
+    let Ok(blocks @ 1..) = u64::try_from(blocks) else {
+        return 0;
+    };
+    let kernel = kernel as usize;
+    let mut state = device.state();
+    let count = state
+        .desc
+        .kernels()
+        .get(kernel)
+        .map_or(0, |k| k.sizes().len());
+    let words = if count == 0 {
+        &[]
+    } else {
+        // SAFETY: by the caller's promise.
+        unsafe { std::slice::from_raw_parts(words, count) }
+    };
+    match state.launch(kernel, blocks, words) {
+        Ok(()) => 0,
+        Err(text) => fail(ctx, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::driver::{Arg, Memory};
+    use super::fake::Fake;
+    use super::{Device, Driver as _};
+    use crate::abi::{CheckDesc, DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
+
+    fn check(format: &'static str, location: &'static str) -> CheckDesc {
+        CheckDesc {
+            format: format.as_ptr(),
+            format_len: format.len() as u64,
+            location: location.as_ptr(),
+            location_len: location.len() as u64,
+        }
+    }
+
+    const KERNEL: KernelDesc = KernelDesc {
+        name: Str::new("k"),
+        shown: Str::new("main.segmap"),
+        places: Str::new("a.fut:1:1-2"),
+        threads: 256,
+        sizes: std::ptr::null(),
+        n_sizes: 0,
+    };
+
+    #[test]
+    fn a_kernel_s_failure_comes_with_what_is_read_next_and_leaves_no_trace() {
+        let checks = [check("", ""), check("no {i64} of {bool}", "a.fut:1:1-2")];
+        let checks: Vec<*const CheckDesc> = checks.iter().map(std::ptr::from_ref).collect();
+        let kernels = [KERNEL; 3];
+        let desc = DeviceDesc {
+            target: TARGET_OPENCL,
+            source: Str::new(""),
+            needs: Str::new(""),
+            kernels: kernels.as_ptr(),
+            n_kernels: 3,
+            checks: checks.as_ptr(),
+            n_checks: 2,
+        };
+        let mut fake = Fake::new(1 << 20);
+        // The second kernel fails the second check.
+        fake.run = |kernel, blocks, args| {
+            let Some(Arg::Memory(Some(Memory(slot)))) = args.first() else {
+                panic!("it is not told where failures are noted");
+            };
+            if kernel == 1 {
+                blocks[*slot][..4].copy_from_slice(&2i32.to_le_bytes());
+                blocks[*slot][8..16].copy_from_slice(&(-7i64).to_le_bytes());
+                blocks[*slot][16..24].copy_from_slice(&1u64.to_le_bytes());
+            }
+        };
+        let memory = fake.alloc(4).expect("it works").expect("it fits");
+        fake.write(memory, 0, &[1, 2, 3, 4]).expect("it works");
+        let device = Device::with(Box::new(fake), &desc, None).expect("it opens");
+        let read = || {
+            let mut bytes = [0; 2];
+            let read = device.state().read(Some((memory, 1, &mut bytes)));
+            read.map(|()| bytes)
+        };
+        assert_eq!(read(), Ok([2, 3]));
+        device.state().launch(0, 1, &[]).expect("it is launched");
+        assert_eq!(read(), Ok([2, 3]));
+        for _ in 0..2 {
+            device.state().launch(1, 1, &[]).expect("it is launched");
+            let error = "Error: no -7 of true\n\nBacktrace:\n-> #0  a.fut:1:1-2";
+            assert_eq!(read(), Err(error.to_owned()));
+            assert_eq!(read(), Ok([2, 3]));
+            assert_eq!(device.settle(), Ok(()));
+        }
+        device.state().launch(1, 1, &[]).expect("it is launched");
+        assert!(device.settle().is_err());
+        let broken = device.state().launch(2, 1, &[]).expect_err("it fails");
+        assert_eq!(broken, "Error: the device `fake` fails: it is gone.");
+        let unknown = device.state().launch(3, 1, &[]).expect_err("it fails");
+        assert!(unknown.contains("a kernel does not exist"), "{unknown}");
+    }
+}

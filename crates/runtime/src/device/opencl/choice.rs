@@ -1,0 +1,243 @@
+//! Which devices there are, and which one is meant.
+//!
+//! A device is named by a part of its name, or of its platform's, whatever the case of
+//! letters; `#K` before it means the K-th of those, from 0. Without a name it is the first
+//! GPU, else the first that is no processor, else the first.
+
+use super::api::{self, Api, DeviceId, Platform};
+
+/// A device.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub id: DeviceId,
+    pub name: String,
+    pub platform: String,
+    pub kind: u64,
+}
+
+impl Choice {
+    /// The line that lists show.
+    pub fn line(&self, number: usize, api: &Api) -> String {
+        let kind = match self.kind {
+            kind if kind & api::DEVICE_TYPE_GPU != 0 => "GPU",
+            kind if kind & api::DEVICE_TYPE_CPU != 0 => "processor",
+            _ => "accelerator",
+        };
+        let units = self.number(api, api::DEVICE_MAX_COMPUTE_UNITS);
+        let memory = self.number(api, api::DEVICE_GLOBAL_MEM_SIZE) >> 20;
+        format!(
+            "#{number} {} ({}: {kind}, {units} units, {memory} MiB)",
+            self.name, self.platform
+        )
+    }
+
+    /// What the device says about itself: bytes, none if it does not say it.
+    pub fn info(&self, api: &Api, what: u32) -> Vec<u8> {
+        let ask = |size, into, needed| {
+            // SAFETY: a device of this library; there is room for so many bytes.
+            unsafe { (api.device_info)(self.id, what, size, into, needed) }
+        };
+        Api::info(ask).unwrap_or_default()
+    }
+
+    /// A number that the device says.
+    pub fn number(&self, api: &Api, what: u32) -> u64 {
+        api::number(&self.info(api, what))
+    }
+
+    /// Text that the device says.
+    pub fn text(&self, api: &Api, what: u32) -> String {
+        api::text(&self.info(api, what))
+    }
+}
+
+/// All devices that can be used, platform by platform.
+pub fn all(api: &Api) -> Result<Vec<Choice>, String> {
+    let mut found = Vec::new();
+    for platform in platforms(api)? {
+        let ask = |size, into, needed| {
+            // SAFETY: a platform of this library; there is room for so many bytes.
+            unsafe { (api.platform_info)(platform, api::PLATFORM_NAME, size, into, needed) }
+        };
+        let platform_name = api::text(&Api::info(ask).unwrap_or_default());
+        let mut count = 0;
+        // SAFETY: only the number is asked for.
+        let status = unsafe {
+            (api.devices)(
+                platform,
+                api::DEVICE_TYPE_ALL,
+                0,
+                std::ptr::null_mut(),
+                &raw mut count,
+            )
+        };
+        if status != api::SUCCESS {
+            // A platform without devices says so by an error.
+            continue;
+        }
+        let mut ids: Vec<DeviceId> = vec![std::ptr::null_mut(); count as usize];
+        // SAFETY: there is room for so many.
+        let status = unsafe {
+            (api.devices)(
+                platform,
+                api::DEVICE_TYPE_ALL,
+                count,
+                ids.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        if status != api::SUCCESS {
+            continue;
+        }
+        for id in ids {
+            let mut choice = Choice {
+                id,
+                name: String::new(),
+                platform: platform_name.clone(),
+                kind: 0,
+            };
+            choice.name = choice.text(api, api::DEVICE_NAME);
+            choice.kind = choice.number(api, api::DEVICE_TYPE);
+            if choice.number(api, api::DEVICE_AVAILABLE) & 1 == 1
+                && choice.number(api, api::DEVICE_COMPILER_AVAILABLE) & 1 == 1
+            {
+                found.push(choice);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn platforms(api: &Api) -> Result<Vec<Platform>, String> {
+    let mut count = 0;
+    // SAFETY: only the number is asked for.
+    let status = unsafe { (api.platforms)(0, std::ptr::null_mut(), &raw mut count) };
+    if status == api::PLATFORM_NOT_FOUND {
+        return Ok(Vec::new());
+    }
+    let failed = |status| {
+        format!(
+            "OpenCL's platforms are not listed: {}",
+            api::describe(status)
+        )
+    };
+    api::checked(status).map_err(failed)?;
+    let mut ids: Vec<Platform> = vec![std::ptr::null_mut(); count as usize];
+    // SAFETY: there is room for so many.
+    let status = unsafe { (api.platforms)(count, ids.as_mut_ptr(), std::ptr::null_mut()) };
+    api::checked(status).map_err(failed)?;
+    Ok(ids)
+}
+
+/// The device that is meant.
+pub fn choose(all: Vec<Choice>, wanted: Option<&str>) -> Result<Choice, String> {
+    if all.is_empty() {
+        return Err("OpenCL finds no device on this machine; install the driver of one".to_owned());
+    }
+    let Some(wanted) = wanted else {
+        let is = |kind: u64| move |choice: &&Choice| choice.kind & kind != 0;
+        let best = all
+            .iter()
+            .find(is(api::DEVICE_TYPE_GPU))
+            .or_else(|| all.iter().find(is(!api::DEVICE_TYPE_CPU)))
+            .or(all.first());
+        return best.cloned().ok_or_else(String::new);
+    };
+    let (number, part) = split(wanted)?;
+    let part = part.to_lowercase();
+    let fits = |choice: &&Choice| {
+        [&choice.name, &choice.platform]
+            .iter()
+            .any(|name| name.to_lowercase().contains(&part))
+    };
+    let found = all.iter().filter(fits).nth(number).cloned();
+    found.ok_or_else(|| {
+        let names: Vec<String> = all
+            .iter()
+            .map(|choice| format!("`{}`", choice.name))
+            .collect();
+        format!(
+            "there is no device `{wanted}`; there are: {} (--list-devices says more)",
+            names.join(", ")
+        )
+    })
+}
+
+/// `#K` and a name.
+fn split(wanted: &str) -> Result<(usize, &str), String> {
+    let Some(rest) = wanted.strip_prefix('#') else {
+        return Ok((0, wanted));
+    };
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (number, name) = rest.split_at(end);
+    match number.parse() {
+        Ok(number) => Ok((number, name.trim_start())),
+        Err(_) => Err(format!(
+            "the device `{wanted}` has no number behind `#`; it is `#K NAME`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, api, choose};
+
+    fn device(name: &str, platform: &str, kind: u64) -> Choice {
+        Choice {
+            id: std::ptr::null_mut(),
+            name: name.to_owned(),
+            platform: platform.to_owned(),
+            kind,
+        }
+    }
+
+    #[test]
+    fn a_device_is_found_by_name_and_number() {
+        let all = || {
+            vec![
+                device(
+                    "cpu-znver4",
+                    "Portable Computing Language",
+                    api::DEVICE_TYPE_CPU,
+                ),
+                device("Quick 100", "Vendor", api::DEVICE_TYPE_GPU),
+                device("Quick 200", "Vendor", api::DEVICE_TYPE_GPU),
+            ]
+        };
+        for (wanted, name) in [
+            (None, "Quick 100"),
+            (Some("quick"), "Quick 100"),
+            (Some("#1 quick"), "Quick 200"),
+            (Some("#1quick"), "Quick 200"),
+            (Some("#2"), "Quick 200"),
+            (Some("portable"), "cpu-znver4"),
+            (Some("200"), "Quick 200"),
+        ] {
+            assert_eq!(choose(all(), wanted).expect("there is one").name, name);
+        }
+        for (wanted, message) in [
+            (
+                "slow",
+                "there is no device `slow`; there are: `cpu-znver4`, `Quick 100`",
+            ),
+            ("#2 quick", "there is no device `#2 quick`"),
+            ("#x", "no number behind `#`"),
+        ] {
+            let error = choose(all(), Some(wanted)).expect_err("there is none");
+            assert!(error.contains(message), "{error}");
+        }
+        let none = choose(Vec::new(), None).expect_err("there is none");
+        assert!(none.contains("no device"), "{none}");
+    }
+
+    #[test]
+    fn a_processor_is_the_last_resort() {
+        let cpu = device("cpu", "a", api::DEVICE_TYPE_CPU);
+        let other = device("other", "b", 1 << 3);
+        let chosen = choose(vec![cpu.clone(), other], None).expect("there is one");
+        assert_eq!(chosen.name, "other");
+        assert_eq!(choose(vec![cpu], None).expect("there is one").name, "cpu");
+    }
+}

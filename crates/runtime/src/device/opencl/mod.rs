@@ -1,0 +1,331 @@
+//! The driver for OpenCL 1.2: one queue, in which all happens in order.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`api`] | the library's functions |
+//! | [`choice`] | which devices there are, and which one is meant |
+//! | [`program`] | kernels, compiled for a device |
+//! | [`cache`] | what was compiled, kept on disk |
+
+mod api;
+mod cache;
+mod choice;
+mod program;
+
+use super::Config;
+use super::driver::{Arg, Driver, Limits, Memory};
+use crate::abi::{DeviceDesc, KernelDesc};
+use api::{Api, Status};
+use choice::Choice;
+use std::sync::{Mutex, PoisonError};
+
+/// One thread at a time asks which devices there are: drivers make their lists then, and
+/// some let others see what is not whole yet. It guards what is the drivers', and holds
+/// nothing.
+static LISTING: Mutex<()> = Mutex::new(());
+
+/// The library, and the devices that there are.
+fn devices() -> Result<(Api, Vec<Choice>), String> {
+    let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let api = Api::load()?;
+    let all = choice::all(&api)?;
+    Ok((api, all))
+}
+
+/// The devices that there are, a line each.
+pub fn list() -> Result<Vec<String>, String> {
+    let (api, all) = devices()?;
+    let lines = all.iter().enumerate();
+    Ok(lines.map(|(at, choice)| choice.line(at, &api)).collect())
+}
+
+/// A device with a program's kernels.
+pub struct OpenCl {
+    choice: Choice,
+    context: api::Context,
+    queue: api::Queue,
+    program: api::Program,
+    /// Made when they are launched first.
+    kernels: Vec<Option<api::Kernel>>,
+    descs: Vec<KernelDesc>,
+    api: Api,
+}
+
+// SAFETY: OpenCL's objects may be used from any thread, by one at a time.
+unsafe impl Send for OpenCl {}
+
+/// The bytes that a fill takes at most.
+const MOST_FILLED: usize = 16;
+/// Waits, and does not.
+const WAIT: api::Truth = 1;
+const GO_ON: api::Truth = 0;
+
+/// Opens a device and compiles a program's kernels for it.
+pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
+    let (api, all) = devices()?;
+    let choice = choice::choose(all, config.name.as_deref())?;
+    let failed = |what: &str, status: Status| {
+        let (name, why) = (&choice.name, api::describe(status));
+        format!("the device `{name}` cannot be used: {what}: {why}")
+    };
+    let mut status = 0;
+    // SAFETY: one device; nobody is called back.
+    let context = unsafe {
+        (api.create_context)(
+            std::ptr::null(),
+            1,
+            &raw const choice.id,
+            std::ptr::null(),
+            std::ptr::null_mut(),
+            &raw mut status,
+        )
+    };
+    api::checked(status).map_err(|status| failed("no context is made", status))?;
+    // SAFETY: the device is the context's.
+    let queue = unsafe { (api.create_queue)(context, choice.id, 0, &raw mut status) };
+    if let Err(status) = api::checked(status) {
+        // SAFETY: it was made above, and is used no more.
+        unsafe { (api.release_context)(context) };
+        return Err(failed("no queue is made", status));
+    }
+    let mut device = OpenCl {
+        choice,
+        context,
+        queue,
+        program: std::ptr::null_mut(),
+        kernels: vec![None; desc.kernels().len()],
+        descs: desc.kernels().to_vec(),
+        api,
+    };
+    if !desc.kernels().is_empty() {
+        let made = program::build(desc, config, (&device.choice, context), &device.api);
+        device.program = made?;
+    }
+    Ok(device)
+}
+
+impl OpenCl {
+    fn kernel(&mut self, number: usize) -> Result<(api::Kernel, KernelDesc), String> {
+        let places = self.kernels.get_mut(number).zip(self.descs.get(number));
+        let (place, desc) = places.ok_or("a kernel does not exist")?;
+        if let Some(kernel) = place {
+            return Ok((*kernel, *desc));
+        }
+        let own = (&self.choice, &self.api);
+        let bytes: usize = desc
+            .sizes()
+            .iter()
+            .map(|size| usize::from(*size).max(8))
+            .sum();
+        let most = self
+            .choice
+            .number(&self.api, api::DEVICE_MAX_PARAMETER_SIZE);
+        if most > 0 && bytes as u64 + 8 > most {
+            return Err(format!(
+                "the kernel `{}` takes {bytes} bytes of parameters, the device {most}",
+                desc.shown.get()
+            ));
+        }
+        let kernel = program::kernel(self.program, desc.name.get(), desc.threads, own)?;
+        *place = Some(kernel);
+        Ok((kernel, *desc))
+    }
+}
+
+/// What a call says that fails.
+fn call(name: &str, status: Status) -> Result<(), String> {
+    api::checked(status).map_err(|status| format!("{name}: {}", api::describe(status)))
+}
+
+const fn mem(memory: Memory) -> api::Mem {
+    std::ptr::with_exposed_provenance_mut(memory.0)
+}
+
+impl Driver for OpenCl {
+    fn name(&self) -> &str {
+        &self.choice.name
+    }
+
+    fn limits(&self) -> Limits {
+        let number = |what| self.choice.number(&self.api, what);
+        Limits {
+            memory: number(api::DEVICE_GLOBAL_MEM_SIZE),
+            block: number(api::DEVICE_MAX_MEM_ALLOC_SIZE),
+        }
+    }
+
+    fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {
+        let mut status = 0;
+        let flags = api::MEM_READ_WRITE;
+        // SAFETY: no memory of the host's is passed.
+        let mem = unsafe {
+            (self.api.create_buffer)(
+                self.context,
+                flags,
+                bytes as usize,
+                std::ptr::null_mut(),
+                &raw mut status,
+            )
+        };
+        match status {
+            api::SUCCESS => Ok(Some(Memory(mem.expose_provenance()))),
+            api::MEM_OBJECT_ALLOCATION_FAILURE
+            | api::OUT_OF_RESOURCES
+            | api::OUT_OF_HOST_MEMORY => Ok(None),
+            status => Err(format!("clCreateBuffer: {}", api::describe(status))),
+        }
+    }
+
+    fn free(&mut self, memory: Memory) {
+        // SAFETY: it came from `alloc`, and is used no more. OpenCL keeps it as long as
+        // kernels need it.
+        unsafe { (self.api.release_mem)(mem(memory)) };
+    }
+
+    fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
+        let (at, count) = (at as usize, bytes.len());
+        if count <= MOST_FILLED && count.is_power_of_two() && at.is_multiple_of(count) {
+            // The driver copies a pattern, so nobody has to wait.
+            // SAFETY: the bytes lie in the block.
+            let status = unsafe {
+                (self.api.fill)(
+                    self.queue,
+                    mem(to),
+                    bytes.as_ptr().cast(),
+                    count,
+                    at,
+                    count,
+                    0,
+                    std::ptr::null(),
+                    std::ptr::null_mut(),
+                )
+            };
+            return call("clEnqueueFillBuffer", status);
+        }
+        // SAFETY: the bytes lie in the block; they are written when this returns.
+        let status = unsafe {
+            (self.api.write)(
+                self.queue,
+                mem(to),
+                WAIT,
+                at,
+                count,
+                bytes.as_ptr().cast(),
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        };
+        call("clEnqueueWriteBuffer", status)
+    }
+
+    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        let last = pieces.len().saturating_sub(1);
+        for (i, (from, at, into)) in pieces.iter_mut().enumerate() {
+            let wait = if i == last { WAIT } else { GO_ON };
+            // SAFETY: the bytes lie in the block, and there is room for them. All have
+            // arrived when the last has, as all happens in order.
+            let status = unsafe {
+                (self.api.read)(
+                    self.queue,
+                    mem(*from),
+                    wait,
+                    *at as usize,
+                    into.len(),
+                    into.as_mut_ptr().cast(),
+                    0,
+                    std::ptr::null(),
+                    std::ptr::null_mut(),
+                )
+            };
+            if let Err(why) = call("clEnqueueReadBuffer", status) {
+                // What was asked for before must not arrive later.
+                // SAFETY: the queue lives as long as the value.
+                unsafe { (self.api.finish)(self.queue) };
+                return Err(why);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String> {
+        // SAFETY: the bytes lie in their blocks.
+        let status = unsafe {
+            (self.api.copy)(
+                self.queue,
+                mem(from.0),
+                mem(to.0),
+                from.1 as usize,
+                to.1 as usize,
+                bytes as usize,
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        };
+        call("clEnqueueCopyBuffer", status)
+    }
+
+    fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
+        let (kernel, desc) = self.kernel(kernel)?;
+        for (i, arg) in args.iter().enumerate() {
+            let none = std::ptr::null_mut();
+            let (memory, bytes);
+            let (place, size) = match arg {
+                Arg::Memory(block) => {
+                    memory = block.map_or(none, mem);
+                    ((&raw const memory).cast(), size_of::<api::Mem>())
+                }
+                Arg::Scalar(word, size) => {
+                    bytes = *word;
+                    ((&raw const bytes).cast(), *size)
+                }
+            };
+            // SAFETY: there are so many bytes, which OpenCL copies.
+            let status = unsafe { (self.api.set_arg)(kernel, i as u32, size, place) };
+            call("clSetKernelArg", status)?;
+        }
+        let local = desc.threads as usize;
+        let global = (blocks as usize)
+            .checked_mul(local)
+            .ok_or("too many threads")?;
+        // SAFETY: all parameters are set.
+        let status = unsafe {
+            (self.api.launch)(
+                self.queue,
+                kernel,
+                1,
+                std::ptr::null(),
+                &raw const global,
+                &raw const local,
+                0,
+                std::ptr::null(),
+                std::ptr::null_mut(),
+            )
+        };
+        call("clEnqueueNDRangeKernel", status)
+            .map_err(|why| format!("{why}, of `{}`", desc.shown.get()))
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        // SAFETY: the queue lives as long as the value.
+        call("clFinish", unsafe { (self.api.finish)(self.queue) })
+    }
+}
+
+impl Drop for OpenCl {
+    fn drop(&mut self) {
+        // SAFETY: all was made by this library, is given back once and used no more.
+        unsafe {
+            (self.api.finish)(self.queue);
+            for kernel in self.kernels.drain(..).flatten() {
+                (self.api.release_kernel)(kernel);
+            }
+            if !self.program.is_null() {
+                (self.api.release_program)(self.program);
+            }
+            (self.api.release_queue)(self.queue);
+            (self.api.release_context)(self.context);
+        }
+    }
+}

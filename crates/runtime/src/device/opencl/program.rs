@@ -1,0 +1,281 @@
+//! A program's kernels, compiled for a device.
+
+use super::super::Config;
+use super::api::{self, Api, Context, Kernel, Program};
+use super::cache;
+use super::choice::Choice;
+use crate::abi::DeviceDesc;
+use std::ffi::CString;
+
+/// Lines of a compiler's messages that are shown.
+const SHOWN_LINES: usize = 12;
+
+/// The name of PoCL's platform.
+const POCL: &str = "Portable Computing Language";
+
+/// What the compiler is asked for.
+fn options(config: &Config, choice: &Choice, api: &Api) -> String {
+    let mut options = "-cl-std=CL1.2".to_owned();
+    for option in &config.build_options {
+        options.push(' ');
+        options += option;
+    }
+    let floats = choice.number(api, api::DEVICE_SINGLE_FP_CONFIG);
+    if floats & api::FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0 {
+        options += " -cl-fp32-correctly-rounded-divide-sqrt -D BR_ROUNDED";
+    }
+    options
+}
+
+/// What a device of this name has to have and does not, in words; both are extensions with
+/// spaces between.
+fn missing(needs: &str, has: &str, name: &str) -> Option<String> {
+    let has: Vec<&str> = has.split_whitespace().collect();
+    let mut needs = needs.split_whitespace();
+    let lacks = needs.find(|needed| !has.contains(needed))?;
+    let what = match lacks {
+        "cl_khr_fp64" => "floats of 64 bits (f64)",
+        "cl_khr_int64_base_atomics" | "cl_khr_int64_extended_atomics" => {
+            "atomic updates of integers of 64 bits"
+        }
+        other => other,
+    };
+    Some(format!(
+        "the program needs {what}, which the device `{name}` does not have ({lacks})"
+    ))
+}
+
+/// Compiles a program's kernels, or takes what was compiled before.
+pub fn build(
+    desc: &DeviceDesc,
+    config: &Config,
+    (choice, context): (&Choice, Context),
+    api: &Api,
+) -> Result<Program, String> {
+    let has = choice.text(api, api::DEVICE_EXTENSIONS);
+    if let Some(lacks) = missing(desc.needs.get(), &has, &choice.name) {
+        return Err(lacks);
+    }
+    let options = options(config, choice, api);
+    let source = desc.source.get();
+    let key = [
+        &choice.platform,
+        &choice.name,
+        &choice.text(api, api::DEVICE_VERSION),
+        &choice.text(api, api::DRIVER_VERSION),
+        &options,
+        source,
+    ]
+    .map(String::from)
+    .join("\n");
+    // PoCL keeps what it compiles itself, kernel by kernel when they run first; asked for
+    // all of a program it would compile each once more.
+    let file = match &config.cache_file {
+        None if choice.platform == POCL => None,
+        given => cache::file_of(&key, given.as_deref()),
+    };
+    let found = file.as_deref().and_then(|file| cache::find(file, &key));
+    if let Some(binary) = found
+        && let Some(program) = load(&binary, choice, context, api, &options)
+    {
+        return Ok(program);
+    }
+    let mut status = 0;
+    let (text, length) = (source.as_ptr().cast(), source.len());
+    // SAFETY: one text of so many bytes, which OpenCL copies.
+    let program = unsafe {
+        (api.create_program)(
+            context,
+            1,
+            &raw const text,
+            &raw const length,
+            &raw mut status,
+        )
+    };
+    api::checked(status).map_err(|status| {
+        format!(
+            "OpenCL does not take the program's kernels: {}",
+            api::describe(status)
+        )
+    })?;
+    if let Err(status) = compile(program, choice, api, &options) {
+        let log = log(program, choice, api);
+        // SAFETY: it was made above, and is used no more.
+        unsafe { (api.release_program)(program) };
+        let log = if log.is_empty() {
+            String::new()
+        } else {
+            format!(":\n{log}")
+        };
+        return Err(format!(
+            "the driver of the device `{}` does not compile the program's kernels ({}){log}",
+            choice.name,
+            api::describe(status)
+        ));
+    }
+    if let Some(file) = file
+        && let Some(binary) = binary(program, api)
+    {
+        cache::keep(&file, &key, &binary);
+    }
+    Ok(program)
+}
+
+fn compile(program: Program, choice: &Choice, api: &Api, options: &str) -> Result<(), api::Status> {
+    let options = CString::new(options).unwrap_or_default();
+    // SAFETY: a program and a device of one context; nobody is called back.
+    api::checked(unsafe {
+        (api.build_program)(
+            program,
+            1,
+            &raw const choice.id,
+            options.as_ptr(),
+            std::ptr::null(),
+            std::ptr::null_mut(),
+        )
+    })
+}
+
+/// What the compiler says, as far as it is shown.
+fn log(program: Program, choice: &Choice, api: &Api) -> String {
+    let ask = |size, into, needed| {
+        // SAFETY: a program and a device of one context; there is room for the bytes.
+        unsafe {
+            (api.build_info)(
+                program,
+                choice.id,
+                api::PROGRAM_BUILD_LOG,
+                size,
+                into,
+                needed,
+            )
+        }
+    };
+    let log = api::text(&Api::info(ask).unwrap_or_default());
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let shown = lines.iter().take(SHOWN_LINES).copied();
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// What a compiled program is, to be loaded again.
+fn binary(program: Program, api: &Api) -> Option<Vec<u8>> {
+    let sizes = Api::info(|size, into, needed| {
+        // SAFETY: a program of this library; there is room for the bytes.
+        unsafe { (api.program_info)(program, api::PROGRAM_BINARY_SIZES, size, into, needed) }
+    });
+    let size = api::number(&sizes.ok()?);
+    let mut binary = vec![0u8; usize::try_from(size).ok().filter(|size| *size > 0)?];
+    let mut place = binary.as_mut_ptr();
+    // SAFETY: one device, so one address, of as many bytes as the binary has.
+    let status = unsafe {
+        (api.program_info)(
+            program,
+            api::PROGRAM_BINARIES,
+            size_of::<*mut u8>(),
+            (&raw mut place).cast(),
+            std::ptr::null_mut(),
+        )
+    };
+    (status == api::SUCCESS).then_some(binary)
+}
+
+/// A program that was compiled before; nothing if the driver does not take it.
+fn load(
+    binary: &[u8],
+    choice: &Choice,
+    context: Context,
+    api: &Api,
+    options: &str,
+) -> Option<Program> {
+    let (mut status, mut taken) = (0, 0);
+    let (place, length) = (binary.as_ptr(), binary.len());
+    // SAFETY: one device and one binary of so many bytes.
+    let program = unsafe {
+        (api.load_program)(
+            context,
+            1,
+            &raw const choice.id,
+            &raw const length,
+            &raw const place,
+            &raw mut taken,
+            &raw mut status,
+        )
+    };
+    if status != api::SUCCESS || program.is_null() {
+        return None;
+    }
+    if taken == api::SUCCESS && compile(program, choice, api, options).is_ok() {
+        return Some(program);
+    }
+    // SAFETY: it was made above, and is used no more.
+    unsafe { (api.release_program)(program) };
+    None
+}
+
+/// A kernel that runs with blocks of so many threads.
+pub fn kernel(
+    program: Program,
+    name: &str,
+    threads: u64,
+    (choice, api): (&Choice, &Api),
+) -> Result<Kernel, String> {
+    let c_name = CString::new(name).unwrap_or_default();
+    let mut status = 0;
+    // SAFETY: a compiled program, and a name that ends in a zero.
+    let kernel = unsafe { (api.create_kernel)(program, c_name.as_ptr(), &raw mut status) };
+    api::checked(status)
+        .map_err(|status| format!("the kernel `{name}` is not made: {}", api::describe(status)))?;
+    let info = |what| {
+        let bytes = Api::info(|size, into, needed| {
+            // SAFETY: a kernel of the device's; there is room for the bytes.
+            unsafe { (api.kernel_info)(kernel, choice.id, what, size, into, needed) }
+        });
+        bytes.ok().map(|bytes| api::number(&bytes))
+    };
+    let most = info(api::KERNEL_WORK_GROUP_SIZE).filter(|most| *most > 0);
+    let wants = info(api::KERNEL_LOCAL_MEM_SIZE).unwrap_or(0);
+    let has = choice.number(api, api::DEVICE_LOCAL_MEM_SIZE);
+    let refused = if most.is_some_and(|most| threads > most) {
+        Some(format!(
+            "the kernel `{name}` has blocks of {threads} threads, {} fit on the device",
+            most.unwrap_or(0)
+        ))
+    } else if wants > has {
+        Some(format!(
+            "the kernel `{name}` needs {wants} bytes that a block shares, the device has {has}"
+        ))
+    } else {
+        None
+    };
+    match refused {
+        None => Ok(kernel),
+        Some(message) => {
+            // SAFETY: it was made above, and is used no more.
+            unsafe { (api.release_kernel)(kernel) };
+            Err(message)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing;
+
+    #[test]
+    fn what_a_device_lacks_is_said_by_name() {
+        let doubles = "cl_khr_fp64";
+        assert_eq!(missing("", "", "small"), None);
+        assert_eq!(
+            missing(doubles, "cl_khr_icd cl_khr_fp64 other", "large"),
+            None
+        );
+        assert_eq!(
+            missing(doubles, "cl_khr_icd cl_khr_fp64x", "small").as_deref(),
+            Some(
+                "the program needs floats of 64 bits (f64), which the device `small` does not have (cl_khr_fp64)"
+            )
+        );
+        let atomics = missing("cl_khr_fp64 cl_khr_int64_base_atomics", doubles, "small");
+        assert!(atomics.is_some_and(|text| text.contains("atomic updates of integers of 64 bits")));
+    }
+}
