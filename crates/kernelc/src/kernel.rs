@@ -200,9 +200,11 @@ impl<'a> Writer<'a, '_> {
                 failing.before |= can_fail(&f.body);
                 self.counting(f, |writer| writer.stretches(&f.body, failing))
             }
-            Stmt::While(..) | Stmt::For(_) | imp::leaf_stmt!() => Err(Error::Unsupported(
+            Stmt::While(..) | Stmt::For(_) => Err(Error::Unsupported(
                 "checks beside barriers in such a loop of a kernel".to_owned(),
             )),
+            // Of these only the barrier above has one in it.
+            imp::leaf_stmt!() => self.stmt(stmt, false),
         }
     }
 

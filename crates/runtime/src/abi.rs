@@ -378,7 +378,7 @@ impl DeviceDesc {
             let check = unsafe { check.as_ref() }?;
             // SAFETY: as above.
             let format = unsafe { slice(check.format, check.format_len) };
-            Some(format.iter().filter(|byte| **byte == b'{').count())
+            Some(format.iter().map(|byte| usize::from(*byte == b'{')).sum())
         });
         counts.max().unwrap_or(0)
     }

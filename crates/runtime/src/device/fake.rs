@@ -29,6 +29,10 @@ impl Fake {
 }
 
 impl Driver for Fake {
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "the signature is the trait's"
+    )]
     fn name(&self) -> &str {
         "fake"
     }

@@ -329,6 +329,10 @@ pub unsafe extern "C" fn br_device_copy(
     if let Some(copied) = state.copied.get_mut(way as usize) {
         *copied += count as u64;
     }
+    #[expect(
+        clippy::cast_ptr_alignment,
+        reason = "blocks lie where `br_device_alloc` made them"
+    )]
     // SAFETY: an address that `br_device_alloc` gave.
     let memory = |block: *mut u8| unsafe { block.cast::<Block>().read() }.memory;
     let (to_at, from_at) = (to_at as u64, from_at as u64);
