@@ -6,8 +6,9 @@ test blocks; data sets whose files are not there are left out. What `futhark ben
 compiles lies in copies of the folder, one a back end, and is kept: a second run only
 measures. The ratio of a data set is that of neighbours in time, the fastest peer's
 median over ours within a round, and of these the median over the rounds; that of a
-program the geometric mean over its data sets. A peer that takes much longer than ours is
-stopped; its ratio is then what it was stopped at, so at least that.
+program the geometric mean over its data sets. A peer that takes much longer than ours, or
+than the fastest one so far, is stopped, as only the fastest one counts; its ratio is then
+what it was stopped at, so at least that.
 """
 
 import json
@@ -23,11 +24,14 @@ from contest import CFLAGS, WORK, tool
 from lanes import compiler
 from sizes import programs
 
-BACKENDS = ["c", "multicore", "ispc"]
+# Those that are the fastest most often come first, as they bound the others.
+BACKENDS = ["ispc", "multicore", "c"]
 # Seconds that all runs of a data set of ours may take.
 LIMIT = 30
 # A peer is stopped that takes so many times as long.
 SLOWER = 6
+# And so many times as long as the fastest one so far.
+BEHIND = 2
 # What `futhark bench` says of a data set that was stopped.
 STOPPED = "Execution exceeded"
 # Microseconds below which a data set says more of clocks than of code.
@@ -71,11 +75,19 @@ def measured(command, cwd, env=None):
     return times
 
 
-def theirs(futhark, backend, path, own, options):
-    """Times of one of the reference's back ends, which is stopped where it is much slower than
-    our own; compiles what is not there yet."""
+def bound(own, peers, options):
+    """Seconds that the runs of a data set may take: none has to go on that is much slower than
+    ours, or than one of the peers."""
+    longest = 0
+    for key, time in own.items():
+        longest = max(longest, min([SLOWER * time, *(BEHIND * peer[key] for peer in peers if key in peer)]))
+    return math.ceil(longest / 1e6 * (options.runs + 1)) + 1
+
+
+def theirs(futhark, backend, path, limit, options):
+    """Times of one of the reference's back ends, whose runs of a data set are stopped after
+    `limit` seconds; compiles what is not there yet."""
     executable = path.with_suffix("")
-    limit = math.ceil(max(own.values(), default=0) / 1e6 * SLOWER * (options.runs + 1)) + 1
     command = [futhark, "bench", f"--backend={backend}", f"--runs={options.runs}", f"--timeout={limit}"]
     command += ["--no-convergence-phase", "--no-tuning", f"--futhark={futhark}"]
     if executable.exists():
@@ -92,13 +104,18 @@ def ours(path, options):
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
+    own, peers = {}, {}
     for i in range(options.rounds):
         turn = {}
         for who in ["bindrune", *folders][:: -1 if i % 2 else 1]:
             if who == "bindrune":
                 own = turn[who] = ours(path, options)
-            else:
-                turn[who] = theirs(futhark, who, folders[who] / place, own, options)
+            elif own:
+                others = [times for other, times in peers.items() if other != who]
+                limit = bound(own, others, options)
+                peers[who] = turn[who] = theirs(futhark, who, folders[who] / place, limit, options)
+        if not own:
+            return {}
         rounds.append(turn)
     rows = {}
     for key in rounds[0]["bindrune"]:
