@@ -68,6 +68,8 @@ def measured(command, cwd, env=None):
     for program, entry in found.items():
         point = program.partition(".fut:")[2] or "main"
         for dataset, result in entry["datasets"].items():
+            # Of data sets without names the two show the values in different ways.
+            dataset = re.sub(r"^(#\d+) .*", r"\1", dataset)
             if isinstance(result, dict) and result.get("runtimes"):
                 times[point, dataset] = statistics.median(result["runtimes"])
             elif isinstance(result, str) and result.startswith(STOPPED):

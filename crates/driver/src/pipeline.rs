@@ -200,7 +200,7 @@ pub fn passes() -> Vec<PassInfo> {
         };
         let optional = match run {
             Run::Soacs(_) | Run::Segs(_) | Run::Mems(_) | Run::Imp(_) => {
-                !["accumulators", "copies", "dimensions"].contains(&base)
+                !["accumulators", "copies", "dimensions", "place"].contains(&base)
             }
             Run::ToSegs(_) | Run::ToMems(_) | Run::ToImp(_) => false,
         };
@@ -237,6 +237,16 @@ pub fn passes() -> Vec<PassInfo> {
     for pass in opt::SEGS {
         add(pass.name, pass.description, Run::Segs(pass.run));
     }
+    add(
+        "place",
+        "what cannot be a kernel of a device runs on its host",
+        Run::Segs(mem::place),
+    );
+    add(
+        "dimensions",
+        "spaces of several dimensions become tasks in tasks",
+        Run::Segs(|program, context| Ok(flatten::dimensions(program, context))),
+    );
     add(
         "layout",
         "which dimensions lanes take, and in which order results lie",

@@ -21,16 +21,16 @@ use ir::soac::HistOp;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{VisitMut, with_stack};
-use ir::{Context, Name, NameTable, Program, Prov, Segs};
+use ir::{Context, Name, NameTable, Program, Prov, Segs, version};
 use prim::{BinOp, PrimType};
 
 /// Makes nests of spaces of several dimensions, where the machine allows it.
 pub fn dimensions(mut program: Program<Segs>, context: &mut Context) -> Program<Segs> {
-    let stack = program.stack;
-    if stack.for_maps(stack.outermost()) != Some(stack.outermost()) {
-        return program;
-    }
+    let machine = program.stack;
     program.functions = context.over(program.functions, |mut function: Function<Segs>, _| {
+        if !version::stack(function.version.as_ref(), machine).nests() {
+            return function;
+        }
         let names = &mut function.names;
         Nester { names }.body(&mut function.body);
         function

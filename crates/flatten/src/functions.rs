@@ -34,6 +34,7 @@ impl Version {
             None => return self.fun.clone(),
             Some(Place::Even) => "even",
             Some(Place::Uneven) => "uneven",
+            Some(Place::Host) => "host",
             Some(Place::Within { level: None, .. }) => "seq",
             Some(Place::Within {
                 level: Some(level), ..

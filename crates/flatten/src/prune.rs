@@ -17,7 +17,7 @@
 //! one map count as one.
 
 use ir::decision::{Kind, Pruned};
-use ir::forest::first_unless;
+use ir::forest::{first_unless, keep_arm};
 use ir::name::{FunName, ProvTable};
 use ir::seg::{Seg, SegKind, SegOp};
 use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
@@ -140,10 +140,6 @@ impl Pruner<'_> {
             out.push(Stm { pat, aux, exp });
             return;
         };
-        let kept = match goes {
-            Goes::Version => else_body,
-            Goes::Rest => then_body,
-        };
         if let Some(Choice { rule, .. }) = choice.filter(|_| self.context.options.account) {
             let rule = match goes {
                 Goes::Version => rule,
@@ -153,14 +149,12 @@ impl Pruner<'_> {
             let kind = Kind::VersionGone { rule, why };
             self.context.decide(&self.name.0, places, kind);
         }
-        out.extend(kept.stms);
-        for (param, result) in pat.into_iter().zip(kept.result) {
-            out.push(Stm {
-                pat: vec![param],
-                aux: ir::syntax::Aux::at(aux.prov),
-                exp: Exp::Basic(BasicOp::Atom(result)),
-            });
-        }
+        let exp = Exp::If {
+            cond,
+            then_body,
+            else_body,
+        };
+        keep_arm(Stm { pat, aux, exp }, goes == Goes::Rest, out);
     }
 
     /// Which of a version and the rest cannot win against the other and why, if so.

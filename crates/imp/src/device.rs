@@ -32,7 +32,7 @@
 //! ended.
 
 use crate::syntax::{Access, Expr, Var};
-use prim::{BinOp, PrimType};
+use prim::BinOp;
 
 /// What threads of a device do beside what all code does.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,53 +60,10 @@ pub enum DeviceOp {
 pub struct Update {
     /// A variable that gets what the element was before.
     pub old: Option<Var>,
-    /// The element, an integer that [`is_atomic`] takes.
+    /// The element, an integer that [`is_atomic`](target::device::is_atomic) takes.
     pub at: Access,
-    /// An operator that [`is_atomic`] takes.
+    /// An operator that [`is_atomic`](target::device::is_atomic) takes.
     pub op: BinOp,
     /// The other operand.
     pub value: Expr,
-}
-
-/// Whether devices combine elements of a type by an operator at once: the order in which
-/// they do does not show.
-pub const fn is_atomic(op: BinOp, ty: PrimType) -> bool {
-    ty.is_int() && is_word(ty) && is_exact(op)
-}
-
-/// Whether devices exchange elements of a type at once.
-pub const fn is_word(ty: PrimType) -> bool {
-    matches!(ty.size(), 4 | 8)
-}
-
-const fn is_exact(op: BinOp) -> bool {
-    match op {
-        BinOp::Add
-        | BinOp::And
-        | BinOp::Or
-        | BinOp::Xor
-        | BinOp::SMin
-        | BinOp::UMin
-        | BinOp::SMax
-        | BinOp::UMax => true,
-        BinOp::Sub
-        | BinOp::Mul
-        | BinOp::SDiv
-        | BinOp::UDiv
-        | BinOp::SMod
-        | BinOp::UMod
-        | BinOp::SQuot
-        | BinOp::SRem
-        | BinOp::Shl
-        | BinOp::LShr
-        | BinOp::AShr
-        | BinOp::Pow
-        | BinOp::FAdd
-        | BinOp::FSub
-        | BinOp::FMul
-        | BinOp::FDiv
-        | BinOp::FMod
-        | BinOp::FMin
-        | BinOp::FMax => false,
-    }
 }

@@ -125,6 +125,13 @@ pub enum Kind {
         /// Why.
         why: Pruned,
     },
+    /// An operation of a program for a device runs on the host.
+    OnHost {
+        /// What it is.
+        what: Operation,
+        /// Why it is no kernel.
+        why: Arc<str>,
+    },
     /// There are no versions of a nest, as it stands in those of others already.
     NoVersions {
         /// How many choices may stand inside one another.
@@ -271,6 +278,8 @@ pub enum Pruned {
     LittleInside,
     /// Each operation in it is one chunk.
     OneChunk,
+    /// Something in it cannot be a kernel of a device.
+    NoKernel,
 }
 
 /// What a check is about.

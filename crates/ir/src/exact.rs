@@ -3,9 +3,10 @@
 //! 1). Such operators may be regrouped freely; all others follow their
 //! decomposition.
 
-use crate::syntax::{BasicOp, Body, Exp, Lambda, Level};
+use crate::syntax::{Atom, BasicOp, Body, Exp, Lambda, Level};
 use crate::walk::with_stack;
 use prim::{BinOp, PrimType};
+use target::device::is_atomic;
 
 /// Whether an operator computes nothing that rounds. Loops, calls and the
 /// level's own operations are not looked into: they count as inexact.
@@ -84,4 +85,23 @@ pub fn plain_operator<L: Level>(operator: &Lambda<L>) -> Option<BinOp> {
             | BinOp::UMax
     );
     (known && operator.ret.len() == 1).then_some(op)
+}
+
+/// The operator on integers that an operator is, if it is nothing but one that devices
+/// apply at once ([`is_atomic`]).
+pub fn atomic_operator<L: Level>(operator: &Lambda<L>) -> Option<(BinOp, PrimType)> {
+    let ([stm], [result], [x, y]) = (
+        operator.body.stms.as_slice(),
+        operator.body.result.as_slice(),
+        operator.params.as_slice(),
+    ) else {
+        return None;
+    };
+    let Exp::Basic(BasicOp::Binary(by, ty, a, b)) = &stm.exp else {
+        return None;
+    };
+    let bound = stm.pat.first().map(|param| Atom::Var(param.name));
+    let params = [Atom::Var(x.name), Atom::Var(y.name)];
+    let plain = bound == Some(*result) && ([*a, *b] == params || [*b, *a] == params);
+    (plain && is_atomic(*by, *ty)).then_some((*by, *ty))
 }

@@ -17,7 +17,7 @@
 use crate::Segs;
 use crate::name::{FunName, Name, NameTable, SrcLoc};
 use crate::seg::{SegOp, outermost};
-use crate::syntax::{Atom, BasicOp, Body, Exp, Function, Program};
+use crate::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Level, Program, Stm};
 use crate::tunable::Tunable;
 use crate::types::Dim;
 use crate::walk::{Operation, with_stack};
@@ -277,6 +277,27 @@ pub fn first_unless(op: &BasicOp) -> Option<(Name, Name)> {
         Some((*first, *second))
     } else {
         None
+    }
+}
+
+/// Appends what is left of a branch of which one arm is taken, the first one or the other.
+pub fn keep_arm<L: Level>(stm: Stm<L>, first: bool, out: &mut Vec<Stm<L>>) {
+    let Stm { pat, aux, exp } = stm;
+    let kept = match exp {
+        Exp::If { then_body, .. } if first => then_body,
+        Exp::If { else_body, .. } => else_body,
+        exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
+            out.push(Stm { pat, aux, exp });
+            return;
+        }
+    };
+    out.extend(kept.stms);
+    for (param, result) in pat.into_iter().zip(kept.result) {
+        out.push(Stm {
+            pat: vec![param],
+            aux: Aux::at(aux.prov),
+            exp: Exp::Basic(BasicOp::Atom(result)),
+        });
     }
 }
 

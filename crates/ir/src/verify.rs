@@ -69,6 +69,7 @@ use crate::name::{FunName, Name};
 use crate::syntax::{EntryPoint, EntryValue, FunKind, Function, Level, OpaqueTypes, Program};
 use crate::text::{self, Note};
 use crate::types::Type;
+use crate::version;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
@@ -155,7 +156,8 @@ pub fn verify<L: Level>(program: &Program<L>) -> Result<(), Vec<VerifyError>> {
         if errors.len() > before {
             continue;
         }
-        types::check(function, &functions, program.stack, &mut errors);
+        let stack = version::stack(function.version.as_ref(), program.stack);
+        types::check(function, &functions, stack, &mut errors);
         if errors.len() > before {
             continue;
         }

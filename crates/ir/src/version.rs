@@ -6,9 +6,11 @@
 //! version of f within 1 at 0    in a segop at level 1, combinators at level 0
 //! version of f even             at all points of a nest, sizes the same
 //! version of f uneven           at all points of a nest, sizes different
+//! version of f on host          on the host of a device
 //! ```
 
 use crate::name::FunName;
+use target::levels::Stack;
 
 /// Which version of which function another function is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,4 +35,22 @@ pub enum Place {
     Even,
     /// The same where sizes differ.
     Uneven,
+    /// On the host, where others run on a device: segops stand at the levels of
+    /// [`Stack::host`], and arrays lie in the host's memory.
+    Host,
+}
+
+/// The machine whose levels the segops of a function stand at that is this version, in a
+/// program for a machine.
+pub fn stack(version: Option<&Version>, machine: Stack) -> Stack {
+    match version {
+        Some(Version {
+            place: Place::Host, ..
+        }) => machine.host(),
+        Some(Version {
+            place: Place::Within { .. } | Place::Even | Place::Uneven,
+            ..
+        })
+        | None => machine,
+    }
 }

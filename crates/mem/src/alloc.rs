@@ -1,16 +1,17 @@
 //! The context of a function being given memory: types, annotations, fresh
 //! blocks, copies, and slices of index functions.
 
+use crate::callees::Callees;
 use crate::dests::Dest;
-use crate::functions::Signatures;
 use crate::kernel::Kernel;
+use crate::limits::Refusal;
 use crate::roots::Roots;
 use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
 use ir::name::{Name, NameTable, Prov};
 use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
-use ir::{Fuel, Mems, PassError, Segs};
+use ir::{Fuel, Mems, Options, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use target::memory::FRAME_BYTES;
@@ -21,7 +22,7 @@ const MAX_BYTES: i64 = 1 << 60;
 /// A function being given memory.
 pub(crate) struct Ctx<'a> {
     pub(crate) names: NameTable,
-    pub(crate) signatures: &'a Signatures,
+    pub(crate) callees: &'a Callees,
     pub(crate) roots: Roots,
     pub(crate) dests: FxHashMap<Name, Dest>,
     /// How many arrays may still get another place than a block of their own.
@@ -34,6 +35,13 @@ pub(crate) struct Ctx<'a> {
     pub(crate) at: Prov,
     /// The kernel of a device that the code stands in.
     pub(crate) kernel: Option<Kernel>,
+    /// How many threads a block of a device has.
+    pub(crate) block: u64,
+    /// Whether values meet in accumulators by an operator that devices apply at once, by
+    /// their tokens; those without one are not among them.
+    pub(crate) combining: FxHashMap<Name, bool>,
+    /// What cannot be a kernel, where somebody wants to know: else that is an error.
+    pub(crate) refused: Option<Vec<Refusal>>,
     /// The copies that were made, where somebody wants to know.
     decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
@@ -43,15 +51,15 @@ pub(crate) struct Ctx<'a> {
 impl<'a> Ctx<'a> {
     pub(crate) fn new(
         names: NameTable,
-        signatures: &'a Signatures,
+        callees: &'a Callees,
         roots: Roots,
         fuel: &'a mut Fuel,
-        (account, home): (bool, Space),
+        (options, home): (&Options, Space),
     ) -> Self {
         let n = names.len();
         Self {
             names,
-            signatures,
+            callees,
             roots,
             dests: FxHashMap::default(),
             fuel,
@@ -59,7 +67,10 @@ impl<'a> Ctx<'a> {
             home,
             at: Prov::NONE,
             kernel: None,
-            decided: account.then(Vec::new),
+            block: options.device.block.unsigned_abs(),
+            combining: FxHashMap::default(),
+            refused: None,
+            decided: options.account.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
         }
@@ -297,9 +308,7 @@ impl<'a> Ctx<'a> {
         why: Copied,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<Name, PassError> {
-        if let Some(decided) = &mut self.decided {
-            decided.push((array, prov, why));
-        }
+        self.copied(array, why, prov);
         let ty = self.type_of(array)?;
         let hint = self.names.hint(array).clone();
         let pat = self.fresh(&hint, ty, ann);
@@ -311,6 +320,29 @@ impl<'a> Ctx<'a> {
             exp,
         });
         Ok(name)
+    }
+
+    /// Notes that an array is copied.
+    pub(crate) fn copied(&mut self, array: Name, why: Copied, prov: Prov) {
+        if let Some(decided) = &mut self.decided {
+            decided.push((array, prov, why));
+        }
+    }
+
+    /// A copy of an array in a space, row-major from the start of a block, with that.
+    pub(crate) fn moved(
+        &mut self,
+        array: Name,
+        space: Space,
+        prov: Prov,
+        why: Copied,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(Name, Name), PassError> {
+        let ty = self.type_of(array)?;
+        let hint = self.names.hint(array).clone();
+        let block = self.alloc_in(&hint, &ty, space, prov, out);
+        let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
+        Ok((copy, block))
     }
 
     /// The array itself where it is row-major from the start of a block at home,
@@ -331,10 +363,7 @@ impl<'a> Ctx<'a> {
         if at_home && lmad == Lmad::row_major(ty.shape()) {
             return Ok((array, block));
         }
-        let hint = self.names.hint(array).clone();
-        let block = self.alloc_in(&hint, &ty, self.home, prov, out);
-        let copy = self.copy_to(array, row_major_in(block, &ty), prov, why, out)?;
-        Ok((copy, block))
+        self.moved(array, self.home, prov, why, out)
     }
 }
 

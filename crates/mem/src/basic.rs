@@ -20,6 +20,7 @@ impl Ctx<'_> {
         let [param]: [Param<Segs>; 1] = pat
             .try_into()
             .map_err(|_| PassError::bug("a basic operation binds one name"))?;
+        self.check_basic(&param, &op)?;
         if !param.ty.is_array() {
             let pat = vec![self.plain(param)?];
             out.push(Stm {

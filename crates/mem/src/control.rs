@@ -15,8 +15,8 @@ use ir::decision::Copied;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{FunName, Name};
 use ir::seg::SegOp;
-use ir::syntax::{Atom, Aux, Body, Exp, LoopForm, LoopParam, Param, Stm};
-use ir::types::Type;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Space, Type};
 use ir::{Mems, PassError, Segs};
 
 /// Where a branch's or loop's result lies.
@@ -356,36 +356,93 @@ impl Ctx<'_> {
         args: &[Atom],
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
-        let arrays = self.signatures.array_params(&fun)?;
+        self.check_call(&pat, &fun)?;
+        let callees = self.callees;
+        let callee = callees.get(&fun)?;
+        let crosses = callee.home != self.home;
         let mut converted = Vec::with_capacity(args.len());
-        for (&arg, is_array) in args.iter().zip(arrays) {
+        for (&arg, &is_array) in args.iter().zip(&callee.arrays) {
             match (arg, is_array) {
                 (Atom::Var(array), true) => {
-                    let (array, block) = self.returnable(array, aux.prov, Copied::Argument, out)?;
+                    let prov = aux.prov;
+                    let mut there = self.returnable(array, prov, Copied::Argument, out)?;
+                    if crosses {
+                        let why = Copied::Argument;
+                        there = self.moved(there.0, callee.home, prov, why, out)?;
+                    }
+                    let (array, block) = there;
                     converted.extend([Atom::Var(block), Atom::Var(array)]);
                 }
                 _ => converted.push(arg),
             }
         }
-        let homes: Vec<Home> = pat
-            .iter()
-            .map(|param| {
-                if param.ty.is_array() {
-                    Home::Returned
-                } else {
-                    Home::Settled(MemAnn::None)
-                }
-            })
-            .collect();
-        let pat = self.result_pattern(pat, &homes);
+        let exp = Exp::Apply {
+            fun,
+            args: converted,
+        };
+        if !crosses {
+            let pat = self.returned(pat);
+            out.push(Stm { pat, aux, exp });
+            return Ok(());
+        }
+        self.call_across(pat, aux, exp, callee.home, out)
+    }
+
+    /// Appends a call of a function whose arrays lie in another space: its results are
+    /// copied from there.
+    fn call_across(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        exp: Exp<Mems>,
+        there: Space,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        let prov = aux.prov;
+        let mut bound = Vec::with_capacity(2 * pat.len());
+        let mut arrays = Vec::new();
+        for param in pat {
+            if !param.ty.is_array() {
+                bound.push(self.bind(param.name, param.ty, MemAnn::None));
+                continue;
+            }
+            let hint = self.names.hint(param.name).clone();
+            let block = self.fresh(&format!("{hint}_mem"), Type::Mem(there), MemAnn::None);
+            let ann = row_major_in(block.name, &param.ty);
+            let array = self.fresh(&hint, param.ty.clone(), ann);
+            arrays.push((array.name, param));
+            bound.extend([block, array]);
+        }
         out.push(Stm {
-            pat,
+            pat: bound,
             aux,
-            exp: Exp::Apply {
-                fun,
-                args: converted,
-            },
+            exp,
         });
+        for (array, param) in arrays {
+            let hint = self.names.hint(param.name).clone();
+            let block = self.alloc_in(&hint, &param.ty, self.home, prov, out);
+            let ann = row_major_in(block, &param.ty);
+            self.copied(array, Copied::Result, prov);
+            let param = self.bind(param.name, param.ty, ann);
+            out.push(Stm {
+                pat: vec![param],
+                aux: Aux::at(prov),
+                exp: Exp::Basic(BasicOp::Copy(array)),
+            });
+        }
         Ok(())
+    }
+
+    /// Results that lie in blocks of their own, which are bound beside them.
+    pub(crate) fn returned(&mut self, pat: Vec<Param<Segs>>) -> Vec<Param<Mems>> {
+        let homes = pat.iter().map(|param| {
+            if param.ty.is_array() {
+                Home::Returned
+            } else {
+                Home::Settled(MemAnn::None)
+            }
+        });
+        let homes: Vec<Home> = homes.collect();
+        self.result_pattern(pat, &homes)
     }
 }

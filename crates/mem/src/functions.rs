@@ -1,49 +1,24 @@
 //! Functions: beside each array parameter and result stands its block.
 
 use crate::alloc::{Ctx, row_major_in};
+use crate::callees::Callees;
+use crate::limits::Refusal;
 use crate::roots::Roots;
 use ir::decision::{Copied, Kind};
 use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::{FunName, Name};
+use ir::name::Name;
 use ir::syntax::{Atom, BasicOp, Body, Exp, FunParam, FunResult, Function, Program};
-use ir::types::{Dim, Space, Type};
+use ir::types::{Dim, Type};
 use ir::{Context, Mems, PassError, Prov, Segs};
-use rustc_hash::FxHashMap;
-use target::levels::Stack;
-
-/// What calls need to know of each function.
-pub(crate) struct Signatures(FxHashMap<FunName, Vec<bool>>);
-
-impl Signatures {
-    /// Which parameters of a function are arrays.
-    pub(crate) fn array_params(&self, fun: &FunName) -> Result<Vec<bool>, PassError> {
-        self.0
-            .get(fun)
-            .cloned()
-            .ok_or_else(|| PassError::bug(format!("no function named {fun}")))
-    }
-}
 
 /// Gives every array of a program memory; see the crate's header.
 ///
 /// # Errors
 /// None but for bugs.
 pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program<Mems>, PassError> {
-    let signatures = Signatures(
-        program
-            .functions
-            .iter()
-            .map(|f| {
-                (
-                    f.name.clone(),
-                    f.params.iter().map(|p| p.param.ty.is_array()).collect(),
-                )
-            })
-            .collect(),
-    );
-    let home = home(program.stack);
+    let callees = Callees::of(&program);
     let functions = context.each(program.functions, |function, own| {
-        allocate_function(function, &signatures, home, own)
+        allocate_function(function, &callees, own)
     })?;
     Ok(Program {
         stack: program.stack,
@@ -54,21 +29,55 @@ pub fn allocate(program: Program<Segs>, context: &mut Context) -> Result<Program
     })
 }
 
-/// Where a machine's arrays lie.
-fn home(stack: Stack) -> Space {
-    if stack.has_device() {
-        Space::Device
-    } else {
-        Space::Host
+/// What in a function cannot be a kernel.
+///
+/// # Errors
+/// None but for bugs.
+pub(crate) fn refused(
+    function: &Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+) -> Result<Vec<Refusal>, PassError> {
+    let home = callees.get(&function.name)?.home;
+    let roots = Roots::new(&function.body, function.names.len());
+    let names = function.names.clone();
+    let options = context.options.clone();
+    let own = (&*options, home);
+    let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
+    ctx.refused = Some(Vec::new());
+    parameters(&mut ctx, function.params.clone());
+    ctx.body(function.body.clone(), &[])?;
+    Ok(ctx.refused.unwrap_or_default())
+}
+
+/// Each parameter, with its block before it if it is an array, and where each now stands.
+fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<Mems>>, Vec<u32>) {
+    let mut position = Vec::with_capacity(params.len());
+    let mut converted = Vec::with_capacity(params.len());
+    for FunParam { param, consumed } in params {
+        let mut ann = MemAnn::None;
+        if param.ty.is_array() {
+            let hint = format!("{}_mem", ctx.names.hint(param.name));
+            let block = ctx.fresh(&hint, Type::Mem(ctx.home), MemAnn::None);
+            ann = row_major_in(block.name, &param.ty);
+            converted.push(FunParam {
+                param: block,
+                consumed: false,
+            });
+        }
+        position.push(converted.len() as u32);
+        let param = ctx.bind(param.name, param.ty, ann);
+        converted.push(FunParam { param, consumed });
     }
+    (converted, position)
 }
 
 fn allocate_function(
     function: Function<Segs>,
-    signatures: &Signatures,
-    home: Space,
+    callees: &Callees,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
+    let home = callees.get(&function.name)?.home;
     let Function {
         name,
         kind,
@@ -82,26 +91,10 @@ fn allocate_function(
         provs,
     } = function;
     let roots = Roots::new(&body, names.len());
-    let account = context.options.account;
-    let mut ctx = Ctx::new(names, signatures, roots, &mut context.fuel, (account, home));
-    let mut position = Vec::with_capacity(params.len());
-    let mut converted = Vec::with_capacity(params.len());
-    for FunParam { param, consumed } in params {
-        let mut ann = MemAnn::None;
-        if param.ty.is_array() {
-            let hint = format!("{}_mem", ctx.names.hint(param.name));
-            let block = ctx.fresh(&hint, Type::Mem(home), MemAnn::None);
-            ann = row_major_in(block.name, &param.ty);
-            converted.push(FunParam {
-                param: block,
-                consumed: false,
-            });
-        }
-        position.push(converted.len() as u32);
-        let param = ctx.bind(param.name, param.ty, ann);
-        converted.push(FunParam { param, consumed });
-    }
-
+    let options = context.options.clone();
+    let own = (&*options, home);
+    let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
+    let (converted, position) = parameters(&mut ctx, params);
     let mut body = match ctx.body(body, &[]) {
         Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {
             return Err(PassError::unsupported(what, provs.stack(ctx.at)));

@@ -65,12 +65,6 @@ impl Ctx<'_> {
         self.kernel.is_some()
     }
 
-    /// A limitation of kernels.
-    pub(crate) fn not_in_kernels(what: &str) -> PassError {
-        // The place is added where it is known (`functions`).
-        PassError::unsupported(format!("{what} in kernels of a device"), Vec::new())
-    }
-
     /// A new block for an array of this type that each point has for itself.
     pub(crate) fn alloc_parts(
         &mut self,

@@ -1,6 +1,9 @@
 //! Memory: every array gets a block and an index function.
 //!
-//! First [`layout()`] decides, at the level of segops, in which order of dimensions results
+//! Where segops run on a device, [`place()`] first moves those that cannot be kernels to
+//! functions of the host's.
+//!
+//! Then [`layout()`] decides, at the level of segops, in which order of dimensions results
 //! lie and which dimensions go to lanes; [`allocate`] obeys.
 //!
 //! Before: level `segs`, where arrays are values. After: level `mems`, where
@@ -19,7 +22,8 @@
 //!   and return a block beside each array, row-major from its start.
 //! - Small arrays of constant size inside segops lie in registers (the frame).
 //! - Where segops run on a device, all arrays lie in its memory, and nothing is allocated
-//!   inside of segops ([`kernel`]).
+//!   inside of segops ([`kernel`]). Those of the host's functions lie in the host's memory:
+//!   calls copy arguments there and results back.
 //!
 //! Afterwards [`facts()`] notes on operations what code may be made by.
 //!
@@ -32,16 +36,20 @@
 
 mod alloc;
 mod basic;
+mod callees;
 mod control;
 mod dests;
 mod facts;
 mod functions;
 mod kernel;
 mod layout;
+mod limits;
 mod order;
+mod place;
 mod roots;
 mod segops;
 
 pub use facts::facts;
 pub use functions::allocate;
 pub use layout::layout;
+pub use place::place;

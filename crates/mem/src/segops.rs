@@ -18,6 +18,23 @@ impl Ctx<'_> {
     pub(crate) fn seg(
         &mut self,
         pat: Vec<Param<Segs>>,
+        aux: Aux,
+        seg: Seg<Segs>,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        if self.home != Space::Device || self.in_kernel() {
+            return self.segop(pat, aux, seg, out);
+        }
+        self.at = aux.prov;
+        self.unit(pat, out, |ctx, pat, out| {
+            ctx.check_kernel(&seg)?;
+            ctx.segop(pat, aux, seg, out)
+        })
+    }
+
+    fn segop(
+        &mut self,
+        pat: Vec<Param<Segs>>,
         mut aux: Aux,
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
@@ -32,9 +49,6 @@ impl Ctx<'_> {
             keeps: _,
         } = seg;
         let starts = self.home == Space::Device && !self.in_kernel();
-        if starts {
-            self.at = aux.prov;
-        }
         if self.home == Space::Device && kind == SegKind::FlatMap {
             return Err(Self::not_in_kernels("flat maps"));
         }
@@ -263,6 +277,23 @@ impl Ctx<'_> {
 
     /// Appends a `withacc`: the arrays stay where they are.
     pub(crate) fn with_acc(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        aux: Aux,
+        inputs: Vec<AccInput<Segs>>,
+        lambda: Lambda<Segs>,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Result<(), PassError> {
+        self.note_accumulators(&inputs, &lambda.params);
+        if self.home != Space::Device || self.in_kernel() {
+            return self.accumulate(pat, aux, inputs, lambda, out);
+        }
+        self.unit(pat, out, |ctx, pat, out| {
+            ctx.accumulate(pat, aux, inputs, lambda, out)
+        })
+    }
+
+    fn accumulate(
         &mut self,
         pat: Vec<Param<Segs>>,
         aux: Aux,

@@ -2,6 +2,8 @@
 //! block shares. How work falls apart over threads decides about results (design
 //! contract 1), so it is the same for all devices and known when code is made.
 
+use prim::{BinOp, PrimType};
+
 /// How work is laid out over the threads of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Device {
@@ -32,3 +34,46 @@ pub const MAX_BLOCK: i64 = 1024;
 /// Bytes of the scratchpad that a block may have on any device of today: what CUDA
 /// gives to arrays of constant size.
 pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
+
+/// Whether devices combine elements of a type by an operator at once: the order in which
+/// they do does not show.
+pub const fn is_atomic(op: BinOp, ty: PrimType) -> bool {
+    ty.is_int() && is_word(ty) && is_exact(op)
+}
+
+/// Whether devices exchange elements of a type at once.
+pub const fn is_word(ty: PrimType) -> bool {
+    matches!(ty.size(), 4 | 8)
+}
+
+const fn is_exact(op: BinOp) -> bool {
+    match op {
+        BinOp::Add
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::SMin
+        | BinOp::UMin
+        | BinOp::SMax
+        | BinOp::UMax => true,
+        BinOp::Sub
+        | BinOp::Mul
+        | BinOp::SDiv
+        | BinOp::UDiv
+        | BinOp::SMod
+        | BinOp::UMod
+        | BinOp::SQuot
+        | BinOp::SRem
+        | BinOp::Shl
+        | BinOp::LShr
+        | BinOp::AShr
+        | BinOp::Pow
+        | BinOp::FAdd
+        | BinOp::FSub
+        | BinOp::FMul
+        | BinOp::FDiv
+        | BinOp::FMod
+        | BinOp::FMin
+        | BinOp::FMax => false,
+    }
+}

@@ -134,6 +134,11 @@ impl Stack {
         self.device
     }
 
+    /// The machine that a device is driven by; one without a device is its own.
+    pub const fn host(self) -> Self {
+        if self.device { CPU } else { self }
+    }
+
     /// Whether anything can run side by side on it.
     pub const fn is_parallel(self) -> bool {
         !self.levels.is_empty()

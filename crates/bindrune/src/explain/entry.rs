@@ -263,7 +263,9 @@ fn judge(kind: &Kind) -> Option<(Group, Mark)> {
                 Runs::Loop(Sequential::Inside(_) | Sequential::Asked) => Mark::Plain,
             },
         ),
-        Kind::VersionGone { .. } | Kind::NoVersions { .. } => (Group::Parallel, Mark::Plain),
+        Kind::VersionGone { .. } | Kind::NoVersions { .. } | Kind::OnHost { .. } => {
+            (Group::Parallel, Mark::Plain)
+        }
         Kind::Hoisted => (Group::Work, Mark::Good),
         Kind::Unneeded(_) => (Group::Work, Mark::Plain),
         Kind::CheckGone { .. } | Kind::CheckMoved(_) => (Group::Checks, Mark::Good),

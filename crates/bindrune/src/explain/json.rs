@@ -150,6 +150,7 @@ fn data(kind: &Kind) -> Value {
         Kind::VersionGone { rule, why } => {
             json!({ "rule": rule.name(), "why": word(why) })
         }
+        Kind::OnHost { what, why } => json!({ "what": word(what), "why": &**why }),
         Kind::NoVersions { most } => json!({ "most": most }),
         Kind::CheckGone { check, why } => {
             json!({ "check": word(check), "why": word(why) })

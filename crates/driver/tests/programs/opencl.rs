@@ -33,7 +33,7 @@ const SUMS: [(&str, &[&str]); 9] = [
     ),
     (
         "tests/programs/features/large.fut",
-        &["sums", "running", "compose_floats"],
+        &["sums", "running", "rows", "compose_floats"],
     ),
 ];
 

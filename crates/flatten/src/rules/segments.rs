@@ -196,28 +196,34 @@ impl Distribution<'_, '_> {
             let length = param.ty.shape().first().and_then(|dim| dim.atom());
             let length = length.ok_or_else(|| PassError::bug("no segment"))?;
             let segments = self.segments(ctx, length, &aux, out)?;
+            if is_scratch(&stms, param.name) {
+                // There is nothing to fill them with.
+                let room = room(ctx, all_of(&param.ty, segments), &aux, out)?;
+                self.bind_segment(param, (room, length, segments), &[]);
+                continue;
+            }
             all.push((param, length, segments));
         }
+        if all.is_empty() {
+            return Ok(());
+        }
         let (mut inputs, mut tokens, mut accs) = (Vec::new(), Vec::new(), Vec::new());
-        let mut builder = ctx.builder::<Segs>(&aux);
         for (param, _, segments) in &all {
-            let Type::Array { elem, shape } = all_of(&param.ty, *segments) else {
+            let ty = all_of(&param.ty, *segments);
+            let room = room(ctx, ty.clone(), &aux, out)?;
+            let Type::Array { elem, shape } = ty else {
                 return Err(PassError::bug("no segment"));
             };
-            let scratch = BasicOp::Scratch {
-                elem,
-                shape: shape.clone(),
-            };
+            let mut builder = ctx.builder::<Segs>(&aux);
             let [token, acc] = accumulator(&mut builder, elem, &shape);
             inputs.push(AccInput {
                 shape,
-                arrays: vec![builder.let_basic("room", scratch)],
+                arrays: vec![room],
                 op: None,
             });
             accs.push(acc);
             tokens.push(token);
         }
-        out.extend(builder.take_stms());
         let mut builder = ctx.builder::<Soacs>(&aux);
         builder.extend(stms);
         let mut result = Vec::with_capacity(all.len());
@@ -255,6 +261,30 @@ impl Distribution<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether statements make an array of unspecified contents.
+fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
+    let scratches = stms
+        .iter()
+        .filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Scratch { .. })));
+    scratches.flat_map(|stm| &stm.pat).any(|it| it.name == array)
+}
+
+/// An array of this type for all segments, of unspecified contents.
+fn room(
+    ctx: &mut Ctx<'_>,
+    ty: Type,
+    aux: &Aux,
+    out: &mut Vec<Stm<Segs>>,
+) -> Result<Name, PassError> {
+    let Type::Array { elem, shape } = ty else {
+        return Err(PassError::bug("no segment"));
+    };
+    let mut builder = ctx.builder::<Segs>(aux);
+    let room = builder.let_basic("room", BasicOp::Scratch { elem, shape });
+    out.extend(builder.take_stms());
+    Ok(room)
 }
 
 /// Writes an array to an accumulator, from this place on in its outermost dimension;

@@ -40,6 +40,10 @@ impl Gen<'_, '_> {
             .collect::<Result<_, _>>()?;
         let to = self.region(block, lmad)?;
         let mut from = self.region(from_block, &from_lmad)?;
+        if self.crosses(&to, &from) {
+            self.copy_across(&to, &from, elem, extents);
+            return Ok(());
+        }
         if to.buffer == from.buffer {
             let temp = self.owned_in(self.home(), "temp");
             let mut bytes = Expr::i64(elem.size() as i64);
@@ -140,7 +144,7 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
-        if self.shared.device.is_some() {
+        if self.device.is_some() {
             return self.copy(to, from, elem, extents);
         }
         let Some((outer, rest)) = extents.split_first() else {
@@ -199,7 +203,7 @@ impl Gen<'_, '_> {
             offset: Expr::i64(0),
             strides: strides.collect::<Result<_, _>>()?,
         };
-        if self.shared.device.is_some() {
+        if self.device.is_some() {
             return self.upload(to, from, elem, shape);
         }
         let extents = shape.iter().map(|&n| Expr::i64(n)).collect();

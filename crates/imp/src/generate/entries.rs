@@ -42,7 +42,7 @@ pub(crate) fn generate(
     };
     let types = target.params.iter().map(|v| target.vars[v.index()].clone());
     let vars: Vec<Var> = types.map(|info| new_var(&mut wrapper, info)).collect();
-    if shared.device.is_some() {
+    if shared.machine.has_device() {
         let values = (entry.params.as_slice(), entry.results.as_slice());
         let wrapper =
             device::wrap(wrapper, *id, opaques, values, (&vars, callee)).ok_or_else(bug)?;

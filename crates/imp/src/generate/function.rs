@@ -17,12 +17,13 @@ use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
 use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
 use ir::types::{Dim, Type};
-use ir::{Context, Mems, PassError, Prov};
+use ir::{Context, Mems, PassError, Prov, version};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
+use target::device::Device;
 
 /// What owns buffers: the function, or one run of a task.
 #[derive(Default)]
@@ -49,6 +50,8 @@ pub(crate) struct Gen<'a, 'b> {
     place_of: Vec<Option<(Type, Name, Lmad)>>,
     pub(crate) lists: Vec<Vec<Stmt>>,
     pub(crate) frames: Vec<Frame>,
+    /// How work is laid out on a device, if the function's segops run on one.
+    pub(crate) device: Option<Device>,
     /// The kernel of a device that code is made for.
     pub(crate) kernel: Option<Around>,
     /// Where the statement comes from that code is made for.
@@ -78,6 +81,9 @@ pub(crate) fn generate(
         place_of: vec![None; n],
         lists: vec![Vec::new()],
         frames: vec![Frame::default()],
+        device: version::stack(function.version.as_ref(), shared.machine)
+            .has_device()
+            .then_some(shared.device),
         kernel: None,
         prov: Prov::NONE,
         counters: Vec::new(),

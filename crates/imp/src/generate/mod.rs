@@ -36,6 +36,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use tables::Tables;
 use target::device::Device;
+use target::levels::Stack;
 use tunables::Numbers;
 
 /// What the functions of a program know of each other while they are generated.
@@ -45,8 +46,10 @@ pub(crate) struct Shared<'a> {
     /// Functions that can call themselves, directly or not.
     pub(crate) recursive: FxHashSet<FunName>,
     tunables: Numbers,
-    /// How work is laid out on a device, if segops run on one.
-    device: Option<Device>,
+    /// The machine whose levels segops stand at.
+    machine: Stack,
+    /// How work is laid out on its device.
+    device: Device,
 }
 
 /// How a function is called.
@@ -87,7 +90,8 @@ pub fn generate(program: &ir::Program<Mems>, context: &mut Context) -> Result<Pr
         ids,
         recursive: FxHashSet::default(),
         tunables: Numbers::default(),
-        device: program.stack.has_device().then_some(context.options.device),
+        machine: program.stack,
+        device: context.options.device,
     };
     let tunables = shared.tunables.of(program);
     let recursive = recursive_functions(program);

@@ -5,14 +5,13 @@
 use super::uniform::divergent_barriers;
 use super::{Tables, VerifyError};
 use crate::captures::captured;
-use crate::device::{is_atomic, is_word};
 use crate::walk::{each_stmt, in_expr};
 use crate::{
     Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var,
     VarType,
 };
 use prim::PrimType;
-use target::device::SCRATCHPAD_BYTES;
+use target::device::{SCRATCHPAD_BYTES, is_atomic, is_word};
 
 /// Who runs code.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -121,6 +121,9 @@ impl Kind {
             Self::VersionGone { rule, why } => {
                 format!("the version by {} cannot win: {why}", rule.name())
             }
+            Self::OnHost { what, why } => {
+                format!("{what} runs on the host: there are no {why} yet")
+            }
             Self::NoVersions { most } => {
                 format!("has no versions of its own: there are {most} choices around it already")
             }
@@ -164,6 +167,7 @@ impl Kind {
                 Runs::Loop(_) => "sequential",
             },
             Self::VersionGone { .. } => "version-removed",
+            Self::OnHost { .. } => "on-host",
             Self::NoVersions { .. } => "no-versions",
             Self::Hoisted => "hoisted",
             Self::Unneeded(_) => "removed",
@@ -187,6 +191,7 @@ impl fmt::Display for Pruned {
             Self::NothingApart => "the other has all parallelism in one operation, too",
             Self::LittleInside => "there is little to share inside",
             Self::OneChunk => "each operation inside is one chunk",
+            Self::NoKernel => "it cannot run on a device",
         })
     }
 }
@@ -367,6 +372,7 @@ impl fmt::Display for Kind {
             | Self::Hoisted
             | Self::Unneeded(_)
             | Self::VersionGone { .. }
+            | Self::OnHost { .. }
             | Self::NoVersions { .. }
             | Self::CheckGone { .. }
             | Self::CheckMoved(_)

@@ -327,6 +327,9 @@ impl Parser<'_> {
             Place::Even
         } else if self.take_keyword("uneven") {
             Place::Uneven
+        } else if self.take_keyword("on") {
+            self.keyword("host")?;
+            Place::Host
         } else {
             self.keyword("within")?;
             let around = self.integer()?;

@@ -147,6 +147,7 @@ fn print_function<'a, L: Level>(
             }
             Place::Even => p.put("even"),
             Place::Uneven => p.put("uneven"),
+            Place::Host => p.put("on host"),
         }
     }
     for (i, tunable) in tunables.iter().enumerate() {

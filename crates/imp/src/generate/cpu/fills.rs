@@ -46,7 +46,7 @@ impl Gen<'_, '_> {
             row,
             fresh,
         } = fill;
-        if self.shared.device.is_some() && !self.in_task() {
+        if self.device.is_some() && !self.in_task() {
             return self.each_point((what, prov), count, |g, at| {
                 let next = add(at.clone(), Expr::i64(1));
                 f(g, at, next)

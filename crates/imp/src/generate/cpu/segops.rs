@@ -50,7 +50,7 @@ impl Gen<'_, '_> {
         aux: &Aux,
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
-        if self.shared.device.is_some() {
+        if self.device.is_some() {
             return self.device_seg(pat, aux, seg);
         }
         let Seg {

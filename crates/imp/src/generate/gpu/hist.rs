@@ -1,22 +1,22 @@
 //! Histograms.
 //!
-//! Where each operator is one that devices apply at once ([`is_atomic`]), every thread
+//! Where each operator is one that devices apply at once ([`atomic_operator`]), every thread
 //! takes a point and updates its bins: the operator is exact, so their order does not show.
 //! All others fall apart into chunks of points, each of which is a thread's and has copies
 //! of the bins that start from the neutral elements; then each bin takes the copies' bins
 //! from the first chunk to the last. How many chunks there are depends on sizes alone.
 
-use crate::device::is_atomic;
 use crate::generate::accs::{Target, flat, inside};
 use crate::generate::expr::{add, binary, div, max, min, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
 use crate::syntax::{DeviceOp, Expr, Stmt, Update, Var};
+use ir::exact::atomic_operator;
 use ir::mem::Lmad;
 use ir::name::Name;
 use ir::seg::Seg;
 use ir::soac::{HistOp, Operator};
-use ir::syntax::{Atom, BasicOp, Exp};
+use ir::syntax::Atom;
 use ir::types::{Dim, Type};
 use ir::{Mems, PassError, Prov};
 use prim::{BinOp, PrimType};
@@ -37,25 +37,6 @@ pub(super) struct Bins<'s> {
     copies: Vec<Var>,
 }
 
-/// The operator, if it is nothing but one that devices apply at once.
-pub(super) fn atomic_operator(op: &Operator<Mems>) -> Option<(BinOp, PrimType)> {
-    let ([stm], [result], [x, y]) = (
-        op.op.body.stms.as_slice(),
-        op.op.body.result.as_slice(),
-        op.op.params.as_slice(),
-    ) else {
-        return None;
-    };
-    let Exp::Basic(BasicOp::Binary(by, ty, a, b)) = &stm.exp else {
-        return None;
-    };
-    let bound = stm.pat.first().map(|param| Atom::Var(param.name));
-    let params = [Atom::Var(x.name), Atom::Var(y.name)];
-    let plain =
-        bound == Some(*result) && ([*a, *b] == params || [*b, *a] == params) && is_atomic(*by, *ty);
-    plain.then_some((*by, *ty))
-}
-
 impl Gen<'_, '_> {
     pub(super) fn kernel_hist(
         &mut self,
@@ -66,7 +47,10 @@ impl Gen<'_, '_> {
         let dims = seg.space.dims.as_slice();
         let n = self.product(dims, "n")?;
         let mut hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
-        let atomic: Option<Vec<_>> = ops.iter().map(|hist| atomic_operator(&hist.op)).collect();
+        let atomic: Option<Vec<_>> = ops
+            .iter()
+            .map(|hist| atomic_operator(&hist.op.op))
+            .collect();
         if let Some(operators) = atomic {
             return self.each_point(("seghist", prov), n, |g, point| {
                 g.bind_point(dims, &point)?;
@@ -88,7 +72,7 @@ impl Gen<'_, '_> {
             });
         }
         let largest = hists.iter().map(|hist| hist.count.clone());
-        let grain = largest.fold(Expr::i64(self.device().grain), max);
+        let grain = largest.fold(Expr::i64(self.layout().grain), max);
         let chunks = max(
             min(div(n.clone(), grain), Expr::i64(MAX_CHUNKS)),
             Expr::i64(1),
@@ -252,7 +236,7 @@ impl Gen<'_, '_> {
         values: &[Atom],
     ) -> Result<(), PassError> {
         let (Some((by, elem)), [(_, block, lmad)], [value]) =
-            (atomic_operator(op), target.arrays.as_slice(), values)
+            (atomic_operator(&op.op), target.arrays.as_slice(), values)
         else {
             return Err(self.not_in_kernels("accumulators with such an operator", self.prov));
         };

@@ -106,6 +106,25 @@ impl Gen<'_, '_> {
         })
     }
 
+    /// Whether the code is the host's, and elements are copied to or from the device.
+    pub(crate) fn crosses(&self, to: &Region, from: &Region) -> bool {
+        self.is_remote(to.buffer) != self.is_remote(from.buffer)
+    }
+
+    /// A copy to or from the device of an array that is row-major on both sides
+    /// (giving arrays memory sees to that).
+    pub(crate) fn copy_across(
+        &mut self,
+        to: &Region,
+        from: &Region,
+        elem: PrimType,
+        extents: Vec<Expr>,
+    ) {
+        let count = extents.into_iter().fold(Expr::i64(1), mul);
+        let count = self.name_value(count, PrimType::I64, "count");
+        self.emit(Stmt::copy(flat(to), flat(from), elem, vec![count]));
+    }
+
     /// An array on the device gets constant data of the host's, row-major there.
     pub(crate) fn upload(
         &mut self,
@@ -115,11 +134,6 @@ impl Gen<'_, '_> {
         shape: &[i64],
     ) -> Result<(), PassError> {
         let count = shape.iter().product::<i64>();
-        let flat = |region: &Region| Region {
-            buffer: region.buffer,
-            offset: region.offset.clone(),
-            strides: vec![Expr::i64(1)],
-        };
         let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
         let mut packed = Vec::with_capacity(dims.len());
         for dim in &Lmad::row_major(&dims).dims {
@@ -225,6 +239,15 @@ impl Gen<'_, '_> {
             return Err(self.not_in_kernels("functions on arrays", prov));
         }
         Ok(())
+    }
+}
+
+/// A row-major region as one dimension.
+fn flat(region: &Region) -> Region {
+    Region {
+        buffer: region.buffer,
+        offset: region.offset.clone(),
+        strides: vec![Expr::i64(1)],
     }
 }
 

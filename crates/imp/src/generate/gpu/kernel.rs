@@ -29,13 +29,13 @@ pub(crate) struct Around {
 
 impl Gen<'_, '_> {
     /// How work is laid out on the device.
-    pub(super) fn device(&self) -> Device {
-        self.shared.device.unwrap_or_default()
+    pub(super) fn layout(&self) -> Device {
+        self.device.unwrap_or_default()
     }
 
     /// The type of buffers that arrays lie in which are in no other space.
     pub(crate) fn home(&self) -> VarType {
-        if self.shared.device.is_some() {
+        if self.device.is_some() {
             VarType::Buffer(Space::Device)
         } else {
             VarType::HOST
@@ -113,7 +113,7 @@ impl Gen<'_, '_> {
         if let Some(around) = self.frames.last_mut() {
             around.scattered.extend(frame.scattered);
         }
-        let to = Expr::i64(self.device().block);
+        let to = Expr::i64(self.layout().block);
         self.emit(Stmt::For(For {
             how: How::Block(frame.locals),
             var,
@@ -153,7 +153,7 @@ impl Gen<'_, '_> {
         n: Expr,
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let size = self.device().block;
+        let size = self.layout().block;
         let n = self.name_value(n, PrimType::I64, "n");
         let blocks = self.name_value(div_up(n.clone(), size), PrimType::I64, "blocks");
         self.kernel((what, prov), blocks, |g, block| {

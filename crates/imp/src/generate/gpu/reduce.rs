@@ -147,7 +147,7 @@ impl Gen<'_, '_> {
         } = reduction;
         self.store_all(part, types, thread.clone(), accs);
         self.barrier();
-        let rounds = i64::from(self.device().block.trailing_zeros());
+        let rounds = i64::from(self.layout().block.trailing_zeros());
         self.for_seq(
             "round",
             Expr::i64(0),

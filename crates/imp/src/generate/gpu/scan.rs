@@ -76,7 +76,7 @@ impl Gen<'_, '_> {
                 stored: Vec::new(),
             },
         };
-        let size = self.device().block;
+        let size = self.layout().block;
         self.kernel(("segscan", prov), all, |g, block| {
             let Chunk { segment, from, to } = g.chunk_of(&segments, block)?;
             let part = g.scratchpad("part", &scan.types, prov)?;
@@ -213,7 +213,7 @@ impl Gen<'_, '_> {
         let types = &scan.types;
         self.store_all(part, types, thread.clone(), xs);
         self.barrier();
-        let rounds = i64::from(self.device().block.trailing_zeros());
+        let rounds = i64::from(self.layout().block.trailing_zeros());
         self.for_seq("step", Expr::i64(0), Expr::i64(rounds), false, |g, step| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
             let distance = g.name_value(distance, PrimType::I64, "distance");

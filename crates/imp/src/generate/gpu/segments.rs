@@ -43,7 +43,7 @@ impl Gen<'_, '_> {
         let Some(((index, width), outer)) = space.dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
-        let device = self.device();
+        let device = self.layout();
         let count = self.product(outer, "segments")?;
         let width = self.dim(*width)?;
         let width = self.name_value(width, PrimType::I64, "width");
@@ -92,7 +92,7 @@ impl Gen<'_, '_> {
         thread: &Expr,
         f: impl FnOnce(&mut Self, Expr) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let size = self.device().block;
+        let size = self.layout().block;
         let width = sub(to.clone(), from.clone());
         let width = self.name_value(width, PrimType::I64, "own_width");
         if !any_order {
@@ -150,7 +150,7 @@ impl Gen<'_, '_> {
         types: &[PrimType],
         prov: Prov,
     ) -> Result<Vec<Var>, PassError> {
-        let count = self.device().block as u64;
+        let count = self.layout().block as u64;
         let bytes: u64 = types.iter().map(|ty| ty.size() * count).sum();
         if bytes > target::device::SCRATCHPAD_BYTES {
             return Err(self.not_in_kernels("operators on so many values", prov));

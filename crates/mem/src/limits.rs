@@ -1,0 +1,140 @@
+//! What cannot be a kernel of a device, yet. The pass [`place`](crate::place()) looks for it
+//! beforehand, and what it finds runs on the host.
+
+use crate::alloc::Ctx;
+use ir::exact::atomic_operator;
+use ir::name::FunName;
+use ir::seg::{Seg, SegKind};
+use ir::soac::AccInput;
+use ir::syntax::{Atom, BasicOp, Param, Stm};
+use ir::types::Type;
+use ir::{Mems, Name, PassError, Segs};
+use target::device::SCRATCHPAD_BYTES;
+use target::memory::FRAME_BYTES;
+
+/// What cannot be a kernel.
+pub(crate) struct Refusal {
+    /// The first result.
+    pub(crate) name: Name,
+    /// What stands in the way.
+    pub(crate) why: String,
+}
+
+impl Ctx<'_> {
+    /// A limitation of kernels.
+    pub(crate) fn not_in_kernels(what: &str) -> PassError {
+        // The place is added where it is known (`functions`).
+        PassError::unsupported(format!("{what} in kernels of a device"), Vec::new())
+    }
+
+    /// A segop can be a kernel, as far as it shows from outside.
+    pub(crate) fn check_kernel(&self, seg: &Seg<Segs>) -> Result<(), PassError> {
+        let SegKind::Folds(folds) = &seg.kind else {
+            return Ok(());
+        };
+        if !folds.is_map() && seg.decomp.writes > 0 {
+            let what = "accumulators in reductions and scans";
+            return Err(Self::not_in_kernels(what));
+        }
+        let mapped = folds.values(&seg.ret).mapped;
+        if folds.post.is_some() && mapped.iter().any(Type::is_array) {
+            return Err(Self::not_in_kernels("arrays that a scan passes on"));
+        }
+        // A thread has a value of each type in the block's memory.
+        let folded = folds.operators().flat_map(|op| &op.op.ret);
+        let bytes: u64 = folded.filter_map(Type::elem).map(|ty| ty.size()).sum();
+        if bytes.saturating_mul(self.block) > SCRATCHPAD_BYTES {
+            return Err(Self::not_in_kernels("operators on so many values"));
+        }
+        Ok(())
+    }
+
+    /// A thread can do this.
+    pub(crate) fn check_basic(&self, param: &Param<Segs>, op: &BasicOp) -> Result<(), PassError> {
+        if !self.in_kernel() {
+            return Ok(());
+        }
+        let what = match (op, &param.ty) {
+            (BasicOp::UpdateAcc { .. }, Type::Acc { token, .. })
+                if self.combining.get(token) == Some(&false) =>
+            {
+                "accumulators with such an operator"
+            }
+            (BasicOp::ConstArray { bytes, .. }, _) if bytes.len() as i64 > FRAME_BYTES => {
+                "large constant arrays"
+            }
+            (
+                BasicOp::Param {
+                    default: Atom::Var(_),
+                    ..
+                },
+                _,
+            ) => "parameters",
+            _ => return Ok(()),
+        };
+        Err(Self::not_in_kernels(what))
+    }
+
+    /// A thread can make this call.
+    pub(crate) fn check_call(&self, pat: &[Param<Segs>], fun: &FunName) -> Result<(), PassError> {
+        let callee = self.callees.get(fun)?;
+        if !self.in_kernel() || callee.constant {
+            return Ok(());
+        }
+        match callee.beyond {
+            Some(what) => Err(Self::not_in_kernels(what)),
+            None if pat.iter().any(|param| param.ty.is_array()) => {
+                Err(Self::not_in_kernels("functions on arrays"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Notes how values meet in accumulators: by an operator that devices apply at once, or
+    /// by another.
+    pub(crate) fn note_accumulators(&mut self, inputs: &[AccInput<Segs>], tokens: &[Param<Segs>]) {
+        for (input, token) in inputs.iter().zip(tokens) {
+            if let Some(op) = &input.op {
+                let atomic = input.arrays.len() == 1 && atomic_operator(&op.op).is_some();
+                self.combining.insert(token.name, atomic);
+            }
+        }
+    }
+
+    /// Appends what may be a kernel: if it cannot be one and somebody wants to know, that is
+    /// noted, and only its results have a place.
+    pub(crate) fn unit(
+        &mut self,
+        pat: Vec<Param<Segs>>,
+        out: &mut Vec<Stm<Mems>>,
+        make: impl FnOnce(&mut Self, Vec<Param<Segs>>, &mut Vec<Stm<Mems>>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        let Some(before) = self.refused.as_ref().map(Vec::len) else {
+            return make(self, pat, out);
+        };
+        let (start, inside) = (out.len(), self.inside);
+        let own = pat.clone();
+        let made = make(self, pat, out);
+        let refused = self.refused.iter_mut().flatten();
+        let within = refused
+            .skip(before)
+            .map(|refusal| std::mem::take(&mut refusal.why));
+        let why = match made {
+            Err(PassError::Unsupported { what, .. }) => what,
+            Err(other) => return Err(other),
+            Ok(()) => match within.last() {
+                Some(why) => why,
+                None => return Ok(()),
+            },
+        };
+        (self.inside, self.kernel) = (inside, None);
+        out.truncate(start);
+        if let (Some(refused), Some(first)) = (&mut self.refused, own.first()) {
+            refused.truncate(before);
+            let name = first.name;
+            refused.push(Refusal { name, why });
+        }
+        self.returned(own);
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! The pass `place`: what cannot be a kernel of a device becomes functions of the host's.
+//!
+//! ```text
+//! fun main (n, xs) {                          fun main (n, xs) {
+//!   let ys = segmap level 1 (i < n)             let ys = main.host1 (n, xs)
+//!     { .. arrays of i elements .. }      =>    ..
+//!   ..                                        }
+//! }                                           fun main.host1 (n, xs) version of main on host {
+//!                                               let ys = segmap level 1 (i < n) { .. }
+//!                                             }
+//! ```
+//!
+//! Before and after: level `segs`. What can be a kernel is what `mem` accepts
+//! ([`limits`](crate::limits)), so each function is given memory once for trial. What is
+//! refused there, a segop or a whole `withacc` that stands outside of all others, goes into a
+//! function that takes what is free in it ([`outline`]), with segops at the levels of the
+//! host ([`host`]); of functions called in there, there are copies for the host, too. Of two
+//! versions between which a size decides, one that would be the host's goes if the other is
+//! not ([`choices`]). Functions that nothing calls any more go.
+//!
+//! On machines without a device there is nothing to do.
+
+mod choices;
+mod host;
+mod in_order;
+mod outline;
+
+use crate::callees::Callees;
+use crate::functions::refused;
+use ir::decision::{Kind, Operation};
+use ir::name::FunName;
+use ir::syntax::{Body, Exp, Function};
+use ir::version::{Place, Version};
+use ir::walk::{Visit, VisitMut, sub_bodies_mut, with_stack};
+use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
+use outline::Outline;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What cannot be a kernel, by its first result, and why.
+type Refused = FxHashMap<Name, String>;
+
+/// Moves what cannot be a kernel to functions of the host's.
+///
+/// # Errors
+/// Reductions of arrays by operators that update accumulators, too.
+pub fn place(
+    mut program: Program<Segs>,
+    context: &mut Context,
+) -> Result<Program<Segs>, PassError> {
+    if !program.stack.has_device() {
+        return Ok(program);
+    }
+    let callees = Callees::of(&program);
+    let functions = std::mem::take(&mut program.functions);
+    let placed = context.each(functions, |function, own| {
+        place_function(function, &callees, own)
+    })?;
+    if placed.iter().all(|(_, own)| own.is_empty()) {
+        program.functions = placed.into_iter().map(|(function, _)| function).collect();
+        return Ok(program);
+    }
+    let twins = twins(&placed)?;
+    for ((function, own), twin) in placed.into_iter().zip(twins) {
+        program.functions.push(function);
+        program.functions.extend(own);
+        program.functions.extend(twin);
+    }
+    let reached = reached(&program);
+    (program.functions).retain(|function| reached.contains(&function.name));
+    Ok(program)
+}
+
+/// A function, and what became functions of the host's.
+fn place_function(
+    mut function: Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+) -> Result<(Function<Segs>, Vec<Function<Segs>>), PassError> {
+    let version = function.version.as_ref();
+    // The bodies of these are parts of kernels.
+    if version.is_some_and(|it| matches!(it.place, Place::Within { .. })) {
+        return Ok((function, Vec::new()));
+    }
+    let mut trial = Context::new(None, (*context.options).clone());
+    let refused = refused(&function, callees, &mut trial)?;
+    if refused.is_empty() {
+        return Ok((function, Vec::new()));
+    }
+    let pairs = refused.into_iter().map(|it| (it.name, it.why));
+    let refused: Refused = pairs.collect();
+    choices::drop_refused(&mut function, &refused, context);
+    let types = TypeEnv::of_function(&function);
+    let mut outline = Outline::new(
+        &function.name,
+        &function.names,
+        &function.provs,
+        types,
+        callees,
+    );
+    Units {
+        outline: &mut outline,
+        refused: &refused,
+        context,
+    }
+    .body(&mut function.body);
+    let made = outline.finish()?;
+    Ok((function, made))
+}
+
+/// Moves what was refused, wherever it stands outside of segops.
+struct Units<'a, 'b> {
+    outline: &'a mut Outline<'b>,
+    refused: &'a Refused,
+    context: &'a mut Context,
+}
+
+impl VisitMut<Segs> for Units<'_, '_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            for stm in &mut body.stms {
+                let first = stm.pat.first();
+                let why = first.and_then(|param| self.refused.get(&param.name));
+                match (&stm.exp, why) {
+                    (Exp::Op(op), Some(why)) => {
+                        let what = Operation::of_segop(op);
+                        let why = why.as_str().into();
+                        let places = self.outline.places(stm.aux.prov);
+                        let kind = Kind::OnHost { what, why };
+                        self.context.decide(&self.outline.name().0, places, kind);
+                        self.outline.unit(stm);
+                    }
+                    (Exp::Op(_), None) => {}
+                    (Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. }, _) => {
+                        sub_bodies_mut(&mut stm.exp, |body| self.body(body));
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Of each function the copy for the host, if functions of the host's call it.
+fn twins(
+    placed: &[(Function<Segs>, Vec<Function<Segs>>)],
+) -> Result<Vec<Option<Function<Segs>>>, PassError> {
+    let each = placed.iter().enumerate();
+    let by_name = each.map(|(at, (function, _))| (host::twin(&function.name), at));
+    let by_name: FxHashMap<FunName, usize> = by_name.collect();
+    let mut twins: Vec<Option<Function<Segs>>> = placed.iter().map(|_| None).collect();
+    let mut open: Vec<FunName> = Vec::new();
+    for own in placed.iter().flat_map(|(_, own)| own) {
+        called(&own.body, &mut open);
+    }
+    while let Some(name) = open.pop() {
+        let Some(&at) = by_name.get(&name) else {
+            return Err(PassError::bug(format!("no function named {name}")));
+        };
+        if twins[at].is_some() {
+            continue;
+        }
+        let (function, _) = &placed[at];
+        let version = Version {
+            of: function.name.clone(),
+            place: Place::Host,
+        };
+        let mut twin = Function {
+            name,
+            version: Some(version),
+            ..function.clone()
+        };
+        host::convert(&mut twin)?;
+        called(&twin.body, &mut open);
+        twins[at] = Some(twin);
+    }
+    Ok(twins)
+}
+
+/// The functions that a body calls.
+fn called(body: &Body<Segs>, found: &mut Vec<FunName>) {
+    struct Calls<'a>(&'a mut Vec<FunName>);
+    impl Visit<Segs> for Calls<'_> {
+        fn exp(&mut self, exp: &Exp<Segs>) {
+            if let Exp::Apply { fun, .. } = exp {
+                self.0.push(fun.clone());
+            }
+            self.walk_exp(exp);
+        }
+    }
+    Visit::<Segs>::body(&mut Calls(found), body);
+}
+
+/// The functions that an entry point reaches.
+fn reached(program: &Program<Segs>) -> FxHashSet<FunName> {
+    let functions = program.functions.iter();
+    let by_name: FxHashMap<&FunName, &Function<Segs>> = functions.map(|f| (&f.name, f)).collect();
+    let mut open: Vec<FunName> = program.entries.iter().map(|it| it.fun.clone()).collect();
+    let mut reached = FxHashSet::default();
+    while let Some(name) = open.pop() {
+        if let Some(function) = by_name.get(&name)
+            && reached.insert(name)
+        {
+            called(&function.body, &mut open);
+        }
+    }
+    reached
+}

@@ -1,0 +1,105 @@
+//! Choices between versions of which one cannot be kernels: the other is taken.
+
+use super::Refused;
+use ir::decision::{Kind, Pruned};
+use ir::forest::{first_unless, keep_arm};
+use ir::name::{FunName, ProvTable};
+use ir::syntax::{BasicOp, Body, Exp, Function, Stm};
+use ir::tunable::{Rule, Tunable};
+use ir::walk::{sub_bodies, sub_bodies_mut, with_stack};
+use ir::{Context, Name, Segs};
+use rustc_hash::FxHashMap;
+
+/// Takes versions away that were refused, where the other one was not.
+pub(super) fn drop_refused(
+    function: &mut Function<Segs>,
+    refused: &Refused,
+    context: &mut Context,
+) {
+    let mut choices = Choices {
+        refused,
+        name: &function.name,
+        tunables: &function.tunables,
+        provs: &function.provs,
+        context,
+    };
+    choices.body(&mut function.body);
+}
+
+struct Choices<'a> {
+    refused: &'a Refused,
+    name: &'a FunName,
+    tunables: &'a [Tunable],
+    provs: &'a ProvTable,
+    context: &'a mut Context,
+}
+
+impl Choices<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            let mut rules: FxHashMap<Name, Rule> = FxHashMap::default();
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                if !matches!(stm.exp, Exp::Op(_)) {
+                    sub_bodies_mut(&mut stm.exp, |body| self.body(body));
+                }
+                if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
+                    let rule = match op {
+                        BasicOp::SizeAtLeast { tunable, .. } => {
+                            self.tunables.get(tunable.index()).map(|it| it.rule)
+                        }
+                        op => first_unless(op).and_then(|(first, _)| rules.get(&first).copied()),
+                    };
+                    rules.extend(rule.map(|rule| (param.name, rule)));
+                }
+                self.choice(stm, &rules, &mut stms);
+            }
+            body.stms = stms;
+        });
+    }
+
+    /// Appends a statement, or the version that is left of it.
+    fn choice(&mut self, stm: Stm<Segs>, rules: &FxHashMap<Name, Rule>, out: &mut Vec<Stm<Segs>>) {
+        let goes = match &stm.exp {
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                let rule = cond.var().and_then(|name| rules.get(&name).copied());
+                let both = [then_body, else_body].map(|body| has_refused(body, self.refused));
+                match (rule, both) {
+                    (Some(rule), [true, false]) => Some((true, rule)),
+                    (Some(_), [false, true]) => Some((false, Rule::InnerParallelism)),
+                    _ => None,
+                }
+            }
+            Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => None,
+        };
+        let Some((first, rule)) = goes else {
+            out.push(stm);
+            return;
+        };
+        if self.context.options.account {
+            let places = self.provs.stack(stm.aux.prov);
+            let why = Pruned::NoKernel;
+            self.context
+                .decide(&self.name.0, places, Kind::VersionGone { rule, why });
+        }
+        keep_arm(stm, !first, out);
+    }
+}
+
+/// Whether something in a body was refused.
+fn has_refused(body: &Body<Segs>, refused: &Refused) -> bool {
+    with_stack(|| {
+        body.stms.iter().any(|stm| {
+            let mut found = match (&stm.exp, stm.pat.first()) {
+                (Exp::Op(_), Some(param)) => return refused.contains_key(&param.name),
+                _ => false,
+            };
+            sub_bodies(&stm.exp, |body| found |= has_refused(body, refused));
+            found
+        })
+    })
+}

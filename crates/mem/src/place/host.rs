@@ -1,0 +1,138 @@
+//! Functions of the host's: segops at the host's levels, calls of other such functions, no
+//! choices.
+//!
+//! A machine whose tasks contain tasks shares what is inside of them by itself, so of two
+//! versions between which a size decides the first is taken, which has most in order.
+
+use super::in_order;
+use ir::folds::Folds;
+use ir::forest::{first_unless, keep_arm};
+use ir::name::FunName;
+use ir::seg::{Seg, SegKind, SegOp};
+use ir::soac::Operator;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Stm};
+use ir::typing::TypeEnv;
+use ir::walk::{VisitMut, sub_bodies, with_stack};
+use ir::{Name, NameTable, PassError, Segs};
+use prim::Scalar;
+use rustc_hash::FxHashSet;
+use target::levels::{LANES, TASKS};
+
+/// What the copy of a function is called that is for the host.
+pub(super) fn twin(function: &FunName) -> FunName {
+    FunName(format!("{function}.host").into())
+}
+
+/// Makes a function the host's.
+///
+/// # Errors
+/// Reductions of arrays that update accumulators with an operator, too.
+pub(super) fn convert(function: &mut Function<Segs>) -> Result<(), PassError> {
+    let mut converter = Converter {
+        types: TypeEnv::of_function(function),
+        names: &mut function.names,
+        first: FxHashSet::default(),
+        inside: false,
+        failed: None,
+    };
+    converter.body(&mut function.body);
+    let failed = converter.failed;
+    function.tunables.clear();
+    failed.map_or(Ok(()), Err)
+}
+
+struct Converter<'a> {
+    names: &'a mut NameTable,
+    types: TypeEnv,
+    /// What holds where the first of two versions is taken.
+    first: FxHashSet<Name>,
+    /// Whether the code stands in a segop.
+    inside: bool,
+    failed: Option<PassError>,
+}
+
+impl VisitMut<Segs> for Converter<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                self.stm(&mut stm);
+                if let Exp::If { cond, .. } = &stm.exp
+                    && cond.var().is_some_and(|name| self.first.contains(&name))
+                {
+                    keep_arm(stm, true, &mut stms);
+                } else {
+                    self.fold(stm, &mut stms);
+                }
+            }
+            body.stms = stms;
+        });
+    }
+
+    fn exp(&mut self, exp: &mut Exp<Segs>) {
+        let outer = self.inside;
+        if let Exp::Op(SegOp::Seg(seg)) = exp {
+            seg.level = level(seg, outer);
+            self.inside = true;
+        } else if let Exp::Apply { fun, .. } = exp {
+            *fun = twin(fun);
+        }
+        self.walk_exp(exp);
+        self.inside = outer;
+    }
+
+    fn stm(&mut self, stm: &mut Stm<Segs>) {
+        if let (Exp::Basic(op), [param]) = (&mut stm.exp, stm.pat.as_slice()) {
+            if let BasicOp::SizeAtLeast { .. } = op {
+                *op = BasicOp::Atom(Atom::Const(Scalar::Bool(true)));
+                self.first.insert(param.name);
+            } else if first_unless(op).is_some_and(|(first, _)| self.first.contains(&first)) {
+                self.first.insert(param.name);
+            }
+        }
+        self.walk_stm(stm);
+    }
+}
+
+impl Converter<'_> {
+    /// Appends a statement; what folds arrays, or passes them on, is a loop.
+    fn fold(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) {
+        let takes_arrays = |folds: &Folds<Segs>| {
+            let mut params = folds.lambdas().flat_map(|lambda| &lambda.params);
+            params.any(|param| param.ty.is_array())
+        };
+        let folds_arrays = matches!(&stm.exp, Exp::Op(SegOp::Seg(seg))
+            if matches!(&seg.kind, SegKind::Folds(folds) if takes_arrays(folds)));
+        if !folds_arrays {
+            out.push(stm);
+            return;
+        }
+        match in_order::in_order(stm, self.names, &mut self.types) {
+            Ok(stms) => out.extend(stms),
+            Err(error) => self.failed = self.failed.take().or(Some(error)),
+        }
+    }
+}
+
+/// The level of the host for a segop: lanes for what folds a row of scalars in a task.
+fn level(seg: &Seg<Segs>, inside: bool) -> u8 {
+    let folds = matches!(&seg.kind, SegKind::Folds(folds)
+        if !folds.is_map() && folds.operators().all(Operator::is_scalar));
+    let row = folds && seg.space.dims.len() == 1 && seg.decomp.writes == 0;
+    if inside && row && is_plain(&seg.body) {
+        LANES
+    } else {
+        TASKS
+    }
+}
+
+/// Whether there are neither calls nor operations in a body.
+fn is_plain(body: &Body<Segs>) -> bool {
+    with_stack(|| {
+        body.stms.iter().all(|stm| {
+            let mut plain = !matches!(stm.exp, Exp::Apply { .. } | Exp::Op(_));
+            sub_bodies(&stm.exp, |body| plain &= is_plain(body));
+            plain
+        })
+    })
+}

@@ -1,0 +1,245 @@
+//! Folds of arrays as loops: the last dimension of such a segop goes on point by point, the
+//! others are a segmap around the loop.
+//!
+//! ```text
+//! segscanred level 1 (i < n, j < m) (op, ne) { e }
+//!   =>  segmap level 1 (i < n) {
+//!         loop (r = ne, out = scratch [m]) for j < m do
+//!           <e>; r' = op r e.1; out' = out with [j] <- e.2
+//!       }
+//! ```
+
+use ir::folds::Folds;
+use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
+use ir::soac::Operator;
+use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::typing::TypeEnv;
+use ir::walk::{Substitution, substitute_body};
+use ir::{Builder, Name, NameTable, PassError, Segs};
+use prim::PrimType;
+
+/// What stands for a segop that folds arrays; other statements stay.
+///
+/// # Errors
+/// Where accumulators with an operator are updated beside.
+pub(super) fn in_order(
+    stm: Stm<Segs>,
+    names: &mut NameTable,
+    types: &mut TypeEnv,
+) -> Result<Vec<Stm<Segs>>, PassError> {
+    let Stm { pat, aux, exp } = stm;
+    let (mut seg, folds) = match exp {
+        Exp::Op(SegOp::Seg(Seg {
+            level,
+            space,
+            kind: SegKind::Folds(folds),
+            body,
+            ret,
+            decomp,
+            keeps,
+        })) => {
+            let kind = SegKind::map();
+            let seg = Seg {
+                level,
+                space,
+                kind,
+                body,
+                ret,
+                decomp,
+                keeps,
+            };
+            (seg, folds)
+        }
+        exp => return Ok(vec![Stm { pat, aux, exp }]),
+    };
+    let mut b: Builder<'_, Segs> = Builder::new(names, types);
+    b.prov = aux.prov;
+    b.certs.clone_from(&aux.certs);
+    let Some((index, width)) = seg.space.dims.pop() else {
+        return Err(PassError::bug("a space without dimensions"));
+    };
+    let points = Points {
+        index,
+        width,
+        body: std::mem::replace(
+            &mut seg.body,
+            Body {
+                stms: Vec::new(),
+                result: Vec::new(),
+            },
+        ),
+        ret: std::mem::take(&mut seg.ret),
+    };
+    if seg.space.dims.is_empty() {
+        let results = points.fold(folds, &mut b)?;
+        for (param, result) in pat.into_iter().zip(results) {
+            let exp = Exp::Basic(BasicOp::Atom(Atom::Var(result)));
+            b.let_pat(vec![param], exp);
+        }
+        return Ok(b.take_stms());
+    }
+    let mut failed = None;
+    let body = b.body(|b| match points.fold(folds, b) {
+        Ok(results) => results.into_iter().map(Atom::Var).collect(),
+        Err(error) => {
+            failed = Some(error);
+            Vec::new()
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let ret = body.result.iter().map(|atom| b.type_of(*atom)).collect();
+    let Seg {
+        level,
+        space: SegSpace { dims, lane: _ },
+        kind,
+        decomp,
+        ..
+    } = seg;
+    let seg = Seg {
+        level,
+        space: SegSpace { dims, lane: None },
+        kind,
+        body,
+        ret,
+        decomp: Decomp {
+            grain: 1,
+            width: 1,
+            streams: 1,
+            depth: 1,
+            ..decomp
+        },
+        keeps: None,
+    };
+    b.let_pat(pat, Exp::Op(SegOp::Seg(seg)));
+    Ok(b.take_stms())
+}
+
+/// The points of the last dimension.
+struct Points {
+    index: Name,
+    width: Dim,
+    body: Body<Segs>,
+    ret: Vec<Type>,
+}
+
+impl Points {
+    /// A loop over the points: what is reduced, then the elements.
+    fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Result<Vec<Name>, PassError> {
+        let Self {
+            index,
+            width,
+            body,
+            ret,
+        } = self;
+        let bound = width.atom();
+        let bound = bound.ok_or_else(|| PassError::bug("a width is existential"))?;
+        let elements = folds.element_types(&ret);
+        if !elements.iter().all(|ty| ty.is_prim() || ty.is_array()) {
+            let what = "accumulators beside folds of arrays on the host of a device";
+            return Err(PassError::unsupported(what, Vec::new()));
+        }
+        let mut params: Vec<LoopParam<Segs>> = Vec::new();
+        let mut param = |b: &mut Builder<'_, Segs>, hint: &str, ty: Type, init, consumed| {
+            let param = b.param(hint, ty);
+            params.push(LoopParam {
+                param,
+                init,
+                consumed,
+            });
+        };
+        let starts = |operators: &[Operator<Segs>]| -> Vec<(Type, Atom)> {
+            let types = operators.iter().flat_map(|op| op.op.ret.iter().cloned());
+            let neutral = operators.iter().flat_map(|op| op.neutral.iter().copied());
+            types.zip(neutral).collect()
+        };
+        for (ty, neutral) in starts(&folds.reduces) {
+            param(b, "acc", ty, neutral, false);
+        }
+        for ty in &elements {
+            let ty = ty.array_of(width);
+            let elem = ty.elem();
+            let elem = elem.ok_or_else(|| PassError::bug("an array without elements"))?;
+            let shape = ty.shape().iter().copied().collect();
+            let out = b.let_basic("out", BasicOp::Scratch { elem, shape });
+            param(b, "out", ty, Atom::Var(out), true);
+        }
+        for (ty, neutral) in starts(&folds.scans) {
+            param(b, "acc", ty, neutral, false);
+        }
+        let own: Vec<Name> = params.iter().map(|param| param.param.name).collect();
+        let n_reduced = folds.n_reduced();
+        let n_results = n_reduced + elements.len();
+        let body = b.body(|b| {
+            b.extend(body.stms);
+            let (reduced, rest) = own.split_at(n_reduced);
+            let (outs, scanned) = rest.split_at(elements.len());
+            let values = folds.values(&body.result);
+            let (from, more) = (values.reduced.to_vec(), values.mapped.to_vec());
+            let scans = apply(folds.scans, scanned, values.scanned, b);
+            let reduces = apply(folds.reduces, reduced, &from, b);
+            let point: Vec<Atom> = scans.iter().copied().chain(more).collect();
+            let point = match folds.post {
+                Some(post) => inline(post, &point, b),
+                None => point,
+            };
+            let mut result = reduces;
+            for (out, element) in outs.iter().zip(point) {
+                let updated = b.update("out", *out, &[Atom::Var(index)], element);
+                result.push(Atom::Var(updated));
+            }
+            result.extend(scans);
+            result
+        });
+        let form = LoopForm::For {
+            var: index,
+            ty: PrimType::I64,
+            bound,
+        };
+        let types: Vec<Type> = params.iter().map(|it| it.param.ty.clone()).collect();
+        let exp = Exp::Loop { params, form, body };
+        let mut results = b.bind_all(types.into_iter().map(|ty| ("folded", ty)), exp);
+        results.truncate(n_results);
+        // What operators give may be a part of what they take.
+        let (reduced, _) = results.split_at_mut(n_reduced);
+        for result in reduced {
+            if b.type_of(Atom::Var(*result)).is_array() {
+                *result = b.let_basic("folded", BasicOp::Copy(*result));
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Operators, each applied to accumulators and values.
+fn apply(
+    operators: Vec<Operator<Segs>>,
+    accs: &[Name],
+    values: &[Atom],
+    b: &mut Builder<'_, Segs>,
+) -> Vec<Atom> {
+    let (mut accs, mut values) = (accs.iter(), values.iter());
+    let mut results = Vec::new();
+    for operator in operators {
+        let n = operator.neutral.len();
+        let args = (accs.by_ref().take(n).map(|acc| Atom::Var(*acc)))
+            .chain(values.by_ref().take(n).copied());
+        let args: Vec<Atom> = args.collect();
+        results.extend(inline(operator.op, &args, b));
+    }
+    results
+}
+
+/// A lambda's statements, for these arguments.
+fn inline(lambda: Lambda<Segs>, args: &[Atom], b: &mut Builder<'_, Segs>) -> Vec<Atom> {
+    let Lambda {
+        params, mut body, ..
+    } = lambda;
+    let names = params.iter().map(|param: &Param<Segs>| param.name);
+    let map: Substitution = names.zip(args.iter().copied()).collect();
+    substitute_body(&mut body, &map);
+    b.extend(body.stms);
+    body.result
+}

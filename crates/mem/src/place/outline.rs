@@ -1,0 +1,228 @@
+//! What cannot be a kernel, as a function of its own: its parameters are what is free in it,
+//! its results those of the statement.
+
+use super::host;
+use crate::callees::Callees;
+use ir::name::{FunName, Name, NameTable, SrcLoc};
+use ir::prov::{Prov, ProvTable};
+use ir::syntax::{
+    Atom, Attrs, BasicOp, Body, Exp, FunKind, FunParam, FunResult, Function, Param, Stm,
+};
+use ir::types::{Dim, Type};
+use ir::typing::{TypeEnv, map_dims};
+use ir::version::{Place, Version};
+use ir::walk::{
+    Import, Operation, Substitution, Visit, VisitMut, free_names_exp, import_body, substitute_type,
+};
+use ir::{PassError, Segs};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+
+/// The functions made of parts of another.
+pub(super) struct Outline<'a> {
+    name: FunName,
+    names: &'a NameTable,
+    provs: &'a ProvTable,
+    types: TypeEnv,
+    callees: &'a Callees,
+    made: Vec<Function<Segs>>,
+}
+
+impl<'a> Outline<'a> {
+    /// For a function with these names.
+    pub(super) fn new(
+        name: &FunName,
+        names: &'a NameTable,
+        provs: &'a ProvTable,
+        types: TypeEnv,
+        callees: &'a Callees,
+    ) -> Self {
+        Self {
+            name: name.clone(),
+            names,
+            provs,
+            types,
+            callees,
+            made: Vec::new(),
+        }
+    }
+
+    /// The functions, for the host.
+    pub(super) fn finish(self) -> Result<Vec<Function<Segs>>, PassError> {
+        let mut made = self.made;
+        made.iter_mut().try_for_each(host::convert)?;
+        Ok(made)
+    }
+
+    /// The function that parts are made functions of.
+    pub(super) const fn name(&self) -> &FunName {
+        &self.name
+    }
+
+    /// Where a statement comes from.
+    pub(super) fn places(&self, prov: Prov) -> Vec<SrcLoc> {
+        self.provs.stack(prov)
+    }
+
+    /// Puts the call of a function of its own in place of a statement's expression.
+    pub(super) fn unit(&mut self, stm: &mut Stm<Segs>) {
+        let (free, certs) = self.free(stm);
+        let mut names = NameTable::new();
+        let mut provs = ProvTable::default();
+        let mut map = Substitution::default();
+        let consumed = self.consumed(&stm.exp);
+        let mut params = Vec::with_capacity(free.len());
+        for &name in &free {
+            let new = names.fresh_shared(self.names.hint(name).clone());
+            let mut ty = self.types.type_of(name).clone();
+            substitute_type(&mut ty, &map);
+            map.insert(name, Atom::Var(new));
+            params.push(FunParam {
+                param: Param {
+                    name: new,
+                    ty,
+                    ann: (),
+                },
+                consumed: consumed.contains(&name),
+            });
+        }
+        let mut aux = stm.aux.clone();
+        aux.certs.clear();
+        let fun = FunName(format!("{}.host{}", self.name, self.made.len() + 1).into());
+        let args = free.into_iter().map(Atom::Var).collect();
+        let call = Exp::Apply {
+            fun: fun.clone(),
+            args,
+        };
+        let exp = std::mem::replace(&mut stm.exp, call);
+        for cert in &certs {
+            if !stm.aux.certs.contains(cert) {
+                stm.aux.certs.push(*cert);
+            }
+        }
+        let result = stm.pat.iter().map(|param| Atom::Var(param.name)).collect();
+        let pat = stm.pat.clone();
+        let mut body = Body {
+            stms: vec![Stm { pat, aux, exp }],
+            result,
+        };
+        VisitMut::body(&mut Held(&certs), &mut body);
+        let mut import = Import {
+            from_names: self.names,
+            from_provs: self.provs,
+            names: &mut names,
+            provs: &mut provs,
+            outer: Prov::NONE,
+        };
+        let body = import_body(&body, &mut import, &mut map);
+        let ret = results(&body);
+        self.made.push(Function {
+            name: fun,
+            kind: FunKind::Function,
+            version: Some(Version {
+                of: self.name.clone(),
+                place: Place::Host,
+            }),
+            attrs: Attrs::default(),
+            params,
+            ret,
+            body,
+            tunables: Vec::new(),
+            names,
+            provs,
+        });
+    }
+
+    /// What is free in a statement: scalars, then arrays; and certificates.
+    fn free(&self, stm: &Stm<Segs>) -> (Vec<Name>, FxHashSet<Name>) {
+        let mut open = free_names_exp(&stm.exp);
+        let dims = |ty: &Type| -> Vec<Name> {
+            let names = ty.shape().iter().filter_map(|dim| dim.atom()?.var());
+            names.collect()
+        };
+        open.extend(stm.pat.iter().flat_map(|param| dims(&param.ty)));
+        let bound: FxHashSet<Name> = stm.pat.iter().map(|param| param.name).collect();
+        let (mut scalars, mut arrays) = (BTreeSet::new(), BTreeSet::new());
+        let mut certs = FxHashSet::default();
+        while let Some(name) = open.pop() {
+            match self.types.type_of(name) {
+                _ if bound.contains(&name) => {}
+                Type::Cert => {
+                    certs.insert(name);
+                }
+                ty @ Type::Array { .. } => {
+                    arrays.insert(name);
+                    open.extend(dims(ty));
+                }
+                Type::Prim(_) | Type::Acc { .. } | Type::Mem(_) => {
+                    scalars.insert(name);
+                }
+            }
+        }
+        (scalars.into_iter().chain(arrays).collect(), certs)
+    }
+
+    /// The arrays that an expression consumes.
+    fn consumed(&self, exp: &Exp<Segs>) -> FxHashSet<Name> {
+        let mut consumed = Consumed {
+            callees: self.callees,
+            found: FxHashSet::default(),
+        };
+        consumed.exp(exp);
+        consumed.found
+    }
+}
+
+/// The results of a body that is one statement, with sizes that it binds itself by their
+/// positions.
+fn results(body: &Body<Segs>) -> Vec<FunResult<Segs>> {
+    let pat = body.stms.iter().flat_map(|stm| &stm.pat);
+    let positions: FxHashMap<Name, u32> = pat.clone().map(|param| param.name).zip(0..).collect();
+    let dim = |name: Name| (positions.get(&name)).map_or(Dim::Var(name), |at| Dim::Ext(*at));
+    let result = |param: &Param<Segs>| FunResult {
+        ty: map_dims(&param.ty, &dim),
+        aliases: Vec::new(),
+        ann: (),
+    };
+    pat.map(result).collect()
+}
+
+/// Takes certificates away that hold.
+struct Held<'a>(&'a FxHashSet<Name>);
+
+impl VisitMut<Segs> for Held<'_> {
+    fn stm(&mut self, stm: &mut Stm<Segs>) {
+        stm.aux.certs.retain(|cert| !self.0.contains(cert));
+        self.walk_stm(stm);
+    }
+}
+
+/// Collects what is consumed.
+struct Consumed<'a> {
+    callees: &'a Callees,
+    found: FxHashSet<Name>,
+}
+
+impl Visit<Segs> for Consumed<'_> {
+    fn exp(&mut self, exp: &Exp<Segs>) {
+        match exp {
+            Exp::Basic(BasicOp::Update { array, .. } | BasicOp::FlatUpdate { array, .. }) => {
+                self.found.insert(*array);
+            }
+            Exp::Apply { fun, args } => {
+                let consumed = self.callees.get(fun).map(|it| it.consumed.as_slice());
+                let pairs = args.iter().zip(consumed.unwrap_or_default());
+                let names = pairs.filter(|(_, consumed)| **consumed);
+                self.found.extend(names.filter_map(|(arg, _)| arg.var()));
+            }
+            Exp::Loop { params, .. } => {
+                let consumed = params.iter().filter(|param| param.consumed);
+                self.found
+                    .extend(consumed.filter_map(|param| param.init.var()));
+            }
+            Exp::Op(op) => self.found.extend(op.consumed()),
+            Exp::Basic(_) | Exp::If { .. } => {}
+        }
+        self.walk_exp(exp);
+    }
+}
