@@ -12,7 +12,7 @@
 //!
 //! Before and after: level `segs`. What can be a kernel is what `mem` accepts
 //! ([`limits`](crate::limits)), so each function is given memory once for trial. What is
-//! refused there, a segop or a whole `withacc` that stands outside of all others, goes into a
+//! refused there even as a map of loops ([`in_order`]), a segop or a whole `withacc` that stands outside of all others, goes into a
 //! function that takes what is free in it ([`outline`]), with segops at the levels of the
 //! host ([`host`]); of functions called in there, there are copies for the host, too. Of two
 //! versions between which a size decides, one that would be the host's goes if the other is
@@ -81,6 +81,7 @@ fn place_function(
     if version.is_some_and(|it| matches!(it.place, Place::Within { .. })) {
         return Ok((function, Vec::new()));
     }
+    in_order::of_threads(&mut function)?;
     let mut trial = Context::new(None, (*context.options).clone());
     let refused = refused(&function, callees, &mut trial)?;
     if refused.is_empty() {

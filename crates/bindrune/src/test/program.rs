@@ -253,6 +253,8 @@ fn warned(patterns: &[Message], session: &mut Session, program: &Program) -> Res
 /// The pass after which `structure` blocks of the pipeline `soacs` count operations:
 /// the last before products and sums become one.
 const OPTIMISED: &str = "fuse";
+/// The same for the pipeline `gpu`: the last before what cannot be a kernel goes to the host.
+const FLATTENED: &str = "sink";
 
 /// Counts operations of the optimised program, and of that for a GPU, where test blocks
 /// ask for that.
@@ -268,7 +270,7 @@ fn structured(
     };
     for (name, until, stack) in [
         ("soacs", OPTIMISED, Stack::default()),
-        ("gpu", "segs", levels::GPU),
+        ("gpu", FLATTENED, levels::GPU),
     ] {
         let asked = structures.iter().filter(|it| pipeline(it, name));
         let asked: Vec<&Structure> = asked.collect();

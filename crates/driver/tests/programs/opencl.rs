@@ -1,20 +1,11 @@
 //! Every program on a device of OpenCL's (PoCL makes one of the processor): the expected
 //! values of the test blocks, the bits that the CPU gives, the same messages at the same
 //! places, nothing left in memory.
-//!
-//! As on the simulated device, each entry point is tried by itself where a program cannot be
-//! compiled as it is; how many cannot, is known.
 
 use crate::support::{Files, Outcome, Program, all_same_bits, every_program, programs, shown};
 use crate::{as_expected, call, has_position};
-use driver::{Ir, Session, Stage};
 use harness::compare_all;
 use runtime::{Config, Context, Image, device};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Entry points that run on the device, at least, of the programs with even numbers and of
-/// those with odd ones.
-const SUPPORTED: [usize; 2] = [324, 292];
 
 /// Entry points whose sums of floats are put together in another order on a device: their
 /// last bits may differ from the CPU's, but not from run to run. All other results have the
@@ -47,66 +38,23 @@ const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
 ];
 
-/// The program with these entry points as it goes on from the core IR, and its session.
-fn lowered(program: &Program, entries: &[&str]) -> Result<(Session, Ir), String> {
+/// A program's calls on the device: problems.
+fn on_device(program: &Program) -> Result<Vec<String>, String> {
+    let evaluated = program.last_outcomes()?;
     let mut session = program.session();
     session.options = session.options.clone().opencl();
     session.options.llvm_level = 0;
-    let ir = session
+    let image = session
         .check(&mut Files)
-        .and_then(|typed| session.lower(&typed));
-    match ir {
-        Ok(Ir::Soacs(mut program)) => {
-            program
-                .entries
-                .retain(|entry| entries.contains(&&*entry.name));
-            Ok((session, Ir::Soacs(program)))
-        }
-        Ok(ir) => Ok((session, ir)),
-        Err(failure) => Err(shown(&session, &failure)),
-    }
-}
-
-/// Whether entry points can be compiled for a device, together.
-fn is_supported(program: &Program, entries: &[&str]) -> Result<bool, String> {
-    let (mut session, ir) = lowered(program, entries)?;
-    let imp = Stage::from_name("imp").expect("there is such a stage");
-    match session.advance(ir, imp, &mut ()) {
-        Ok(_) => Ok(true),
-        Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(false),
-        Err(failure) => Err(shown(&session, &failure)),
-    }
-}
-
-/// Compiles what can be of a program and runs it; how many entry points that are, and
-/// problems.
-fn on_device(program: &Program) -> Result<(usize, Vec<String>), String> {
-    let mut entries: Vec<&str> = program.calls().map(|(_, entry)| entry).collect();
-    entries.retain(|entry| !LONG.contains(&(&program.name, entry)));
-    entries.sort_unstable();
-    entries.dedup();
-    if !is_supported(program, &entries)? {
-        let all = std::mem::take(&mut entries);
-        for entry in all {
-            if is_supported(program, &[entry])? {
-                entries.push(entry);
-            }
-        }
-    }
-    if entries.is_empty() {
-        return Ok((0, Vec::new()));
-    }
-    let evaluated = program.last_outcomes()?;
-    let (mut session, ir) = lowered(program, &entries)?;
-    let image = session.image(ir, &mut ());
+        .and_then(|typed| session.lower(&typed))
+        .and_then(|ir| session.image(ir, &mut ()));
     let image = image.map_err(|failure| shown(&session, &failure))?;
-    Ok((entries.len(), run(program, image, evaluated, &entries)))
+    Ok(run(program, image, evaluated))
 }
 
 /// Every second program, beginning with a number: drivers compile one kernel after another
 /// in a process.
 fn every_second(first: usize) {
-    let supported = AtomicUsize::new(0);
     let mine: Vec<&str> = (programs().iter().skip(first).step_by(2))
         .map(|program| program.name.as_str())
         .collect();
@@ -114,20 +62,8 @@ fn every_second(first: usize) {
         if program.spec.rejected.is_some() || !mine.contains(&program.name.as_str()) {
             return Vec::new();
         }
-        match on_device(program) {
-            Ok((entries, problems)) => {
-                supported.fetch_add(entries, Ordering::Relaxed);
-                problems
-            }
-            Err(message) => vec![message],
-        }
+        on_device(program).unwrap_or_else(|message| vec![message])
     });
-    let supported = supported.into_inner();
-    println!("{supported} entry points run");
-    assert!(
-        supported >= SUPPORTED[first],
-        "{supported} entry points run"
-    );
 }
 
 #[test]
@@ -141,7 +77,7 @@ fn kernels_of_the_other_programs_do_so_too() {
 }
 
 /// Runs entry points, twice.
-fn run(program: &Program, image: Image, evaluated: &[Outcome], entries: &[&str]) -> Vec<String> {
+fn run(program: &Program, image: Image, evaluated: &[Outcome]) -> Vec<String> {
     let mut problems = Vec::new();
     let config = Config {
         device: device::Config {
@@ -158,7 +94,7 @@ fn run(program: &Program, image: Image, evaluated: &[Outcome], entries: &[&str])
     let sums = SUMS.iter().find(|(name, _)| *name == program.name);
     let sums = sums.map_or(&[][..], |(_, entries)| entries);
     for ((case, entry), evaluated) in program.calls().zip(evaluated) {
-        if !entries.contains(&entry) {
+        if LONG.contains(&(&program.name, entry)) {
             continue;
         }
         let outcome = call(&mut context, program, case, entry);

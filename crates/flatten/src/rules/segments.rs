@@ -268,7 +268,9 @@ fn is_scratch(stms: &[Stm<Soacs>], array: Name) -> bool {
     let scratches = stms
         .iter()
         .filter(|stm| matches!(stm.exp, Exp::Basic(BasicOp::Scratch { .. })));
-    scratches.flat_map(|stm| &stm.pat).any(|it| it.name == array)
+    scratches
+        .flat_map(|stm| &stm.pat)
+        .any(|it| it.name == array)
 }
 
 /// An array of this type for all segments, of unspecified contents.

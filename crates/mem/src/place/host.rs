@@ -5,7 +5,6 @@
 //! versions between which a size decides the first is taken, which has most in order.
 
 use super::in_order;
-use ir::folds::Folds;
 use ir::forest::{first_unless, keep_arm};
 use ir::name::FunName;
 use ir::seg::{Seg, SegKind, SegOp};
@@ -97,13 +96,7 @@ impl VisitMut<Segs> for Converter<'_> {
 impl Converter<'_> {
     /// Appends a statement; what folds arrays, or passes them on, is a loop.
     fn fold(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) {
-        let takes_arrays = |folds: &Folds<Segs>| {
-            let mut params = folds.lambdas().flat_map(|lambda| &lambda.params);
-            params.any(|param| param.ty.is_array())
-        };
-        let folds_arrays = matches!(&stm.exp, Exp::Op(SegOp::Seg(seg))
-            if matches!(&seg.kind, SegKind::Folds(folds) if takes_arrays(folds)));
-        if !folds_arrays {
+        if !in_order::folds_arrays(&stm.exp) {
             out.push(stm);
             return;
         }

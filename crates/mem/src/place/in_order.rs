@@ -12,12 +12,62 @@
 use ir::folds::Folds;
 use ir::seg::{Decomp, Seg, SegKind, SegOp, SegSpace};
 use ir::soac::Operator;
-use ir::syntax::{Atom, BasicOp, Body, Exp, Lambda, LoopForm, LoopParam, Param, Stm};
+use ir::syntax::{Atom, BasicOp, Body, Exp, Function, Lambda, LoopForm, LoopParam, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::typing::TypeEnv;
-use ir::walk::{Substitution, substitute_body};
+use ir::walk::{Substitution, VisitMut, sub_bodies_mut, substitute_body, with_stack};
 use ir::{Builder, Name, NameTable, PassError, Segs};
 use prim::PrimType;
+
+/// Whether an expression is a segop that folds arrays, or passes them on behind a scan.
+pub(super) fn folds_arrays(exp: &Exp<Segs>) -> bool {
+    let takes_arrays = |folds: &Folds<Segs>| {
+        let mut params = folds.lambdas().flat_map(|lambda| &lambda.params);
+        params.any(|param| param.ty.is_array())
+    };
+    matches!(exp, Exp::Op(SegOp::Seg(seg))
+        if matches!(&seg.kind, SegKind::Folds(folds) if takes_arrays(folds)))
+}
+
+/// Makes loops of folds of arrays that go on side by side, as a thread can have an array of
+/// its own, but threads none together.
+pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError> {
+    struct Folds<'a> {
+        names: &'a mut NameTable,
+        types: TypeEnv,
+        failed: Option<PassError>,
+    }
+    impl VisitMut<Segs> for Folds<'_> {
+        fn body(&mut self, body: &mut Body<Segs>) {
+            with_stack(|| {
+                let mut stms = Vec::with_capacity(body.stms.len());
+                for mut stm in std::mem::take(&mut body.stms) {
+                    let several = matches!(&stm.exp, Exp::Op(SegOp::Seg(seg))
+                        if seg.space.dims.len() > 1 && !seg.ret.iter().any(|ty| matches!(ty, Type::Acc { .. })));
+                    if several && folds_arrays(&stm.exp) {
+                        match in_order(stm, self.names, &mut self.types) {
+                            Ok(made) => stms.extend(made),
+                            Err(error) => self.failed = Some(error),
+                        }
+                        continue;
+                    }
+                    if !matches!(stm.exp, Exp::Op(_)) {
+                        sub_bodies_mut(&mut stm.exp, |body| self.body(body));
+                    }
+                    stms.push(stm);
+                }
+                body.stms = stms;
+            });
+        }
+    }
+    let mut folds = Folds {
+        types: TypeEnv::of_function(function),
+        names: &mut function.names,
+        failed: None,
+    };
+    folds.body(&mut function.body);
+    folds.failed.map_or(Ok(()), Err)
+}
 
 /// What stands for a segop that folds arrays; other statements stay.
 ///
