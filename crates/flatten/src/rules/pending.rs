@@ -66,6 +66,21 @@ impl Distribution<'_, '_> {
         waits.or_else(|| self.nest.binding(name))
     }
 
+    /// The certificates of the statements that a name's value comes from, in the nest or before that.
+    pub(super) fn checks(&self, name: Name) -> Vec<Name> {
+        let (mut open, mut seen) = (vec![name], FxHashSet::default());
+        let mut checks = Vec::new();
+        while let Some(name) = open.pop() {
+            if let Some(stm) = self.binder(name)
+                && seen.insert(name)
+            {
+                checks.extend(stm.aux.certs.iter().copied());
+                uses(stm, |name| open.push(name));
+            }
+        }
+        checks
+    }
+
     /// Has a statement wait.
     pub(super) fn wait(&mut self, stm: Stm<Soacs>) {
         self.pending.push(stm);

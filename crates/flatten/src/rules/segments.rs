@@ -157,7 +157,11 @@ impl Distribution<'_, '_> {
         };
         let length = param.ty.shape().first().and_then(|dim| dim.atom());
         let length = length.ok_or_else(|| PassError::bug("no segment"))?;
-        let certs: Vec<Name> = aux.certs.to_vec();
+        let mut certs: Vec<Name> = aux.certs.to_vec();
+        if let BasicOp::Opaque(Atom::Var(name)) | BasicOp::Copy(name) = op {
+            // Where a segment is empty, none of its elements checks what must hold.
+            certs.extend(self.checks(name));
+        }
         let (array, segments) = if let BasicOp::Opaque(Atom::Var(name)) = op {
             let (array, segments) = self.data(ctx, (name, length), &aux, out)?;
             let mut builder = ctx.builder::<Segs>(&aux);
