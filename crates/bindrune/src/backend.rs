@@ -3,6 +3,7 @@
 
 use crate::panics;
 use crate::tuning;
+use driver::DeviceTarget;
 use harness::process::{End, Finished, run, run_until};
 use harness::programs::{Outcome, first_line};
 use runtime::tuning::Assignment;
@@ -20,22 +21,32 @@ pub enum Backend {
     Cpu,
     /// Portable C, on one core.
     C,
-    /// Kernels on a device of OpenCL's.
-    OpenCl,
+    /// Kernels on a device.
+    Device(DeviceTarget),
 }
 
 impl Backend {
     /// The names that a user can give, the reference compiler's among them.
-    pub const NAMES: [&'static str; 6] =
-        ["cpu", "multicore", "c", "opencl", "interp", "interpreter"];
+    pub const NAMES: [&'static str; 8] = [
+        "cpu",
+        "multicore",
+        "c",
+        "opencl",
+        "cuda",
+        "hip",
+        "interp",
+        "interpreter",
+    ];
 
     /// The backend of one of the names.
     pub fn from_name(name: &str) -> Self {
         match name {
             "interp" | "interpreter" => Self::Interp,
             "c" => Self::C,
-            "opencl" => Self::OpenCl,
-            _ => Self::Cpu,
+            _ => {
+                let target = DeviceTarget::ALL.into_iter().find(|it| it.name() == name);
+                target.map_or(Self::Cpu, Self::Device)
+            }
         }
     }
 
@@ -45,7 +56,8 @@ impl Backend {
             Self::Interp => &["no_interp", "compiled"],
             Self::Cpu => &["no_cpu", "no_multicore"],
             Self::C => &["no_c"],
-            Self::OpenCl => &["no_opencl"],
+            // The tag with its own name.
+            Self::Device(_) => &[],
         };
         let own = format!("no_{name}");
         let all = names.iter().map(|name| (*name).to_owned());
@@ -56,7 +68,9 @@ impl Backend {
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::C => &["--backend=c"],
-            Self::OpenCl => &["--backend=opencl"],
+            Self::Device(DeviceTarget::OpenCl) => &["--backend=opencl"],
+            Self::Device(DeviceTarget::Cuda) => &["--backend=cuda"],
+            Self::Device(DeviceTarget::Hip) => &["--backend=hip"],
             Self::Interp | Self::Cpu => &[],
         }
     }

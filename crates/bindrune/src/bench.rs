@@ -35,7 +35,7 @@ pub struct Args {
     /// Programs, and folders that are searched for programs.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `interp`.
+    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip`, `interp`.
     #[arg(long, default_value = "cpu", value_parser = Backend::NAMES)]
     backend: String,
     /// How many runs there are at least.

@@ -20,8 +20,8 @@ pub struct Args {
     #[arg(short = 'o', long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// What the code runs on: `cpu`, whatever the C compiler makes code for (`c`), or a
-    /// device of OpenCL's (`opencl`).
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl"])]
+    /// device of OpenCL's (`opencl`), NVIDIA's (`cuda`) or AMD's (`hip`).
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "cuda", "hip"])]
     backend: String,
     #[command(flatten)]
     tuning: tuning::Files,

@@ -2,7 +2,7 @@
 
 use check::tast::Program;
 use clap::Args;
-use driver::{CopyLimits, Failure, Flatten, Ir, Lanes, Options, Session};
+use driver::{CopyLimits, DeviceTarget, Failure, Flatten, Ir, Lanes, Options, Session};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -58,9 +58,12 @@ impl Compiler {
     /// The session's options for a back end that machine code of the host's is made for.
     pub fn options_for(&self, backend: &str, executable: bool) -> Options {
         let options = self.options(executable);
-        match backend {
-            "opencl" => options.opencl(),
-            _ => options,
+        let target = DeviceTarget::ALL
+            .into_iter()
+            .find(|it| it.name() == backend);
+        match target {
+            Some(target) => options.on_device(target),
+            None => options,
         }
     }
 
@@ -75,6 +78,7 @@ impl Compiler {
             llvm_level: self.llvm_level,
             lanes: self.lanes,
             stack: defaults.stack,
+            kernels: defaults.kernels,
             device: defaults.device,
             flatten: self.flatten,
             verify: self.verify || defaults.verify,

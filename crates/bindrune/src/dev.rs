@@ -104,8 +104,8 @@ fn go(args: Args) -> Result<(), ExitCode> {
     let name = args.file.to_string_lossy();
     let mut options = args.compiler.options(false);
     options.stack = args.machine;
-    if stage == Stage::OpenCl {
-        options = options.opencl();
+    if let Stage::Kernels(target) = stage {
+        options = options.on_device(target);
     } else if stage == Stage::C || !options.stack.is_parallel() {
         options = options.portable_c();
     }
@@ -259,7 +259,7 @@ fn finish(
     times: &mut Notes,
 ) -> Result<Output, Failure> {
     match stage {
-        Stage::Llvm | Stage::Asm | Stage::C | Stage::OpenCl => {
+        Stage::Llvm | Stage::Asm | Stage::C | Stage::Kernels(_) => {
             Ok(Output::Text(session.text(ir, stage, times)?))
         }
         Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) => {

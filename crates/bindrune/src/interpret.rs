@@ -22,7 +22,7 @@ pub fn run(file: &Path, args: Vec<OsString>) -> ExitCode {
         Ok(Command::Help) => return done(common::put(&options::help(&name))),
         Ok(Command::PrintParams) => return ExitCode::SUCCESS,
         Ok(Command::ListDevices) => {
-            return match runtime::device::list() {
+            return match runtime::device::list(None) {
                 Ok(lines) => done(common::put(
                     &lines
                         .into_iter()

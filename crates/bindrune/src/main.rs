@@ -7,12 +7,12 @@ mod check_command;
 mod common;
 mod data;
 mod dev;
+mod device;
 mod explain;
 mod forest;
 mod interpret;
 mod link;
 mod memory;
-mod opencl;
 mod panics;
 mod portable;
 mod progress;
@@ -23,6 +23,7 @@ mod tune;
 mod tuning;
 
 use clap::{Parser, Subcommand};
+use driver::DeviceTarget;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -46,7 +47,11 @@ enum Command {
     /// Compile a program to C and that to an executable: both are written.
     C(portable::Args),
     /// Compile a program to an executable that runs on a device of OpenCL's.
-    Opencl(opencl::Args),
+    Opencl(device::Args),
+    /// Compile a program to an executable that runs on a device of NVIDIA's.
+    Cuda(device::Args),
+    /// Compile a program to an executable that runs on a device of AMD's.
+    Hip(device::Args),
     /// Check a program for errors.
     Check(check_command::Args),
     /// Hold programs against their test blocks.
@@ -96,7 +101,9 @@ fn compile(command: Command) -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Build(args) => build::run(args),
         Command::C(args) => portable::command(args),
-        Command::Opencl(args) => opencl::command(args),
+        Command::Opencl(args) => device::command(args, DeviceTarget::OpenCl),
+        Command::Cuda(args) => device::command(args, DeviceTarget::Cuda),
+        Command::Hip(args) => device::command(args, DeviceTarget::Hip),
         Command::Check(args) => check_command::run(args),
         Command::Test(args) => test::run(args),
         Command::Bench(args) => bench::run(args),

@@ -17,7 +17,7 @@ pub struct Args {
     compiler: Compiler,
     /// What evaluates the program: compiled code, portable C, kernels on a device of
     /// OpenCL's, or the interpreter.
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "interp"])]
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "c", "opencl", "cuda", "hip", "interp"])]
     backend: String,
     /// The program.
     file: PathBuf,

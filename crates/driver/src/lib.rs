@@ -16,6 +16,7 @@ mod warnings;
 pub use error::Failure;
 pub use ir::decision;
 pub use ir::{Decision, Flatten, Lanes};
+pub use kernelc::Target as DeviceTarget;
 pub use lower::Limits as CopyLimits;
 pub use pipeline::{Ir, PassInfo, Stage, passes};
 pub use session::{Observer, Options, PORTABLE, Session};

@@ -4,6 +4,7 @@
 //! --stage NAME` stops after the pass of that name.
 
 use ir::{Context, Mems, PassError, Program, Segs, Soacs};
+use kernelc::Target;
 
 /// A program at any level below the typed tree.
 #[derive(Clone, PartialEq, Debug)]
@@ -83,8 +84,8 @@ pub enum Stage {
     Asm,
     /// Portable C, what is made of the program alone.
     C,
-    /// OpenCL C, what is made of the program's kernels alone.
-    OpenCl,
+    /// What is made of the program's kernels alone, for a target.
+    Kernels(Target),
 }
 
 impl Stage {
@@ -97,7 +98,6 @@ impl Stage {
             "llvm" => Some(Self::Llvm),
             "asm" => Some(Self::Asm),
             "c" => Some(Self::C),
-            "opencl" => Some(Self::OpenCl),
             // The last pass of a level leaves what the level's name stands for.
             "soacs" => passes()
                 .iter()
@@ -114,10 +114,13 @@ impl Stage {
                 .position(|p| p.name == "imp")?
                 .checked_sub(1)
                 .map(Self::Pass),
-            _ => passes()
-                .iter()
-                .position(|pass| pass.name == name)
-                .map(Self::Pass),
+            _ => {
+                let target = Target::ALL.into_iter().find(|it| it.name() == name);
+                target.map(Self::Kernels).or_else(|| {
+                    let mut passes = passes().into_iter();
+                    passes.position(|pass| pass.name == name).map(Self::Pass)
+                })
+            }
         }
     }
 
@@ -126,7 +129,9 @@ impl Stage {
         let before = ["ast", "typed", "lower"].map(str::to_owned);
         let passes = passes().into_iter().map(|pass| pass.name);
         let mut names: Vec<String> = before.into_iter().chain(passes).collect();
-        names.extend(["soacs", "segs", "mems", "llvm", "asm", "c", "opencl"].map(str::to_owned));
+        let last = ["soacs", "segs", "mems", "llvm", "asm", "c"];
+        names.extend(last.map(str::to_owned));
+        names.extend(Target::ALL.map(|target| target.name().to_owned()));
         names
     }
 }

@@ -5,6 +5,7 @@ use crate::pipeline::{Ir, PassInfo, Stage, passes};
 use crate::warnings;
 use check::{Checked, Loader};
 use ir::{Context, Decision, Flatten, Lanes, Mems, Segs, Soacs};
+use kernelc::Target;
 use runtime::exe::levels::Level;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +39,8 @@ pub struct Options {
     pub device: Device,
     /// Which versions flattening makes.
     pub flatten: Flatten,
+    /// What kernels are written in, where there are any.
+    pub kernels: Target,
     /// How much LLVM optimises: 0 to 3.
     pub llvm_level: u8,
     /// Whether the invariants of the IR are checked after every pass.
@@ -63,6 +66,7 @@ impl Default for Options {
             stack: Stack::default(),
             device: Device::default(),
             flatten: Flatten::Incremental,
+            kernels: Target::OpenCl,
             llvm_level: 3,
             verify: cfg!(debug_assertions),
             executable: false,
@@ -74,13 +78,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same for kernels of a device in OpenCL C: the host's code is on one thread, and
-    /// has no vectors.
+    /// The same for kernels of a device, which what drives it compiles from this: the host's
+    /// code has no vectors.
     #[must_use]
-    pub fn opencl(self) -> Self {
+    pub fn on_device(self, kernels: Target) -> Self {
         Self {
             stack: levels::GPU,
             lanes: Lanes::Off,
+            kernels,
             ..self
         }
     }
@@ -264,7 +269,7 @@ impl Session {
         let last = match until {
             Stage::Ast | Stage::Typed | Stage::Lower => return Ok(ir),
             Stage::Pass(last) => Some(last),
-            Stage::Llvm | Stage::Asm | Stage::C | Stage::OpenCl => None,
+            Stage::Llvm | Stage::Asm | Stage::C | Stage::Kernels(_) => None,
         };
         let options = ir::Options {
             source_name: Arc::from(self.source_name.as_str()),
@@ -325,9 +330,13 @@ impl Session {
         start: llvm::Start,
         suffix: &'static str,
     ) -> Result<llvm::Options, Failure> {
-        // The only code for devices there is.
-        let device = kernelc::opencl(program)?.map(|kernels| llvm::DeviceCode {
-            target: llvm::DeviceTarget::OpenCl,
+        let target = self.options.kernels;
+        let device = kernelc::kernels(program, target)?.map(|kernels| llvm::DeviceCode {
+            target: match target {
+                Target::OpenCl => llvm::DeviceTarget::OpenCl,
+                Target::Cuda => llvm::DeviceTarget::Cuda,
+                Target::Hip => llvm::DeviceTarget::Hip,
+            },
             source: kernels.source,
             names: kernels.names,
             needs: kernels.needs,
@@ -362,7 +371,7 @@ impl Session {
             .ok_or_else(|| Failure::message("usage", "this machine has no level of processors"))
     }
 
-    /// A program's assembly, C or OpenCL C at that stage, its LLVM code at any other.
+    /// A program's assembly, C or kernels at that stage, its LLVM code at any other.
     pub fn text(
         &mut self,
         ir: Ir,
@@ -373,7 +382,7 @@ impl Session {
         let output = match stage {
             Stage::Asm => llvm::Output::Assembly,
             Stage::C => return Ok(kernelc::functions(&program)?),
-            Stage::OpenCl => return Ok(kernelc::opencl_code(&program)?),
+            Stage::Kernels(target) => return Ok(kernelc::kernels_code(&program, target)?),
             Stage::Ast | Stage::Typed | Stage::Lower | Stage::Pass(_) | Stage::Llvm => {
                 llvm::Output::Ir
             }

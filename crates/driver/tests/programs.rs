@@ -6,6 +6,7 @@ mod programs {
     mod device;
     mod opencl;
     mod portable;
+    mod vendors;
 }
 mod support;
 

@@ -45,6 +45,14 @@ impl Dialect {
         hints: false,
     };
 
+    /// CUDA C++ and HIP, with the same names in their preludes. Addresses say nothing of
+    /// their space.
+    pub const CUDA: Self = Self {
+        function: "BR_FN ",
+        wide: "LL",
+        ..Self::OPENCL
+    };
+
     /// What stands before the type of elements in a space.
     pub(crate) const fn space(&self, space: Space) -> &'static str {
         match (self.spaces, space) {

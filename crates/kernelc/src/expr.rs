@@ -8,7 +8,7 @@
 use crate::dialect::{self, Dialect};
 use crate::error::{Error, Res};
 use crate::literal;
-use imp::{Access, Expr, Var, VarInfo, VarType};
+use imp::{Access, Expr, Space, Var, VarInfo, VarType};
 use prim::{BinOp, CmpOp, ConvOp, MathFun, PrimType, Scalar, UnOp};
 
 /// Text of an expression, and how tightly it holds together.
@@ -115,6 +115,11 @@ impl Expressions<'_> {
     pub fn space(&self, buffer: Var) -> Res<&'static str> {
         let space = self.var_type(buffer)?.space();
         Ok(space.map_or("", |space| self.dialect.space(space)))
+    }
+
+    /// Whether a buffer lies in what the threads of a block share.
+    pub fn is_shared(&self, buffer: Var) -> Res<bool> {
+        Ok(self.var_type(buffer)?.space() == Some(Space::Scratchpad))
     }
 
     /// `offset + sum(index * stride)`.

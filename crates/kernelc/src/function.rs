@@ -50,6 +50,8 @@ pub struct Writer<'a, 'p> {
 pub enum Leaves {
     /// To the end of the function, which gives back what it owns.
     Function,
+    /// Out of the function, which owns nothing.
+    Empty,
     /// Out of the kernel.
     Kernel,
     /// To the next barrier, before which this label stands; the thread does no more then.
@@ -125,6 +127,9 @@ impl<'p> Unit<'p> {
             .collect();
         let scopes = scope::of(&function.body, function.vars.len(), &others);
         let mut writer = Writer::new(self, (function, &vars), scopes);
+        if owned.is_empty() {
+            writer.leaves = Leaves::Empty;
+        }
         if function.recursive {
             writer.line("if (br_stack_low(ctx)) return 1;");
         }
@@ -207,15 +212,15 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.fails = true;
         let leave = match self.leaves {
             Leaves::Function => "goto fail;".to_owned(),
+            Leaves::Empty => "return 1;".to_owned(),
             Leaves::Kernel => "return;".to_owned(),
             Leaves::Stretch(label) => format!("BR_LEAVE goto next{label};"),
         };
-        let action = match self.leaves {
-            Leaves::Function | Leaves::Kernel if before.is_empty() => leave,
-            Leaves::Stretch(_) if before.is_empty() => format!("{{ {leave} }}"),
-            Leaves::Function | Leaves::Kernel | Leaves::Stretch(_) => {
-                format!("{{ {before} {leave} }}")
-            }
+        let several = matches!(self.leaves, Leaves::Stretch(_));
+        let action = if before.is_empty() && !several {
+            leave
+        } else {
+            format!("{{ {before} {leave} }}").replacen("{  ", "{ ", 1)
         };
         self.line(format!("if (BR_UNLIKELY({cond})) {action}"));
     }
@@ -297,7 +302,10 @@ impl<'a, 'p> Writer<'a, 'p> {
         frames.dedup_by_key(|(var, ..)| *var);
         for (var, elem, count) in frames {
             let (name, space) = (self.exprs.name(var)?.to_owned(), self.exprs.space(var)?);
-            self.line(format!("{space}{elem}_m {name}_room[{}];", count.max(1)));
+            // Targets may say of what is shared that it is, but not of what points there.
+            let shared = self.exprs.is_shared(var)?;
+            let room = if shared { "BR_SHARED " } else { space };
+            self.line(format!("{room}{elem}_m {name}_room[{}];", count.max(1)));
             self.line(format!("{space}u8 *{name} = ({space}u8 *){name}_room;"));
         }
         Ok(())
@@ -314,7 +322,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             self.line(format!("*to{i} = {name};"));
         }
         self.line("return 0;");
-        if self.fails {
+        if self.fails && self.leaves == Leaves::Function {
             self.out.push_str("fail:\n");
             for var in owned {
                 self.give_back(*var)?;

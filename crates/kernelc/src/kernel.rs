@@ -148,8 +148,11 @@ impl<'a> Writer<'a, '_> {
     /// Statements without barriers, for threads that have not failed.
     fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
         let fails = can_fail(stmts);
+        // Nothing jumps over what is declared in the block that it stands in.
         if failing.before {
             self.open("if (br_goes_on) {");
+        } else if fails {
+            self.open("{");
         }
         if fails {
             failing.labels += 1;
@@ -158,7 +161,7 @@ impl<'a> Writer<'a, '_> {
         for stmt in stmts {
             self.stmt(stmt, false)?;
         }
-        if failing.before {
+        if failing.before || fails {
             self.close("}");
         }
         if fails {

@@ -37,10 +37,10 @@ mod error;
 mod expr;
 mod function;
 mod kernel;
+mod kernels;
 mod literal;
 mod loops;
 mod names;
-mod opencl;
 mod portable;
 mod scope;
 mod stmt;
@@ -48,5 +48,5 @@ mod tables;
 
 pub use dialect::Dialect;
 pub use error::Error;
-pub use opencl::{Kernels, opencl, opencl_code};
+pub use kernels::{Kernels, Target, kernels, kernels_code};
 pub use portable::{functions, program};

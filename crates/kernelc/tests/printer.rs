@@ -1,7 +1,8 @@
 //! What C is printed for: every file `c/NAME.imp` is a program in text form and, below a
-//! line `==== after`, the C of its data, checks and functions; with `opencl/NAME.imp` it is
-//! the OpenCL C of its kernels. With `BLESS` set, that part is written anew.
+//! line `==== after`, the C of its data, checks and functions; with `opencl/NAME.imp` and `cuda/NAME.imp` it is
+//! the code of its kernels. With `BLESS` set, that part is written anew.
 
+use kernelc::Target;
 use std::path::{Path, PathBuf};
 
 const AFTER: &str = "==== after\n";
@@ -24,7 +25,14 @@ fn programs_become_the_c_beside_them() {
 
 #[test]
 fn kernels_become_the_opencl_c_beside_them() {
-    become_what_is_beside_them("opencl", 7, kernelc::opencl_code);
+    let print = |program: &imp::Program| kernelc::kernels_code(program, Target::OpenCl);
+    become_what_is_beside_them("opencl", 7, print);
+}
+
+#[test]
+fn kernels_become_the_cuda_beside_them() {
+    let print = |program: &imp::Program| kernelc::kernels_code(program, Target::Cuda);
+    become_what_is_beside_them("cuda", 2, print);
 }
 
 fn become_what_is_beside_them(
@@ -76,7 +84,7 @@ fn barriers_that_depend_on_what_a_failed_thread_does_not_compute_are_refused() {
         k_4: i64 = n_0\n      \
         for i_5: i64 in 0 .. k_4 {\n        barrier\n      }\n    }\n  }\n}\n";
     let program = imp::parse(text).expect("it is right");
-    let error = kernelc::opencl(&program).expect_err("must be refused");
+    let error = kernelc::kernels(&program, Target::OpenCl).expect_err("must be refused");
     assert!(matches!(error, kernelc::Error::Unsupported(_)), "{error}");
 }
 
@@ -90,7 +98,7 @@ fn what_a_device_has_to_have_is_said() {
              x_4: {elem} = a_1[{elem}: t_3]\n      a_1[{elem}: t_3] = x_4\n    }}\n  }}\n}}\n"
         );
         let program = imp::parse(&text).expect("it is right");
-        kernelc::opencl(&program)
+        kernelc::kernels(&program, Target::OpenCl)
             .expect("it is supported")
             .expect("it has kernels")
     };

@@ -15,6 +15,10 @@ use std::sync::Arc;
 pub enum Target {
     /// OpenCL C, which the device's driver compiles.
     OpenCl = 1,
+    /// CUDA C++, which NVIDIA's compiler at run time compiles.
+    Cuda = 2,
+    /// HIP, which AMD's compiler at run time compiles.
+    Hip = 3,
 }
 
 /// The code of a program's kernels.

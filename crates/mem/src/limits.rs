@@ -42,7 +42,10 @@ impl Ctx<'_> {
         }
         // A thread has a value of each type in the block's memory.
         let folded = folds.operators().flat_map(|op| &op.op.ret);
-        let bytes: u64 = folded.filter_map(Type::elem).map(|ty| ty.size()).sum();
+        let bytes: u64 = folded
+            .filter_map(Type::elem)
+            .map(prim::PrimType::size)
+            .sum();
         if bytes.saturating_mul(self.block) > SCRATCHPAD_BYTES {
             return Err(Self::not_in_kernels("operators on so many values"));
         }

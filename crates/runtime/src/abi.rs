@@ -181,6 +181,10 @@ pub struct TunableDesc {
 
 /// [`DeviceDesc::target`] of kernels in OpenCL C.
 pub const TARGET_OPENCL: u64 = 1;
+/// The same in CUDA C++.
+pub const TARGET_CUDA: u64 = 2;
+/// The same in HIP.
+pub const TARGET_HIP: u64 = 3;
 
 /// A kernel of a program.
 #[repr(C)]

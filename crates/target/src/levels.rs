@@ -135,6 +135,7 @@ impl Stack {
     }
 
     /// The machine that a device is driven by; one without a device is its own.
+    #[must_use]
     pub const fn host(self) -> Self {
         if self.device { CPU } else { self }
     }

@@ -4,6 +4,7 @@
 
 use crate::support::{Files, Outcome, Program, all_same_bits, every_program, programs, shown};
 use crate::{as_expected, call, has_position};
+use driver::DeviceTarget;
 use harness::compare_all;
 use runtime::{Config, Context, Image, device};
 
@@ -42,7 +43,7 @@ const LONG: [(&str, &str); 2] = [
 fn on_device(program: &Program) -> Result<Vec<String>, String> {
     let evaluated = program.last_outcomes()?;
     let mut session = program.session();
-    session.options = session.options.clone().opencl();
+    session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
     session.options.llvm_level = 0;
     let image = session
         .check(&mut Files)

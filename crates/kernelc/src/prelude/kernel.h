@@ -19,7 +19,7 @@ BR_FN bool br_is_first(BR_GLOBAL br_ctx *ctx, i32 check) {
 /* In a kernel whose threads wait for each other, and fail: how many barriers the first of
    its block that failed had seen. All see the same of what failed before. */
 #define BR_STOPPING                                                                                \
-    BR_LOCAL volatile i32 br_stop;                                                                 \
+    BR_SHARED volatile i32 br_stop;                                                                \
     i32 br_seen = 0;                                                                               \
     bool br_goes_on = true;                                                                        \
     if (BR_THREAD == 0) br_stop = ctx->check == 0 ? 0x7fffffff : -1;                               \

@@ -19,6 +19,7 @@
 #define BR_KERNEL(threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
 #define BR_GLOBAL __global
 #define BR_LOCAL __local
+#define BR_SHARED __local
 #define BR_TABLE __constant
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))

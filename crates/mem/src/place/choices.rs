@@ -44,11 +44,10 @@ impl Choices<'_> {
                     sub_bodies_mut(&mut stm.exp, |body| self.body(body));
                 }
                 if let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) {
-                    let rule = match op {
-                        BasicOp::SizeAtLeast { tunable, .. } => {
-                            self.tunables.get(tunable.index()).map(|it| it.rule)
-                        }
-                        op => first_unless(op).and_then(|(first, _)| rules.get(&first).copied()),
+                    let rule = if let BasicOp::SizeAtLeast { tunable, .. } = op {
+                        self.tunables.get(tunable.index()).map(|it| it.rule)
+                    } else {
+                        first_unless(op).and_then(|(first, _)| rules.get(&first).copied())
                     };
                     rules.extend(rule.map(|rule| (param.name, rule)));
                 }

@@ -101,7 +101,13 @@ pub(super) fn in_order(
             };
             (seg, folds)
         }
-        exp => return Ok(vec![Stm { pat, aux, exp }]),
+        exp @ (Exp::Basic(_)
+        | Exp::If { .. }
+        | Exp::Loop { .. }
+        | Exp::Apply { .. }
+        | Exp::Op(_)) => {
+            return Ok(vec![Stm { pat, aux, exp }]);
+        }
     };
     let mut b: Builder<'_, Segs> = Builder::new(names, types);
     b.prov = aux.prov;

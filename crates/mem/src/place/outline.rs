@@ -134,7 +134,7 @@ impl<'a> Outline<'a> {
     }
 
     /// What is free in a statement: scalars, then arrays; and certificates.
-    fn free(&self, stm: &Stm<Segs>) -> (Vec<Name>, FxHashSet<Name>) {
+    fn free(&self, stm: &Stm<Segs>) -> (Vec<Name>, BTreeSet<Name>) {
         let mut open = free_names_exp(&stm.exp);
         let dims = |ty: &Type| -> Vec<Name> {
             let names = ty.shape().iter().filter_map(|dim| dim.atom()?.var());
@@ -143,7 +143,7 @@ impl<'a> Outline<'a> {
         open.extend(stm.pat.iter().flat_map(|param| dims(&param.ty)));
         let bound: FxHashSet<Name> = stm.pat.iter().map(|param| param.name).collect();
         let (mut scalars, mut arrays) = (BTreeSet::new(), BTreeSet::new());
-        let mut certs = FxHashSet::default();
+        let mut certs = BTreeSet::new();
         while let Some(name) = open.pop() {
             match self.types.type_of(name) {
                 _ if bound.contains(&name) => {}
@@ -188,7 +188,7 @@ fn results(body: &Body<Segs>) -> Vec<FunResult<Segs>> {
 }
 
 /// Takes certificates away that hold.
-struct Held<'a>(&'a FxHashSet<Name>);
+struct Held<'a>(&'a BTreeSet<Name>);
 
 impl VisitMut<Segs> for Held<'_> {
     fn stm(&mut self, stm: &mut Stm<Segs>) {

@@ -16,29 +16,40 @@
 //! | [`driver`] | what is asked of a driver |
 //! | [`pool`] | memory against a limit, kept for reuse |
 //! | [`opencl`] | the driver for OpenCL |
+//! | [`gpu`] | the driver for CUDA and HIP |
+//! | [`naming`] | devices by name |
+//! | [`cache`] | what was compiled, kept on disk |
 
+mod cache;
 mod driver;
 #[cfg(test)]
 mod fake;
+mod gpu;
+mod naming;
 mod opencl;
 mod pool;
 
-use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_OPENCL};
+use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
 use crate::error::{render, said};
 use crate::heap::{self, describe, memory_limit};
 use driver::{Arg, Driver, Memory};
+use gpu::Vendor;
 use pool::Pool;
 use smallvec::SmallVec;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The devices that there are, a line each.
+/// The devices that there are for a program, a line each; OpenCL's for one without kernels.
 ///
 /// # Errors
 /// Why none can be found.
-pub fn list() -> Result<Vec<String>, String> {
-    opencl::list()
+pub fn list(program: Option<&DeviceDesc>) -> Result<Vec<String>, String> {
+    match program.map_or(TARGET_OPENCL, |desc| desc.target) {
+        TARGET_CUDA => gpu::list(Vendor::Cuda),
+        TARGET_HIP => gpu::list(Vendor::Hip),
+        _ => opencl::list(),
+    }
 }
 
 /// How a device is to be used.
@@ -96,13 +107,18 @@ impl Device {
         config: &Config,
         limit: Option<u64>,
     ) -> Result<Self, String> {
-        if desc.target != TARGET_OPENCL {
-            return Err(format!(
-                "the program's kernels are for devices of kind {}, which this runtime does not know",
-                desc.target
-            ));
-        }
-        Self::with(Box::new(opencl::open(desc, config)?), desc, limit)
+        let driver: Box<dyn Driver> = match desc.target {
+            TARGET_OPENCL => Box::new(opencl::open(desc, config)?),
+            TARGET_CUDA => Box::new(gpu::open(Vendor::Cuda, desc, config)?),
+            TARGET_HIP => Box::new(gpu::open(Vendor::Hip, desc, config)?),
+            other => {
+                return Err(format!(
+                    "the program's kernels are for devices of kind {other}, which this runtime \
+                     does not know"
+                ));
+            }
+        };
+        Self::with(driver, desc, limit)
     }
 
     fn with(

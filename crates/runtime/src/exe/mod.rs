@@ -87,7 +87,9 @@ fn behave<R: Read>(
         Command::Run(options) => options,
         Command::Help => return put(streams.stdout, options::help(name).as_bytes()),
         Command::ListDevices => {
-            let lines = device::list()?.into_iter().map(|line| line + "\n");
+            let (_, image) = code.choose(None, Level::of_this_machine())?;
+            let lines = device::list(image.program().device())?.into_iter();
+            let lines = lines.map(|line| line + "\n");
             return put(streams.stdout, lines.collect::<String>().as_bytes());
         }
         Command::PrintParams => {

@@ -1,9 +1,9 @@
 //! Which devices there are, and which one is meant.
 //!
-//! A device is named by a part of its name, or of its platform's, whatever the case of
-//! letters; `#K` before it means the K-th of those, from 0. Without a name it is the first
-//! GPU, else the first that is no processor, else the first.
+//! A device is named as [`naming`] says. Without a name it is the first GPU, else the first
+//! that is no processor, else the first.
 
+use super::super::naming;
 use super::api::{self, Api, DeviceId, Platform};
 
 /// A device.
@@ -143,41 +143,11 @@ pub fn choose(all: Vec<Choice>, wanted: Option<&str>) -> Result<Choice, String> 
             .or(all.first());
         return best.cloned().ok_or_else(String::new);
     };
-    let (number, part) = split(wanted)?;
-    let part = part.to_lowercase();
-    let fits = |choice: &&Choice| {
-        [&choice.name, &choice.platform]
-            .iter()
-            .any(|name| name.to_lowercase().contains(&part))
-    };
-    let found = all.iter().filter(fits).nth(number).cloned();
-    found.ok_or_else(|| {
-        let names: Vec<String> = all
-            .iter()
-            .map(|choice| format!("`{}`", choice.name))
-            .collect();
-        format!(
-            "there is no device `{wanted}`; there are: {} (--list-devices says more)",
-            names.join(", ")
-        )
-    })
-}
-
-/// `#K` and a name.
-fn split(wanted: &str) -> Result<(usize, &str), String> {
-    let Some(rest) = wanted.strip_prefix('#') else {
-        return Ok((0, wanted));
-    };
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (number, name) = rest.split_at(end);
-    match number.parse() {
-        Ok(number) => Ok((number, name.trim_start())),
-        Err(_) => Err(format!(
-            "the device `{wanted}` has no number behind `#`; it is `#K NAME`"
-        )),
-    }
+    let names: Vec<[&str; 2]> = (all.iter())
+        .map(|choice| [choice.name.as_str(), choice.platform.as_str()])
+        .collect();
+    let at = naming::find(&names, wanted)?;
+    all.into_iter().nth(at).ok_or_else(String::new)
 }
 
 #[cfg(test)]

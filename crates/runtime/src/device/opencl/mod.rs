@@ -5,10 +5,8 @@
 //! | [`api`] | the library's functions |
 //! | [`choice`] | which devices there are, and which one is meant |
 //! | [`program`] | kernels, compiled for a device |
-//! | [`cache`] | what was compiled, kept on disk |
 
 mod api;
-mod cache;
 mod choice;
 mod program;
 

@@ -1,8 +1,7 @@
 //! A program's kernels, compiled for a device.
 
-use super::super::Config;
+use super::super::{Config, cache};
 use super::api::{self, Api, Context, Kernel, Program};
-use super::cache;
 use super::choice::Choice;
 use crate::abi::DeviceDesc;
 use std::ffi::CString;

@@ -1,13 +1,14 @@
-//! `bindrune opencl`: the reference compiler's spelling of `build --backend opencl`.
+//! `bindrune opencl`, `cuda` and `hip`: the reference compiler's spelling of `build --backend`.
 
 use crate::build;
 use crate::common::{self, Compiler};
 use crate::link;
 use crate::tuning;
+use driver::DeviceTarget;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Arguments of `opencl`.
+/// Arguments of these commands.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -31,7 +32,7 @@ pub struct Args {
 }
 
 /// Builds the executable.
-pub fn command(args: Args) -> ExitCode {
+pub fn command(args: Args, target: DeviceTarget) -> ExitCode {
     if args.library || args.server {
         let what = if args.library { "libraries" } else { "servers" };
         return common::fail(format_args!(
@@ -42,7 +43,7 @@ pub fn command(args: Args) -> ExitCode {
         Ok(output) => output,
         Err(message) => return common::fail(message),
     };
-    let options = args.compiler.options_for("opencl", true);
+    let options = args.compiler.options_for(target.name(), true);
     match build::executable(&args.file, options, &args.compiler, &args.tuning, &output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(code) => code,

@@ -1,7 +1,7 @@
-//! OpenCL C: the kernels of a program, and the functions that they call, as one text that
-//! a driver compiles for its device.
+//! The kernels of a program, and the functions that they call, as one text that a driver
+//! compiles for its device: OpenCL C, CUDA C++ or HIP.
 //!
-//! What stands for the target is its dialect and the first file of its prelude; operators
+//! What stands for a target is its dialect and the first file of its prelude; operators
 //! and halves are the text that portable C has, too.
 
 use crate::dialect::Dialect;
@@ -9,10 +9,50 @@ use crate::error::{Error, Res};
 use crate::function::Unit;
 use crate::kernel::can_fail;
 use crate::{names, portable};
-use imp::kernels::{Kernel, kernels, uses_device};
+use imp::kernels::{Kernel, uses_device};
 use imp::{Program, Stmt};
 use std::fmt::Write as _;
 use std::sync::Arc;
+
+/// What kernels are written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// OpenCL C 1.2.
+    OpenCl,
+    /// CUDA C++, for its compiler at run time.
+    Cuda,
+    /// C++ with HIP's attributes and clang's functions.
+    Hip,
+}
+
+impl Target {
+    /// All targets.
+    pub const ALL: [Self; 3] = [Self::OpenCl, Self::Cuda, Self::Hip];
+
+    /// Its name in options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenCl => "opencl",
+            Self::Cuda => "cuda",
+            Self::Hip => "hip",
+        }
+    }
+
+    const fn dialect(self) -> &'static Dialect {
+        match self {
+            Self::OpenCl => &Dialect::OPENCL,
+            Self::Cuda | Self::Hip => &Dialect::CUDA,
+        }
+    }
+
+    const fn prelude(self) -> &'static str {
+        match self {
+            Self::OpenCl => include_str!("prelude/opencl.h"),
+            Self::Cuda => include_str!("prelude/cuda.h"),
+            Self::Hip => include_str!("prelude/hip.h"),
+        }
+    }
+}
 
 /// The code of a program's kernels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,8 +61,7 @@ pub struct Kernels {
     pub source: Arc<str>,
     /// The kernels' names in it, in the order of [`imp::kernels::kernels`].
     pub names: Vec<Arc<str>>,
-    /// What the device has to have beyond OpenCL 1.2: names of extensions, with spaces
-    /// between.
+    /// What the device has to have: OpenCL's names of extensions, with spaces between.
     pub needs: Arc<str>,
 }
 
@@ -33,18 +72,18 @@ const COMMON: [&str; 3] = [
     include_str!("prelude/floats.h"),
 ];
 
-/// The OpenCL C of a program's kernels; nothing if it uses no device.
+/// The code of a program's kernels; nothing if it uses no device.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for what kernels have not yet, [`Error::Bug`] for an invalid
 /// program.
-pub fn opencl(program: &Program) -> Result<Option<Kernels>, Error> {
+pub fn kernels(program: &Program, target: Target) -> Result<Option<Kernels>, Error> {
     if !uses_device(program) {
         return Ok(None);
     }
-    let all = kernels(program);
+    let all = imp::kernels::kernels(program);
     portable::verified(program)?;
-    let unit = Unit::new(program, &Dialect::OPENCL);
+    let unit = Unit::new(program, target.dialect());
     let (code, names) = code(&unit, &all)?;
     let has = |wanted: &dyn Fn(&str) -> bool| {
         code.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -73,7 +112,7 @@ pub fn opencl(program: &Program) -> Result<Option<Kernels>, Error> {
         "#define BR_VALUES {}\n",
         values.max().unwrap_or(0).max(1)
     );
-    let mut source = head + include_str!("prelude/opencl.h");
+    let mut source = head + target.prelude();
     for part in COMMON {
         source.push('\n');
         source += &part.replace("EIGHTHS", &portable::eighths());
@@ -90,11 +129,11 @@ pub fn opencl(program: &Program) -> Result<Option<Kernels>, Error> {
 /// What is made of a program alone, without the prelude.
 ///
 /// # Errors
-/// As [`opencl`].
-pub fn opencl_code(program: &Program) -> Result<String, Error> {
+/// As [`kernels`].
+pub fn kernels_code(program: &Program, target: Target) -> Result<String, Error> {
     portable::verified(program)?;
-    let unit = Unit::new(program, &Dialect::OPENCL);
-    Ok(code(&unit, &kernels(program))?.0)
+    let unit = Unit::new(program, target.dialect());
+    Ok(code(&unit, &imp::kernels::kernels(program))?.0)
 }
 
 const HEAD: &str = "/* Kernels that Bindrune made of a Futhark program. */\n\n";

@@ -1,0 +1,85 @@
+/* CUDA C++: what generated kernels and the rest of the prelude need of a target that runs
+   kernels. That of another one defines the same names.
+
+   BR_HAS_F64, BR_ATOMICS_64 and BR_VALUES stand before it, as the program needs them. The
+   compiler is asked for neither contraction nor fast mathematics, and for correctly rounded
+   quotients and roots. */
+
+#ifdef __FAST_MATH__
+#error "results would not be those of the language; compile without --use_fast_math"
+#endif
+
+/* No program calls all of the prelude. */
+#pragma nv_diag_suppress 177
+
+#define BR_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads)
+#define BR_GLOBAL
+#define BR_LOCAL
+#define BR_SHARED __shared__
+#define BR_TABLE static __device__ const
+#define BR_BLOCK ((i64)blockIdx.x)
+#define BR_THREAD ((i64)threadIdx.x)
+#define BR_BARRIER __syncthreads();
+#define BR_FN static __device__ __forceinline__
+#define BR_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short f16;
+typedef float f32;
+/* The compiler takes no pointers to be different because of what they point to. */
+typedef i8 i8_m;
+typedef i16 i16_m;
+typedef i32 i32_m;
+typedef i64 i64_m;
+typedef f16 f16_m;
+typedef f32 f32_m;
+typedef u8 bool_m;
+#ifdef BR_HAS_F64
+typedef double f64;
+typedef f64 f64_m;
+#endif
+
+BR_FN u32 br_bits_f32(f32 x) { return __float_as_uint(x); }
+BR_FN f32 br_f32_from(u32 bits) { return __uint_as_float(bits); }
+BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }
+BR_FN f32 br_quotient_f32(f32 x, f32 y) { return __fdiv_rn(x, y); }
+BR_FN f32 br_root_f32(f32 x) { return __fsqrt_rn(x); }
+#ifdef BR_HAS_F64
+BR_FN u64 br_bits_f64(f64 x) { return (u64)__double_as_longlong(x); }
+BR_FN f64 br_f64_from(u64 bits) { return __longlong_as_double((i64)bits); }
+BR_FN f64 br_fma_f64(f64 x, f64 y, f64 z) { return __fma_rn(x, y, z); }
+BR_FN f64 br_quotient_f64(f64 x, f64 y) { return __ddiv_rn(x, y); }
+BR_FN f64 br_root_f64(f64 x) { return __dsqrt_rn(x); }
+#endif
+
+#define BR_COUNTS(T, U, W)                                                                         \
+    BR_FN T br_clz_##T(T x) { return (T)(__clzll((i64)(u64)(U)x) - (64 - W)); }                    \
+    BR_FN T br_popc_##T(T x) { return (T)__popcll((u64)(U)x); }                                    \
+    BR_FN T br_ctz_##T(T x) { return x == 0 ? W : (T)(__ffsll((i64)(u64)(U)x) - 1); }
+
+#define br_atomic_add_i32(p, x) atomicAdd((i32 *)(p), x)
+#define br_atomic_and_u32(p, x) atomicAnd((u32 *)(p), x)
+#define br_atomic_or_u32(p, x) atomicOr((u32 *)(p), x)
+#define br_atomic_xor_u32(p, x) atomicXor((u32 *)(p), x)
+#define br_atomic_smin_i32(p, x) atomicMin((i32 *)(p), x)
+#define br_atomic_umin_u32(p, x) atomicMin((u32 *)(p), x)
+#define br_atomic_smax_i32(p, x) atomicMax((i32 *)(p), x)
+#define br_atomic_umax_u32(p, x) atomicMax((u32 *)(p), x)
+#define br_atomic_swap_u32(p, before, after) atomicCAS((u32 *)(p), before, after)
+#define br_atomic_add_i64(p, x) ((i64)atomicAdd((u64 *)(p), (u64)(x)))
+#define br_atomic_and_u64(p, x) atomicAnd((u64 *)(p), x)
+#define br_atomic_or_u64(p, x) atomicOr((u64 *)(p), x)
+#define br_atomic_xor_u64(p, x) atomicXor((u64 *)(p), x)
+#define br_atomic_smin_i64(p, x) atomicMin((i64 *)(p), x)
+#define br_atomic_umin_u64(p, x) atomicMin((u64 *)(p), x)
+#define br_atomic_smax_i64(p, x) atomicMax((i64 *)(p), x)
+#define br_atomic_umax_u64(p, x) atomicMax((u64 *)(p), x)
+#define br_atomic_swap_u64(p, before, after) atomicCAS((u64 *)(p), before, after)
+#define br_lowest_i32(p, x) atomicMin((i32 *)(p), x)

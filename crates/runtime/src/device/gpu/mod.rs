@@ -1,0 +1,303 @@
+//! The driver for CUDA and HIP: the default stream, in which all happens in order.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`api`] | the libraries' functions |
+//! | [`program`] | kernels, compiled for a device |
+
+mod api;
+mod program;
+
+use super::driver::{Arg, Driver, Limits, Memory};
+use super::{Config, naming};
+use crate::abi::{DeviceDesc, KernelDesc};
+pub use api::Vendor;
+use api::{Api, Status};
+use std::ffi::{CStr, CString, c_char};
+
+/// Most bytes of a device's name.
+const NAME_BYTES: usize = 256;
+
+/// A device.
+struct Found {
+    ordinal: api::Ordinal,
+    name: String,
+    memory: u64,
+}
+
+/// The library, and the devices that there are.
+fn devices(vendor: Vendor) -> Result<(Api, Vec<Found>), String> {
+    let api = Api::load(vendor).map_err(|why| format!("{why}; install the driver of a device"))?;
+    // SAFETY: the first call there is.
+    let status = unsafe { (api.init)(0) };
+    api.checked("its driver cannot be used", status)?;
+    let mut count = 0;
+    // SAFETY: there is room for a number.
+    let status = unsafe { (api.count)(&raw mut count) };
+    api.checked("its devices are not counted", status)?;
+    let mut all = Vec::new();
+    for number in 0..count.max(0) {
+        let (mut ordinal, mut memory) = (0, 0);
+        let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
+        // SAFETY: there is room for all that is asked for.
+        unsafe {
+            let status = (api.device)(&raw mut ordinal, number);
+            api.checked("a device is not there", status)?;
+            let status = (api.name)(name.as_mut_ptr(), NAME_BYTES as i32 - 1, ordinal);
+            api.checked("a device has no name", status)?;
+            let status = (api.memory)(&raw mut memory, ordinal);
+            api.checked("a device does not say how much memory it has", status)?;
+        }
+        // SAFETY: the last byte is a zero, as it was not given away.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+        all.push(Found {
+            ordinal,
+            name: name.to_string_lossy().trim().to_owned(),
+            memory: memory as u64,
+        });
+    }
+    Ok((api, all))
+}
+
+/// The devices that there are, a line each.
+pub fn list(vendor: Vendor) -> Result<Vec<String>, String> {
+    let (_, all) = devices(vendor)?;
+    let lines = all.iter().enumerate().map(|(number, device)| {
+        let memory = device.memory >> 20;
+        format!(
+            "#{number} {} ({}: GPU, {memory} MiB)",
+            device.name,
+            vendor.name()
+        )
+    });
+    Ok(lines.collect())
+}
+
+/// A device with a program's kernels.
+pub struct Gpu {
+    api: Api,
+    device: Found,
+    context: api::Context,
+    module: api::Module,
+    /// Found when they are launched first.
+    kernels: Vec<Option<api::Function>>,
+    descs: Vec<KernelDesc>,
+}
+
+// SAFETY: contexts may be entered by any thread, by one at a time here.
+unsafe impl Send for Gpu {}
+
+/// Opens a device and compiles a program's kernels for it.
+pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, String> {
+    let (api, mut all) = devices(vendor)?;
+    if all.is_empty() {
+        return Err(format!("{} finds no device on this machine", vendor.name()));
+    }
+    let names: Vec<[&str; 2]> = (all.iter())
+        .map(|device| [device.name.as_str(), vendor.name()])
+        .collect();
+    let at = match config.name.as_deref() {
+        Some(wanted) => naming::find(&names, wanted)?,
+        None => 0,
+    };
+    let device = all.swap_remove(at);
+    let failed = |why: String| format!("the device `{}` cannot be used: {why}", device.name);
+    let mut context = std::ptr::null_mut();
+    // SAFETY: a device of this library; there is room for a context.
+    let status = unsafe { (api.retain)(&raw mut context, device.ordinal) };
+    api.checked("no context is made", status).map_err(failed)?;
+    let mut gpu = Gpu {
+        api,
+        device,
+        context,
+        module: std::ptr::null_mut(),
+        kernels: vec![None; desc.kernels().len()],
+        descs: desc.kernels().to_vec(),
+    };
+    if !desc.kernels().is_empty() {
+        gpu.load(desc.source.get(), config)?;
+    }
+    Ok(gpu)
+}
+
+impl Gpu {
+    /// A number that the device says, of CUDA's; nothing of HIP's, whose numbers of what is
+    /// asked for change from version to version.
+    fn attribute(&self, what: i32) -> i32 {
+        let mut value = 0;
+        if self.api.vendor == Vendor::Cuda {
+            // SAFETY: a device of this library; there is room for a number.
+            let status = unsafe { (self.api.attribute)(&raw mut value, what, self.device.ordinal) };
+            if status != api::SUCCESS {
+                value = 0;
+            }
+        }
+        value
+    }
+
+    /// Compiles kernels and gives them to the device.
+    fn load(&mut self, source: &str, config: &Config) -> Result<(), String> {
+        let mut version = 0;
+        // SAFETY: there is room for a number; where there is none it stays 0.
+        let _ = unsafe { (self.api.version)(&raw mut version) };
+        let [major, minor] = [api::CAPABILITY_MAJOR, api::CAPABILITY_MINOR];
+        let target = program::For {
+            vendor: self.api.vendor,
+            name: &self.device.name,
+            capability: 10 * self.attribute(major) + self.attribute(minor),
+            version,
+        };
+        self.enter()?;
+        let code = program::code(source, &target, config)?;
+        // SAFETY: code for this device; there is room for a module.
+        let status = unsafe { (self.api.load_module)(&raw mut self.module, code.as_ptr().cast()) };
+        self.api
+            .checked("the device does not take the program's kernels", status)
+    }
+
+    /// The calling thread works with the device.
+    fn enter(&self) -> Result<(), String> {
+        // SAFETY: a context of this library.
+        let status = unsafe { (self.api.enter)(self.context) };
+        self.api.checked("the device cannot be entered", status)
+    }
+
+    fn kernel(&mut self, number: usize) -> Result<(api::Function, KernelDesc), String> {
+        let places = self.kernels.get_mut(number).zip(self.descs.get(number));
+        let (place, desc) = places.ok_or("a kernel does not exist")?;
+        if let Some(kernel) = place {
+            return Ok((*kernel, *desc));
+        }
+        let name = CString::new(desc.name.get()).map_err(|_| "a kernel has no name")?;
+        let mut kernel = std::ptr::null_mut();
+        // SAFETY: a module of this library, a text that ends in a zero.
+        let status = unsafe { (self.api.function)(&raw mut kernel, self.module, name.as_ptr()) };
+        let what = format!("the kernel `{}` is not found", desc.shown.get());
+        self.api.checked(&what, status)?;
+        *place = Some(kernel);
+        Ok((kernel, *desc))
+    }
+}
+
+const fn address(memory: Memory, at: u64) -> api::Address {
+    (memory.0 as u64).wrapping_add(at)
+}
+
+impl Driver for Gpu {
+    fn name(&self) -> &str {
+        &self.device.name
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            memory: self.device.memory,
+            block: self.device.memory,
+        }
+    }
+
+    fn alloc(&mut self, bytes: u64) -> Result<Option<Memory>, String> {
+        self.enter()?;
+        let mut memory = 0;
+        // SAFETY: there is room for an address.
+        let status: Status = unsafe { (self.api.alloc)(&raw mut memory, bytes as usize) };
+        if status == api::OUT_OF_MEMORY {
+            return Ok(None);
+        }
+        self.api.checked("no memory is given", status)?;
+        Ok(Some(Memory(memory as usize)))
+    }
+
+    fn free(&mut self, memory: Memory) {
+        if self.enter().is_ok() {
+            // SAFETY: it came from `alloc`, and is used no more; it waits for kernels.
+            unsafe { (self.api.free)(memory.0 as u64) };
+        }
+    }
+
+    fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
+        self.enter()?;
+        // SAFETY: the bytes lie in the block; they were taken when this returns.
+        let status =
+            unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
+        self.api
+            .checked("bytes are not copied to the device", status)
+    }
+
+    fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
+        self.enter()?;
+        for (from, at, into) in pieces {
+            let to = into.as_mut_ptr().cast();
+            // SAFETY: the bytes lie in the block, and there is room for them; they are there
+            // when this returns, as are those of the pieces before.
+            let status = unsafe { (self.api.read)(to, address(*from, *at), into.len()) };
+            self.api
+                .checked("bytes are not copied from the device", status)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String> {
+        self.enter()?;
+        let (to, from) = (address(to.0, to.1), address(from.0, from.1));
+        let stream = std::ptr::null_mut();
+        // SAFETY: the bytes lie in their blocks.
+        let status = unsafe { (self.api.copy)(to, from, bytes as usize, stream) };
+        self.api
+            .checked("bytes are not copied on the device", status)
+    }
+
+    fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
+        self.enter()?;
+        let (kernel, desc) = self.kernel(kernel)?;
+        let what = format!("the kernel `{}` is not launched", desc.shown.get());
+        let blocks = i32::try_from(blocks).ok();
+        let blocks = blocks.ok_or_else(|| format!("{what}: it has too many blocks"))?;
+        let mut words: Vec<u64> = Vec::with_capacity(args.len());
+        for arg in args {
+            words.push(match arg {
+                Arg::Memory(block) => block.map_or(0, |block| block.0 as u64),
+                Arg::Scalar(word, _) => u64::from_le_bytes(*word),
+            });
+        }
+        let mut places: Vec<*mut std::ffi::c_void> = words
+            .iter_mut()
+            .map(|word| std::ptr::from_mut(word).cast())
+            .collect();
+        // SAFETY: a kernel of this device with so many parameters, of which the driver takes
+        // as many bytes as each has.
+        let status = unsafe {
+            (self.api.launch)(
+                kernel,
+                blocks.unsigned_abs(),
+                1,
+                1,
+                desc.threads as u32,
+                1,
+                1,
+                0,
+                std::ptr::null_mut(),
+                places.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        self.api.checked(&what, status)
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.enter()?;
+        // SAFETY: the context lives as long as the value.
+        let status = unsafe { (self.api.finish)() };
+        self.api.checked("the device does not end its work", status)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.enter().is_ok() && !self.module.is_null() {
+            // SAFETY: it was loaded here, and is used no more.
+            unsafe { (self.api.unload_module)(self.module) };
+        }
+        // SAFETY: it was retained once.
+        unsafe { (self.api.release)(self.device.ordinal) };
+    }
+}
