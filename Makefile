@@ -11,9 +11,11 @@ export LLVM_SYS_191_PREFIX
 # linker with the C and C++ libraries' development files.
 PACKAGES := llvm-19-dev libpolly-19-dev zlib1g-dev libzstd-dev gcc g++
 RUST_PARTS := rustfmt clippy
-# What only tests need: a browser for the page that `bindrune explain --html` makes, and
-# an OpenCL device made of the processor.
-TEST_PACKAGES := chromium pocl-opencl-icd ocl-icd-libopencl1
+# What only tests need: a browser for the page that `bindrune explain --html` makes, an
+# OpenCL device made of the processor, HIP's compiler.
+TEST_PACKAGES := chromium pocl-opencl-icd ocl-icd-libopencl1 clang-19
+# CUDA's compiler, which is a package of Python's.
+NVRTC := nvidia-cuda-nvrtc-cu12==12.9.86
 
 .PHONY: help setup setup-test build test demo bench figures determinism clean
 
@@ -32,6 +34,7 @@ setup:
 
 setup-test:
 	@xtask/setup.sh "$(LLVM_SYS_191_PREFIX)" "$(PACKAGES) $(TEST_PACKAGES)" "$(RUST_PARTS)"
+	@[ -d $(TARGET)/nvrtc ] || PIP_BREAK_SYSTEM_PACKAGES=1 $(PYTHON) -m pip install --quiet --no-deps --target $(TARGET)/nvrtc $(NVRTC)
 
 build: setup
 	$(CARGO) build --release --locked --package bindrune --features static-llvm

@@ -8,6 +8,7 @@ mod deep;
 mod executable;
 mod explain;
 mod explain_tuning;
+mod gpu;
 mod guide;
 mod opencl;
 mod portable;
