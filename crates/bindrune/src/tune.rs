@@ -34,8 +34,8 @@ pub struct Args {
     /// Programs, and folders that are searched for programs.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What runs the programs: `cpu` (or `multicore`), `c` (one core).
-    #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c"])]
+    /// What runs the programs: `cpu` (or `multicore`), `c` (one core), `opencl`, `cuda`, `hip`.
+    #[arg(long, default_value = "cpu", value_parser = ["cpu", "multicore", "c", "opencl", "cuda", "hip"])]
     backend: String,
     /// How often a path is run, at least, whose time is close to that of another one.
     #[arg(short = 'r', long, value_name = "N", default_value_t = 10)]

@@ -1,7 +1,7 @@
 //! What is tuned: a program's data sets, its executable, and its forest.
 
 use super::Tuning;
-use crate::backend::Executable;
+use crate::backend::{Backend, Executable};
 use crate::bench::dataset;
 use crate::common;
 use harness::oracle::Oracle;
@@ -152,7 +152,11 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
         Executable::build(file, path, tuning.backend, options, forever)?
     };
     let mut reader = Reader::default();
-    for function in forest(file, options)?.as_array().into_iter().flatten() {
+    for function in forest(file, tuning.backend, options)?
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         reader.versions.clear();
         let name = function["function"].as_str().unwrap_or_default();
         reader.is_entry = data_sets.iter().any(|data| data.entry == name);
@@ -193,12 +197,15 @@ pub fn prepare(tuning: &Tuning<'_>, file: &Path, spec: &Spec) -> Result<Prepared
 }
 
 /// The forest of a program's versions as data, as this very program gives it.
-fn forest(file: &Path, options: &[String]) -> Result<Value, String> {
+fn forest(file: &Path, backend: Backend, options: &[String]) -> Result<Value, String> {
     let compiler = std::env::current_exe().map_err(|e| e.to_string())?;
     let (compiler, name) = (compiler.to_string_lossy(), file.to_string_lossy());
     let mut command = vec![
         &*compiler, "dev", &*name, "--stage", "versions", "--form", "json",
     ];
+    if matches!(backend, Backend::Device(_)) {
+        command.extend(["--machine", "gpu"]);
+    }
     command.extend(options.iter().map(String::as_str));
     let finished = run(&command, b"", Duration::from_secs(u64::from(u32::MAX)))?;
     if finished.end != End::Code(0) {
