@@ -100,7 +100,8 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     for wanted in [
-        "ast", "typed", "lower", "flatten", "mem", "imp", "c", "llvm", "asm", "opencl",
+        "ast", "typed", "lower", "flatten", "mem", "imp", "c", "llvm", "asm", "opencl", "cuda",
+        "hip",
     ] {
         assert!(stages.contains(&wanted), "{wanted} is no stage: {stages:?}");
     }
@@ -110,7 +111,7 @@ fn dev_prints_every_stage_and_goes_on_from_what_it_printed() {
             .text()
             .to_owned();
         assert!(text.contains("main"), "{stage}: {text}");
-        if ["ast", "typed", "c", "llvm", "asm", "opencl"].contains(&stage) {
+        if ["ast", "typed", "c", "llvm", "asm", "opencl", "cuda", "hip"].contains(&stage) {
             continue;
         }
         let value = bindrune(&["dev", "--stage", stage, &program, "--run"], "[1, 2, 3]");

@@ -19,7 +19,7 @@ const SMALL: Device = Device {
 };
 
 /// Programs in which something cannot be a kernel, at most.
-const ON_HOST: usize = 99;
+const ON_HOST: usize = 11;
 
 /// Entry points that write different values to one place, of which any may stay.
 const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];
