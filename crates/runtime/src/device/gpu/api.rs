@@ -3,7 +3,8 @@
 //! wanted. The same for the compilers that come with them.
 //!
 //! The signatures are written here rather than taken from a binding, as those of OpenCL are:
-//! of the two kept ones, one is for CUDA alone, none loads both.
+//! the kept one that loads the library when it runs, cudarc, is for CUDA alone, and two
+//! dozen signatures serve both.
 
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_void};
