@@ -118,22 +118,18 @@ impl Ctx<'_> {
         let (start, inside) = (out.len(), self.inside);
         let own = pat.clone();
         let made = make(self, pat, out);
-        let refused = self.refused.iter_mut().flatten();
-        let within = refused
-            .skip(before)
-            .map(|refusal| std::mem::take(&mut refusal.why));
-        let why = match made {
-            Err(PassError::Unsupported { what, .. }) => what,
-            Err(other) => return Err(other),
-            Ok(()) => match within.last() {
-                Some(why) => why,
-                None => return Ok(()),
-            },
+        // What was refused inside goes with the whole.
+        let inner = self.refused.as_mut();
+        let inner = inner.and_then(|refused| refused.split_off(before).pop());
+        let why = match (made, inner) {
+            (Err(PassError::Unsupported { what, .. }), _) => what,
+            (Err(other), _) => return Err(other),
+            (Ok(()), Some(refusal)) => refusal.why,
+            (Ok(()), None) => return Ok(()),
         };
         (self.inside, self.kernel) = (inside, None);
         out.truncate(start);
         if let (Some(refused), Some(first)) = (&mut self.refused, own.first()) {
-            refused.truncate(before);
             let name = first.name;
             refused.push(Refusal { name, why });
         }

@@ -21,6 +21,8 @@
 #define BR_THREAD ((i64)threadIdx.x)
 #define BR_BARRIER __syncthreads();
 #define BR_FN static __device__ __forceinline__
+/* The compiler takes no pointers to be different because of what they point to. */
+#define BR_ALIAS
 #define BR_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef signed char i8;
@@ -33,17 +35,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short f16;
 typedef float f32;
-/* The compiler takes no pointers to be different because of what they point to. */
-typedef i8 i8_m;
-typedef i16 i16_m;
-typedef i32 i32_m;
-typedef i64 i64_m;
-typedef f16 f16_m;
-typedef f32 f32_m;
-typedef u8 bool_m;
 #ifdef BR_HAS_F64
 typedef double f64;
-typedef f64 f64_m;
 #endif
 
 BR_FN u32 br_bits_f32(f32 x) { return __float_as_uint(x); }

@@ -37,16 +37,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef unsigned short f16;
 typedef float f32;
-typedef i8 BR_ALIAS i8_m;
-typedef i16 BR_ALIAS i16_m;
-typedef i32 BR_ALIAS i32_m;
-typedef i64 BR_ALIAS i64_m;
-typedef f16 BR_ALIAS f16_m;
-typedef f32 BR_ALIAS f32_m;
-typedef u8 BR_ALIAS bool_m;
 #ifdef BR_HAS_F64
 typedef double f64;
-typedef f64 BR_ALIAS f64_m;
 #endif
 
 BR_FN u32 br_bits_f32(f32 x) { return __builtin_bit_cast(u32, x); }

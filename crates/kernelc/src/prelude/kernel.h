@@ -1,5 +1,17 @@
-/* How kernels fail: where that is noted, and how threads of a block stop that wait for each
-   other. */
+/* What kernels have whatever the target: elements of blocks, and how kernels fail: where that
+   is noted, and how threads of a block stop that wait for each other. */
+
+/* Blocks hold elements of one type after another, so these may alias. */
+typedef i8 BR_ALIAS i8_m;
+typedef i16 BR_ALIAS i16_m;
+typedef i32 BR_ALIAS i32_m;
+typedef i64 BR_ALIAS i64_m;
+typedef f16 BR_ALIAS f16_m;
+typedef f32 BR_ALIAS f32_m;
+typedef u8 BR_ALIAS bool_m;
+#ifdef BR_HAS_F64
+typedef f64 BR_ALIAS f64_m;
+#endif
 
 /* The number of the check that failed first, from 1, and the words of its message. */
 typedef struct {

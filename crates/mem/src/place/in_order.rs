@@ -43,7 +43,7 @@ pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError>
                 let mut stms = Vec::with_capacity(body.stms.len());
                 for mut stm in std::mem::take(&mut body.stms) {
                     let several = matches!(&stm.exp, Exp::Op(SegOp::Seg(seg))
-                        if seg.space.dims.len() > 1 && !seg.ret.iter().any(|ty| matches!(ty, Type::Acc { .. })));
+                        if seg.space.dims.len() > 1 && !seg.ret.iter().any(is_acc));
                     if several && folds_arrays(&stm.exp) {
                         match in_order(stm, self.names, &mut self.types) {
                             Ok(made) => stms.extend(made),
@@ -69,7 +69,7 @@ pub(super) fn of_threads(function: &mut Function<Segs>) -> Result<(), PassError>
     folds.failed.map_or(Ok(()), Err)
 }
 
-/// What stands for a segop that folds arrays; other statements stay.
+/// What stands for a segop that folds arrays.
 ///
 /// # Errors
 /// Where accumulators with an operator are updated beside.
@@ -79,85 +79,55 @@ pub(super) fn in_order(
     types: &mut TypeEnv,
 ) -> Result<Vec<Stm<Segs>>, PassError> {
     let Stm { pat, aux, exp } = stm;
-    let (mut seg, folds) = match exp {
-        Exp::Op(SegOp::Seg(Seg {
-            level,
-            space,
-            kind: SegKind::Folds(folds),
-            body,
-            ret,
-            decomp,
-            keeps,
-        })) => {
-            let kind = SegKind::map();
-            let seg = Seg {
-                level,
-                space,
-                kind,
-                body,
-                ret,
-                decomp,
-                keeps,
-            };
-            (seg, folds)
-        }
-        exp @ (Exp::Basic(_)
-        | Exp::If { .. }
-        | Exp::Loop { .. }
-        | Exp::Apply { .. }
-        | Exp::Op(_)) => {
-            return Ok(vec![Stm { pat, aux, exp }]);
-        }
+    let Exp::Op(SegOp::Seg(Seg {
+        level,
+        space: SegSpace { mut dims, lane: _ },
+        kind: SegKind::Folds(folds),
+        body,
+        ret,
+        decomp,
+        keeps: _,
+    })) = exp
+    else {
+        return Err(PassError::bug("what folds nothing is no loop"));
     };
-    let mut b: Builder<'_, Segs> = Builder::new(names, types);
-    b.prov = aux.prov;
-    b.certs.clone_from(&aux.certs);
-    let Some((index, width)) = seg.space.dims.pop() else {
-        return Err(PassError::bug("a space without dimensions"));
+    if ret.iter().any(is_acc) {
+        let what = "accumulators beside folds of arrays on the host of a device";
+        return Err(PassError::unsupported(what, Vec::new()));
+    }
+    let last = dims.pop();
+    let Some((index, (width, bound))) =
+        last.and_then(|(index, width)| Some((index, (width, width.atom()?))))
+    else {
+        return Err(PassError::bug("a space without a last dimension"));
     };
     let points = Points {
         index,
         width,
-        body: std::mem::replace(
-            &mut seg.body,
-            Body {
-                stms: Vec::new(),
-                result: Vec::new(),
-            },
-        ),
-        ret: std::mem::take(&mut seg.ret),
+        bound,
+        body,
+        ret,
     };
-    if seg.space.dims.is_empty() {
-        let results = points.fold(folds, &mut b)?;
+    let mut b: Builder<'_, Segs> = Builder::new(names, types);
+    b.prov = aux.prov;
+    b.certs.clone_from(&aux.certs);
+    if dims.is_empty() {
+        let results = points.fold(folds, &mut b);
         for (param, result) in pat.into_iter().zip(results) {
             let exp = Exp::Basic(BasicOp::Atom(Atom::Var(result)));
             b.let_pat(vec![param], exp);
         }
         return Ok(b.take_stms());
     }
-    let mut failed = None;
-    let body = b.body(|b| match points.fold(folds, b) {
-        Ok(results) => results.into_iter().map(Atom::Var).collect(),
-        Err(error) => {
-            failed = Some(error);
-            Vec::new()
-        }
+    let body = b.body(|b| {
+        let results = points.fold(folds, b);
+        results.into_iter().map(Atom::Var).collect()
     });
-    if let Some(error) = failed {
-        return Err(error);
-    }
     let ret = body.result.iter().map(|atom| b.type_of(*atom)).collect();
-    let Seg {
-        level,
-        space: SegSpace { dims, lane: _ },
-        kind,
-        decomp,
-        ..
-    } = seg;
     let seg = Seg {
         level,
         space: SegSpace { dims, lane: None },
-        kind,
+        kind: SegKind::map(),
         body,
         ret,
         decomp: Decomp {
@@ -173,30 +143,31 @@ pub(super) fn in_order(
     Ok(b.take_stms())
 }
 
+fn is_acc(ty: &Type) -> bool {
+    matches!(ty, Type::Acc { .. })
+}
+
 /// The points of the last dimension.
 struct Points {
     index: Name,
     width: Dim,
+    /// The same as a loop's bound.
+    bound: Atom,
     body: Body<Segs>,
     ret: Vec<Type>,
 }
 
 impl Points {
     /// A loop over the points: what is reduced, then the elements.
-    fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Result<Vec<Name>, PassError> {
+    fn fold(self, folds: Folds<Segs>, b: &mut Builder<'_, Segs>) -> Vec<Name> {
         let Self {
             index,
             width,
+            bound,
             body,
             ret,
         } = self;
-        let bound = width.atom();
-        let bound = bound.ok_or_else(|| PassError::bug("a width is existential"))?;
         let elements = folds.element_types(&ret);
-        if !elements.iter().all(|ty| ty.is_prim() || ty.is_array()) {
-            let what = "accumulators beside folds of arrays on the host of a device";
-            return Err(PassError::unsupported(what, Vec::new()));
-        }
         let mut params: Vec<LoopParam<Segs>> = Vec::new();
         let mut param = |b: &mut Builder<'_, Segs>, hint: &str, ty: Type, init, consumed| {
             let param = b.param(hint, ty);
@@ -216,11 +187,10 @@ impl Points {
         }
         for ty in &elements {
             let ty = ty.array_of(width);
-            let elem = ty.elem();
-            let elem = elem.ok_or_else(|| PassError::bug("an array without elements"))?;
-            let shape = ty.shape().iter().copied().collect();
-            let out = b.let_basic("out", BasicOp::Scratch { elem, shape });
-            param(b, "out", ty, Atom::Var(out), true);
+            if let Type::Array { elem, shape } = ty.clone() {
+                let out = b.let_basic("out", BasicOp::Scratch { elem, shape });
+                param(b, "out", ty, Atom::Var(out), true);
+            }
         }
         for (ty, neutral) in starts(&folds.scans) {
             param(b, "acc", ty, neutral, false);
@@ -265,7 +235,7 @@ impl Points {
                 *result = b.let_basic("folded", BasicOp::Copy(*result));
             }
         }
-        Ok(results)
+        results
     }
 }
 
