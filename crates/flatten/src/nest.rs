@@ -281,10 +281,18 @@ impl<'p> Nest<'p> {
 
     /// With a name that is the element of an array over all dimensions.
     pub(crate) fn bind_element(&mut self, param: Param<Soacs>, array: Name) {
+        self.bind_checked(param, array, &[]);
+    }
+
+    /// The same, where these checks of a point must hold before. With any, the array does
+    /// not stand for the name's values at all points: readers have to come by the points.
+    pub(crate) fn bind_checked(&mut self, param: Param<Soacs>, array: Name, checks: &[Name]) {
         let op = if matches!(param.ty, Type::Acc { .. }) {
             BasicOp::Atom(array.into())
         } else {
-            self.elements.insert(param.name, (array, self.dims.len()));
+            if checks.is_empty() {
+                self.elements.insert(param.name, (array, self.dims.len()));
+            }
             let full = |&count: &Dim| DimIndex::Slice {
                 start: Atom::i64(0),
                 count,
@@ -296,7 +304,13 @@ impl<'p> Nest<'p> {
                 slice: fixed.chain(param.ty.shape().iter().map(full)).collect(),
             }
         };
-        self.bind_op(param, op);
+        let mut aux = Aux::at(Prov::NONE);
+        aux.certs = checks.iter().copied().collect();
+        self.bind(Stm {
+            pat: vec![param],
+            aux,
+            exp: Exp::Basic(op),
+        });
     }
 
     /// The array over all dimensions that has a name's value at each point, if there is

@@ -205,6 +205,10 @@ impl Distribution<'_, '_> {
             self.once(ctx, stm, out);
             return Ok(());
         }
+        // What may be empty at a point has no element there that checks what must hold.
+        let mut checks: Vec<Name> = stm.aux.certs.to_vec();
+        checks.retain(|cert| self.nest.is_variant(*cert));
+        let at_point = !checks.is_empty() && way == Way::Regular;
         // Results go where they are wanted, if in one place only.
         let mut own = Vec::with_capacity(stm.pat.len());
         for param in &stm.pat {
@@ -215,7 +219,7 @@ impl Distribution<'_, '_> {
                 continue;
             }
             let expanded = match sink.wanted.get(&param.name).map(Vec::as_slice) {
-                Some([(k, param)]) => {
+                Some([(k, param)]) if !at_point => {
                     sink.done.insert(*k);
                     param.clone()
                 }
@@ -235,7 +239,7 @@ impl Distribution<'_, '_> {
         let inner = stm.pat.clone();
         self.parallel(ctx, stm, own.clone(), out)?;
         for (param, array) in inner.into_iter().zip(own) {
-            self.nest.bind_element(param, array.name);
+            self.nest.bind_checked(param, array.name, &checks);
         }
         Ok(())
     }
