@@ -15,9 +15,7 @@ starts anew.
 
 import json
 import math
-import os
 import random
-import shutil
 import statistics
 import subprocess
 import time
@@ -28,6 +26,7 @@ from pathlib import Path
 from cases import Case, cases, products, segments, traps
 from contest import WORK, Contestant, build_bindrune, shell, timed_runs
 from forced import COMPARED, LIMIT, outcomes, reached
+from kept import Kept
 from lanes import compiler
 from nests import turns
 from papers import volatility
@@ -107,21 +106,6 @@ def groups():
     for (program, entry), own in groupby(others, key=lambda case: (case.program, case.entry)):
         found[f"{program}:{entry}"] = list(own)
     return found
-
-
-class Kept:
-    """What was run, on the disk."""
-
-    def __init__(self):
-        status = os.stat(shutil.which(compiler()))
-        stamp = [status.st_size, status.st_mtime_ns]
-        known = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-        self.data = known if known.get("compiler") == stamp else {"compiler": stamp, "cases": {}, "rows": {}}
-
-    def save(self):
-        new = KEPT.with_suffix(".new")
-        new.write_text(json.dumps(self.data))
-        os.replace(new, KEPT)
 
 
 def run(command, setting, data, limit):
@@ -353,7 +337,7 @@ def table_of(data, trees):
 
 def figure_tuned(options, notes):
     """All groups, as far as they are asked for and there is time."""
-    kept, end = Kept(), time.monotonic() + options.seconds
+    kept, end = Kept(KEPT), time.monotonic() + options.seconds
     for name, own in groups().items():
         wanted = [case for case in own if options.case in name or options.case in case.name]
         if not wanted or name in kept.data["rows"]:

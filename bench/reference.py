@@ -8,7 +8,11 @@ measures. The ratio of a data set is that of neighbours in time, the fastest pee
 median over ours within a round, and of these the median over the rounds; that of a
 program the geometric mean over its data sets. A peer that takes much longer than ours, or
 than the fastest one so far, is stopped, as only the fastest one counts; its ratio is then
-what it was stopped at, so at least that.
+what it was stopped at, so at least that. Programs with a data set of some tenths of a second
+run once a turn.
+
+What was measured is kept in `build/bench/reference.kept.json`, so that the figure can be
+measured in pieces (`--case`, `--seconds`). Another compiler starts anew.
 """
 
 import json
@@ -18,12 +22,15 @@ import re
 import shutil
 import statistics
 import subprocess
+import time
 from pathlib import Path
 
 from contest import CFLAGS, WORK, tool
+from kept import Kept
 from lanes import compiler
 from sizes import programs
 
+KEPT = WORK / "reference.kept.json"
 # Those that are the fastest most often come first, as they bound the others.
 BACKENDS = ["ispc", "multicore", "c"]
 # Seconds that all runs of a data set of ours may take.
@@ -34,6 +41,8 @@ SLOWER = 6
 BEHIND = 2
 # What `futhark bench` says of a data set that was stopped.
 STOPPED = "Execution exceeded"
+# Microseconds of a data set of ours above which a program runs once a turn.
+LONG = 300_000
 # Microseconds below which a data set says more of clocks than of code.
 SHORT = 20
 
@@ -77,20 +86,20 @@ def measured(command, cwd, env=None):
     return times
 
 
-def bound(own, peers, options):
+def bound(own, peers, runs):
     """Seconds that the runs of a data set may take: none has to go on that is much slower than
     ours, or than one of the peers."""
     longest = 0
     for key, time in own.items():
         longest = max(longest, min([SLOWER * time, *(BEHIND * peer[key] for peer in peers if key in peer)]))
-    return math.ceil(longest / 1e6 * (options.runs + 1)) + 1
+    return math.ceil(longest / 1e6 * (runs + 1)) + 1
 
 
-def theirs(futhark, backend, path, limit, options):
+def theirs(futhark, backend, path, limit, runs):
     """Times of one of the reference's back ends, whose runs of a data set are stopped after
     `limit` seconds; compiles what is not there yet."""
     executable = path.with_suffix("")
-    command = [futhark, "bench", f"--backend={backend}", f"--runs={options.runs}", f"--timeout={limit}"]
+    command = [futhark, "bench", f"--backend={backend}", f"--runs={runs}", f"--timeout={limit}"]
     command += ["--no-convergence-phase", "--no-tuning", f"--futhark={futhark}"]
     if executable.exists():
         command.append("--skip-compilation")
@@ -98,24 +107,25 @@ def theirs(futhark, backend, path, limit, options):
     return measured([*command, path.name], path.parent, env)
 
 
-def ours(path, options):
-    command = [compiler(), "bench", f"--runs={options.runs}", f"--timeout={LIMIT}"]
+def ours(path, runs):
+    command = [compiler(), "bench", f"--runs={runs}", f"--timeout={LIMIT}"]
     return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
 
 
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
-    own, peers = {}, {}
+    own, peers = ours(path, 1), {}
+    runs = 1 if max(own.values(), default=0) > LONG else options.runs
     for i in range(options.rounds):
         turn = {}
         for who in ["bindrune", *folders][:: -1 if i % 2 else 1]:
             if who == "bindrune":
-                own = turn[who] = ours(path, options)
+                own = turn[who] = ours(path, runs)
             elif own:
                 others = [times for other, times in peers.items() if other != who]
-                limit = bound(own, others, options)
-                peers[who] = turn[who] = theirs(futhark, who, folders[who] / place, limit, options)
+                limit = bound(own, others, runs)
+                peers[who] = turn[who] = theirs(futhark, who, folders[who] / place, limit, runs)
         if not own:
             return {}
         rounds.append(turn)
@@ -144,16 +154,23 @@ def figure_reference(options, notes):
         notes.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
         return {"rows": {}}
     folder = Path(folder).resolve()
-    folders, rows = copies(folder, notes), {}
+    folders, end = copies(folder, notes), time.monotonic() + options.seconds
+    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}")
+    rows = kept.data["rows"]
     for path in programs(folder):
         name = str(path.relative_to(folder))
-        if options.case in name:
-            found = compare(futhark, folders, folder, path, options)
-            if found:
-                rows[name] = {"sets": found, "ratio": mean([row["ratio"] for row in found.values()])}
-                print(name, f"{rows[name]['ratio']:.2f}", found, flush=True)
-            else:
-                notes.add(f"reference: {name} has no data set that all can run")
+        if options.case not in name or name in rows:
+            continue
+        if time.monotonic() > end:
+            notes.add(f"reference: {name} and those behind it were not begun")
+            break
+        found = compare(futhark, folders, folder, path, options)
+        if found:
+            rows[name] = {"sets": found, "ratio": mean([row["ratio"] for row in found.values()])}
+            kept.save()
+            print(name, rows[name], flush=True)
+        else:
+            notes.add(f"reference: {name} has no data set that all can run")
     return {"rows": rows}
 
 

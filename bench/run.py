@@ -252,7 +252,7 @@ def main():
     parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
     parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling`, `tuned` those with this in the name")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="in `tuned`, begin nothing after this long")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="in `tuned`, `reference`, begin nothing after this long")
     parser.add_argument("--quick", action="store_true", help="one round of few runs, to see that all works")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--runs", type=int, default=10, help="runs a turn")

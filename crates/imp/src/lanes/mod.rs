@@ -31,7 +31,7 @@
 //! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
 //! | [`rows`] | which loops go over rows that may have few elements |
-//! | [`twins`] | copies of these by how many; of loops of few iterations, whose inner loops run in lanes, beside those of many |
+//! | [`twins`] | copies of these by how many; of loops of few iterations beside those of many |
 //! | [`emit`], [`body`] | vector code |
 //!
 //! Needs: a verified program. Guarantees: a program that `verify` accepts,

@@ -3,16 +3,16 @@
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {
-//!   .. for j in 0 .. m independent         for i' in lo .. hi { .. lanes take j' .. }
+//!   .. for j in 0 .. m independent         for i' in lo .. hi { .. lanes may take j' .. }
 //!   ..                              =>   } else {
 //! }                                        for i in lo .. hi independent { .. lanes take i .. }
 //!                                        }
 //! ```
 //!
-//! Where loops inside of one that is to run in lanes could, too, few iterations leave
-//! lanes idle that those inside would fill: points that are dear are few in a chunk. A
-//! copy has variables of its own, as those of the original become vectors. Needed
-//! before statements are numbered for good.
+//! Few iterations of a loop that is to run in lanes leave lanes idle: points that are dear
+//! are few in a chunk. They take less time one after another, with lanes for loops inside of
+//! them where these could have them. A copy has variables of its own, as those of the
+//! original become vectors. Needed before statements are numbered for good.
 
 use crate::generate::expr::{compare, sub};
 use crate::places::Places;
