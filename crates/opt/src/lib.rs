@@ -30,6 +30,7 @@ mod simplify;
 mod sink;
 mod splice;
 mod survey;
+mod tables;
 mod unroll;
 
 pub use level::OptLevel;

@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, join, simplify, sink};
+use crate::{fma, fuse, inline, join, simplify, sink, tables};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -46,6 +46,11 @@ pub const SOACS: &[Pass<Soacs>] = &[
         name: "fma",
         description: "fuse products with the sums that they go to",
         run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+    Pass {
+        name: "tables",
+        description: "what combinators in maps compute of their index alone is computed once before",
+        run: |program, context| per_function(program, context, tables::tables),
     },
 ];
 
