@@ -1,6 +1,6 @@
 """Holds our results on the made inputs against the reference's.
 
-    bench/inputs/check.py [part of a program's name]
+    bench/inputs/check.py [parts of programs' names]
 
 Each program with made data sets is compiled by `bindrune build` and `futhark c` and run on
 each; integers have to be equal, floats up to a thousandth of their size or of a hundredth of
@@ -54,12 +54,14 @@ def built(command, source, out):
 
 
 def main():
-    wanted, original = (sys.argv[1:] or [""])[0], Path(os.environ["BENCHMARKS"]).resolve()
+    wanted, original = sys.argv[1:] or [""], Path(os.environ["BENCHMARKS"]).resolve()
     copy = WORK / "reference-bindrune"
     futhark = tool("FUTHARK", "futhark")
     install(original, copy)
     bad = 0
-    for program in dict.fromkeys(entry.program for entry in SETS if wanted in entry.program):
+    for program in dict.fromkeys(entry.program for entry in SETS):
+        if not any(part in program for part in wanted):
+            continue
         executables = [WORK / "check-ours", WORK / "check-theirs"]
         why = built([compiler(), "build"], copy / program, executables[0])
         why = why or built([futhark, "c"], copy / program, executables[1])
@@ -69,8 +71,9 @@ def main():
             elif why is None:
                 data = file(entry).read_bytes()
                 ours, theirs = (outcome([out, "-b", "-e", entry.entry], data) for out in executables)
-                if isinstance(ours, str) or isinstance(theirs, str):
-                    found = f"ours: {ours if isinstance(ours, str) else 'runs'}; theirs: {theirs if isinstance(theirs, str) else 'runs'}"
+                failed = [f"{who}: {result}" for who, result in [("ours", ours), ("theirs", theirs)] if isinstance(result, str)]
+                if failed:
+                    found = "; ".join(failed)
                 else:
                     found = "; ".join(filter(None, map(close, ours, theirs))) or "equal"
                     bad += found != "equal"
