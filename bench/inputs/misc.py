@@ -2,7 +2,7 @@
 
 import math
 
-from .sets import array_of, made, numbers, uniform
+from .sets import array_of, at_hand, made, numbers, uniform
 
 DAYS = [20170217, 20170317, 20170421, 20170616, 20170915, 20171215, 20180119, 20180615]
 
@@ -63,6 +63,10 @@ def quotes(_source, count, rounds):
     yield array_of("i32", (len(days),), days)
     yield array_of("f64", (len(days),), strikes)
     yield array_of("f64", (len(days),), prices)
+
+
+for width in [32, 64]:
+    at_hand(f"misc/heston/heston{width}.fut", "heston32/1062_quotes.in")
 
 
 @made("misc/knn-by-kdtree/buildKDtree.fut", 32, 8192, 8)

@@ -5,7 +5,7 @@ import math
 
 from values import matrix
 
-from .sets import array_of, integers, made, numbers, uniform
+from .sets import array_of, at_hand, integers, made, numbers, uniform
 
 
 def starts(degrees):
@@ -95,6 +95,9 @@ def lava(source, side, particles):
     for _ in range(5):
         tenths = [(1 + int(10 * source.random())) / 10 for _ in range(boxes * particles)]
         yield array_of("f32", (boxes, particles), tenths)
+
+
+at_hand("rodinia/lavaMD/lavaMD.fut", "lavaMD/D2.in")
 
 
 @made("rodinia/lud/lud.fut", 512)
