@@ -4,7 +4,8 @@
 
 Each program with made data sets is compiled by `bindrune build` and `futhark c` and run on
 each; integers have to be equal, floats up to a thousandth of their size or of a hundredth of
-the array's largest.
+the array's largest. The better of two times of each, in microseconds, says whether a size is
+a sensible one, no more.
 """
 
 import math
@@ -39,12 +40,15 @@ def close(a, b):
 
 
 def outcome(command, data):
-    """The values that a program gives, or why it does not."""
+    """The values that a program gives and its time, or why it does not."""
+    times = WORK / "times"
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=LIMIT)
+        done = subprocess.run([*command, "-b", "-r", "2", "-t", times], input=data, capture_output=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return "too long"
-    return parse(done.stdout) if done.returncode == 0 else done.stderr.decode(errors="replace")[-300:].strip()
+    if done.returncode:
+        return done.stderr.decode(errors="replace")[-300:].strip()
+    return parse(done.stdout), min(map(float, times.read_text().split()))
 
 
 def built(command, source, out):
@@ -70,13 +74,14 @@ def main():
                 found = "left to the test blocks, as a function makes the arguments"
             elif why is None:
                 data = file(entry).read_bytes()
-                ours, theirs = (outcome([out, "-b", "-e", entry.entry], data) for out in executables)
+                ours, theirs = (outcome([out, "-e", entry.entry], data) for out in executables)
                 failed = [f"{who}: {result}" for who, result in [("ours", ours), ("theirs", theirs)] if isinstance(result, str)]
                 if failed:
                     found = "; ".join(failed)
                 else:
-                    found = "; ".join(filter(None, map(close, ours, theirs))) or "equal"
-                    bad += found != "equal"
+                    wrong = "; ".join(filter(None, map(close, ours[0], theirs[0])))
+                    bad += bool(wrong)
+                    found = f"{wrong or 'equal'}: ours {ours[1]:.0f}, theirs {theirs[1]:.0f}"
             else:
                 found = why
             print(program, entry.entry, entry.name, found, flush=True)
