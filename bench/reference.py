@@ -2,14 +2,14 @@
 `diku-dk/futhark-benchmarks`) beside its own back ends.
 
 `bindrune bench` and `futhark bench` take turns on the data sets of each program's
-test blocks; data sets whose files are not there are left out. What `futhark bench`
-compiles lies in copies of the folder, one a back end, and is kept: a second run only
-measures. The ratio of a data set is that of neighbours in time, the fastest peer's
-median over ours within a round, and of these the median over the rounds; that of a
-program the geometric mean over its data sets. A peer that takes much longer than ours, or
-than the fastest one so far, is stopped, as only the fastest one counts; its ratio is then
-what it was stopped at, so at least that. Programs with a data set of some tenths of a second
-run once a turn.
+test blocks, in copies of the folder, one for each of them; what `futhark bench` compiles
+there is kept: a second run only measures. In place of the data sets whose files are not
+there, as they are downloads, programs have some that `inputs` makes. The ratio of a data
+set is that of neighbours in time, the fastest peer's median over ours within a round, and
+of these the median over the rounds; that of a program the geometric mean over its data
+sets. A peer that takes much longer than ours, or than the fastest one so far, is stopped,
+as only the fastest one counts; its ratio is then what it was stopped at, so at least that.
+Programs with a data set of some tenths of a second run once a turn.
 
 What was measured is kept in `build/bench/reference.kept.json`, so that the figure can be
 measured in pieces (`--case`, `--seconds`). Another compiler starts anew.
@@ -26,6 +26,7 @@ import time
 from pathlib import Path
 
 from contest import CFLAGS, WORK, tool
+from inputs.blocks import install
 from kept import Kept
 from lanes import compiler
 from sizes import programs
@@ -48,9 +49,9 @@ SHORT = 20
 
 
 def copies(folder, notes):
-    """Copies of the folder by back end."""
+    """Copies of the folder, ours and those by back end, with the data sets that are made."""
     found = {}
-    for backend in BACKENDS:
+    for backend in ["bindrune", *BACKENDS]:
         if backend == "ispc" and not shutil.which("ispc"):
             notes.add("the compiler ispc is not installed")
             continue
@@ -61,6 +62,7 @@ def copies(folder, notes):
                 # Programs whose blocks name back ends are left out for the others.
                 text = path.read_text(errors="surrogateescape")
                 path.write_text(re.sub(r"(?m)^-- tags \{.*\}\n", "", text), errors="surrogateescape")
+        install(folder, found[backend])
     return found
 
 
@@ -115,13 +117,13 @@ def ours(path, runs):
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
-    own, peers = ours(path, 1), {}
+    own, peers = ours(folders["bindrune"] / place, 1), {}
     runs = 1 if max(own.values(), default=0) > LONG else options.runs
     for i in range(options.rounds):
         turn = {}
-        for who in ["bindrune", *folders][:: -1 if i % 2 else 1]:
+        for who in list(folders)[:: -1 if i % 2 else 1]:
             if who == "bindrune":
-                own = turn[who] = ours(path, runs)
+                own = turn[who] = ours(folders[who] / place, runs)
             elif own:
                 others = [times for other, times in peers.items() if other != who]
                 limit = bound(own, others, runs)
@@ -133,7 +135,7 @@ def compare(futhark, folders, folder, path, options):
     for key in rounds[0]["bindrune"]:
         own = [turn["bindrune"].get(key) for turn in rounds]
         ratios = {}
-        for who in folders:
+        for who in list(folders)[1:]:
             peer = [turn[who].get(key) for turn in rounds]
             if all(own) and all(peer):
                 ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in zip(peer, own))

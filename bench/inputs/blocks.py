@@ -1,0 +1,72 @@
+"""Data sets put beside the programs in a copy of the folder, and into their test blocks."""
+
+import os
+import re
+
+from inputs import SETS, file
+
+BLOCK = re.compile(r"(?m)^-- ==\n(?:^--.*\n)*")
+# A line that begins a data set within a block.
+BEGIN = re.compile(r'--\s+(?:"[^"]*"\s+)?(?:\w+\s+)*input\b')
+NAMED = re.compile(r'@\s*(\S+)|\$load\w+\s+"([^"]*)"')
+
+
+def install(original, copy):
+    """Gives the programs in a copy of the folder blocks with the made data sets, in place of
+    those whose files are missing; programs that lack nothing stay as they are."""
+    programs = {}
+    for entry in SETS:
+        programs.setdefault(entry.program, []).append(entry)
+    for program, entries in programs.items():
+        path = original / program
+        if not path.exists():
+            continue
+        place = copy / program
+        (place.parent / "made").mkdir(exist_ok=True)
+        for entry in entries:
+            link = place.parent / "made" / f"{entry.name}.in"
+            if not link.exists():
+                os.link(file(entry), link)
+        text = place.read_text(errors="surrogateescape")
+        wanted = with_blocks(without_missing(path.read_text(errors="surrogateescape"), path.parent), entries)
+        if text != wanted:
+            place.write_text(wanted, errors="surrogateescape")
+
+
+def without_missing(text, folder):
+    """A program without back ends' tags, the data sets whose files are not in the folder, and
+    the entry points of derivatives, which are last."""
+    text = re.sub(r"(?m)^-- tags \{.*\}\n", "", text)
+    text = re.sub(r"(?ms)^(?:--[^\n]*\n)*entry diff .*?(?=^entry |^def |\Z)", "", text)
+    return BLOCK.sub(lambda block: kept(block[0], folder), text)
+
+
+def kept(block, folder):
+    """A block without the data sets whose files are missing; a comment if none is left."""
+    head, sets = [], []
+    for line in block.splitlines(keepends=True):
+        if BEGIN.match(line):
+            sets.append([line])
+        else:
+            (sets[-1] if sets else head).append(line)
+    left = [lines for lines in sets if present(lines, folder)]
+    whole = "".join([*head, *(line for lines in left for line in lines)])
+    return whole if left and "-- entry: diff\n" not in head else "--\n"
+
+
+def present(lines, folder):
+    names = [name for line in lines for match in NAMED.findall(line) for name in match if name]
+    return all((folder / name).exists() for name in names)
+
+
+def with_blocks(text, entries):
+    """A program with a block for each entry point that has made data sets."""
+    points = {}
+    for entry in entries:
+        source = f"made/{entry.name}.in"
+        value = f'script input {{ {entry.script} ($loaddata "{source}") }}' if entry.script else f"input @ {source}"
+        points.setdefault(entry.entry, []).append(f'-- "{entry.name}" {value}\n')
+    text = text.rstrip("\n") + "\n"
+    for point, lines in points.items():
+        text += "".join(["\n-- ==\n", f"-- entry: {point}\n", *lines])
+    return text

@@ -1,0 +1,92 @@
+"""Holds our results on the made inputs against the reference's.
+
+    bench/inputs/check.py [parts of programs' names]
+
+Each program with made data sets is compiled by `bindrune build` and `futhark c` and run on
+each; integers have to be equal, floats up to a thousandth of their size or of a hundredth of
+the array's largest. The better of two times of each, in microseconds, says whether a size is
+a sensible one, no more.
+"""
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from contest import WORK, tool  # noqa: E402
+from inputs import SETS, file  # noqa: E402
+from inputs.blocks import install  # noqa: E402
+from lanes import compiler  # noqa: E402
+from values import parse  # noqa: E402
+
+TOLERANCE, LIMIT = 1e-3, 60
+
+
+def close(a, b):
+    """Whether two arrays are equal, and if they are not how far they are from it."""
+    if a.typecode != b.typecode or len(a) != len(b):
+        return f"{len(a)} {a.typecode} and {len(b)} {b.typecode}"
+    if a.typecode not in "fd":
+        return "" if a == b else f"{sum(x != y for x, y in zip(a, b))} of {len(a)} integers"
+    least = TOLERANCE * max((abs(x) for x in b if math.isfinite(x)), default=0) / 100
+    wrong = [
+        (x, y) for x, y in zip(a, b)
+        if not (math.isclose(x, y, rel_tol=TOLERANCE, abs_tol=least) or x != x and y != y)
+    ]
+    return f"{len(wrong)} of {len(a)} floats, {wrong[0][0]} and {wrong[0][1]}" if wrong else ""
+
+
+def outcome(command, data):
+    """The values that a program gives and its time, or why it does not."""
+    times = WORK / "times"
+    try:
+        done = subprocess.run([*command, "-b", "-r", "2", "-t", times], input=data, capture_output=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return "too long"
+    if done.returncode:
+        return done.stderr.decode(errors="replace")[-300:].strip()
+    return parse(done.stdout), min(map(float, times.read_text().split()))
+
+
+def built(command, source, out):
+    env = {**os.environ, "CFLAGS": "-O3"}
+    done = subprocess.run([*command, source, "-o", out], capture_output=True, env=env)
+    return None if done.returncode == 0 else done.stderr.decode(errors="replace")[:300]
+
+
+def main():
+    wanted, original = sys.argv[1:] or [""], Path(os.environ["BENCHMARKS"]).resolve()
+    copy = WORK / "reference-bindrune"
+    futhark = tool("FUTHARK", "futhark")
+    install(original, copy)
+    bad = 0
+    for program in dict.fromkeys(entry.program for entry in SETS):
+        if not any(part in program for part in wanted):
+            continue
+        executables = [WORK / "check-ours", WORK / "check-theirs"]
+        why = built([compiler(), "build"], copy / program, executables[0])
+        why = why or built([futhark, "c"], copy / program, executables[1])
+        for entry in [entry for entry in SETS if entry.program == program]:
+            if why is None and entry.script:
+                found = "left to the test blocks, as a function makes the arguments"
+            elif why is None:
+                data = file(entry).read_bytes()
+                ours, theirs = (outcome([out, "-e", entry.entry], data) for out in executables)
+                failed = [f"{who}: {result}" for who, result in [("ours", ours), ("theirs", theirs)] if isinstance(result, str)]
+                if failed:
+                    found = "; ".join(failed)
+                else:
+                    wrong = "; ".join(filter(None, map(close, ours[0], theirs[0])))
+                    bad += bool(wrong)
+                    found = f"{wrong or 'equal'}: ours {ours[1]:.0f}, theirs {theirs[1]:.0f}"
+            else:
+                found = why
+            print(program, entry.entry, entry.name, found, flush=True)
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Inputs for the programs of the Java Grande Forum."""
+
+from values import matrix
+
+from .sets import integers, made, numbers
+
+
+@made("jgf/series/series.fut", 100)
+@made("jgf/series/series.fut", 5000)
+def series(_source, coefficients):
+    yield numbers("i64", coefficients)
+
+
+@made("jgf/crypt/crypt.fut", 1 << 17)
+@made("jgf/crypt/crypt.fut", 1 << 22)
+def text(source, size):
+    """Keys of both ways and a text."""
+    for _ in range(2):
+        yield integers(source, "u16", (52,), 1, 1 << 16)
+    yield matrix("u8", (size,), source.randbytes(size))

@@ -1,0 +1,76 @@
+"""Inputs for programs of several kinds: time series of satellites, prices of options, points in space."""
+
+import math
+
+from .sets import array_of, at_hand, made, numbers, uniform
+
+DAYS = [20170217, 20170317, 20170421, 20170616, 20170915, 20171215, 20180119, 20180615]
+
+
+def pixels(source, count, size, cloudy):
+    """A time series a pixel: the seasons, a trend, perhaps a break, noise, and no value when
+    there were clouds."""
+    items, missing = [], float("nan")
+    for _ in range(count):
+        height, phase, trend = source.random(), 6 * source.random(), 0.01 * source.random()
+        broken = size * (0.6 + source.random())
+        for t in range(size):
+            value = height * math.sin(2 * math.pi * t / 12 + phase) + trend * t + 0.3 * source.random()
+            items.append(missing if source.random() < cloudy else value - (2 if t > broken else 0))
+    return array_of("f32", (count, size), items)
+
+
+@made("misc/bfast/bfast.fut", 2048, 414)
+@made("misc/bfast/bfast.fut", 8192, 235)
+def clear(source, count, size):
+    yield numbers("i32", 3, size * 55 // 100) + numbers("f32", 12, 0.25, 1.736126)
+    yield pixels(source, count, size, 0.1)
+
+
+@made("misc/bfast/bfast-cloudy.fut", 2048, 414)
+@made("misc/bfast/bfast-cloudy.fut", 8192, 235)
+def cloudy(source, count, size):
+    yield numbers("i32", 1, 3, size * 55 // 100) + numbers("f32", 12, 0.25, 2.39)
+    yield array_of("i32", (size,), range(1, size + 1))
+    yield pixels(source, count, size, 0.5)
+
+
+def price(strike, years, deviation):
+    """What the right costs to buy at `strike` what costs one now."""
+    def below(x):
+        return (1 + math.erf(x / math.sqrt(2))) / 2
+
+    spread = deviation * math.sqrt(years)
+    high = (-math.log(strike) + spread * spread / 2) / spread
+    return below(high) - strike * below(high - spread)
+
+
+@made("misc/heston/heston32.fut", 200, 40)
+@made("misc/heston/heston32.fut", 1000, 40)
+@made("misc/heston/heston64.fut", 200, 40)
+@made("misc/heston/heston64.fut", 1000, 40)
+def quotes(_source, count, rounds):
+    """Prices of options of several days and strikes, those far from one dearer than the middle."""
+    each = count // len(DAYS)
+    days, strikes, prices = [], [], []
+    for at, day in enumerate(DAYS):
+        for i in range(each):
+            strike = 0.6 + 0.8 * i / each
+            days.append(day)
+            strikes.append(strike)
+            prices.append(price(strike, 0.06 + 0.18 * at, 0.2 + 0.3 * (strike - 1.1) ** 2))
+    yield numbers("i32", rounds, 20, 40, 20170126)
+    yield array_of("i32", (len(days),), days)
+    yield array_of("f64", (len(days),), strikes)
+    yield array_of("f64", (len(days),), prices)
+
+
+for width in [32, 64]:
+    at_hand(f"misc/heston/heston{width}.fut", "heston32/1062_quotes.in")
+
+
+@made("misc/knn-by-kdtree/buildKDtree.fut", 32, 8192, 8)
+@made("misc/knn-by-kdtree/buildKDtree.fut", 32, 65536, 8)
+def references(source, leaf, points, coordinates):
+    yield numbers("i32", leaf)
+    yield uniform(source, "f32", (points, coordinates), 0, 1)
