@@ -24,7 +24,8 @@ from contest import CFLAGS, WORK, tool
 from lanes import compiler
 from sizes import programs
 
-# Those that are the fastest most often come first, as they bound the others.
+# Those that are the fastest most often come first, as they bound the others. With
+# `--backend` the reference's back end for the same devices is the only one.
 BACKENDS = ["ispc", "multicore", "c"]
 # Seconds that all runs of a data set of ours may take.
 LIMIT = 30
@@ -38,10 +39,10 @@ STOPPED = "Execution exceeded"
 SHORT = 20
 
 
-def copies(folder, notes):
+def copies(folder, backends, notes):
     """Copies of the folder by back end."""
     found = {}
-    for backend in BACKENDS:
+    for backend in backends:
         if backend == "ispc" and not shutil.which("ispc"):
             notes.add("the compiler ispc is not installed")
             continue
@@ -100,6 +101,7 @@ def theirs(futhark, backend, path, limit, options):
 
 def ours(path, options):
     command = [compiler(), "bench", f"--runs={options.runs}", f"--timeout={LIMIT}"]
+    command += [f"--backend={options.backend}"] if options.backend else []
     return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
 
 
@@ -144,7 +146,8 @@ def figure_reference(options, notes):
         notes.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
         return {"rows": {}}
     folder = Path(folder).resolve()
-    folders, rows = copies(folder, notes), {}
+    backends = [options.backend] if options.backend else BACKENDS
+    folders, rows = copies(folder, backends, notes), {}
     for path in programs(folder):
         name = str(path.relative_to(folder))
         if options.case in name:
