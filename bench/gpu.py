@@ -22,9 +22,8 @@ from cases import NESTS, products
 from contest import HERE, ROOT, WORK, Contestant, build_bindrune, make, medians, take_turns, tool
 from lanes import CLASSIC, compiler, histogram_input, nbody_input, real_matrix
 from mini import BENCHMARKS, MINI, data_file
-from nests import same
 from papers import benchmarks, volatility
-from values import scalar
+from values import agree, parse, scalar
 
 DEVICES = ["cuda", "opencl", "hip"]
 PEERS = HERE / "peers" / "cuda"
@@ -43,6 +42,8 @@ WANTED = {
 }
 # The share of the bandwidth of a copy that sums and prefix sums have to reach.
 SHARE = {"reduce_plus": 0.9, "scan_plus": 0.9}
+# So many floats of a result are compared, evenly spread; integers all.
+COMPARED = 1_000_000
 # Seconds that a process may take.
 LIMIT = 300
 ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
@@ -214,6 +215,20 @@ def device_time(contestant, data, options):
     return max(statistics.median(each() for _ in range(options.rounds)), 1e-3)
 
 
+def alike(work, left, right):
+    """Whether results are the same, floats up to the tolerance."""
+    if left == right:
+        return True
+    left, right = parse(left), parse(right)
+    if len(left) != len(right):
+        return False
+    for a, b in zip(left, right):
+        step = max(len(a) // COMPARED, 1) if a.typecode in "fd" else 1
+        if len(a) != len(b) or not agree([a[::step]], [b[::step]], work.tolerance):
+            return False
+    return True
+
+
 def row(work, backend, options, notes):
     """A row's times and ratios; those who fail or give another result are named and left out."""
     data, results, there = work.data(), {}, []
@@ -233,7 +248,7 @@ def row(work, backend, options, notes):
             there.append(contestant)
     if "bindrune" not in results:
         return {"group": work.group, "agree": False}
-    wrong = [who for who, result in results.items() if not same(work, results["bindrune"], result)]
+    wrong = [who for who, result in results.items() if not alike(work, results["bindrune"], result)]
     notes.update(f"gpu: {work.name}: {who} gives another result" for who in wrong)
     calls = medians(take_turns(there, data, options))
     times = {who: time for who, time in calls.items() if who not in ("bindrune", "MF")}

@@ -235,9 +235,10 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .map_err(|failure| refused("lower", &session, &failure))?;
     report.seen.add(&ir);
     let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
-    let on_opencl = match setting.opencl {
-        true => OnOpenCl::of(&mut session, ir.clone())?,
-        false => None,
+    let on_opencl = if setting.opencl {
+        OnOpenCl::of(&mut session, ir.clone())?
+    } else {
+        None
     };
     let image = session
         .image(ir, &mut report.seen)
