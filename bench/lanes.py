@@ -26,8 +26,7 @@ def real_matrix(rows, columns, seed):
     return matrix("f64", (rows, columns), reals("f64", rows * columns, seed))
 
 
-def nbody_input():
-    n = 10_000
+def nbody_input(n=10_000):
     bodies = real_matrix(n, 3, 1) + real_matrix(n, 3, 2)
     return scalar("i32", 1) + scalar("f64", 0.01) + bodies + vector("f64", reals("f64", n, 3))
 

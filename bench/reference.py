@@ -32,7 +32,8 @@ from lanes import compiler
 from sizes import programs
 
 KEPT = WORK / "reference.kept.json"
-# Those that are the fastest most often come first, as they bound the others.
+# Those that are the fastest most often come first, as they bound the others. With
+# `--backend` the reference's back end for the same devices is the only one.
 BACKENDS = ["ispc", "multicore", "c"]
 # Seconds that all runs of a data set of ours may take.
 LIMIT = 30
@@ -48,10 +49,10 @@ LONG = 300_000
 SHORT = 20
 
 
-def copies(folder, notes):
+def copies(folder, backends, notes):
     """Copies of the folder, ours and those by back end, with the data sets that are made."""
     found = {}
-    for backend in ["bindrune", *BACKENDS]:
+    for backend in ["bindrune", *backends]:
         if backend == "ispc" and not shutil.which("ispc"):
             notes.add("the compiler ispc is not installed")
             continue
@@ -109,21 +110,22 @@ def theirs(futhark, backend, path, limit, runs):
     return measured([*command, path.name], path.parent, env)
 
 
-def ours(path, runs):
+def ours(path, runs, options):
     command = [compiler(), "bench", f"--runs={runs}", f"--timeout={LIMIT}"]
+    command += [f"--backend={options.backend}"] if options.backend else []
     return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
 
 
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
     place, rounds = path.relative_to(folder), []
-    own, peers = ours(folders["bindrune"] / place, 1), {}
+    own, peers = ours(folders["bindrune"] / place, 1, options), {}
     runs = 1 if max(own.values(), default=0) > LONG else options.runs
     for i in range(options.rounds):
         turn = {}
         for who in list(folders)[:: -1 if i % 2 else 1]:
             if who == "bindrune":
-                own = turn[who] = ours(folders[who] / place, runs)
+                own = turn[who] = ours(folders[who] / place, runs, options)
             elif own:
                 others = [times for other, times in peers.items() if other != who]
                 limit = bound(own, others, runs)
@@ -156,8 +158,9 @@ def figure_reference(options, notes):
         notes.add("reference: BENCHMARKS names no folder of programs, or a compiler is missing")
         return {"rows": {}}
     folder = Path(folder).resolve()
-    folders, end = copies(folder, notes), time.monotonic() + options.seconds
-    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}")
+    backends = [options.backend] if options.backend else BACKENDS
+    folders, end = copies(folder, backends, notes), time.monotonic() + options.seconds
+    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}" + (f", {options.backend}" if options.backend else ""))
     rows = kept.data["rows"]
     for path in programs(folder):
         name = str(path.relative_to(folder))

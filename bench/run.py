@@ -7,12 +7,12 @@
 
 Figures: mini, small, basis, rows, lanes, functions, growth, check, build, startup,
 memory, cycles, generated, builds, levels, before, checks, ablation, nests, forced,
-scaling, middle, kernels, reference, tuned (README.md says what each means).
+scaling, middle, kernels, reference, tuned, gpu (README.md says what each means).
 Contestants that are not there are left out and named.  Needs gcc with OpenMP and
 nothing outside Python's standard library.  Environment: BINDRUNE (default
-build/bindrune), FUTHARK (default: found in PATH), CC (default gcc).
+build/bindrune), FUTHARK (default: found in PATH), CC (default gcc), NVCC (default nvcc).
 
-Writes results.json and results.md beside this file; exits 1 if contestants
+Writes results.json and results.md beside this file, and gpu.svg; exits 1 if contestants
 disagree on a result.
 """
 
@@ -33,6 +33,7 @@ from basis import BASIS, BASIS_ENTRIES, figure_basis
 from contest import CFLAGS, HERE, ROOT, WORK, build_futhark, contestants, machine, shell, tool
 from exhaustive import figure_tuned, report_tuned
 from forced import figure_forced, report_forced
+from gpu import DEVICES, figure_gpu, report_gpu
 from lanes import figure_functions, figure_growth, figure_lanes, report_lanes
 from levels import figure_levels, programs, report_levels
 from middle import figure_kernels, figure_middle, report_kernels, report_middle
@@ -163,7 +164,7 @@ FIGURES = {
     "ablation": figure_of_fusion,
     "nests": figure_nests, "forced": figure_forced, "scaling": figure_scaling,
     "middle": figure_middle, "kernels": figure_kernels,
-    "reference": figure_reference, "tuned": figure_tuned,
+    "reference": figure_reference, "tuned": figure_tuned, "gpu": figure_gpu,
 }
 
 
@@ -231,6 +232,7 @@ def report(results):
     lines += report_kernels(results)
     lines += report_tuned(results)
     lines += report_reference(results)
+    lines += report_gpu(results, HERE / "gpu.svg")
     for name, key, unit, scale in [
         ("check", "seconds", "ms", 1e3), ("build", "seconds", "s", 1),
         ("startup", "seconds", "ms", 1e3), ("memory", "peak_to_file", "× the file", 1),
@@ -251,13 +253,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("figures", nargs="*", default=list(FIGURES), help=" ".join(FIGURES))
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="one benchmark")
-    parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling`, `tuned` those with this in the name")
+    parser.add_argument("--case", default="", help="of `nests`, `forced`, `scaling`, `tuned`, `gpu` those with this in the name")
     parser.add_argument("--seconds", type=float, default=math.inf, help="in `tuned`, `reference`, begin nothing after this long")
     parser.add_argument("--quick", action="store_true", help="one round of few runs, to see that all works")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--runs", type=int, default=10, help="runs a turn")
     parser.add_argument("--size", type=int, default=10_000_000, help="elements in `mini`")
     parser.add_argument("--calls", type=int, default=10_000, help="calls in `small`")
+    parser.add_argument("--backend", choices=DEVICES, help="devices of `gpu` (default cuda) and of `reference` (default none)")
     parser.add_argument("--memory-size", type=int, default=100_000_000, help="elements in `memory`")
     options = parser.parse_args()
     options.only = options.only or BENCHMARKS

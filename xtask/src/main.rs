@@ -9,6 +9,7 @@ mod modes;
 mod mutate;
 mod progen;
 mod programs;
+mod sanitize;
 mod tidy;
 mod valgrind;
 
@@ -21,7 +22,7 @@ type Outcome = Result<(), String>;
 /// A task: name, what it does, function on the repository's root.
 type Task = (&'static str, &'static str, fn(&Path) -> Outcome);
 
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 11] = [
     (
         "bisect",
         "find the rewrite that breaks a program (--help)",
@@ -66,6 +67,11 @@ const TASKS: [Task; 10] = [
         "progen",
         "run random programs in the interpreter and compiled (--help)",
         progen::task,
+    ),
+    (
+        "sanitize",
+        "run every program's test blocks on a GPU under compute-sanitizer",
+        sanitize::task,
     ),
     (
         "valgrind",

@@ -265,7 +265,7 @@ impl Bench<'_> {
                     pass: self.pass,
                     work: self.work.path(),
                 };
-                // A line, and what the file of results holds.
+                // A line, what the file of results holds, and what `--pass-option` had it say.
                 let measured = if self.gaps {
                     let untuned = Target {
                         executable: untuned.as_ref(),
@@ -273,16 +273,21 @@ impl Bench<'_> {
                     };
                     Gap::measure(&untuned, &target, &self.limits).map(|gap| {
                         gaps.add(&gap, format!("{key}, {dataset}"));
-                        (gap.shown(), gap.json())
+                        (gap.shown(), gap.json(), Vec::new())
                     })
                 } else {
                     let measured = target.measure(&self.limits);
-                    measured.map(|measured| (shown(&measured), kept(&measured)))
+                    measured.map(|measured| {
+                        let said = measured.stderr.lines();
+                        let said = said.map(|line| format!("    {line}")).collect();
+                        (shown(&measured), kept(&measured), said)
+                    })
                 };
                 failed |= measured.is_err();
-                let (line, value) =
-                    measured.unwrap_or_else(|why| (format!("failed: {why}"), json!(why)));
+                let (line, value, said) = measured
+                    .unwrap_or_else(|why| (format!("failed: {why}"), json!(why), Vec::new()));
                 lines.push(format!("  {dataset:width$}  {line}"));
+                lines.extend(said);
                 datasets.insert(dataset, value);
             }
             json.insert(key, json!({ "datasets": datasets }));

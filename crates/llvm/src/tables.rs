@@ -13,7 +13,7 @@ use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the interface that this file knows.
-pub const ABI_VERSION: i64 = 3;
+pub const ABI_VERSION: i64 = 4;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";
@@ -142,6 +142,7 @@ impl<'c> Tables<'_, '_, 'c> {
         let threads = threads.ok_or_else(|| Error::bug("a block of unknown size"))?;
         let mut fields = emit.text_fields(name).to_vec();
         fields.extend(emit.text_fields(&kernel.launch.name));
+        fields.push(emit.types.const_i64(i64::from(kernel.launch.id)).into());
         fields.extend(emit.text_fields(&kernel.launch.provenance));
         fields.push(emit.types.const_i64(threads as i64).into());
         let length = emit.types.const_i64(sizes.len() as i64);

@@ -1,5 +1,6 @@
-//! A program in the interpreter, as compiled code and as kernels on the simulated device, in
-//! a mode that the seed draws, values of tuning parameters included: results are the same to the bit
+//! A program in the interpreter, as compiled code and as kernels on the simulated device (on
+//! OpenCL's too, if that is wanted), in a mode that the seed draws, values of tuning
+//! parameters included: results are the same to the bit
 //! (floats of mathematical functions to some units in the last place; sums of others
 //! are exact, however they are put together), and failures have the same words.
 
@@ -7,6 +8,7 @@ use crate::choices::Choices;
 use crate::coverage::Seen;
 use crate::device::Kernels;
 use crate::generator::{Call, Program, generate};
+use crate::opencl::OnOpenCl;
 use check::Loader;
 use driver::{Failure, Flatten, Lanes, Options, Session};
 use harness::programs::{first_line, results};
@@ -54,6 +56,8 @@ pub struct Setting {
     tuning: Option<u64>,
     /// What the order of threads and the versions on the simulated device are drawn from.
     device: u64,
+    /// Whether kernels run on a device of OpenCL's, too.
+    opencl: bool,
 }
 
 impl Setting {
@@ -89,6 +93,7 @@ impl Setting {
             threads: c.pick(&threads).cloned().unwrap_or_default(),
             tuning: (!c.once_in(3)).then_some(seed),
             device: seed,
+            opencl: false,
         };
         // Last, so that seeds keep the rest of what they draw.
         setting.options.fuse = !c.once_in(3);
@@ -101,6 +106,12 @@ impl Setting {
         ];
         setting.options.flatten = c.pick(&modes).copied().unwrap_or(Flatten::Incremental);
         setting
+    }
+
+    /// The same with kernels on a device of OpenCL's, or without.
+    #[must_use]
+    pub fn on_opencl(self, opencl: bool) -> Self {
+        Self { opencl, ..self }
     }
 
     /// Values of a program's tuning parameters, each drawn for itself.
@@ -149,6 +160,8 @@ pub struct Report {
     pub slow: u64,
     /// Calls that the simulated device agreed on.
     pub on_device: u64,
+    /// Calls that OpenCL's device agreed on.
+    pub on_opencl: u64,
     /// The operations that came up.
     pub seen: Seen,
 }
@@ -222,6 +235,11 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         .map_err(|failure| refused("lower", &session, &failure))?;
     report.seen.add(&ir);
     let kernels = Kernels::of(&mut session, ir.clone(), setting.device)?;
+    let on_opencl = if setting.opencl {
+        OnOpenCl::of(&mut session, ir.clone())?
+    } else {
+        None
+    };
     let image = session
         .image(ir, &mut report.seen)
         .map_err(|failure| refused("compile", &session, &failure))?;
@@ -238,6 +256,9 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
             report.on_device += 1;
         }
     }
+    if let Some(on_opencl) = on_opencl {
+        report.on_opencl = on_opencl.agree(&wanted, |program| setting.tuning(program))?;
+    }
     for &threads in &setting.threads {
         let config = Config {
             num_threads: Some(threads),
@@ -251,9 +272,14 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
         for (call, wanted) in &wanted {
             let found = context.call(&call.entry, arguments(call)?);
             let place = format!("entry {}, {threads} threads", call.entry);
-            compare(call, wanted, found, &mut report).map_err(|problem| {
+            let told = compare(call, wanted, found).map_err(|problem| {
                 Problem::new(&problem.kind, format!("{place}: {}", problem.what))
             })?;
+            match told {
+                Told::Values => report.values += 1,
+                Told::Failure => report.failures += 1,
+                Told::Slow => report.slow += 1,
+            }
         }
         let left = context.finish();
         if left != 0 {
@@ -263,7 +289,7 @@ fn run(program: &Program, setting: &Setting) -> Result<Report, Problem> {
     Ok(report)
 }
 
-fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
+pub(crate) fn arguments(call: &Call) -> Result<Vec<Value>, Problem> {
     results(call.args.as_bytes()).map_err(|e| Problem::new("arguments", e))
 }
 
@@ -297,14 +323,25 @@ fn interpret(interp: &Interp, call: &Call, session: &Session) -> Result<Wanted, 
     }
 }
 
-fn compare(
+/// What a call showed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// The values are those that are wanted.
+    Values,
+    /// It fails as it should.
+    Failure,
+    /// Nothing, as the interpreter takes too long.
+    Slow,
+}
+
+/// Whether a call does what is wanted.
+pub(crate) fn compare(
     call: &Call,
     wanted: &Wanted,
     found: Result<Vec<Output>, Error>,
-    report: &mut Report,
-) -> Result<(), Problem> {
+) -> Result<Told, Problem> {
     match (wanted, found) {
-        (Wanted::Unknown, _) => report.slow += 1,
+        (Wanted::Unknown, _) => Ok(Told::Slow),
         (Wanted::Values(values), Ok(outputs)) => {
             let mut found = Vec::new();
             for output in outputs {
@@ -314,16 +351,16 @@ fn compare(
                 }
             }
             same_values(values, &found, call.ulps).map_err(|what| Problem::new("values", what))?;
-            report.values += 1;
+            Ok(Told::Values)
         }
         (Wanted::Values(_), Err(error)) => {
             let text = error.to_string();
             let said = words(&first_line(&text));
-            return Err(Problem::new(&format!("fails: {said}"), text));
+            Err(Problem::new(&format!("fails: {said}"), text))
         }
         (Wanted::Failure(message), Ok(_)) => {
             let kind = format!("does not fail: {}", words(message));
-            return Err(Problem::new(&kind, format!("it should fail: {message}")));
+            Err(Problem::new(&kind, format!("it should fail: {message}")))
         }
         (Wanted::Failure(message), Err(error)) => {
             let text = match error {
@@ -338,10 +375,9 @@ fn compare(
                     format!("it should fail so:\n{message}\nbut fails so:\n{text}"),
                 ));
             }
-            report.failures += 1;
+            Ok(Told::Failure)
         }
     }
-    Ok(())
 }
 
 /// A failure's words without its numbers.

@@ -2,10 +2,10 @@
 //! interpreter.
 //!
 //! [`generate`] makes a program and arguments from [`Choices`], [`try_program`]
-//! runs it in the interpreter, as compiled code and as kernels on the simulated device,
-//! [`shrink`] makes a failing one small. A test runs a fixed number of programs; `cargo xtask progen` runs any
-//! number, in processes of their own, and prints which operations of the IR came
-//! up ([`Coverage`]).
+//! runs it in the interpreter, as compiled code and as kernels on the simulated device (and
+//! on OpenCL's, where that is asked for), [`shrink`] makes a failing one small. A test runs a
+//! fixed number of programs; `cargo xtask progen` runs any number, in processes of their
+//! own, and prints which operations of the IR came up ([`Coverage`]).
 //!
 //! *Absent:* knowledge of what the compiler does with a program; programs are made
 //! of the language alone.
@@ -15,6 +15,7 @@ mod coverage;
 mod device;
 mod differ;
 mod generator;
+mod opencl;
 mod shrink;
 
 pub use choices::Choices;

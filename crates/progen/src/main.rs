@@ -18,6 +18,7 @@ const USAGE: &str = "usage: progen [OPTIONS]
   --size N      bounds programs; 100 is ordinary
   --jobs N      processes at a time (as many as there are processors)
   --tries N     tries to make a failing program smaller (1500)
+  --opencl      run kernels on a device of OpenCL's, too; compiling them takes long
   --out FOLDER  where failing programs go, as they are and small (build/progen)
   --show SEED   print a program and its calls
   --try SEED    run one program
@@ -40,6 +41,7 @@ struct Args {
     /// How many smaller programs are tried for one that fails.
     tries: usize,
     out: PathBuf,
+    opencl: bool,
     action: Action,
 }
 
@@ -61,6 +63,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         tries: 1500,
         out: "build/progen".into(),
+        opencl: false,
         action: Action::Many,
     };
     let mut parser = lexopt::Parser::from_env();
@@ -71,6 +74,7 @@ fn arguments() -> Result<Args, lexopt::Error> {
             Long("size") => args.size = parser.value()?.parse()?,
             Long("jobs") => args.jobs = parser.value()?.parse()?,
             Long("tries") => args.tries = parser.value()?.parse()?,
+            Long("opencl") => args.opencl = true,
             Long("out") => args.out = parser.value()?.into(),
             Long("show") => args.action = Action::Show(parser.value()?.parse()?),
             Long("try") => args.action = Action::Try(parser.value()?.parse()?),
@@ -118,8 +122,8 @@ fn act(args: &Args) -> Result<(), String> {
             Ok(())
         }
         Action::Try(seed) => {
-            println!("{}", Setting::draw(*seed).text());
-            single(Choices::random(*seed), *seed, args.size)
+            println!("{}", setting(args, *seed).text());
+            single(Choices::random(*seed), &setting(args, *seed), args.size)
         }
         Action::Give(file) => {
             let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
@@ -127,18 +131,27 @@ fn act(args: &Args) -> Result<(), String> {
             let choices: Vec<u64> = numbers
                 .collect::<Result<_, std::num::ParseIntError>>()
                 .map_err(|e| e.to_string())?;
-            single(Choices::replay(choices), args.seed, args.size)
+            single(
+                Choices::replay(choices),
+                &setting(args, args.seed),
+                args.size,
+            )
         }
     }
 }
 
+/// How the program of a seed runs.
+fn setting(args: &Args, seed: u64) -> Setting {
+    Setting::draw(seed).on_opencl(args.opencl)
+}
+
 /// Runs one program; the error's first line is the problem's kind.
-fn single(choices: Choices, seed: u64, size: usize) -> Result<(), String> {
-    let tried = try_choices(choices, size, &Setting::draw(seed));
+fn single(choices: Choices, setting: &Setting, size: usize) -> Result<(), String> {
+    let tried = try_choices(choices, size, setting);
     let report = tried.map_err(|problem| format!("{}\n{}", problem.kind, problem.what))?;
     println!(
-        "{} values, {} failures, {} as kernels",
-        report.values, report.failures, report.on_device
+        "{} values, {} failures, {} as kernels, {} on OpenCL",
+        report.values, report.failures, report.on_device, report.on_opencl
     );
     Ok(())
 }
@@ -159,7 +172,7 @@ fn listing(choices: Choices, size: usize) -> String {
 fn worker(args: &Args) -> Result<(), String> {
     let mut coverage = Coverage::default();
     let mut out = std::io::stdout().lock();
-    let mut sums = [0; 4];
+    let mut sums = [0; 5];
     for seed in args.seed..args.seed + args.count {
         let mut say = |text: &str| {
             writeln!(out, "{text}")
@@ -167,7 +180,7 @@ fn worker(args: &Args) -> Result<(), String> {
                 .map_err(|e| e.to_string())
         };
         say(&format!("start {seed}"))?;
-        match try_choices(Choices::random(seed), args.size, &Setting::draw(seed)) {
+        match try_choices(Choices::random(seed), args.size, &setting(args, seed)) {
             Ok(report) => {
                 coverage.count(&report.seen);
                 let counts = [
@@ -175,6 +188,7 @@ fn worker(args: &Args) -> Result<(), String> {
                     report.failures,
                     report.slow,
                     report.on_device,
+                    report.on_opencl,
                 ];
                 sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
                 if report.slow > 0 {
@@ -187,8 +201,8 @@ fn worker(args: &Args) -> Result<(), String> {
     for (name, count) in coverage.counts() {
         println!("cover {count} {name}");
     }
-    let [values, failures, slow, on_device] = sums;
-    println!("sums {values} {failures} {slow} {on_device}");
+    let [values, failures, slow, on_device, on_opencl] = sums;
+    println!("sums {values} {failures} {slow} {on_device} {on_opencl}");
     Ok(())
 }
 
@@ -200,6 +214,7 @@ struct Sums {
     failures: u64,
     slow: u64,
     on_device: u64,
+    on_opencl: u64,
     coverage: Coverage,
     problems: BTreeMap<String, Vec<u64>>,
 }
@@ -211,8 +226,8 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
     let (mut next, end) = (first, first + count);
     while next < end {
         let numbers = [next, end - next, args.size as u64].map(|n| n.to_string());
-        let command = [
-            &program,
+        let mut command = vec![
+            &*program,
             "--worker",
             "--seed",
             &numbers[0],
@@ -221,6 +236,7 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
             "--size",
             &numbers[2],
         ];
+        command.extend(args.opencl.then_some("--opencl"));
         let finished = run_unlimited(&command, b"", LIMIT)?;
         let mut sums = sums.lock().map_err(|e| e.to_string())?;
         let mut last = next;
@@ -246,6 +262,7 @@ fn batch(args: &Args, first: u64, count: u64, sums: &Mutex<Sums>) -> Result<(), 
                     sums.failures += numbers.next().unwrap_or(0);
                     sums.slow += numbers.next().unwrap_or(0);
                     sums.on_device += numbers.next().unwrap_or(0);
+                    sums.on_opencl += numbers.next().unwrap_or(0);
                 }
                 _ => {}
             }
@@ -284,12 +301,13 @@ fn many(args: &Args) -> Result<(), String> {
     let sums = sums.into_inner().map_err(|e| e.to_string())?;
     println!("{}", sums.coverage.table());
     println!(
-        "{} programs, {} calls with values, {} that fail, {} slow, {} as kernels too, {} kinds of problems, {:.0} s",
+        "{} programs, {} calls with values, {} that fail, {} slow, {} as kernels too, {} on OpenCL, {} kinds of problems, {:.0} s",
         sums.programs,
         sums.values,
         sums.failures,
         sums.slow,
         sums.on_device,
+        sums.on_opencl,
         sums.problems.len(),
         start.elapsed().as_secs_f64()
     );
@@ -333,7 +351,7 @@ fn keep(args: &Args, worker: usize, kind: &str, seed: u64) -> Result<String, Str
     let said: Vec<String> = said.lines().map(|line| format!("-- {line}")).collect();
     let text = format!(
         "-- seed {seed}: {kind}\n-- {}\n{}\n{}",
-        Setting::draw(seed).text(),
+        setting(args, seed).text(),
         said.join("\n"),
         listing(Choices::replay(small), args.size)
     );
@@ -354,7 +372,8 @@ fn give(
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let (program, file) = (program.to_string_lossy(), file.to_string_lossy());
     let (seed, size) = (seed.to_string(), args.size.to_string());
-    let command = [&*program, "--give", &file, "--seed", &seed, "--size", &size];
+    let mut command = vec![&*program, "--give", &file, "--seed", &seed, "--size", &size];
+    command.extend(args.opencl.then_some("--opencl"));
     let finished = run_unlimited(&command, b"", LIMIT_OF_ONE)?;
     Ok((finished.end != End::Code(0)).then(|| Problem {
         kind: ending(&finished.end, &finished.stderr),

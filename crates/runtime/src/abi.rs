@@ -82,7 +82,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 3;
+pub const ABI_VERSION: u64 = 4;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.
@@ -194,6 +194,9 @@ pub struct KernelDesc {
     pub name: Str,
     /// Its name for people: function and operation.
     pub shown: Str,
+    /// Its number among those of this name; both together stay as they are when other
+    /// functions change.
+    pub id: u64,
     /// Source positions, innermost first, one a line.
     pub places: Str,
     /// Threads of a block.

@@ -345,6 +345,13 @@ impl Context {
         lines
     }
 
+    /// What a device was told to do since this was asked last, one line each. There is
+    /// nothing unless it is wanted.
+    pub fn device_commands(&self) -> Vec<String> {
+        let device = self.shared().device.as_ref();
+        device.map_or_else(Vec::new, Device::commands)
+    }
+
     /// The sum of a counter over all threads.
     pub fn counter(&self, counter: Counter) -> u64 {
         self.shared().stats.total(counter)

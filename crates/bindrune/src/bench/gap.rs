@@ -32,7 +32,7 @@ impl Gap {
     ) -> Result<Self, String> {
         let first = untuned.runs(limits.runs, limits, true)?;
         tuned.runs(1, limits, true)?;
-        let each = Duration::from_micros(median(&first).max(1.0) as u64);
+        let each = Duration::from_micros(median(&first.micros).max(1.0) as u64);
         let enough = (TURN.as_micros() / each.as_micros()) as u64;
         let runs = enough.min(MOST_RUNS).max(limits.runs);
         let (mut both, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
@@ -42,7 +42,7 @@ impl Gap {
                 // Who goes first changes from turn to turn.
                 let who = (place + turn) % 2;
                 let target = if who == 0 { untuned } else { tuned };
-                let micros = target.runs(runs, limits, false)?;
+                let micros = target.runs(runs, limits, false)?.micros;
                 medians[who] = median(&micros);
                 both[who].extend(micros);
             }

@@ -5,6 +5,7 @@ use harness::oracle::Oracle;
 use harness::programs::{Outcome, judge};
 use harness::{Case, Expected};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tune::statistics::Statistics;
 
@@ -48,7 +49,7 @@ pub struct Target<'a> {
 pub struct Measured {
     /// Of each run, in microseconds.
     pub micros: Vec<u64>,
-    /// What the executable said.
+    /// What the executable said in the last of its processes.
     pub stderr: String,
 }
 
@@ -56,15 +57,18 @@ impl Target<'_> {
     /// Measures until the limits say that it is enough.
     pub fn measure(&self, limits: &Limits) -> Result<Measured, String> {
         let start = Instant::now();
-        let mut micros = self.runs(limits.runs, limits, true)?;
+        let Measured {
+            mut micros,
+            mut stderr,
+        } = self.runs(limits.runs, limits, true)?;
         let total: u64 = micros.iter().sum();
         if limits.converge.is_some() && Duration::from_micros(total) < FIRST_PHASE {
             let each = (total / micros.len().max(1) as u64).max(1);
             let runs = (FIRST_PHASE.as_micros() as u64 / each).clamp(limits.runs, MOST_RUNS);
-            micros = self.runs(runs, limits, false)?;
+            Measured { micros, stderr } = self.runs(runs, limits, false)?;
         }
         let Some(most) = limits.converge else {
-            return Ok(measured(micros));
+            return Ok(Measured { micros, stderr });
         };
         // Runs are added in portions that grow with what there is.
         while is_uncertain(&Statistics::of(&micros)) && start.elapsed() < most {
@@ -72,13 +76,15 @@ impl Target<'_> {
                 break;
             }
             let more = (micros.len() as u64 / 2).clamp(limits.runs, MOST_RUNS);
-            micros.extend(self.runs(more, limits, false)?);
+            let added = self.runs(more, limits, false)?;
+            micros.extend(added.micros);
+            stderr = added.stderr;
         }
-        Ok(measured(micros))
+        Ok(Measured { micros, stderr })
     }
 
     /// So many runs after one that warms up. The results are checked if that is asked for.
-    pub fn runs(&self, runs: u64, limits: &Limits, check: bool) -> Result<Vec<u64>, String> {
+    pub fn runs(&self, runs: u64, limits: &Limits, check: bool) -> Result<Measured, String> {
         let point = self.oracle.entry(self.entry)?;
         // What an interpreter would have to compute first is not checked here.
         let compared = check && matches!(self.case.expected, Expected::Values(_));
@@ -95,7 +101,8 @@ impl Target<'_> {
                     micros.push(time);
                 }
             }
-            return Ok(micros);
+            let stderr = String::new();
+            return Ok(Measured { micros, stderr });
         };
         let input = self.oracle.input(&self.case.input, point)?;
         let times = self.work.join("times");
@@ -111,18 +118,15 @@ impl Target<'_> {
                 .timeout
                 .unwrap_or(Duration::from_secs(u64::from(u32::MAX))),
         };
-        let outcome = executable.call(self.entry, &input, &call);
+        let stop = AtomicBool::new(false);
+        let finished = executable.finish(self.entry, &input, &call, &stop)?;
+        let stderr = finished.stderr.clone();
+        let outcome = Outcome::of(finished, compared);
         fine(self.case, &outcome, self.folder, compared)?;
         let text = std::fs::read_to_string(&times).map_err(|e| e.to_string())?;
         let micros: Result<Vec<u64>, _> = text.lines().map(|line| line.trim().parse()).collect();
-        micros.map_err(|_| "run times that are no numbers".to_owned())
-    }
-}
-
-fn measured(micros: Vec<u64>) -> Measured {
-    Measured {
-        micros,
-        stderr: String::new(),
+        let micros = micros.map_err(|_| "run times that are no numbers".to_owned())?;
+        Ok(Measured { micros, stderr })
     }
 }
 

@@ -26,6 +26,11 @@ impl Built {
 
     /// The same with libraries of the vendor's.
     fn with_libraries(vendor: &str) -> Self {
+        Self::with_libraries_as(vendor, &[])
+    }
+
+    /// The same with further options for the C compiler.
+    fn with_libraries_as(vendor: &str, options: &[&str]) -> Self {
         let built = Self::new(vendor);
         let names = match vendor {
             "cuda" => ["libcuda.so.1", "libnvrtc.so.12"],
@@ -37,6 +42,7 @@ impl Built {
                 .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
                 .arg(built.folder.path(name))
                 .args((vendor == "hip").then_some("-DHIP"))
+                .args(options)
                 .arg(&source)
                 .status();
             assert!(made.expect("a C compiler").success(), "{name} is made");
@@ -97,6 +103,50 @@ fn drivers_are_called_as_they_want() {
 }
 
 #[test]
+fn launches_and_copies_are_timed_where_that_is_wanted() {
+    for vendor in ["cuda", "hip"] {
+        let built = Built::with_libraries(vendor);
+        built.run(&[], "").quiet();
+        assert!(
+            !built.log().contains("event\n"),
+            "{vendor}: events without -P"
+        );
+        let run = built.run(&["-P", "-r", "2"], "");
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        // The library says that each takes half of a millisecond.
+        for part in [
+            "        3         1500.0        500.0 ",
+            " 0  main.segred#",
+            "(",
+            "sample.fut:1:",
+            " 72  copies to the device\n",
+        ] {
+            assert!(
+                run.stderr.contains(part),
+                "{vendor}: {part}: {}",
+                run.stderr
+            );
+        }
+        assert!(!run.stderr.contains(" blocks of "), "{}", run.stderr);
+        let log = built.log();
+        assert!(log.contains("event\n"), "{vendor}: {log}");
+        assert!(log.contains("0 events are left\n"), "{vendor}: {log}");
+        let run = built.run(&["-D"], "");
+        for part in [
+            "copy to the device: 24 bytes, 500.0 us\n",
+            " blocks of 256 threads, 500.0 us\n",
+            "copy to the host: 8 bytes, 500.0 us\n",
+        ] {
+            assert!(
+                run.stderr.contains(part),
+                "{vendor}: {part}: {}",
+                run.stderr
+            );
+        }
+    }
+}
+
+#[test]
 fn what_fails_is_said_in_one_message() {
     let built = Built::with_libraries("cuda");
     for (fails, message) in [
@@ -111,12 +161,27 @@ fn what_fails_is_said_in_one_message() {
             "the compiler of CUDA does not compile the program's kernels for `Fake 100` \
              (COMPILATION):\nkernels(7): error: unlikely",
         ),
-        ("memory", "memory"),
+        ("module", "the device does not take the program's kernels: "),
+        (
+            "memory",
+            "out of memory on the device: 16 bytes were asked for while 0 bytes are in use, and \
+             the device has no more.",
+        ),
+        (
+            "block",
+            "` has blocks of 256 threads, 128 fit on the device",
+        ),
         ("launch", "is not launched"),
-        ("lost", "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        (
+            "lost",
+            "the device `Fake 100` fails: bytes are not copied from the device: ",
+        ),
+        ("end", "the device does not end its work: "),
     ] {
-        let run = built.run(&[], fails);
-        assert_eq!(run.code, 1, "{fails}: {}", run.stderr);
+        // What is not read back is waited for with -D, and the kernel named that was it.
+        let debug = (fails == "end").then_some("-D");
+        let run = built.run(debug.as_slice(), fails);
+        assert_eq!((run.code, run.text()), (1, ""), "{fails}: {}", run.stderr);
         assert!(run.stderr.contains(message), "{fails}: {}", run.stderr);
         assert!(!run.stderr.contains("panicked"), "{fails}: {}", run.stderr);
     }
@@ -124,6 +189,61 @@ fn what_fails_is_said_in_one_message() {
     assert_eq!(run.code, 1);
     let message = "there is no device `Quick`; there are: `Fake 100`, `Fake 200`";
     assert!(run.stderr.contains(message), "{}", run.stderr);
+}
+
+#[test]
+fn a_driver_that_is_too_old_says_so() {
+    for (vendor, symbol) in [
+        ("cuda", "cuEventCreate"),
+        ("hip", "hipEventCreateWithFlags"),
+    ] {
+        let run = Built::with_libraries_as(vendor, &["-DOLD"]).run(&[], "");
+        assert_eq!(
+            (run.code, run.stderr.lines().count()),
+            (1, 1),
+            "{}",
+            run.stderr
+        );
+        let message = format!("the driver's library is too old: it has no `{symbol}`; install");
+        assert!(run.stderr.contains(&message), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn what_is_kept_may_be_damaged_or_find_no_room() {
+    let built = Built::with_libraries("cuda");
+    let cache = built.folder.path("cache/bindrune");
+    let kept = || -> Vec<_> {
+        let files = std::fs::read_dir(&cache).expect("there is a folder");
+        files
+            .map(|file| file.expect("it is listed").path())
+            .collect()
+    };
+    // A disk that takes no more: files may not grow beyond a KiB, and that is an error.
+    let line = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
+    let folder = Path::new(&built.path).parent().expect("it is in a folder");
+    let mut full = Command::new("bash");
+    full.args(["-c", line, "bash", &built.path])
+        .env("LD_LIBRARY_PATH", folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .stdout(Stdio::piped());
+    let run = finish(&mut full, b"[1, 2, 3]").quiet();
+    assert_eq!((run.text(), kept().len()), ("0i64\n", 0));
+    built.run(&[], "").quiet();
+    let files = kept();
+    assert_eq!(files.len(), 1);
+    let whole = std::fs::read(&files[0]).expect("it can be read");
+    for damaged in [&whole[..whole.len() / 2], b"", b"something else"] {
+        std::fs::write(&files[0], damaged).expect("it can be written");
+        built.log();
+        built.run(&[], "").quiet();
+        assert!(
+            built.log().contains("program of kernels"),
+            "it is compiled again"
+        );
+        let again = std::fs::read(&files[0]).expect("it can be read");
+        assert!(again == whole, "it is kept again");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! on processors, the choice of a device, and what is said where there is none.
 
 use crate::process::{Finished, Folder, SAMPLE, bindrune, command, finish, sample_command};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A program, built for a device.
@@ -86,10 +87,38 @@ fn several_runs_share_what_was_compiled_and_allocated() {
         "kernels launched: 12",
         "reused: 1",
         "bytes copied to the host: ",
+        "  copies to the host\n",
+        "  all launches and copies",
+        // Each run copies what the host gives and what comes back.
+        "copy to the device: 12 bytes, ",
+        "copy to the host: 4 bytes, ",
     ] {
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
     assert!(!run.stderr.contains("behind"), "{}", run.stderr);
+    // A kernel by name and number with its place, and how often it ran.
+    let row = run
+        .stderr
+        .lines()
+        .find(|line| line.contains("main.seg") && !line.contains(" blocks of "));
+    let row = row.unwrap_or_else(|| panic!("no kernel: {}", run.stderr));
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert!(
+        words[5].contains('#') && words[6].contains("sample.fut:"),
+        "{row}"
+    );
+    assert!(
+        words[0].parse::<u64>().is_ok_and(|times| times % 6 == 0),
+        "{row}"
+    );
+    let launched = run
+        .stderr
+        .lines()
+        .filter(|line| line.contains(" of 256 threads, "));
+    assert_eq!(launched.count(), 12, "{}", run.stderr);
+    // Without, nothing is timed.
+    let quiet = built.run(&["-e", "main"], "[1, 2, 3]").quiet();
+    assert_eq!(quiet.text(), "6i32\n");
     let written = std::fs::read_to_string(&times).expect("the times were written");
     assert_eq!(written.lines().count(), 5);
 }
@@ -182,6 +211,86 @@ fn memory_and_compilers_that_do_not_suffice_are_told() {
         ]);
 }
 
+/// The loader's library on this machine, which [`finish`]ed programs find by themselves.
+const LIBRARY: &str = "libOpenCL.so.1";
+
+#[test]
+fn what_fails_in_the_driver_is_said_in_one_message() {
+    let built = Built::new(SAMPLE);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/opencl/shim.c");
+    let made = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
+        .arg(built.folder.path(LIBRARY))
+        .arg(&source)
+        .arg("-ldl")
+        .status();
+    assert!(made.expect("a C compiler").success());
+    let run = |fails: &str| {
+        let mut command = built.command(&[]);
+        command
+            .env("LD_LIBRARY_PATH", built.folder.path(""))
+            .env("OPENCL", installed())
+            .env("FAKE", fails);
+        finish(&mut command, b"[1, 2, 3]")
+    };
+    let run_whole = run("").quiet();
+    assert_eq!(run_whole.text(), "6i32\n");
+    for (fails, message) in [
+        (
+            "queue",
+            "cannot be used: no queue is made: CL_OUT_OF_HOST_MEMORY",
+        ),
+        ("memory", "and the device has no more."),
+        ("block", " has blocks of 256 threads, 64 fit on the device"),
+        (
+            "shared",
+            " needs 1099511627776 bytes that a block shares, the device has ",
+        ),
+        (
+            "launch",
+            " fails: clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES, of `main.",
+        ),
+        (
+            "lost",
+            " fails: clEnqueueReadBuffer: CL_INVALID_COMMAND_QUEUE",
+        ),
+    ] {
+        let run = run(fails);
+        assert_eq!((run.code, run.text()), (1, ""), "{fails}: {}", run.stderr);
+        assert_eq!(run.stderr.lines().count(), 1, "{fails}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{fails}: {}", run.stderr);
+    }
+}
+
+/// Where the loader's library is: the system's linker knows.
+fn installed() -> String {
+    let asked = Command::new("cc")
+        .arg(format!("-print-file-name={LIBRARY}"))
+        .output();
+    let path = String::from_utf8(asked.expect("a C compiler").stdout).expect("it is a path");
+    path.trim().to_owned()
+}
+
+#[test]
+fn a_library_that_is_too_old_says_so() {
+    let built = Built::new("entry main (x: i32) = map (+ x) [1, 2]\n");
+    let empty = built.folder.file("empty.c", "int nothing = 0;\n");
+    let made = Command::new("cc")
+        .args([
+            "-shared",
+            "-fPIC",
+            "-o",
+            &built.folder.path(LIBRARY),
+            &empty,
+        ])
+        .status();
+    assert!(made.expect("a C compiler").success());
+    let mut run = built.command(&[]);
+    let run = finish(run.env("LD_LIBRARY_PATH", built.folder.path("")), b"1");
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    run.fails(&["the OpenCL library is too old: it has no `clGetPlatformIDs`"]);
+}
+
 #[test]
 fn run_takes_the_options_of_executables() {
     let folder = Folder::new();
@@ -195,6 +304,21 @@ fn run_takes_the_options_of_executables() {
     };
     assert_eq!(run("twice", "[21]").quiet().text(), "[42i32]\n");
     run("inverse", "[1, 0]").fails(&["division by zero", "p.fut:2:"]);
+    // What a benchmark's executable says of its launches is shown, and kept.
+    let tested = folder.file(
+        "tested.fut",
+        "-- ==\n-- input { [1, 2] } output { [2, 4] }\nentry main (xs: []i32) = map (* 2) xs\n",
+    );
+    let json = folder.path("results.json");
+    let own = ["bench", "--backend=opencl", "-r2", "--no-convergence-phase"];
+    let more = ["--pass-option=-P", "--json", &json, &tested];
+    let shown = finish(&mut command(&[&own[..], &more[..]].concat()), b"");
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let kept = std::fs::read_to_string(&json).expect("results are written");
+    for text in [shown.text(), &kept] {
+        assert!(text.contains("  main.segmap#0 ("), "{text}");
+        assert!(text.contains("all launches and copies"), "{text}");
+    }
     for wanted in ["--library", "--server"] {
         bindrune(&["opencl", wanted, &program], "").fails(&["not supported yet"]);
     }

@@ -52,4 +52,10 @@ pub trait Driver: Send {
 
     /// Waits until all is done.
     fn finish(&mut self) -> Result<(), String>;
+
+    /// Waits until all is done, and says of each command since this was asked last how many
+    /// nanoseconds it took on the device: of each write, read (of all its pieces together),
+    /// copy and launch that succeeded, in order. Nothing if times are not
+    /// [wanted](super::Config::timed).
+    fn times(&mut self) -> Result<Vec<u64>, String>;
 }

@@ -11,6 +11,8 @@ pub struct Fake {
     pub blocks: Vec<Vec<u8>>,
     pub freed: Vec<Memory>,
     pub run: Run,
+    /// Commands whose times were not asked for.
+    pub commands: u64,
 }
 
 impl Fake {
@@ -20,6 +22,7 @@ impl Fake {
             blocks: Vec::new(),
             freed: Vec::new(),
             run: |_, _, _| {},
+            commands: 0,
         }
     }
 
@@ -61,6 +64,7 @@ impl Driver for Fake {
 
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
         self.bytes(to, at, bytes.len()).copy_from_slice(bytes);
+        self.commands += 1;
         Ok(())
     }
 
@@ -69,6 +73,7 @@ impl Driver for Fake {
             let bytes = self.bytes(*from, *at, into.len());
             into.copy_from_slice(bytes);
         }
+        self.commands += 1;
         Ok(())
     }
 
@@ -82,10 +87,16 @@ impl Driver for Fake {
         if kernel == 2 {
             return Err("it is gone".to_owned());
         }
+        self.commands += 1;
         Ok(())
     }
 
     fn finish(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    fn times(&mut self) -> Result<Vec<u64>, String> {
+        let commands = std::mem::take(&mut self.commands);
+        Ok((1..=commands).map(|at| 1000 * at).collect())
     }
 }

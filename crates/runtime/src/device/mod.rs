@@ -19,6 +19,7 @@
 //! | [`gpu`] | the driver for CUDA and HIP |
 //! | [`naming`] | devices by name |
 //! | [`cache`] | what was compiled, kept on disk |
+//! | [`profile`] | what launches and copies took |
 
 mod cache;
 mod driver;
@@ -28,6 +29,7 @@ mod gpu;
 mod naming;
 mod opencl;
 mod pool;
+mod profile;
 
 use crate::abi::{CheckDesc, Ctx, DeviceDesc, TARGET_CUDA, TARGET_HIP, TARGET_OPENCL};
 use crate::error::{render, said};
@@ -35,6 +37,7 @@ use crate::heap::{self, describe, memory_limit};
 use driver::{Arg, Driver, Memory};
 use gpu::Vendor;
 use pool::Pool;
+use profile::{Command, Profile, WAYS};
 use smallvec::SmallVec;
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -63,6 +66,10 @@ pub struct Config {
     /// The file in which compiled kernels are kept, rather than in the user's folder for
     /// such files.
     pub cache_file: Option<PathBuf>,
+    /// Whether it is wanted what launches and copies took.
+    pub timed: bool,
+    /// Whether each is waited for and told, too.
+    pub debug: bool,
 }
 
 /// What stands in a block of the host's that stands for one of a device.
@@ -87,15 +94,9 @@ struct State {
     /// Whether kernels have been launched since the note was looked at.
     unread: bool,
     launches: u64,
-    copied: [u64; 3],
+    copied: [u64; WAYS.len()],
+    profile: Option<Profile>,
 }
-
-/// Names of the ways of a copy, as [`crate::abi`] numbers them.
-const WAYS: [&str; 3] = [
-    "bytes copied to the device",
-    "bytes copied to the host",
-    "bytes copied on the device",
-];
 
 impl Device {
     /// Opens a device for a program; not more memory than the limit is in use at a time.
@@ -118,13 +119,15 @@ impl Device {
                 ));
             }
         };
-        Self::with(driver, desc, limit)
+        let profile = config.timed.then(|| Profile::new(desc, config.debug));
+        Self::with(driver, desc, limit, profile)
     }
 
     fn with(
         mut driver: Box<dyn Driver>,
         desc: &DeviceDesc,
         limit: Option<u64>,
+        profile: Option<Profile>,
     ) -> Result<Self, String> {
         let limits = driver.limits();
         let limit = limit.unwrap_or_else(|| limits.memory.min(memory_limit()));
@@ -134,6 +137,10 @@ impl Device {
             .take(driver.as_mut(), slot_bytes as u64)?
             .map_err(|refused| pool.describe(slot_bytes as u64, refused))?;
         driver.write(slot, 0, &vec![0; slot_bytes])?;
+        if profile.is_some() {
+            // This is not the program's.
+            driver.times()?;
+        }
         Ok(Self(Mutex::new(State {
             driver,
             pool,
@@ -142,7 +149,8 @@ impl Device {
             slot_bytes,
             unread: false,
             launches: 0,
-            copied: [0; 3],
+            copied: [0; WAYS.len()],
+            profile,
         })))
     }
 
@@ -172,7 +180,9 @@ impl Device {
 
     /// What was counted, a line each.
     pub(crate) fn report(&self) -> Vec<String> {
-        let state = self.state();
+        let mut state = self.state();
+        // Of what has failed no times are known; the failure was told.
+        let _ = state.ask_times();
         let mut lines = vec![
             format!("device: {}", state.driver.name()),
             format!("kernels launched: {}", state.launches),
@@ -181,8 +191,19 @@ impl Device {
             format!("blocks of the device reused: {}", state.pool.reused),
         ];
         let copied = WAYS.iter().zip(state.copied);
-        lines.extend(copied.map(|(way, bytes)| format!("{way}: {bytes}")));
+        lines.extend(copied.map(|(way, bytes)| format!("bytes copied {way}: {bytes}")));
+        if let Some(profile) = &state.profile {
+            lines.extend(profile.table(&state.desc));
+        }
         lines
+    }
+
+    /// What was launched and copied since this was asked last, a line each; nothing unless
+    /// it is [wanted](Config::debug).
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let mut state = self.state();
+        let profile = state.profile.as_mut();
+        profile.map_or_else(Vec::new, Profile::lines)
     }
 }
 
@@ -195,10 +216,35 @@ impl State {
         )
     }
 
+    /// A command was given to the driver.
+    fn begun(&mut self, command: Command) -> Result<(), String> {
+        let Some(profile) = &mut self.profile else {
+            return Ok(());
+        };
+        if profile.begun(command) {
+            self.ask_times()?;
+        }
+        Ok(())
+    }
+
+    /// What the commands since the last time took.
+    fn ask_times(&mut self) -> Result<(), String> {
+        let Some(profile) = &mut self.profile else {
+            return Ok(());
+        };
+        let times = self.driver.times().inspect_err(|_| profile.forget())?;
+        profile.ended(&self.desc, &times);
+        Ok(())
+    }
+
     /// Bytes come to the host, and whether a kernel has failed.
     fn read(&mut self, wanted: Option<(Memory, u64, &mut [u8])>) -> Result<(), String> {
         let unread = std::mem::take(&mut self.unread);
         let mut note = vec![0; if unread { self.slot_bytes } else { 0 }];
+        let command = match &wanted {
+            Some((_, _, into)) => Command::Copy(TO_HOST, into.len() as u64),
+            None => Command::Note,
+        };
         let mut pieces = SmallVec::<[_; 2]>::new();
         pieces.extend(wanted);
         if unread {
@@ -206,6 +252,7 @@ impl State {
         }
         let read = self.driver.read(&mut pieces);
         drop(pieces);
+        let read = read.and_then(|()| self.begun(command));
         read.map_err(|e| self.broken(&e))?;
         if !unread {
             return Ok(());
@@ -219,6 +266,7 @@ impl State {
         };
         // What follows starts afresh.
         let cleared = self.driver.write(self.slot, 0, &[0; 8]);
+        let cleared = cleared.and_then(|()| self.begun(Command::Note));
         cleared.map_err(|e| self.broken(&e))?;
         let mut words = words.chunks_exact(8).map(|word| {
             let bytes = word.first_chunk();
@@ -231,7 +279,7 @@ impl State {
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, words: &[u64]) -> Result<(), String> {
-        let Some(desc) = self.desc.kernels().get(kernel) else {
+        let Some(desc) = self.desc.kernels().get(kernel).copied() else {
             return Err(self.broken("a kernel does not exist"));
         };
         let mut args = Vec::with_capacity(words.len() + 1);
@@ -247,6 +295,8 @@ impl State {
         }
         let launched = self.driver.launch(kernel, blocks, &args);
         launched.map_err(|e| self.broken(&e))?;
+        let ended = self.begun(Command::Launch(kernel, blocks));
+        ended.map_err(|e| self.broken(&format!("{e}, in {}", profile::named(&desc))))?;
         self.launches += 1;
         self.unread = true;
         Ok(())
@@ -261,6 +311,9 @@ impl Drop for State {
         self.driver.free(self.slot);
     }
 }
+
+/// The number of copies to the host among the [`WAYS`].
+const TO_HOST: usize = 1;
 
 const NO_DEVICE: &str =
     "the context has no device; this is a bug of the compiler, please report it";
@@ -371,6 +424,7 @@ pub unsafe extern "C" fn br_device_copy(
             state.driver.copy(to, from, count as u64)
         }
     };
+    let done = done.and_then(|()| state.begun(Command::Copy(way as usize, count as u64)));
     match done {
         Ok(()) => 0,
         Err(why) => fail(ctx, state.broken(&why)),
@@ -435,6 +489,7 @@ mod tests {
     const KERNEL: KernelDesc = KernelDesc {
         name: Str::new("k"),
         shown: Str::new("main.segmap"),
+        id: 0,
         places: Str::new("a.fut:1:1-2"),
         threads: 256,
         sizes: std::ptr::null(),
@@ -469,7 +524,7 @@ mod tests {
         };
         let memory = fake.alloc(4).expect("it works").expect("it fits");
         fake.write(memory, 0, &[1, 2, 3, 4]).expect("it works");
-        let device = Device::with(Box::new(fake), &desc, None).expect("it opens");
+        let device = Device::with(Box::new(fake), &desc, None, None).expect("it opens");
         let read = || {
             let mut bytes = [0; 2];
             let read = device.state().read(Some((memory, 1, &mut bytes)));

@@ -116,6 +116,8 @@ fn behave<R: Read>(
             name: options.device.clone(),
             build_options: options.build_options.clone(),
             cache_file: options.cache_file.clone(),
+            timed: options.profile,
+            debug: options.debug,
         },
     };
     let mut context = Context::new(&config, image)?;
@@ -225,7 +227,11 @@ fn run_entry<R: Read>(
         if let Some(copy) = &copy {
             context.free_unique(entry.params(), copy);
         }
-        for line in context.comparisons() {
+        for line in context
+            .comparisons()
+            .into_iter()
+            .chain(context.device_commands())
+        {
             log(streams.stderr, &line);
         }
         last = Some(outcome?);

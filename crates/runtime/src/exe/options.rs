@@ -133,7 +133,7 @@ const LINES: &[Line] = &[
         Some('D'),
         "debugging",
         None,
-        "Log, print counters, and check that all memory is released.",
+        "Log all there is, print what -P does, and check that all memory is released.",
     ),
     line(
         Some('L'),
@@ -151,7 +151,7 @@ const LINES: &[Line] = &[
         Some('P'),
         "profile",
         None,
-        "Print counters to standard error at the end.",
+        "Print counters, and what launches and copies took, at the end.",
     ),
     line(
         None,

@@ -39,6 +39,7 @@ static void note(const char *format, ...) {
 }
 
 static long blocks = 0;
+static long events = 0;
 
 int DRIVER(cuInit, hipInit)(unsigned flags) { return fails("init") ? 100 : (int)flags; }
 int DRIVER(cuDeviceGetCount, hipGetDeviceCount)(int *count) {
@@ -72,10 +73,12 @@ int DRIVER(cuDevicePrimaryCtxRetain, hipDevicePrimaryCtxRetain)(void **context, 
 }
 int DRIVER(cuDevicePrimaryCtxRelease_v2, hipDevicePrimaryCtxRelease)(int device) {
     note("%ld blocks are left on device %d", blocks, device);
+    note("%ld events are left", events);
     return 0;
 }
 int DRIVER(cuCtxSetCurrent, hipCtxSetCurrent)(void *context) { return context != &blocks; }
 int DRIVER(cuModuleLoadData, hipModuleLoadData)(void **module, const char *code) {
+    if (fails("module")) return 222;
     if (strcmp(code, "code") != 0) return 200;
     *module = &blocks;
     return 0;
@@ -85,6 +88,10 @@ int DRIVER(cuModuleGetFunction, hipModuleGetFunction)(
     void **function, void *module, const char *name) {
     *function = module;
     return name[0] == 'k' ? 0 : 500;
+}
+int DRIVER(cuFuncGetAttribute, hipFuncGetAttribute)(int *value, int what, void *kernel) {
+    *value = fails("block") ? 128 : 1024;
+    return what != 0 || kernel != &blocks;
 }
 int DRIVER(cuLaunchKernel, hipModuleLaunchKernel)(
     void *kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
@@ -119,7 +126,29 @@ int DRIVER(cuMemcpyDtoDAsync_v2, hipMemcpyDtoDAsync)(
     memmove((void *)(size_t)to, (void *)(size_t)from, bytes);
     return stream != NULL;
 }
-int DRIVER(cuCtxSynchronize, hipDeviceSynchronize)(void) { return 0; }
+int DRIVER(cuCtxSynchronize, hipDeviceSynchronize)(void) { return fails("end") ? 719 : 0; }
+#ifndef OLD
+int DRIVER(cuEventCreate, hipEventCreateWithFlags)(void **event, unsigned flags) {
+    *event = calloc(1, sizeof(int));
+    events++;
+    note("event");
+    return (int)flags;
+}
+int DRIVER(cuEventDestroy_v2, hipEventDestroy)(void *event) {
+    free(event);
+    events--;
+    return 0;
+}
+int DRIVER(cuEventRecord, hipEventRecord)(int *event, void *stream) {
+    static int recorded = 0;
+    *event = ++recorded;
+    return stream != NULL;
+}
+int DRIVER(cuEventElapsedTime, hipEventElapsedTime)(float *millis, int *start, int *end) {
+    *millis = 0.5f;
+    return *end == *start + 1 ? 0 : 1;
+}
+#endif
 #ifdef HIP
 const char *hipGetErrorName(int status) { return status == 700 ? "hipErrorIllegalAddress" : "other"; }
 #else

@@ -69,12 +69,15 @@ pub type Ordinal = i32;
 pub type Context = *mut c_void;
 pub type Module = *mut c_void;
 pub type Function = *mut c_void;
+pub type Event = *mut c_void;
 /// An address in the device's memory.
 pub type Address = u64;
 pub type Program = *mut c_void;
 
 pub const SUCCESS: Status = 0;
 pub const OUT_OF_MEMORY: Status = 2;
+/// The number of what a kernel says, CUDA's and HIP's: the most threads of its blocks.
+pub const MOST_THREADS: i32 = 0;
 /// CUDA's numbers of what a device says.
 pub const CAPABILITY_MAJOR: i32 = 75;
 pub const CAPABILITY_MINOR: i32 = 76;
@@ -148,6 +151,7 @@ functions! {
     unload_module = "cuModuleUnload" or "hipModuleUnload" (Module);
     function = "cuModuleGetFunction" or "hipModuleGetFunction"
         (*mut Function, Module, *const c_char);
+    ask_function = "cuFuncGetAttribute" or "hipFuncGetAttribute" (*mut i32, i32, Function);
     launch = "cuLaunchKernel" or "hipModuleLaunchKernel"
         (Function, u32, u32, u32, u32, u32, u32, u32, *mut c_void, *mut *mut c_void,
          *mut *mut c_void);
@@ -158,6 +162,10 @@ functions! {
     copy = "cuMemcpyDtoDAsync_v2" or "hipMemcpyDtoDAsync"
         (Address, Address, usize, *mut c_void);
     finish = "cuCtxSynchronize" or "hipDeviceSynchronize" ();
+    create_event = "cuEventCreate" or "hipEventCreateWithFlags" (*mut Event, u32);
+    destroy_event = "cuEventDestroy_v2" or "hipEventDestroy" (Event);
+    record = "cuEventRecord" or "hipEventRecord" (Event, *mut c_void);
+    elapsed = "cuEventElapsedTime" or "hipEventElapsedTime" (*mut f32, Event, Event);
 }
 
 functions! {

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`api`] | the libraries' functions |
 //! | [`program`] | kernels, compiled for a device |
+//! | [`timer`] | what commands take |
 
 mod api;
 mod program;
+mod timer;
 
 use super::driver::{Arg, Driver, Limits, Memory};
 use super::{Config, naming};
@@ -14,6 +16,7 @@ use crate::abi::{DeviceDesc, KernelDesc};
 pub use api::Vendor;
 use api::{Api, Status};
 use std::ffi::{CStr, CString, c_char};
+use timer::Timer;
 
 /// Most bytes of a device's name.
 const NAME_BYTES: usize = 256;
@@ -82,6 +85,8 @@ pub struct Gpu {
     /// Found when they are launched first.
     kernels: Vec<Option<api::Function>>,
     descs: Vec<KernelDesc>,
+    /// Only where times are wanted.
+    timer: Option<Timer>,
 }
 
 // SAFETY: contexts may be entered by any thread, by one at a time here.
@@ -113,6 +118,7 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
         module: std::ptr::null_mut(),
         kernels: vec![None; desc.kernels().len()],
         descs: desc.kernels().to_vec(),
+        timer: config.timed.then(Timer::new),
     };
     if !desc.kernels().is_empty() {
         gpu.load(desc.source.get(), config)?;
@@ -162,6 +168,24 @@ impl Gpu {
         self.api.checked("the device cannot be entered", status)
     }
 
+    /// A command follows.
+    fn begin(&mut self) -> Result<(), String> {
+        self.enter()?;
+        match &mut self.timer {
+            Some(timer) => timer.start(&self.api),
+            None => Ok(()),
+        }
+    }
+
+    /// The command that began has this status.
+    fn end(&mut self, what: &str, status: Status) -> Result<(), String> {
+        self.api.checked(what, status)?;
+        match &mut self.timer {
+            Some(timer) => timer.stop(&self.api),
+            None => Ok(()),
+        }
+    }
+
     fn kernel(&mut self, number: usize) -> Result<(api::Function, KernelDesc), String> {
         let places = self.kernels.get_mut(number).zip(self.descs.get(number));
         let (place, desc) = places.ok_or("a kernel does not exist")?;
@@ -174,6 +198,19 @@ impl Gpu {
         let status = unsafe { (self.api.function)(&raw mut kernel, self.module, name.as_ptr()) };
         let what = format!("the kernel `{}` is not found", desc.shown.get());
         self.api.checked(&what, status)?;
+        let mut most = 0;
+        // SAFETY: a kernel of this library; there is room for a number.
+        let status = unsafe { (self.api.ask_function)(&raw mut most, api::MOST_THREADS, kernel) };
+        // What does not say it takes what it can.
+        if let (api::SUCCESS, Ok(most @ 1..)) = (status, u64::try_from(most))
+            && most < desc.threads
+        {
+            return Err(format!(
+                "the kernel `{}` has blocks of {} threads, {most} fit on the device",
+                desc.shown.get(),
+                desc.threads
+            ));
+        }
         *place = Some(kernel);
         Ok((kernel, *desc))
     }
@@ -215,16 +252,15 @@ impl Driver for Gpu {
     }
 
     fn write(&mut self, to: Memory, at: u64, bytes: &[u8]) -> Result<(), String> {
-        self.enter()?;
+        self.begin()?;
         // SAFETY: the bytes lie in the block; they were taken when this returns.
         let status =
             unsafe { (self.api.write)(address(to, at), bytes.as_ptr().cast(), bytes.len()) };
-        self.api
-            .checked("bytes are not copied to the device", status)
+        self.end("bytes are not copied to the device", status)
     }
 
     fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
-        self.enter()?;
+        self.begin()?;
         for (from, at, into) in pieces {
             let to = into.as_mut_ptr().cast();
             // SAFETY: the bytes lie in the block, and there is room for them; they are there
@@ -233,17 +269,16 @@ impl Driver for Gpu {
             self.api
                 .checked("bytes are not copied from the device", status)?;
         }
-        Ok(())
+        self.end("", api::SUCCESS)
     }
 
     fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String> {
-        self.enter()?;
+        self.begin()?;
         let (to, from) = (address(to.0, to.1), address(from.0, from.1));
         let stream = std::ptr::null_mut();
         // SAFETY: the bytes lie in their blocks.
         let status = unsafe { (self.api.copy)(to, from, bytes as usize, stream) };
-        self.api
-            .checked("bytes are not copied on the device", status)
+        self.end("bytes are not copied on the device", status)
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
@@ -263,6 +298,7 @@ impl Driver for Gpu {
             .iter_mut()
             .map(|word| std::ptr::from_mut(word).cast())
             .collect();
+        self.begin()?;
         // SAFETY: a kernel of this device with so many parameters, of which the driver takes
         // as many bytes as each has.
         let status = unsafe {
@@ -280,7 +316,7 @@ impl Driver for Gpu {
                 std::ptr::null_mut(),
             )
         };
-        self.api.checked(&what, status)
+        self.end(&what, status)
     }
 
     fn finish(&mut self) -> Result<(), String> {
@@ -289,13 +325,29 @@ impl Driver for Gpu {
         let status = unsafe { (self.api.finish)() };
         self.api.checked("the device does not end its work", status)
     }
+
+    fn times(&mut self) -> Result<Vec<u64>, String> {
+        let ended = self.finish();
+        let Some(timer) = &mut self.timer else {
+            return ended.map(|()| Vec::new());
+        };
+        if ended.is_err() {
+            timer.clear(&self.api);
+        }
+        ended.and_then(|()| timer.times(&self.api))
+    }
 }
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        if self.enter().is_ok() && !self.module.is_null() {
-            // SAFETY: it was loaded here, and is used no more.
-            unsafe { (self.api.unload_module)(self.module) };
+        if self.enter().is_ok() {
+            if let Some(timer) = &mut self.timer {
+                timer.clear(&self.api);
+            }
+            if !self.module.is_null() {
+                // SAFETY: it was loaded here, and is used no more.
+                unsafe { (self.api.unload_module)(self.module) };
+            }
         }
         // SAFETY: it was retained once.
         unsafe { (self.api.release)(self.device.ordinal) };

@@ -56,6 +56,10 @@ pub const PROGRAM_BINARIES: u32 = 0x1166;
 pub const PROGRAM_BUILD_LOG: u32 = 0x1183;
 pub const KERNEL_WORK_GROUP_SIZE: u32 = 0x11b0;
 pub const KERNEL_LOCAL_MEM_SIZE: u32 = 0x11b2;
+/// Of a queue: its events have times.
+pub const QUEUE_PROFILING_ENABLE: u64 = 1 << 1;
+pub const PROFILING_START: u32 = 0x1282;
+pub const PROFILING_END: u32 = 0x1283;
 
 /// Names under which systems have the loader's library.
 const LIBRARIES: &[&str] = &[
@@ -137,6 +141,9 @@ functions! {
     fill = "clEnqueueFillBuffer"
         (Queue, Mem, *const c_void, usize, usize, usize, u32, *const Event, *mut Event) -> Status;
     finish = "clFinish" (Queue) -> Status;
+    event_time = "clGetEventProfilingInfo"
+        (Event, u32, usize, *mut c_void, *mut usize) -> Status;
+    release_event = "clReleaseEvent" (Event) -> Status;
 }
 
 impl Api {
@@ -200,6 +207,7 @@ pub fn describe(status: Status) -> String {
         OUT_OF_RESOURCES => "CL_OUT_OF_RESOURCES",
         OUT_OF_HOST_MEMORY => "CL_OUT_OF_HOST_MEMORY",
         BUILD_PROGRAM_FAILURE => "CL_BUILD_PROGRAM_FAILURE",
+        -7 => "CL_PROFILING_INFO_NOT_AVAILABLE",
         -14 => "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
         -30 => "CL_INVALID_VALUE",
         -33 => "CL_INVALID_DEVICE",

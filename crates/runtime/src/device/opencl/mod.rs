@@ -5,10 +5,12 @@
 //! | [`api`] | the library's functions |
 //! | [`choice`] | which devices there are, and which one is meant |
 //! | [`program`] | kernels, compiled for a device |
+//! | [`timer`] | what commands take |
 
 mod api;
 mod choice;
 mod program;
+mod timer;
 
 use super::Config;
 use super::driver::{Arg, Driver, Limits, Memory};
@@ -16,6 +18,7 @@ use crate::abi::{DeviceDesc, KernelDesc};
 use api::{Api, Status};
 use choice::Choice;
 use std::sync::{Mutex, PoisonError};
+use timer::Timer;
 
 /// One thread at a time asks which devices there are: drivers make their lists then, and
 /// some let others see what is not whole yet. It guards what is the drivers', and holds
@@ -46,6 +49,8 @@ pub struct OpenCl {
     /// Made when they are launched first.
     kernels: Vec<Option<api::Kernel>>,
     descs: Vec<KernelDesc>,
+    /// Only where times are wanted.
+    timer: Option<Timer>,
     api: Api,
 }
 
@@ -79,8 +84,13 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
         )
     };
     api::checked(status).map_err(|status| failed("no context is made", status))?;
+    let properties = if config.timed {
+        api::QUEUE_PROFILING_ENABLE
+    } else {
+        0
+    };
     // SAFETY: the device is the context's.
-    let queue = unsafe { (api.create_queue)(context, choice.id, 0, &raw mut status) };
+    let queue = unsafe { (api.create_queue)(context, choice.id, properties, &raw mut status) };
     if let Err(status) = api::checked(status) {
         // SAFETY: it was made above, and is used no more.
         unsafe { (api.release_context)(context) };
@@ -93,6 +103,7 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
         program: std::ptr::null_mut(),
         kernels: vec![None; desc.kernels().len()],
         descs: desc.kernels().to_vec(),
+        timer: config.timed.then(Timer::new),
         api,
     };
     if !desc.kernels().is_empty() {
@@ -103,6 +114,20 @@ pub fn open(desc: &DeviceDesc, config: &Config) -> Result<OpenCl, String> {
 }
 
 impl OpenCl {
+    /// Where the command's event goes, if one is wanted.
+    fn event(&mut self) -> *mut api::Event {
+        let timer = self.timer.as_mut();
+        timer.map_or(std::ptr::null_mut(), Timer::place)
+    }
+
+    /// The command has this status.
+    fn end(&mut self, what: &str, status: Status) -> Result<(), String> {
+        if let Some(timer) = &mut self.timer {
+            timer.end(status == api::SUCCESS, &self.api);
+        }
+        call(what, status)
+    }
+
     fn kernel(&mut self, number: usize) -> Result<(api::Kernel, KernelDesc), String> {
         let places = self.kernels.get_mut(number).zip(self.descs.get(number));
         let (place, desc) = places.ok_or("a kernel does not exist")?;
@@ -184,6 +209,7 @@ impl Driver for OpenCl {
         let (at, count) = (at as usize, bytes.len());
         if count <= MOST_FILLED && count.is_power_of_two() && at.is_multiple_of(count) {
             // The driver copies a pattern, so nobody has to wait.
+            let event = self.event();
             // SAFETY: the bytes lie in the block.
             let status = unsafe {
                 (self.api.fill)(
@@ -195,11 +221,12 @@ impl Driver for OpenCl {
                     count,
                     0,
                     std::ptr::null(),
-                    std::ptr::null_mut(),
+                    event,
                 )
             };
-            return call("clEnqueueFillBuffer", status);
+            return self.end("clEnqueueFillBuffer", status);
         }
+        let event = self.event();
         // SAFETY: the bytes lie in the block; they are written when this returns.
         let status = unsafe {
             (self.api.write)(
@@ -211,16 +238,17 @@ impl Driver for OpenCl {
                 bytes.as_ptr().cast(),
                 0,
                 std::ptr::null(),
-                std::ptr::null_mut(),
+                event,
             )
         };
-        call("clEnqueueWriteBuffer", status)
+        self.end("clEnqueueWriteBuffer", status)
     }
 
     fn read(&mut self, pieces: &mut [(Memory, u64, &mut [u8])]) -> Result<(), String> {
         let last = pieces.len().saturating_sub(1);
         for (i, (from, at, into)) in pieces.iter_mut().enumerate() {
             let wait = if i == last { WAIT } else { GO_ON };
+            let event = self.event();
             // SAFETY: the bytes lie in the block, and there is room for them. All have
             // arrived when the last has, as all happens in order.
             let status = unsafe {
@@ -233,20 +261,21 @@ impl Driver for OpenCl {
                     into.as_mut_ptr().cast(),
                     0,
                     std::ptr::null(),
-                    std::ptr::null_mut(),
+                    event,
                 )
             };
-            if let Err(why) = call("clEnqueueReadBuffer", status) {
+            if status != api::SUCCESS {
                 // What was asked for before must not arrive later.
                 // SAFETY: the queue lives as long as the value.
                 unsafe { (self.api.finish)(self.queue) };
-                return Err(why);
+                return self.end("clEnqueueReadBuffer", status);
             }
         }
-        Ok(())
+        self.end("clEnqueueReadBuffer", api::SUCCESS)
     }
 
     fn copy(&mut self, to: (Memory, u64), from: (Memory, u64), bytes: u64) -> Result<(), String> {
+        let event = self.event();
         // SAFETY: the bytes lie in their blocks.
         let status = unsafe {
             (self.api.copy)(
@@ -258,10 +287,10 @@ impl Driver for OpenCl {
                 bytes as usize,
                 0,
                 std::ptr::null(),
-                std::ptr::null_mut(),
+                event,
             )
         };
-        call("clEnqueueCopyBuffer", status)
+        self.end("clEnqueueCopyBuffer", status)
     }
 
     fn launch(&mut self, kernel: usize, blocks: u64, args: &[Arg]) -> Result<(), String> {
@@ -287,6 +316,7 @@ impl Driver for OpenCl {
         let global = (blocks as usize)
             .checked_mul(local)
             .ok_or("too many threads")?;
+        let event = self.event();
         // SAFETY: all parameters are set.
         let status = unsafe {
             (self.api.launch)(
@@ -298,16 +328,27 @@ impl Driver for OpenCl {
                 &raw const local,
                 0,
                 std::ptr::null(),
-                std::ptr::null_mut(),
+                event,
             )
         };
-        call("clEnqueueNDRangeKernel", status)
+        self.end("clEnqueueNDRangeKernel", status)
             .map_err(|why| format!("{why}, of `{}`", desc.shown.get()))
     }
 
     fn finish(&mut self) -> Result<(), String> {
         // SAFETY: the queue lives as long as the value.
         call("clFinish", unsafe { (self.api.finish)(self.queue) })
+    }
+
+    fn times(&mut self) -> Result<Vec<u64>, String> {
+        let ended = self.finish();
+        let Some(timer) = &mut self.timer else {
+            return ended.map(|()| Vec::new());
+        };
+        if ended.is_err() {
+            timer.clear(&self.api);
+        }
+        ended.and_then(|()| timer.times(&self.api))
     }
 }
 
@@ -316,6 +357,9 @@ impl Drop for OpenCl {
         // SAFETY: all was made by this library, is given back once and used no more.
         unsafe {
             (self.api.finish)(self.queue);
+            if let Some(timer) = &mut self.timer {
+                timer.clear(&self.api);
+            }
             for kernel in self.kernels.drain(..).flatten() {
                 (self.api.release_kernel)(kernel);
             }

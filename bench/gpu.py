@@ -1,0 +1,338 @@
+"""The figure `gpu`: programs on a device beside CUDA C++ by hand with Thrust, CUB and
+cuBLAS (`peers/cuda`), beside the reference compiler's executables for the same devices, and
+beside themselves with moderate flattening.
+
+Ours take their arguments from the host and give their results back in each call, the
+others' lie on the device all along.  So there are two times of ours: that of a call by the
+executable's own clock, and that of the device, which `-P` adds up by the driver's events:
+kernels and copies on the device.  Ratios are of the latter.
+"""
+
+import math
+import os
+import re
+import statistics
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from bars import bars
+from cases import NESTS, products
+from contest import HERE, ROOT, WORK, Contestant, build_bindrune, make, medians, take_turns, tool
+from lanes import CLASSIC, compiler, histogram_input, nbody_input, real_matrix
+from mini import BENCHMARKS, MINI, data_file
+from papers import benchmarks, volatility
+from values import agree, parse, scalar
+
+DEVICES = ["cuda", "opencl", "hip"]
+PEERS = HERE / "peers" / "cuda"
+# Elements of the mini-benchmarks, and those that CUB has, too.
+SIZES, QUICK_SIZES = [10_000_000, 100_000_000], [100_000]
+WITH_CUB = {"reduce_plus", "scan_plus"}
+# Bytes that each element has to be moved at least: read, or read and written.
+MOVED = {
+    "reduce_plus": 4, "reduce_max": 4, "index_of_max": 4, "index_of_max_pack": 4,
+    "reduce_2x2mm": 42 * 4, "mssp": 4, "scan_plus": 8, "redomap_nt": 8, "black_scholes": 0,
+}
+# What is wanted of a group: of the geometric mean, and of each.
+WANTED = {
+    "mini": ("Thrust", 1.75, 1.0), "products": ("cuBLAS", 0.5, 0.25), "hand": ("CUDA", 0.0, 0.0),
+    "reference": ("futhark", 1.3, 0.0), "flattening": ("MF", 1.0, 0.0),
+}
+# The share of the bandwidth of a copy that sums and prefix sums have to reach.
+SHARE = {"reduce_plus": 0.9, "scan_plus": 0.9}
+# So many floats of a result are compared, evenly spread; integers all.
+COMPARED = 1_000_000
+# Seconds that a process may take.
+LIMIT = 300
+ROW = re.compile(r"^ *(\d+) +([\d.]+) +[\d.]+ +[\d.]+% +(\d+)  (.*)$")
+# Rows of `-P` that are no work of the device's.
+BESIDE = ("copies to the device", "copies to the host", "notes of failures", "all launches and copies")
+
+
+@dataclass
+class Work:
+    """A row: an entry point on an input, and who else computes it."""
+
+    name: str
+    group: str
+    program: Path
+    entry: str
+    data: Callable[[], Path]
+    peers: dict = field(default_factory=dict)
+    tolerance: float = 1e-3
+    # Bytes that are moved at least, and operations on floats.
+    moved: float = 0
+    operations: float = 0
+    # Whether moderate flattening is set beside it.
+    ablation: bool = False
+
+
+def kept(name, make_bytes):
+    """A file with an input, made on first use."""
+    path = WORK / f"gpu-{name}.in"
+    if not path.exists():
+        path.write_bytes(make_bytes())
+    return path
+
+
+def mini_rows(options):
+    for size in QUICK_SIZES if options.quick else SIZES:
+        for name in [name for name in BENCHMARKS if name in options.only]:
+            peers = {"Thrust": name} | ({"CUB": f"{name}_cub"} if name in WITH_CUB else {})
+            yield Work(
+                f"{name} {size}", "mini", MINI, name, lambda n=name, s=size: data_file(n, s), peers,
+                moved=MOVED[name] * size,
+            )
+
+
+def product_rows(options):
+    for case in products():
+        exponent, n = re.findall(r"\d+", case.name)[1:]
+        if options.quick and (exponent != "20" or int(n) % 5):
+            continue
+        yield Work(
+            case.name, "products", case.path, case.entry, case.input, {"cuBLAS": "matmul"},
+            tolerance=0, operations=2.0 * 2 ** int(exponent), ablation=True,
+        )
+
+
+def hand_rows(options):
+    side, steps, count = (100, 3, 1000) if options.quick else (4000, 100, 20_000)
+    simulation, stencils = CLASSIC / "simulation.fut", CLASSIC / "stencils.fut"
+    plate = lambda: scalar("i32", steps) + real_matrix(side, side, 9)
+    bodies = lambda: kept(f"nbody-{count}", lambda: nbody_input(count))
+    yield Work(f"nbody {count}", "hand", simulation, "nbody", bodies, {"CUDA": "nbody"})
+    yield Work(
+        f"jacobi {side}", "hand", stencils, "jacobi", lambda: kept(f"jacobi-{side}", plate), {"CUDA": "jacobi"},
+        moved=16.0 * side * side * steps,
+    )
+    yield Work(
+        "histogram", "hand", simulation, "histogram", lambda: kept("histogram", histogram_input),
+        {"CUDA": "histogram"}, tolerance=0, moved=4 * 10_000_000,
+    )
+
+
+def flattening_rows(options):
+    """The programs of the paper's figures 7 and 8 that there are."""
+    for case in [*volatility(), *benchmarks()]:
+        quick = case.name in ("LocVolCalib small", "OptionPricing D2", "LavaMD D1")
+        if (case.make or case.input()) and (quick or not options.quick):
+            yield Work(case.name, "flattening", case.path, case.entry, case.input,
+                       tolerance=case.tolerance, ablation=True)
+
+
+def works(options):
+    for rows in (mini_rows, product_rows, hand_rows, flattening_rows):
+        yield from (work for work in rows(options) if options.case in work.name)
+
+
+def label(program):
+    return "-".join(program.relative_to(ROOT).with_suffix("").parts[-2:])
+
+
+def failing(command, **options):
+    """What a command says that fails, its first line; nothing if it succeeds."""
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, timeout=LIMIT, **options)
+    except subprocess.TimeoutExpired:
+        return f"takes more than {LIMIT} s"
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return (said or ["it fails"])[0] if done.returncode else None
+
+
+def device(backend):
+    """The device, or why there is none."""
+    trivial = WORK / "gpu-trivial.fut"
+    trivial.write_text("entry main (xs: []i32) = map (+ 1) xs\n")
+    made = build_bindrune(trivial, f"gpu-trivial-{backend}", "--backend", backend)
+    done = subprocess.run([made, "--list-devices"], capture_output=True)
+    lines = done.stdout.decode(errors="replace").splitlines()
+    if done.returncode or not lines:
+        why = done.stderr.decode(errors="replace").strip().partition(": ")[2]
+        return None, why or "the driver lists none"
+    return lines[0], None
+
+
+def cuda_peer(name, notes):
+    """The executable of a program in CUDA C++, where there is a compiler for it."""
+    nvcc, out, source = tool("NVCC", "nvcc"), WORK / f"cuda-{name}", PEERS / f"{name}.cu"
+    if not nvcc:
+        notes.add("gpu: there is no nvcc, so nothing in CUDA C++")
+        return None
+    # What it does not build for is the user's affair, not that of the other rows.
+    command = [nvcc, "-O3", "-std=c++17", "-arch=native", source, "-o", out]
+    command += ["-lcublas"] if name == "matmul" else []
+    try:
+        return make(out, command, [source, PEERS / "peer.cuh"])
+    except SystemExit as stop:
+        notes.add(f"gpu: {name}.cu is not built: {str(stop.code).splitlines()[-1]}")
+        return None
+
+
+def reference(program, backend, notes):
+    """The reference compiler's executable for the same devices."""
+    futhark = tool("FUTHARK", "futhark")
+    if not futhark or backend == "cuda" and not tool("NVCC", "nvcc"):
+        notes.add("gpu: nothing of the reference compiler: it or nvcc is not installed")
+        return None
+    out = WORK / f"gpu-{label(program)}-futhark-{backend}"
+    try:
+        return make(out, [futhark, backend, program, "-o", out], [futhark, program])
+    except SystemExit as stop:
+        notes.add(f"gpu: futhark {backend} {program.name}: {str(stop.code).splitlines()[-1]}")
+        return None
+
+
+def contestants(work, backend, notes):
+    """Ours first, and all that are there."""
+    entry, name = ["-e", work.entry], f"gpu-{label(work.program)}-{backend}"
+    found = [Contestant("bindrune", [build_bindrune(work.program, name, "--backend", backend), *entry])]
+    if work.ablation:
+        moderate = build_bindrune(work.program, f"{name}-moderate", "--backend", backend, "--flatten", "moderate")
+        found.append(Contestant("MF", [moderate, *entry]))
+    if backend == "cuda":
+        built = {who: cuda_peer(peer, notes) for who, peer in work.peers.items()}
+        found += [Contestant(who, [exe]) for who, exe in built.items() if exe]
+    exe = reference(work.program, backend, notes)
+    return found + ([Contestant("futhark", [exe, *entry])] if exe else [])
+
+
+def on_device(contestant, data, runs):
+    """Microseconds of the device in so many runs and the one before them."""
+    with open(data, "rb") as source:
+        command = [*map(str, contestant.command), "-P", "-n", "-r", str(runs)]
+        done = subprocess.run(command, stdin=source, capture_output=True, timeout=LIMIT)
+    rows = [ROW.match(line) for line in done.stderr.decode(errors="replace").splitlines()]
+    return sum(float(row[2]) for row in rows if row and row[4] not in BESIDE)
+
+
+def device_time(contestant, data, options):
+    """Microseconds of the device a call, by rounds the median."""
+    more = max(options.runs, 2)
+    each = lambda: (on_device(contestant, data, more) - on_device(contestant, data, 1)) / (more - 1)
+    return max(statistics.median(each() for _ in range(options.rounds)), 1e-3)
+
+
+def alike(work, left, right):
+    """Whether results are the same, floats up to the tolerance."""
+    if left == right:
+        return True
+    left, right = parse(left), parse(right)
+    if len(left) != len(right):
+        return False
+    for a, b in zip(left, right):
+        step = max(len(a) // COMPARED, 1) if a.typecode in "fd" else 1
+        if len(a) != len(b) or not agree([a[::step]], [b[::step]], work.tolerance):
+            return False
+    return True
+
+
+def row(work, backend, options, notes):
+    """A row's times and ratios; those who fail or give another result are named and left out."""
+    data, results, there = work.data(), {}, []
+    for contestant in contestants(work, backend, notes):
+        out = WORK / "gpu.out"
+        with open(data, "rb") as source, open(out, "wb") as sink:
+            try:
+                done = subprocess.run([*map(str, contestant.command), "-b"], stdin=source, stdout=sink,
+                                      stderr=subprocess.PIPE, timeout=LIMIT)
+                failed = done.stderr.decode(errors="replace").strip() or "it fails"
+            except subprocess.TimeoutExpired:
+                done, failed = None, f"it takes more than {LIMIT} s"
+        if done is None or done.returncode:
+            notes.add(f"gpu: {work.name}: {contestant.name}: {failed.splitlines()[0]}")
+        else:
+            results[contestant.name] = out.read_bytes()
+            there.append(contestant)
+    if "bindrune" not in results:
+        return {"group": work.group, "agree": False}
+    wrong = [who for who, result in results.items() if not alike(work, results["bindrune"], result)]
+    notes.update(f"gpu: {work.name}: {who} gives another result" for who in wrong)
+    calls = medians(take_turns(there, data, options))
+    times = {who: time for who, time in calls.items() if who not in ("bindrune", "MF")}
+    for contestant in there[:2]:
+        if contestant.name in ("bindrune", "MF"):
+            times[contestant.name] = device_time(contestant, data, options)
+    own = times["bindrune"]
+    ratios = {who: time / own for who, time in times.items() if who != "bindrune"}
+    found = {"group": work.group, "device": times, "call": calls["bindrune"], "ratios": ratios, "agree": not wrong}
+    if work.moved:
+        found["gigabytes"] = work.moved / own / 1e3
+    if work.operations:
+        found["gigaflops"] = work.operations / own / 1e3
+    return found
+
+
+def bandwidth(backend, options, notes):
+    """Gigabytes a second of a copy on the device, read and written; None without a peer."""
+    exe = cuda_peer("copy", notes) if backend == "cuda" else None
+    if not exe:
+        return None
+    size = (QUICK_SIZES if options.quick else SIZES)[-1]
+    rounds = take_turns([Contestant("copy", [exe])], data_file("reduce_plus", size), options)
+    return 8 * size / medians(rounds)["copy"] / 1e3
+
+
+def figure_gpu(options, notes):
+    """All rows, on the devices of a back end."""
+    backend = options.backend or DEVICES[0]
+    if not compiler():
+        notes.add("bindrune is not built")
+        return {"rows": {}}
+    found, why = device(backend)
+    if not found:
+        notes.add(f"gpu: there is no device for {backend} on this machine, so nothing was measured: {why}")
+        return {"rows": {}}
+    rows, copy = {}, bandwidth(backend, options, notes)
+    for work in works(options):
+        rows[work.name] = row(work, backend, options, notes)
+        if copy and "gigabytes" in rows[work.name]:
+            rows[work.name]["share"] = rows[work.name]["gigabytes"] / copy
+        print(work.name, rows[work.name], flush=True)
+    agree = all(found["agree"] for found in rows.values())
+    return {"backend": backend, "device": found, "copy": copy, "rows": rows, "agree": agree}
+
+
+def goals(rows):
+    """A line for each goal that there are measurements for."""
+    for group, (peer, mean, least) in WANTED.items():
+        found = {
+            name: row["ratios"][peer] for name, row in rows.items()
+            if peer in row.get("ratios", {}) and group in (row["group"], "reference")
+        }
+        if found:
+            lowest = min(found, key=found.get)
+            wanted = f"wanted {mean}" + (f", none below {least}" if least else "") if mean else "no goal"
+            yield (f"{group}: {len(found)} rows against {peer}, geometric mean "
+                   f"{math.exp(statistics.fmean(map(math.log, found.values()))):.2f}, "
+                   f"least {found[lowest]:.2f} ({lowest}); {wanted}.")
+    for name, row in rows.items():
+        goal = SHARE.get(name.split()[0])
+        if goal and "share" in row:
+            yield f"{name}: {row['share']:.2f} of the bandwidth of a copy; wanted {goal}."
+
+
+def report_gpu(results, plot):
+    """Lines of the report on this module's figure, and the plot beside it."""
+    figure = results.get("gpu", {})
+    if not figure.get("rows"):
+        return []
+    rows = {name: row for name, row in figure["rows"].items() if "ratios" in row}
+    peers = list(dict.fromkeys(who for row in rows.values() for who in row["ratios"]))
+    lines = [f"## Devices: {figure['backend']}, {figure['device']}", ""]
+    head = ["µs", "a call", "device", *peers, *(f"ratio to {who}" for who in peers), "GB/s", "of a copy", "GFLOP/s"]
+    lines += [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    number = lambda value, digits=1: "" if value is None else f"{value:.{digits}f}"
+    for name, row in rows.items():
+        cells = [name, number(row["call"]), number(row["device"]["bindrune"])]
+        cells += [number(row["device"].get(who)) for who in peers]
+        cells += [number(row["ratios"].get(who), 2) for who in peers]
+        cells += [number(row.get("gigabytes")), number(row.get("share"), 2), number(row.get("gigaflops"))]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *goals(rows), ""]
+    drawn = [(name, row["ratios"]) for name, row in rows.items() if row["ratios"]]
+    if drawn:
+        plot.write_text(bars(f"Peer's time over ours, {figure['device']}", drawn, peers))
+    return lines

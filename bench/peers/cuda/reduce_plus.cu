@@ -1,0 +1,14 @@
+/* Sum of integers, by Thrust. */
+#include "peer.cuh"
+
+#include <thrust/execution_policy.h>
+#include <thrust/reduce.h>
+
+static std::int32_t *a, result;
+static std::int64_t n;
+
+static void prepare() { a = read_to_device<std::int32_t>(&n); }
+
+static void compute() { result = thrust::reduce(thrust::device, a, a + n, 0); }
+
+static void finish() { write_scalar(result); }

@@ -1,0 +1,68 @@
+//! A program as kernels on a device of OpenCL's (PoCL makes one of the processor), as its
+//! executable would run them: the kernels' text, the driver, the host's statements, copies,
+//! and what a failing kernel notes. Unlike the simulated device it shows nothing but
+//! results; compiling takes long, so it runs only where that is asked for.
+
+use crate::differ::{Problem, Told, Wanted, arguments, compare, refused};
+use crate::generator::Call;
+use driver::{DeviceTarget, Ir, Session};
+use runtime::abi::Program;
+use runtime::tuning::Assignment;
+use runtime::{Config, Context, Image, device};
+
+/// A program that is ready for the device.
+pub(crate) struct OnOpenCl(Image);
+
+impl OnOpenCl {
+    /// Compiles a program for the device; nothing if it needs what is not supported yet.
+    pub(crate) fn of(session: &mut Session, ir: Ir) -> Result<Option<Self>, Problem> {
+        let own = session.options.clone();
+        session.options = own.clone().on_device(DeviceTarget::OpenCl);
+        let made = session.image(ir, &mut ());
+        session.options = own;
+        match made {
+            Ok(image) => Ok(Some(Self(image))),
+            Err(failure) if failure.0.iter().all(|d| d.id == "not-supported-yet") => Ok(None),
+            Err(failure) => Err(refused("for OpenCL", session, &failure)),
+        }
+    }
+
+    /// How many calls give what is wanted.
+    pub(crate) fn agree(
+        self,
+        calls: &[(&Call, Wanted)],
+        tuning: impl Fn(&Program) -> Vec<Assignment>,
+    ) -> Result<u64, Problem> {
+        let config = Config {
+            tuning: tuning(self.0.program()),
+            device: device::Config {
+                // There is much to compile, and little to run.
+                build_options: vec!["-cl-opt-disable".to_owned()],
+                ..device::Config::default()
+            },
+            ..Config::default()
+        };
+        let context = Context::new(&config, self.0);
+        let mut context = context.map_err(|e| Problem::new("OpenCL: context", e.to_string()))?;
+        let mut agreed = 0;
+        for (call, wanted) in calls {
+            if matches!(wanted, Wanted::Unknown) {
+                continue;
+            }
+            let found = context.call(&call.entry, arguments(call)?);
+            let told = compare(call, wanted, found).map_err(|problem| {
+                let what = format!("entry {}, on OpenCL: {}", call.entry, problem.what);
+                Problem::new(&format!("OpenCL: {}", problem.kind), what)
+            })?;
+            agreed += u64::from(told != Told::Slow);
+        }
+        let left = context.finish();
+        if left != 0 {
+            return Err(Problem::new(
+                "OpenCL: leak",
+                format!("{left} bytes are left"),
+            ));
+        }
+        Ok(agreed)
+    }
+}

@@ -1,0 +1,89 @@
+//! What commands take, by the events of a queue that takes times.
+
+use super::api::{self, Api, Event};
+
+/// Events of commands whose times were not asked for yet.
+pub struct Timer {
+    events: Vec<Event>,
+    /// Behind each command the number of events until then.
+    ends: Vec<usize>,
+}
+
+impl Timer {
+    pub const fn new() -> Self {
+        Self {
+            events: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Where the next event of the command goes.
+    pub fn place(&mut self) -> *mut Event {
+        self.events.push(std::ptr::null_mut());
+        self.events
+            .last_mut()
+            .map_or(std::ptr::null_mut(), std::ptr::from_mut)
+    }
+
+    /// The command was taken by the queue; else its events are none.
+    pub fn end(&mut self, taken: bool, api: &Api) {
+        if taken {
+            self.ends.push(self.events.len());
+        } else {
+            let kept = self.ends.last().copied().unwrap_or(0);
+            release(self.events.drain(kept..), api);
+        }
+    }
+
+    /// Nanoseconds of each command, which have all ended.
+    pub fn times(&mut self, api: &Api) -> Result<Vec<u64>, String> {
+        let mut times = Vec::with_capacity(self.ends.len());
+        let mut from = 0;
+        let mut outcome = Ok(());
+        for &to in &self.ends {
+            let mut sum = 0;
+            for event in self.events.get(from..to).unwrap_or_default() {
+                match nanos(*event, api) {
+                    Ok(nanos) => sum += nanos,
+                    Err(status) => {
+                        let why = api::describe(status);
+                        outcome = Err(format!("it does not say what a command took: {why}"));
+                    }
+                }
+            }
+            times.push(sum);
+            from = to;
+        }
+        self.clear(api);
+        outcome.map(|()| times)
+    }
+
+    /// Gives all events back.
+    pub fn clear(&mut self, api: &Api) {
+        self.ends.clear();
+        release(self.events.drain(..), api);
+    }
+}
+
+fn release(events: impl Iterator<Item = Event>, api: &Api) {
+    for event in events.filter(|event| !event.is_null()) {
+        // SAFETY: it came from the queue, and is used no more.
+        unsafe { (api.release_event)(event) };
+    }
+}
+
+/// From a command's start on the device to its end.
+fn nanos(event: Event, api: &Api) -> Result<u64, api::Status> {
+    let mut ends = [0u64; 2];
+    for (what, place) in [api::PROFILING_START, api::PROFILING_END]
+        .into_iter()
+        .zip(&mut ends)
+    {
+        let place = std::ptr::from_mut(place).cast();
+        // SAFETY: an event of this library, and room for a word.
+        let status = unsafe { (api.event_time)(event, what, 8, place, std::ptr::null_mut()) };
+        api::checked(status)?;
+    }
+    let [start, end] = ends;
+    Ok(end.saturating_sub(start))
+}

@@ -1,0 +1,256 @@
+//! What launches and copies took, for `-P` and `-D`: a row for each kernel and for each way
+//! of a copy, and with `-D` a line for each command.
+//!
+//! The driver times commands by its own events, and only where a profile is wanted. It is
+//! asked for their times now and then, with `-D` behind each of them: what fails is then
+//! told of the command that failed.
+
+use crate::abi::{DeviceDesc, KernelDesc};
+
+/// How many commands may be behind before the driver is asked for their times.
+pub const MOST_PENDING: usize = 1024;
+/// How many lines are kept between two looks at them.
+const MOST_LINES: usize = 1 << 16;
+
+/// Names of the ways of a copy, as [`crate::abi`] numbers them.
+pub const WAYS: [&str; 3] = ["to the device", "to the host", "on the device"];
+
+/// A command of the driver's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// So many blocks of a kernel.
+    Launch(usize, u64),
+    /// A copy of so many bytes, by its way.
+    Copy(usize, u64),
+    /// A note of failures is read or cleared.
+    Note,
+}
+
+/// What all commands of a kind came to.
+#[derive(Clone, Copy, Default, Debug)]
+struct Row {
+    calls: u64,
+    nanos: u64,
+    bytes: u64,
+}
+
+/// What the commands of a context took.
+pub struct Profile {
+    /// Whether each command is waited for and gets a line.
+    pub debug: bool,
+    pending: Vec<Command>,
+    kernels: Vec<Row>,
+    copies: [Row; WAYS.len()],
+    notes: Row,
+    lines: Vec<String>,
+    more: u64,
+}
+
+impl Profile {
+    /// A profile of a program's kernels, empty.
+    pub fn new(desc: &DeviceDesc, debug: bool) -> Self {
+        Self {
+            debug,
+            pending: Vec::new(),
+            kernels: vec![Row::default(); desc.kernels().len()],
+            copies: Default::default(),
+            notes: Row::default(),
+            lines: Vec::new(),
+            more: 0,
+        }
+    }
+
+    /// A command was given to the driver; whether its times are wanted now.
+    pub fn begun(&mut self, command: Command) -> bool {
+        self.pending.push(command);
+        self.debug || self.pending.len() >= MOST_PENDING
+    }
+
+    /// The commands since the last call took so many nanoseconds, each in turn.
+    pub fn ended(&mut self, desc: &DeviceDesc, times: &[u64]) {
+        for (command, nanos) in std::mem::take(&mut self.pending).into_iter().zip(times) {
+            let (row, bytes) = match command {
+                Command::Launch(kernel, _) => (self.kernels.get_mut(kernel), 0),
+                Command::Copy(way, bytes) => (self.copies.get_mut(way), bytes),
+                Command::Note => (Some(&mut self.notes), 0),
+            };
+            if let Some(row) = row {
+                row.calls += 1;
+                row.nanos += nanos;
+                row.bytes += bytes;
+            }
+            if self.debug {
+                self.say(desc, command, *nanos);
+            }
+        }
+    }
+
+    /// The times of the commands since the last call are not known.
+    pub fn forget(&mut self) {
+        self.pending.clear();
+    }
+
+    fn say(&mut self, desc: &DeviceDesc, command: Command, nanos: u64) {
+        let what = match command {
+            Command::Launch(kernel, blocks) => {
+                let Some(kernel) = desc.kernels().get(kernel) else {
+                    return;
+                };
+                let threads = kernel.threads;
+                format!("{}: {blocks} blocks of {threads} threads", named(kernel))
+            }
+            Command::Copy(way, bytes) => {
+                let way = WAYS.get(way).unwrap_or(&"");
+                format!("copy {way}: {bytes} bytes")
+            }
+            Command::Note => return,
+        };
+        if self.lines.len() < MOST_LINES {
+            let took = micros(nanos);
+            self.lines.push(format!("{what}, {took} us"));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The lines since somebody looked.
+    pub fn lines(&mut self) -> Vec<String> {
+        let mut lines = std::mem::take(&mut self.lines);
+        let more = std::mem::take(&mut self.more);
+        if more > 0 {
+            lines.push(format!("There were {more} more launches and copies."));
+        }
+        lines
+    }
+
+    /// The table: what took longest first.
+    pub fn table(&self, desc: &DeviceDesc) -> Vec<String> {
+        let kernels = desc.kernels().iter().zip(&self.kernels);
+        let mut rows: Vec<(String, Row)> = kernels.map(|(k, row)| (named(k), *row)).collect();
+        let copies = WAYS.iter().zip(&self.copies);
+        rows.extend(copies.map(|(way, row)| (format!("copies {way}"), *row)));
+        rows.push(("notes of failures".to_owned(), self.notes));
+        rows.retain(|(_, row)| row.calls > 0);
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.nanos));
+        let mut all = Row::default();
+        for (_, row) in &rows {
+            all.calls += row.calls;
+            all.nanos += row.nanos;
+            all.bytes += row.bytes;
+        }
+        rows.push(("all launches and copies".to_owned(), all));
+        let head = format!(
+            "{:>9} {:>14} {:>12} {:>7} {:>14}  launch or copy",
+            "times", "us", "us each", "share", "bytes"
+        );
+        let lines = rows.into_iter().map(|(name, row)| {
+            format!(
+                "{:>9} {:>14} {:>12} {:>6.1}% {:>14}  {name}",
+                row.calls,
+                micros(row.nanos),
+                micros(row.nanos / row.calls.max(1)),
+                100.0 * row.nanos as f64 / all.nanos.max(1) as f64,
+                row.bytes,
+            )
+        });
+        std::iter::once(head).chain(lines).collect()
+    }
+}
+
+/// Microseconds with a digit behind the point.
+fn micros(nanos: u64) -> String {
+    format!("{:.1}", nanos as f64 / 1e3)
+}
+
+/// How files of the standard library begin, which are no place of the program's.
+const LIBRARY: &str = "/prelude/";
+
+/// How a kernel is called: name and number, and the places that it comes from, of each
+/// operation that became a part of it the innermost that the user wrote.
+pub fn named(kernel: &KernelDesc) -> String {
+    let (name, id) = (kernel.shown.get(), kernel.id);
+    let mut places: Vec<&str> = Vec::new();
+    for part in kernel.places.get().split("\n\n") {
+        let own = part.lines().find(|place| !place.starts_with(LIBRARY));
+        let place = own.or_else(|| part.lines().next()).unwrap_or("");
+        if !place.is_empty() && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    if places.is_empty() {
+        return format!("{name}#{id}");
+    }
+    format!("{name}#{id} ({})", places.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, MOST_PENDING, Profile, named};
+    use crate::abi::{DeviceDesc, KernelDesc, Str, TARGET_OPENCL};
+
+    const KERNEL: KernelDesc = KernelDesc {
+        name: Str::new("k0"),
+        shown: Str::new("main.segred"),
+        id: 3,
+        places: Str::new("/prelude/x.fut:7:1-2\na.fut:1:1-2\na.fut:9:1-5\n\na.fut:2:3-4"),
+        threads: 256,
+        sizes: std::ptr::null(),
+        n_sizes: 0,
+    };
+
+    fn desc(kernels: &[KernelDesc]) -> DeviceDesc {
+        DeviceDesc {
+            target: TARGET_OPENCL,
+            source: Str::new(""),
+            needs: Str::new(""),
+            kernels: kernels.as_ptr(),
+            n_kernels: kernels.len() as u64,
+            checks: std::ptr::null(),
+            n_checks: 0,
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_by_time_and_lines_come_with_debugging() {
+        assert_eq!(named(&KERNEL), "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)");
+        let kernels = [KERNEL];
+        let desc = desc(&kernels);
+        for debug in [false, true] {
+            let mut profile = Profile::new(&desc, debug);
+            for command in [
+                Command::Copy(0, 100),
+                Command::Launch(0, 7),
+                Command::Launch(0, 8),
+                Command::Note,
+            ] {
+                assert_eq!(profile.begun(command), debug);
+            }
+            profile.ended(&desc, &[1000, 2500, 3500, 3000]);
+            let expected = [
+                "    times             us      us each   share          bytes  launch or copy",
+                "        2            6.0          3.0   60.0%              0  main.segred#3 (a.fut:1:1-2, a.fut:2:3-4)",
+                "        1            3.0          3.0   30.0%              0  notes of failures",
+                "        1            1.0          1.0   10.0%            100  copies to the device",
+                "        4           10.0          2.5  100.0%            100  all launches and copies",
+            ];
+            assert_eq!(profile.table(&desc), expected);
+            let lines = profile.lines();
+            if debug {
+                let first = "copy to the device: 100 bytes, 1.0 us";
+                let second =
+                    "main.segred#3 (a.fut:1:1-2, a.fut:2:3-4): 7 blocks of 256 threads, 2.5 us";
+                assert_eq!((&*lines[0], &*lines[1], lines.len()), (first, second, 3));
+            } else {
+                assert!(lines.is_empty());
+            }
+            assert!(profile.lines().is_empty());
+        }
+    }
+
+    #[test]
+    fn times_are_wanted_before_many_are_behind() {
+        let mut profile = Profile::new(&desc(&[]), false);
+        let wanted = (0..MOST_PENDING).position(|_| profile.begun(Command::Note));
+        assert_eq!(wanted, Some(MOST_PENDING - 1));
+    }
+}
