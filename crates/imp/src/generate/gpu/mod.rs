@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`kernel`] | launches, threads, points |
 //! | [`host`] | what the host does with memory of the device |
+//! | [`transpose`] | copies between arrays of the device, in squares where they are transposed |
 //! | [`map`] | segmaps |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
@@ -27,6 +28,7 @@ mod map;
 mod reduce;
 mod scan;
 mod segments;
+mod transpose;
 
 use super::function::Gen;
 pub(super) use callees::check_callees;
