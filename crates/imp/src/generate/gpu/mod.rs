@@ -10,7 +10,8 @@
 //! | [`kernel`] | launches, threads, points |
 //! | [`host`] | what the host does with memory of the device |
 //! | [`transpose`] | copies between arrays of the device, in squares where they are transposed |
-//! | [`map`] | segmaps |
+//! | [`map`] | segmaps, a thread for each point |
+//! | [`tiles`] | segmaps whose points share what they read |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
 //! | [`in_order`] | segops in kernels: loops of one thread, for now |
@@ -28,6 +29,7 @@ mod map;
 mod reduce;
 mod scan;
 mod segments;
+mod tiles;
 mod transpose;
 
 use super::function::Gen;
