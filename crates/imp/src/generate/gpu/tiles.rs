@@ -139,17 +139,17 @@ impl Gen<'_, '_> {
             depth: device.tiles.depth,
         };
         let mut shapes = Vec::new();
-        if !plan.square {
+        if plan.square {
+            if plan.is_small {
+                shapes.push(shape(device.tiles.points));
+            }
+            shapes.push(shape(1));
+        } else {
             shapes.push(Shape {
                 threads: (1, device.block),
                 points: 1,
                 depth: device.block,
             });
-        } else {
-            if plan.is_small {
-                shapes.push(shape(device.tiles.points));
-            }
-            shapes.push(shape(1));
         }
         let tiling = Tiling {
             pat,

@@ -304,8 +304,9 @@ impl Gen<'_, '_> {
 
 /// A constant's value.
 pub(super) const fn constant(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::Const(Scalar::I64(n)) => Some(*n),
-        _ => None,
+    if let Expr::Const(Scalar::I64(n)) = expr {
+        Some(*n)
+    } else {
+        None
     }
 }
