@@ -110,3 +110,18 @@ def picked(n, m, bound):
             s = i32(s * 3 + k * 7 % 31)
         out.append([s])
     return weigh(out)
+
+
+@oracle(TILES, "i64")
+def stripes(n, m, l):
+    a = along(n, l, 7, 3, 11)
+    out = []
+    for i in range(n):
+        row = []
+        for j in range(m):
+            s = j
+            for x in reversed(a[i]):
+                s = i32(s * 3) ^ x
+            row.append(s)
+        out.append(row)
+    return weigh(out)

@@ -116,3 +116,15 @@ entry picked (n: i64) (m: i64) (bound: i64) : i64 =
   let xs = opaque (tabulate m (\k -> i32.i64 (k * 7 % 31)))
   let rs = opaque (map (\i -> loop s = table[i] for k < m do s * 3 + xs[k]) own)
   in i64.sum (tabulate n (\p -> i64.i32 rs[p] * (p * 31 % 101 + 1)))
+
+-- One row for a stretch of points: what depends on an outer dimension is the same along it.
+-- ==
+-- entry: stripes
+-- input { 5i64 700i64 90i64 }
+-- output { -951184069260i64 }
+-- input { 3i64 4i64 5i64 }
+-- output { -155597i64 }
+entry stripes (n: i64) (m: i64) (l: i64) : i64 =
+  let a = along n l 7 3 11
+  let c = opaque (tabulate_2d n m (\i j -> loop s = i32.i64 j for k < l do s * 3 ^ a[i, l - 1 - k]))
+  in weigh c
