@@ -4,7 +4,7 @@
 //! written anew. Comments above the program may set options: `// machine 32` is a
 //! machine with vectors of 32 bytes, `// size 20000` the length of arrays that cheap
 //! iterations are more than one chunk of. `// levels gpu` flattens for that machine,
-//! `// flatten full` in that mode.
+//! `// flatten full` in that mode; `// device small` has small blocks on a device.
 //!
 //! Before and after, and wherever fuel runs out, the program verifies, prints and
 //! parses back, and its entry points give the same results for arguments of
@@ -23,6 +23,20 @@ use passes::subject::{Subject, problem_at};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use target::Machine;
+use target::device::{Device, Tiles};
+
+/// Small blocks: few points are several of them.
+const SMALL_DEVICE: Device = Device {
+    block: 8,
+    blocks: 5,
+    grain: 2,
+    tiles: Tiles {
+        square: 4,
+        points: 2,
+        depth: 3,
+        fill: 1,
+    },
+};
 
 const AFTER: &str = "==== after\n";
 
@@ -101,6 +115,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("levels", name)) if !name.contains(' ') => {
                 options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
             }
+            Some(("device", "small")) => options.device = SMALL_DEVICE,
             Some(("flatten", name)) if !name.contains(' ') => {
                 let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
                 options.flatten = mode.ok_or_else(|| format!("{line}: no mode"))?;

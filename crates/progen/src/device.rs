@@ -11,7 +11,7 @@ use harness::evaluate::{Failure, call_imp_with};
 use harness::programs::first_line;
 use imp::eval::Options;
 use ir::tunable::Settings;
-use target::device::Device;
+use target::device::{Device, Tiles};
 use value::Value;
 
 /// Small blocks: small arrays are more than one, and chunks of several blocks.
@@ -19,6 +19,12 @@ const SMALL: Device = Device {
     block: 8,
     blocks: 5,
     grain: 2,
+    tiles: Tiles {
+        square: 4,
+        points: 2,
+        depth: 3,
+        fill: 1,
+    },
 };
 /// Statements that a call may run; one that takes more is passed over.
 const BUDGET: u64 = 5_000_000;

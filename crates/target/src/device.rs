@@ -15,22 +15,59 @@ pub struct Device {
     /// Points that a thread of such a block takes at least, where there are more blocks
     /// than one.
     pub grain: i64,
+    /// How what points share goes through the scratchpad.
+    pub tiles: Tiles,
+}
+
+/// Pieces of arrays that the threads of a block load together, each element once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tiles {
+    /// Elements of a side of the squares in which matrices are transposed, a power of two
+    /// up to the threads of a block.
+    pub square: i64,
+    /// Points of a side of the square of points that a thread computes where points share
+    /// what they read in two dimensions.
+    pub points: i64,
+    /// Turns of the points' loops that such a tile lasts.
+    pub depth: i64,
+    /// Blocks that the device can be busy with: a block takes less where there would be
+    /// fewer.
+    pub fill: i64,
 }
 
 impl Default for Device {
     /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
-    /// block can combine.
+    /// block can combine. No GPU was at hand to choose the tiles on: a square is as wide as
+    /// threads run in step on most, 16 points of a thread leave registers for what each
+    /// carries, and two tiles of doubles stay below [`TILE_BYTES`].
     fn default() -> Self {
         Self {
             block: 256,
             blocks: 1024,
             grain: 16,
+            tiles: Tiles {
+                square: 32,
+                points: 4,
+                depth: 16,
+                fill: 64,
+            },
         }
+    }
+}
+
+impl Device {
+    /// The threads of a block as rows and columns, as far as possible as many; the
+    /// number of columns is a multiple of that of rows.
+    pub const fn sides(&self) -> (i64, i64) {
+        let columns = 1 << self.block.trailing_zeros().div_ceil(2);
+        (self.block / columns, columns)
     }
 }
 
 /// Threads of a block, on any device.
 pub const MAX_BLOCK: i64 = 1024;
+/// Bytes that the tiles of a kernel have in all, so that several blocks are resident at once.
+pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
 /// Bytes of the scratchpad that a block may have on any device of today: what CUDA
 /// gives to arrays of constant size.
 pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;

@@ -8,7 +8,7 @@ use driver::{Ir, Session, Stage};
 use harness::evaluate::Failure;
 use harness::{Case, compare_all};
 use std::sync::Mutex;
-use target::device::Device;
+use target::device::{Device, Tiles};
 use target::levels::GPU;
 
 /// Small blocks: small arrays are more than one, and chunks of several blocks.
@@ -16,6 +16,12 @@ const SMALL: Device = Device {
     block: 8,
     blocks: 5,
     grain: 2,
+    tiles: Tiles {
+        square: 4,
+        points: 2,
+        depth: 3,
+        fill: 1,
+    },
 };
 
 /// Programs in which something cannot be a kernel, at most.

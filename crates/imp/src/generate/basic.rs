@@ -31,6 +31,10 @@ impl Gen<'_, '_> {
     }
 
     fn scalar_op(&mut self, pat: &Param<Mems>, op: &BasicOp) -> Result<(), PassError> {
+        if let Some(var) = self.held.get(&pat.name) {
+            self.set_var(pat.name, *var);
+            return Ok(());
+        }
         if let BasicOp::Index { array, slice } = op {
             let (ty, block, lmad) = self.place(*array)?;
             let elem = ty

@@ -56,7 +56,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
+    /// A statement.
+    pub(crate) fn stm(&mut self, stm: &Stm<Mems>) -> Result<(), PassError> {
         let around = std::mem::replace(&mut self.prov, stm.aux.prov);
         self.exp(stm)?;
         self.prov = around;
@@ -242,7 +243,8 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn iteration(
+    /// An iteration: the parameters' variables get their next values.
+    pub(crate) fn iteration(
         &mut self,
         params: &[LoopParam<Mems>],
         own: &[Option<Var>],

@@ -12,6 +12,7 @@ use crate::syntax::{
     VarInfo, VarType,
 };
 use ir::decision::Kind;
+use ir::fuel::Fuel;
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
@@ -44,6 +45,10 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) accs: FxHashMap<Name, Rc<Target>>,
     /// Scalars that are elements of arrays, and where their copies in a tile lie.
     pub(crate) tiled: FxHashMap<Name, Access>,
+    /// Scalars that are elements of arrays, and variables that have their values already.
+    pub(crate) held: FxHashMap<Name, Var>,
+    /// For how many kernels that are more than a thread for each point.
+    pub(crate) fuel: Fuel,
     vars: Vec<VarInfo>,
     owned_vars: FxHashSet<Var>,
     var_of: Vec<Option<Var>>,
@@ -75,6 +80,8 @@ pub(crate) fn generate(
         blocks: Blocks::new(function),
         accs: FxHashMap::default(),
         tiled: FxHashMap::default(),
+        held: FxHashMap::default(),
+        fuel: std::mem::take(&mut context.fuel),
         vars: Vec::new(),
         owned_vars: FxHashSet::default(),
         var_of: vec![None; n],
@@ -103,6 +110,7 @@ pub(crate) fn generate(
         let var = g.transfer(*atom, ty, "result")?;
         result_vars.push(var);
     }
+    context.fuel = std::mem::take(&mut g.fuel);
     let frame = g.frames.pop().unwrap_or_default();
     let body = g.lists.pop().unwrap_or_default();
     let has = |attr| function.attrs.has(&attr);

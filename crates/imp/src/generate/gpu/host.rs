@@ -1,9 +1,9 @@
 //! What the host does with memory of the device: it reads and writes elements by way of
-//! small copies, copies what is contiguous, and has a kernel copy all else. Threads read,
-//! write and copy at once.
+//! small copies, copies what is contiguous, and has kernels copy all else
+//! ([`transpose`](super::transpose)). Threads read, write and copy at once.
 
 use crate::generate::basic::no_variable;
-use crate::generate::expr::{add, binary, div, mul};
+use crate::generate::expr::{add, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::at;
 use crate::syntax::{Access, Expr, Plan, Region, Space, Stmt, Var, VarType};
@@ -12,7 +12,7 @@ use ir::name::FunName;
 use ir::syntax::{Atom, BasicOp, Param};
 use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{CmpOp, PrimType, Scalar};
 
 impl Gen<'_, '_> {
     /// Whether the code is the host's and the buffer lies on the device.
@@ -76,34 +76,7 @@ impl Gen<'_, '_> {
             self.emit(stmt);
             return Ok(());
         }
-        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
-        self.each_point(("copy", Prov::NONE), n, |g, point| {
-            let mut indices = Vec::with_capacity(extents.len());
-            let mut rest = point;
-            for (k, extent) in extents.iter().enumerate().rev() {
-                if k == 0 {
-                    indices.push(rest.clone());
-                } else {
-                    indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
-                    rest = g.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
-                }
-            }
-            indices.reverse();
-            let value = g.scalar(elem, "value");
-            let [to, from] = [&to, &from].map(|region| Access {
-                buffer: region.buffer,
-                elem,
-                offset: region.offset.clone(),
-                dims: indices
-                    .iter()
-                    .cloned()
-                    .zip(region.strides.clone())
-                    .collect(),
-            });
-            g.emit(Stmt::Load(value, from));
-            g.emit(Stmt::Store(to, Expr::Var(value)));
-            Ok(())
-        })
+        self.copy_by_kernels(&to, &from, elem, &extents)
     }
 
     /// Whether the code is the host's, and elements are copied to or from the device.

@@ -1,4 +1,4 @@
-//! Segmaps: a thread for each point, over all dimensions.
+//! Segmaps whose points share nothing: a thread for each, over all dimensions.
 
 use crate::generate::function::Gen;
 use ir::mem::{Block, MemAnn};
@@ -9,7 +9,8 @@ use ir::types::Dim;
 use ir::{Mems, PassError, Prov};
 
 impl Gen<'_, '_> {
-    pub(super) fn kernel_map(
+    /// A thread for each point.
+    pub(super) fn plain_map(
         &mut self,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,

@@ -9,7 +9,9 @@
 //! |---|---|
 //! | [`kernel`] | launches, threads, points |
 //! | [`host`] | what the host does with memory of the device |
-//! | [`map`] | segmaps |
+//! | [`transpose`] | copies between arrays of the device, in squares where they are transposed |
+//! | [`map`] | segmaps, a thread for each point |
+//! | [`tiles`] | segmaps whose points share what they read |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
 //! | [`in_order`] | segops in kernels: loops of one thread, for now |
@@ -27,6 +29,8 @@ mod map;
 mod reduce;
 mod scan;
 mod segments;
+mod tiles;
+mod transpose;
 
 use super::function::Gen;
 pub(super) use callees::check_callees;

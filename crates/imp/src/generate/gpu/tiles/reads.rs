@@ -1,0 +1,341 @@
+//! What points of a segmap share: which elements their loops read that do not depend on
+//! one of the two innermost dimensions of the space.
+//!
+//! ```text
+//! segmap (i < n, j < m) { loop for k < l { a[i, k]   by row: the same for all j
+//!                                          b[k, j]   by column: the same for all i
+//!                                          w[k] } }  by turn: the same for all points
+//! ```
+//!
+//! An element lies at a polynomial in names ([`Lmad`]), with sums and products of the
+//! point's integers put in. It can be loaded by another thread than that of its point if
+//! these names are the space's indices, the loop's counter, and what is known outside of
+//! the segop; and it may be loaded before the turn if the loop reads it in every turn, and
+//! relies on no check that is made in one.
+//!
+//! Such loops stand in the body of the segop itself, count from 0 to a bound that is known
+//! outside of it, and carry scalars. Points have no arrays of their own and give scalars, so
+//! that a thread without a point may do as if it had that of another one: all that it does
+//! then is read. What is read lies in no block that results are written to.
+
+use crate::generate::function::Gen;
+use ir::Mems;
+use ir::mem::{Block, Lmad, MemAnn, MemOp, view};
+use ir::name::Name;
+use ir::poly::Poly;
+use ir::seg::Seg;
+use ir::syntax::{Atom, BasicOp, Body, Exp, LoopForm, LoopParam, Param, Stm};
+use ir::types::Type;
+use ir::walk::{Visit, binders};
+use prim::{BinOp, PrimType};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What an element depends on beside the turn and outer dimensions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Row,
+    Column,
+    Turn,
+}
+
+/// An element that points share.
+pub(super) struct Read {
+    /// What it is bound to.
+    pub(super) name: Name,
+    pub(super) elem: PrimType,
+    pub(super) block: Name,
+    /// Where it lies.
+    pub(super) place: Poly,
+    pub(super) by: By,
+    /// Whether elements of neighbouring turns are neighbours.
+    pub(super) along_turns: bool,
+}
+
+/// A loop whose turns read such elements.
+pub(super) struct Shared<'s> {
+    /// Which statement of the body it is.
+    pub(super) at: usize,
+    pub(super) params: &'s [LoopParam<Mems>],
+    pub(super) counter: Name,
+    pub(super) bound: Atom,
+    pub(super) body: &'s Body<Mems>,
+    pub(super) reads: Vec<Read>,
+}
+
+/// The dimensions of a space in which points share elements.
+pub(super) struct Plan<'s> {
+    /// The loops, in order; at least one.
+    pub(super) loops: Vec<Shared<'s>>,
+    /// Whether they share in two dimensions, else along the innermost one.
+    pub(super) square: bool,
+    /// Whether a thread has registers for several points.
+    pub(super) is_small: bool,
+}
+
+/// Longer sums are left as they are.
+const MOST_TERMS: usize = 8;
+/// What a point comes to at most of which a thread computes several: values that its loop
+/// carries, statements of a turn, statements around the loop.
+const SMALL: (usize, usize, usize) = (2, 16, 8);
+
+impl Gen<'_, '_> {
+    /// What the points of a segmap share, if they do.
+    pub(super) fn sharing<'s>(&self, pat: &[Param<Mems>], seg: &'s Seg<Mems>) -> Option<Plan<'s>> {
+        if !seg.ret.iter().all(Type::is_prim) {
+            return None;
+        }
+        let mut written = FxHashSet::default();
+        for param in pat {
+            if let MemAnn::In {
+                block: Block::Var(block),
+                ..
+            } = &param.ann
+            {
+                written.insert(*block);
+            }
+        }
+        let inside: FxHashSet<Name> = binders(&seg.body).into_iter().collect();
+        let mut plain = Plain {
+            inside: &inside,
+            written: &written,
+            g: self,
+            fits: true,
+        };
+        plain.body(&seg.body);
+        if !plain.fits {
+            return None;
+        }
+        let mut point = Point {
+            g: self,
+            inside: &inside,
+            dims: seg.space.dims.iter().map(|(index, _)| *index).collect(),
+            views: FxHashMap::default(),
+            scalars: FxHashMap::default(),
+        };
+        let (all, outer) = (point.loops(&seg.body), seg.space.dims.len() >= 2);
+        let has = |by| {
+            all.iter()
+                .any(|it| it.reads.iter().any(|read| read.by == by))
+        };
+        let square = outer && has(By::Row) && has(By::Column);
+        let mut loops = all;
+        for shared in &mut loops {
+            if square {
+                continue;
+            }
+            // What depends on the other dimension is then the same along the innermost.
+            shared.reads.retain(|read| read.by != By::Column);
+            for read in &mut shared.reads {
+                read.by = By::Turn;
+            }
+        }
+        loops.retain(|shared| !shared.reads.is_empty());
+        let (carried, turn, around) = SMALL;
+        let is_small = matches!(loops.as_slice(), [one] if one.params.len() <= carried
+            && one.body.stms.len() <= turn
+            && one.body.stms.iter().all(|stm| matches!(stm.exp, Exp::Basic(_))))
+            && seg.body.stms.len() <= around;
+        (!loops.is_empty()).then_some(Plan {
+            loops,
+            square,
+            is_small,
+        })
+    }
+}
+
+/// Looks whether all that points do is compute scalars.
+struct Plain<'p, 'a, 'b> {
+    inside: &'p FxHashSet<Name>,
+    written: &'p FxHashSet<Name>,
+    g: &'p Gen<'a, 'b>,
+    fits: bool,
+}
+
+impl Visit<Mems> for Plain<'_, '_, '_> {
+    fn stm(&mut self, stm: &Stm<Mems>) {
+        self.fits &= match &stm.exp {
+            Exp::Basic(BasicOp::UpdateAcc { .. }) => false,
+            Exp::Basic(BasicOp::Index { array, .. }) => {
+                let place = self.g.place(*array);
+                !place.is_ok_and(|(_, block, _)| self.written.contains(&block))
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } => true,
+            Exp::Op(MemOp::Alloc { .. } | MemOp::Seg(_)) => false,
+        };
+        for param in &stm.pat {
+            self.fits &= match (&param.ty, &param.ann) {
+                (Type::Prim(_) | Type::Cert, _) => true,
+                // A view of what lies outside.
+                (
+                    Type::Array { .. },
+                    MemAnn::In {
+                        block: Block::Var(block),
+                        ..
+                    },
+                ) => {
+                    let is_view = matches!(
+                        stm.exp,
+                        Exp::Basic(
+                            BasicOp::Atom(_)
+                                | BasicOp::Opaque(_)
+                                | BasicOp::Index { .. }
+                                | BasicOp::FlatIndex { .. }
+                                | BasicOp::Rearrange { .. }
+                                | BasicOp::Reshape { .. }
+                        )
+                    );
+                    is_view && !self.inside.contains(block) && !self.written.contains(block)
+                }
+                _ => false,
+            };
+        }
+        self.walk_stm(stm);
+    }
+}
+
+/// What is known about a point's names.
+struct Point<'p, 'a, 'b> {
+    g: &'p Gen<'a, 'b>,
+    inside: &'p FxHashSet<Name>,
+    dims: Vec<Name>,
+    /// Views that the point makes: block and index function.
+    views: FxHashMap<Name, (Name, Lmad)>,
+    /// What the point's integers are, where they are sums and products.
+    scalars: FxHashMap<Name, Poly>,
+}
+
+impl Point<'_, '_, '_> {
+    /// The loops of a body in which points share elements.
+    fn loops<'s>(&mut self, body: &'s Body<Mems>) -> Vec<Shared<'s>> {
+        let mut loops = Vec::new();
+        for (at, stm) in body.stms.iter().enumerate() {
+            self.learn(stm);
+            let Exp::Loop { params, form, body } = &stm.exp else {
+                continue;
+            };
+            let LoopForm::For {
+                var: counter,
+                ty: PrimType::I64,
+                bound,
+            } = *form
+            else {
+                continue;
+            };
+            let is_known = bound.var().is_none_or(|name| self.is_outside(name));
+            let scalars = params.iter().all(|p| p.param.ty.is_prim());
+            if !is_known || !scalars {
+                continue;
+            }
+            let checks: FxHashSet<Name> = binders(body).into_iter().collect();
+            let mut reads = Vec::new();
+            for stm in &body.stms {
+                self.learn(stm);
+                let certain = !stm.aux.certs.iter().any(|cert| checks.contains(cert));
+                if certain && let Some(read) = self.read(stm, counter) {
+                    reads.push(read);
+                }
+            }
+            if !reads.is_empty() {
+                loops.push(Shared {
+                    at,
+                    params,
+                    counter,
+                    bound,
+                    body,
+                    reads,
+                });
+            }
+        }
+        loops
+    }
+
+    fn is_outside(&self, name: Name) -> bool {
+        !self.inside.contains(&name) && !self.dims.contains(&name)
+    }
+
+    /// Notes what a statement binds, if that is a sum, a product or a view.
+    fn learn(&mut self, stm: &Stm<Mems>) {
+        let (Exp::Basic(op), [param]) = (&stm.exp, stm.pat.as_slice()) else {
+            return;
+        };
+        if let MemAnn::In {
+            block: Block::Var(block),
+            lmad,
+        } = &param.ann
+        {
+            self.views.insert(param.name, (*block, lmad.clone()));
+        }
+        let known = if let BasicOp::Atom(x) = op {
+            Some(self.value(*x))
+        } else if let BasicOp::Binary(BinOp::Add, PrimType::I64, x, y) = op {
+            Some(self.value(*x).add(&self.value(*y)))
+        } else if let BasicOp::Binary(BinOp::Sub, PrimType::I64, x, y) = op {
+            let minus = Poly::constant(-1).mul(&self.value(*y));
+            Some(self.value(*x).add(&minus))
+        } else if let BasicOp::Binary(BinOp::Mul, PrimType::I64, x, y) = op {
+            Some(self.value(*x).mul(&self.value(*y)))
+        } else {
+            None
+        };
+        let is_index = param.ty == Type::Prim(PrimType::I64);
+        if let Some(known) = known.filter(|it| is_index && it.terms().len() <= MOST_TERMS) {
+            self.scalars.insert(param.name, known);
+        }
+    }
+
+    fn value(&self, atom: Atom) -> Poly {
+        let known = atom.var().and_then(|name| self.scalars.get(&name));
+        known.cloned().unwrap_or_else(|| Poly::atom(atom))
+    }
+
+    /// The element that a statement of a loop reads, if points share it.
+    fn read(&self, stm: &Stm<Mems>, counter: Name) -> Option<Read> {
+        let (Exp::Basic(op @ BasicOp::Index { array, .. }), [param]) =
+            (&stm.exp, stm.pat.as_slice())
+        else {
+            return None;
+        };
+        let Type::Prim(elem) = param.ty else {
+            return None;
+        };
+        let (block, lies) = match self.views.get(array) {
+            Some((block, lmad)) => (*block, lmad.clone()),
+            None => {
+                let (_, block, lmad) = self.g.place(*array).ok()?;
+                (block, lmad)
+            }
+        };
+        let (_, at) = view(op, &[], |_| Some(lies))?;
+        let place = at.offset.substitute(|name| self.value(Atom::Var(name)));
+        if self.inside.contains(&block) || place.terms().len() > MOST_TERMS {
+            return None;
+        }
+        let known = |name| name == counter || self.dims.contains(&name) || self.is_outside(name);
+        let step = place.step(counter)?;
+        if !place.names().all(known) || step == Poly::default() {
+            return None;
+        }
+        let uses = |back: usize| {
+            let dim = self
+                .dims
+                .len()
+                .checked_sub(back)
+                .and_then(|at| self.dims.get(at));
+            dim.is_some_and(|dim| place.names().any(|name| name == *dim))
+        };
+        let by = match (uses(2), uses(1)) {
+            (true, false) => By::Row,
+            (false, true) => By::Column,
+            (false, false) => By::Turn,
+            (true, true) => return None,
+        };
+        Some(Read {
+            name: param.name,
+            elem,
+            block,
+            place,
+            by,
+            along_turns: matches!(step.as_constant(), Some(-1 | 1)),
+        })
+    }
+}

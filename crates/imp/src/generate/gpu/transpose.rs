@@ -1,0 +1,312 @@
+//! Copies between arrays of the device that are not contiguous on both sides.
+//!
+//! Threads side by side take elements that lie side by side in the target. Where neighbours
+//! there are not neighbours in the source, but those along another dimension are, the copy
+//! transposes these two, in squares through the scratchpad; all other dimensions count
+//! matrices:
+//!
+//! ```text
+//! block of a square   square[y, x] = from[.. y .. x ..]   x along the source
+//!                     barrier
+//!                     to[.. y .. x ..] = square[x, y]     x along the target
+//! ```
+//!
+//! So each side is read or written in rows. Lines of a square lie an element further apart
+//! than they are long: then the elements of a column lie in different banks.
+//!
+//! Matrices that are thinner than half a square go element by element, along the thin
+//! dimension first: then the wide side is contiguous, and threads side by side touch a few
+//! rows of the other one. Which it is, the host decides when it runs.
+
+use crate::generate::expr::{add, and, binary, compare, div, mul};
+use crate::generate::function::Gen;
+use crate::generate::operators::{at, div_up};
+use crate::syntax::{Access, Expr, Region, Space, Stmt, Var, VarType};
+use ir::{PassError, Prov};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+
+/// A dimension of a copy: its size, and how far apart neighbours lie on both sides.
+#[derive(Clone, PartialEq)]
+struct Dim {
+    n: Expr,
+    to: Expr,
+    from: Expr,
+}
+
+/// What is copied.
+#[derive(Clone, Copy)]
+struct Sides<'c> {
+    to: &'c Region,
+    from: &'c Region,
+    elem: PrimType,
+}
+
+/// Two dimensions that a copy transposes.
+struct Matrix<'d> {
+    /// Contiguous in the target.
+    across: &'d Dim,
+    /// Contiguous in the source.
+    down: &'d Dim,
+    /// The others.
+    outer: &'d [Dim],
+}
+
+impl Gen<'_, '_> {
+    /// Elements are copied from where they lie on the device to where they are, by
+    /// kernels.
+    pub(super) fn copy_by_kernels(
+        &mut self,
+        to: &Region,
+        from: &Region,
+        elem: PrimType,
+        extents: &[Expr],
+    ) -> Result<(), PassError> {
+        let sides = Sides { to, from, elem };
+        let strides = to.strides.iter().zip(&from.strides);
+        let dims = extents.iter().zip(strides).map(|(n, (to, from))| Dim {
+            n: n.clone(),
+            to: to.clone(),
+            from: from.clone(),
+        });
+        let mut dims: Vec<Dim> = dims.collect();
+        let one = Expr::i64(1);
+        let unit = |stride: fn(&Dim) -> &Expr| {
+            let is_unit = |dim: &Dim| *stride(dim) == one && dim.n != one;
+            dims.iter().rposition(is_unit)
+        };
+        let (across, down) = (unit(|dim| &dim.to), unit(|dim| &dim.from));
+        let Some(inner) = across.or(down) else {
+            return self.copy_elements(sides, &dims);
+        };
+        let across = dims.remove(inner);
+        let Some(down) = down.filter(|down| *down != inner) else {
+            dims.push(across);
+            return self.copy_elements(sides, &dims);
+        };
+        let down = dims.remove(down - usize::from(down > inner));
+        let matrix = Matrix {
+            across: &across,
+            down: &down,
+            outer: &dims,
+        };
+        let least = self.layout().tiles.square / 2;
+        let is_thin = [&across, &down].iter().any(|dim| {
+            let n = constant(&dim.n);
+            n.is_some_and(|n| n < least)
+        });
+        if is_thin || !self.fuel.take() {
+            return self.copy_thin(sides, &matrix);
+        }
+        let squares = self.collect(|g| g.copy_squares(sides, &matrix))?;
+        if [&across, &down].iter().all(|d| constant(&d.n).is_some()) {
+            squares.into_iter().for_each(|stmt| self.emit(stmt));
+            return Ok(());
+        }
+        let thin = self.collect(|g| g.copy_thin(sides, &matrix))?;
+        let wide = |dim: &Dim| compare(CmpOp::SLe, Expr::i64(least), dim.n.clone());
+        let wide = and(wide(&across), wide(&down));
+        self.emit(Stmt::If(wide, squares, thin));
+        Ok(())
+    }
+
+    /// Element by element, a thread for each; the last dimension is that of threads side
+    /// by side.
+    fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
+        let n = dims
+            .iter()
+            .fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
+        self.each_point(("copy", Prov::NONE), n, |g, point| {
+            let indices = g.indices(dims, point);
+            let value = g.scalar(sides.elem, "value");
+            let [to, from] = [
+                (sides.to, (|dim| &dim.to) as fn(&Dim) -> &Expr),
+                (sides.from, |dim| &dim.from),
+            ]
+            .map(|(region, stride)| Access {
+                buffer: region.buffer,
+                elem: sides.elem,
+                offset: region.offset.clone(),
+                dims: indices
+                    .iter()
+                    .cloned()
+                    .zip(dims.iter().map(|dim| stride(dim).clone()))
+                    .collect(),
+            });
+            g.emit(Stmt::Load(value, from));
+            g.emit(Stmt::Store(to, Expr::Var(value)));
+            Ok(())
+        })
+    }
+
+    /// The indices that a number counts through, the last one fastest.
+    fn indices(&mut self, dims: &[Dim], number: Expr) -> Vec<Expr> {
+        let mut indices = Vec::with_capacity(dims.len());
+        let mut rest = number;
+        for (k, dim) in dims.iter().enumerate().rev() {
+            if k == 0 {
+                indices.push(rest.clone());
+            } else {
+                indices.push(binary(BinOp::UMod, rest.clone(), dim.n.clone()));
+                rest = self.name_value(div(rest, dim.n.clone()), PrimType::I64, "rest");
+            }
+        }
+        indices.reverse();
+        indices
+    }
+
+    /// Element by element, the shorter one of a matrix's dimensions innermost.
+    fn copy_thin(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
+        let Matrix {
+            across,
+            down,
+            outer,
+        } = matrix;
+        let mut dims = outer.to_vec();
+        if let (Some(n), Some(m)) = (constant(&across.n), constant(&down.n)) {
+            let (long, thin) = if n < m {
+                (down, across)
+            } else {
+                (across, down)
+            };
+            dims.extend([Dim::clone(long), Dim::clone(thin)]);
+            return self.copy_elements(sides, &dims);
+        }
+        let is_thin = compare(CmpOp::SLt, across.n.clone(), down.n.clone());
+        let is_thin = self.name_value(is_thin, PrimType::Bool, "is_thin");
+        let mut either = |yes: &Dim, no: &Dim| Dim {
+            n: self.either(&is_thin, &yes.n, &no.n),
+            to: self.either(&is_thin, &yes.to, &no.to),
+            from: self.either(&is_thin, &yes.from, &no.from),
+        };
+        let (long, thin) = (either(down, across), either(across, down));
+        dims.extend([long, thin]);
+        self.copy_elements(sides, &dims)
+    }
+
+    fn either(&mut self, cond: &Expr, yes: &Expr, no: &Expr) -> Expr {
+        if yes == no {
+            return yes.clone();
+        }
+        let [cond, yes, no] = [cond, yes, no].map(|x| Box::new(x.clone()));
+        let value = Expr::Select(PrimType::I64, cond, yes, no);
+        self.name_value(value, PrimType::I64, "along")
+    }
+
+    /// In squares, a block for each.
+    fn copy_squares(&mut self, sides: Sides<'_>, matrix: &Matrix<'_>) -> Result<(), PassError> {
+        let Sides { to, from, elem } = sides;
+        let Matrix {
+            across,
+            down,
+            outer,
+        } = matrix;
+        let device = self.layout();
+        let side = device.tiles.square;
+        let lines = (device.block / side).max(1);
+        let [columns, rows] = [across, down].map(|dim| {
+            let squares = div_up(dim.n.clone(), side);
+            self.name_value(squares, PrimType::I64, "squares")
+        });
+        let matrices = outer
+            .iter()
+            .fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
+        let blocks = mul(mul(matrices, rows.clone()), columns.clone());
+        let blocks = self.name_value(blocks, PrimType::I64, "blocks");
+        self.kernel(("copy.transpose", Prov::NONE), blocks, |g, block| {
+            let first = |g: &mut Self, number: Expr| {
+                let first = mul(number, Expr::i64(side));
+                g.name_value(first, PrimType::I64, "first")
+            };
+            let column = binary(BinOp::UMod, Expr::Var(block), columns.clone());
+            let first_across = first(g, column);
+            let rest = div(Expr::Var(block), columns);
+            let rest = g.name_value(rest, PrimType::I64, "rest");
+            let row = binary(BinOp::UMod, rest.clone(), rows.clone());
+            let first_down = first(g, row);
+            let number = g.name_value(div(rest, rows), PrimType::I64, "matrix");
+            let indices = g.indices(outer, number);
+            let (mut to_base, mut from_base) = (to.offset.clone(), from.offset.clone());
+            for (index, dim) in indices.iter().zip(outer.iter()) {
+                to_base = add(to_base, mul(index.clone(), dim.to.clone()));
+                from_base = add(from_base, mul(index.clone(), dim.from.clone()));
+            }
+            let to_base = g.name_value(to_base, PrimType::I64, "to_base");
+            let from_base = g.name_value(from_base, PrimType::I64, "from_base");
+            let square = g.tile_array("square", elem, side * (side + 1));
+            g.threads(Prov::NONE, |g, thread| {
+                let x = binary(BinOp::UMod, thread.clone(), Expr::i64(side));
+                let x = g.name_value(x, PrimType::I64, "x");
+                let line = g.name_value(div(thread, Expr::i64(side)), PrimType::I64, "line");
+                // The element of the square at a line and place, and where it is in the array.
+                let pass = |g: &mut Self, reads: bool| {
+                    g.for_seq(
+                        "turn",
+                        Expr::i64(0),
+                        Expr::i64(side / lines),
+                        false,
+                        |g, turn| {
+                            let y = add(line.clone(), mul(Expr::Var(turn), Expr::i64(lines)));
+                            let y = g.name_value(y, PrimType::I64, "y");
+                            let (a, d) = if reads { (&y, &x) } else { (&x, &y) };
+                            let a = add(first_across.clone(), a.clone());
+                            let a = g.name_value(a, PrimType::I64, "across");
+                            let d = add(first_down.clone(), d.clone());
+                            let d = g.name_value(d, PrimType::I64, "down");
+                            let inside = and(
+                                compare(CmpOp::SLt, a.clone(), across.n.clone()),
+                                compare(CmpOp::SLt, d.clone(), down.n.clone()),
+                            );
+                            let pitch = Expr::i64(side + 1);
+                            let (high, low) = if reads { (y, &x) } else { (x.clone(), &y) };
+                            let in_square = at(square, elem, add(mul(high, pitch), low.clone()));
+                            let in_array = |buffer, base: &Expr, by: [&Expr; 2]| Access {
+                                buffer,
+                                elem,
+                                offset: base.clone(),
+                                dims: vec![(a, by[0].clone()), (d, by[1].clone())],
+                            };
+                            let moved = g.collect(|g| {
+                                let value = g.scalar(elem, "value");
+                                let (source, target) = if reads {
+                                    let by = [&across.from, &down.from];
+                                    (in_array(from.buffer, &from_base, by), in_square)
+                                } else {
+                                    let by = [&across.to, &down.to];
+                                    (in_square, in_array(to.buffer, &to_base, by))
+                                };
+                                g.emit(Stmt::Load(value, source));
+                                g.emit(Stmt::Store(target, Expr::Var(value)));
+                                Ok(())
+                            })?;
+                            g.emit(Stmt::If(inside, moved, Vec::new()));
+                            Ok(())
+                        },
+                    )
+                };
+                pass(g, true)?;
+                g.barrier();
+                pass(g, false)
+            })
+        })
+    }
+
+    /// An array of the block at hand.
+    pub(super) fn tile_array(&mut self, hint: &str, elem: PrimType, count: i64) -> Var {
+        let buffer = self.value(VarType::Buffer(Space::Scratchpad), hint);
+        self.emit(Stmt::Frame {
+            buffer,
+            elem,
+            count: count.unsigned_abs(),
+        });
+        buffer
+    }
+}
+
+/// A constant's value.
+pub(super) const fn constant(expr: &Expr) -> Option<i64> {
+    if let Expr::Const(Scalar::I64(n)) = expr {
+        Some(*n)
+    } else {
+        None
+    }
+}
