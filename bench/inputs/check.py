@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from contest import WORK, tool  # noqa: E402
 from inputs import SETS, file  # noqa: E402
-from inputs.blocks import install  # noqa: E402
 from lanes import compiler  # noqa: E402
+from reference import copies  # noqa: E402
 from values import parse  # noqa: E402
 
 TOLERANCE, LIMIT = 1e-3, 60
@@ -59,9 +59,8 @@ def built(command, source, out):
 
 def main():
     wanted, original = sys.argv[1:] or [""], Path(os.environ["BENCHMARKS"]).resolve()
-    copy = WORK / "reference-bindrune"
+    copy = copies(original, [], set())["bindrune"]
     futhark = tool("FUTHARK", "futhark")
-    install(original, copy)
     bad = 0
     for program in dict.fromkeys(entry.program for entry in SETS):
         if not any(part in program for part in wanted):
