@@ -64,6 +64,9 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
+        if let Some(team) = self.team {
+            return self.copy_together(team, &to, &from, elem, &extents);
+        }
         let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is none"));
@@ -78,32 +81,43 @@ impl Gen<'_, '_> {
         }
         let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         self.each_point(("copy", Prov::NONE), n, |g, point| {
-            let mut indices = Vec::with_capacity(extents.len());
-            let mut rest = point;
-            for (k, extent) in extents.iter().enumerate().rev() {
-                if k == 0 {
-                    indices.push(rest.clone());
-                } else {
-                    indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
-                    rest = g.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
-                }
-            }
-            indices.reverse();
-            let value = g.scalar(elem, "value");
-            let [to, from] = [&to, &from].map(|region| Access {
-                buffer: region.buffer,
-                elem,
-                offset: region.offset.clone(),
-                dims: indices
-                    .iter()
-                    .cloned()
-                    .zip(region.strides.clone())
-                    .collect(),
-            });
-            g.emit(Stmt::Load(value, from));
-            g.emit(Stmt::Store(to, Expr::Var(value)));
+            g.copy_element((&to, &from), elem, &extents, point);
             Ok(())
         })
+    }
+
+    /// Copies the element at a point that counts through the extents.
+    pub(super) fn copy_element(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extents: &[Expr],
+        point: Expr,
+    ) {
+        let mut indices = Vec::with_capacity(extents.len());
+        let mut rest = point;
+        for (k, extent) in extents.iter().enumerate().rev() {
+            if k == 0 {
+                indices.push(rest.clone());
+            } else {
+                indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
+                rest = self.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
+            }
+        }
+        indices.reverse();
+        let value = self.scalar(elem, "value");
+        let [to, from] = [to, from].map(|region| Access {
+            buffer: region.buffer,
+            elem,
+            offset: region.offset.clone(),
+            dims: indices
+                .iter()
+                .cloned()
+                .zip(region.strides.clone())
+                .collect(),
+        });
+        self.emit(Stmt::Load(value, from));
+        self.emit(Stmt::Store(to, Expr::Var(value)));
     }
 
     /// Whether the code is the host's, and elements are copied to or from the device.
