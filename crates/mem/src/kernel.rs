@@ -246,7 +246,11 @@ fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
             continue;
         };
         let mut own: FxHashMap<PrimType, u64> = FxHashMap::default();
-        for elem in folds.operators().flat_map(|op| &op.op.ret).filter_map(Type::elem) {
+        for elem in folds
+            .operators()
+            .flat_map(|op| &op.op.ret)
+            .filter_map(Type::elem)
+        {
             *own.entry(elem).or_default() += 1;
         }
         for &elem in PrimType::ALL {

@@ -6,9 +6,9 @@
 use crate::support::{Files, Outcome, Program, every_program, shown};
 use crate::{as_expected, has_position};
 use driver::{Ir, Session, Stage};
-use ir::tunable::Settings;
 use harness::evaluate::Failure;
 use harness::{Case, compare_all};
+use ir::tunable::Settings;
 use std::sync::Mutex;
 use target::device::Device;
 use target::levels::GPU;
@@ -24,7 +24,7 @@ const SMALL: Device = Device {
 const ON_HOST: usize = 11;
 
 /// Programs that have versions for the threads of a block, at least.
-const WITH_BLOCKS: usize = 8;
+const WITH_BLOCKS: usize = 13;
 
 /// Entry points that write different values to one place, of which any may stay.
 const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];

@@ -2,8 +2,8 @@
 //! values of the test blocks, the bits that the CPU gives, the same messages at the same
 //! places, nothing left in memory.
 
+use super::device::{made, of_blocks};
 use crate::support::{Files, Outcome, Program, all_same_bits, every_program, programs, shown};
-use crate::device::{made, of_blocks};
 use crate::{as_expected, call, has_position};
 use driver::{DeviceTarget, Ir};
 use harness::compare_all;
@@ -41,16 +41,16 @@ const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
 ];
 
-/// Programs with nests, for which the threads of a block share what is inside: products of
-/// matrices, scans that solve systems of equations, reductions, scans and histograms in maps,
-/// loops around them.
+/// Programs with nests, for which the threads of a block share what is inside: scans that
+/// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
+/// them.
 const NESTS: [&str; 8] = [
+    "bench/programs/nests/heston.fut",
     "bench/programs/nests/local_volatility.fut",
-    "bench/programs/nests/matmul.fut",
     "bench/programs/nests/option_pricing.fut",
-    "tests/programs/classic/linear_algebra.fut",
-    "tests/programs/features/histograms.fut",
-    "tests/programs/features/rows.fut",
+    "bench/programs/nests/row_operators.fut",
+    "tests/programs/features/accumulators.fut",
+    "tests/programs/features/blocks.fut",
     "tests/programs/features/running_rows.fut",
     "tests/programs/features/scans_reductions.fut",
 ];

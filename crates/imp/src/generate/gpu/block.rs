@@ -94,7 +94,10 @@ impl Gen<'_, '_> {
     /// Whether threads have waited for each other, and touched no memory since.
     fn at_barrier(&self) -> bool {
         let stmts = self.lists.last().map(Vec::as_slice).unwrap_or_default();
-        let last = stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Set(..)));
+        let last = stmts
+            .iter()
+            .rev()
+            .find(|stmt| !matches!(stmt, Stmt::Set(..)));
         matches!(last, Some(Stmt::Device(DeviceOp::Barrier)))
     }
 
