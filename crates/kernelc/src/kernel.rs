@@ -180,22 +180,23 @@ impl<'a> Writer<'a, '_> {
             self.barrier_or_stop(failing);
             return Ok(());
         }
+        let asks = failing.before && !failing.knows(stmt);
+        if asks {
+            if failing.since {
+                self.barrier_or_stop(failing);
+            }
+            self.open("if (br_goes_on) {");
+        }
         // A loop comes back to its head with what has failed in it.
         if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
             && can_fail(body)
         {
             (failing.before, failing.since) = (true, true);
         }
-        if !failing.before || failing.knows(stmt) {
-            return self.decided(stmt, failing);
-        }
-        if failing.since {
-            self.barrier_or_stop(failing);
-        }
-        self.open("if (br_goes_on) {");
-        failing.since |= can_fail(std::slice::from_ref(stmt));
         self.decided(stmt, failing)?;
-        self.close("}");
+        if asks {
+            self.close("}");
+        }
         Ok(())
     }
 
