@@ -36,7 +36,8 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
-        if seg.decomp.writes > 0 && self.meeting > 0 {
+        let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
+        if updates && self.meeting > 0 {
             return self.seg_by_one(team, pat, seg);
         }
         match &seg.kind {
