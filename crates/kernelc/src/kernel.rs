@@ -12,8 +12,9 @@
 //! block ends. No thread can take a later failure for an earlier one, though others may
 //! fail while it looks.
 //!
-//! Needs: what decides whether barriers are reached is not computed in stretches, so that
-//! threads that have failed decide alike.
+//! Threads that have failed do not compute what decides whether further barriers are
+//! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
+//! wait for each other before they decide, and a block that ends does not go in.
 
 use crate::dialect;
 use crate::error::{Error, Res};
@@ -113,6 +114,7 @@ impl<'a> Writer<'a, '_> {
             let mut failing = Failing {
                 set,
                 before: false,
+                since: false,
                 labels: 0,
             };
             return self.stretches(&f.body, &mut failing);
@@ -166,6 +168,7 @@ impl<'a> Writer<'a, '_> {
         }
         if fails {
             failing.before = true;
+            failing.since = true;
             self.line(format!("next{}:;", failing.labels));
         }
         Ok(())
@@ -173,42 +176,77 @@ impl<'a> Writer<'a, '_> {
 
     /// A barrier, or what has one in it.
     fn around_barrier(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
-        match stmt {
-            Stmt::Device(DeviceOp::Barrier) => {
-                self.line(if failing.before {
-                    "BR_BARRIER_OR_STOP"
-                } else {
-                    "BR_BARRIER"
-                });
-                Ok(())
+        if matches!(stmt, Stmt::Device(DeviceOp::Barrier)) {
+            self.barrier_or_stop(failing);
+            return Ok(());
+        }
+        let asks = failing.before && !failing.knows(stmt);
+        if asks {
+            if failing.since {
+                self.barrier_or_stop(failing);
             }
+            self.open("if (br_goes_on) {");
+        }
+        // A loop comes back to its head with what has failed in it.
+        if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
+            && can_fail(body)
+        {
+            (failing.before, failing.since) = (true, true);
+        }
+        self.decided(stmt, failing)?;
+        if asks {
+            self.close("}");
+        }
+        Ok(())
+    }
+
+    /// What has barriers in it, behind a decision that is the same for all threads.
+    fn decided(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
+        match stmt {
             Stmt::If(cond, yes, no) => {
-                failing.decide(stmt)?;
                 let cond = self.exprs.whole(cond)?;
                 self.open(format!("if ({cond}) {{"));
-                let before = failing.before;
+                let (before, since) = (failing.before, failing.since);
                 self.stretches(yes, failing)?;
-                let after = std::mem::replace(&mut failing.before, before);
+                let after = (failing.before, failing.since);
+                (failing.before, failing.since) = (before, since);
                 if !no.is_empty() {
                     self.close("} else {");
                     self.open_again();
                 }
                 self.stretches(no, failing)?;
-                failing.before |= after;
+                failing.before |= after.0;
+                failing.since |= after.1;
                 self.close("}");
                 Ok(())
             }
             Stmt::For(f) if matches!(f.how, How::Seq { .. } | How::Scheduled) => {
-                failing.decide(stmt)?;
-                failing.before |= can_fail(&f.body);
                 self.counting(f, |writer| writer.stretches(&f.body, failing))
             }
-            Stmt::While(..) | Stmt::For(_) => Err(Error::Unsupported(
-                "checks beside barriers in such a loop of a kernel".to_owned(),
-            )),
-            // Of these only the barrier above has one in it.
+            Stmt::While(cond, body) => {
+                let cond = self.name(*cond)?;
+                self.open(format!("while ({cond}) {{"));
+                self.stretches(body, failing)?;
+                if failing.before {
+                    self.barrier_or_stop(failing);
+                    self.line("if (!br_goes_on) break;");
+                }
+                self.close("}");
+                Ok(())
+            }
+            Stmt::For(_) => Err(Error::bug("a thread has threads of its own")),
+            // None of these has a barrier in it.
             imp::leaf_stmt!() => self.stmt(stmt, false),
         }
+    }
+
+    fn barrier_or_stop(&mut self, failing: &mut Failing) {
+        self.line(if failing.before {
+            "BR_BARRIER_OR_STOP"
+        } else {
+            "BR_BARRIER"
+        });
+        failing.since = false;
     }
 
     /// A check that fails in a kernel or a function that kernels call.
@@ -306,24 +344,20 @@ struct Failing {
     set: FxHashSet<Var>,
     /// Whether something may have failed before.
     before: bool,
+    /// Whether something may have since the last barrier.
+    since: bool,
     /// How many labels there are.
     labels: usize,
 }
 
 impl Failing {
-    /// A statement decides whether barriers are reached, by what threads that have failed
-    /// know too.
-    fn decide(&self, stmt: &Stmt) -> Res<()> {
+    /// Whether threads that have failed know what decides here about barriers, too.
+    fn knows(&self, stmt: &Stmt) -> bool {
         let mut known = true;
         named(stmt, &mut |var, how| {
             known &= how == Use::Sets || !self.set.contains(&var);
         });
-        if known {
-            return Ok(());
-        }
-        Err(Error::Unsupported(
-            "checks beside barriers that depend on what is computed beside them".to_owned(),
-        ))
+        known
     }
 }
 

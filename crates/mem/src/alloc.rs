@@ -152,7 +152,7 @@ impl<'a> Ctx<'a> {
 
     /// Whether an array of this type lies in registers when it is local to an iteration.
     pub(crate) fn small(&self, ty: &Type) -> bool {
-        self.inside && is_small(ty)
+        self.inside && is_small(ty) && !self.in_block()
     }
 
     /// A new block for an array of this type.
@@ -165,6 +165,11 @@ impl<'a> Ctx<'a> {
     ) -> Result<Name, PassError> {
         if self.small(ty) {
             Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
+        } else if self.in_block()
+            && let Some(bytes) = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok())
+            && self.take_scratchpad(bytes)
+        {
+            Ok(self.alloc_in(hint, ty, Space::Scratchpad, prov, out))
         } else if self.in_kernel() {
             self.alloc_parts(hint, ty, prov)
         } else {

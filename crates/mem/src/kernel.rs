@@ -12,24 +12,38 @@
 //! neighbours, as threads side by side read and write them at the same time. The sizes of
 //! such an array have to be known before the kernel. Small arrays of constant size lie in
 //! registers and need nothing.
+//!
+//! **Blocks.** Where a segmap of the grid has segops at the level of blocks in it, its points
+//! are those of a block, whose threads share what the point computes. Such arrays lie in
+//! the scratchpad where their size is constant and all of the kernel's have room beside what
+//! reductions and scans need; all others are parts of a block on the device as above, but each
+//! in one piece. What a point of the inner segop needs for itself is again a thread's: its
+//! parts are interleaved within the piece that the block has.
 
 use crate::alloc::{Ctx, row_major_in};
 use ir::mem::{Block, Lmad, MemAnn};
 use ir::name::{Name, Prov};
-use ir::seg::SegSpace;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost};
 use ir::syntax::{Atom, DimIndex, Stm};
 use ir::types::{Dim, Space, Type};
-use ir::{Mems, PassError};
-use rustc_hash::FxHashSet;
+use ir::{Mems, PassError, Segs};
+use prim::PrimType;
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::device::SCRATCHPAD_BYTES;
 
 /// The kernel that the code at hand stands in.
 pub(crate) struct Kernel {
-    /// Index and size of each dimension of its points.
+    /// Index and size of each dimension of its points, and of those of the segop in it that
+    /// the code stands in.
     dims: Vec<(Name, Dim)>,
+    /// How many of these count blocks, whose threads share what a point computes.
+    of_blocks: usize,
+    /// Bytes of the scratchpad that are left.
+    scratchpad: u64,
     /// What has to stand before it.
     outer: Vec<Stm<Mems>>,
-    /// The blocks that all points have a part of.
-    shared: FxHashSet<Name>,
+    /// The blocks that all points have a part of, and by how many dimensions.
+    shared: FxHashMap<Name, usize>,
     /// The names bound inside.
     bound: FxHashSet<Name>,
     /// Whether the code is that of an operator, which knows no point.
@@ -41,11 +55,27 @@ impl Kernel {
     pub(crate) fn new(space: &SegSpace) -> Self {
         Self {
             dims: space.dims.clone(),
+            of_blocks: 0,
+            scratchpad: 0,
             outer: Vec::new(),
-            shared: FxHashSet::default(),
+            shared: FxHashMap::default(),
             bound: FxHashSet::default(),
             no_point: false,
         }
+    }
+
+    /// A kernel whose points are those of blocks, which have so many bytes in the scratchpad.
+    pub(crate) fn of_blocks(space: &SegSpace, scratchpad: u64) -> Self {
+        Self {
+            of_blocks: space.dims.len(),
+            scratchpad,
+            ..Self::new(space)
+        }
+    }
+
+    /// Whether the code is that of a block: outside of the segops that its threads share.
+    fn is_blocks(&self) -> bool {
+        self.of_blocks > 0 && self.dims.len() == self.of_blocks
     }
 
     /// What has to stand before the kernel.
@@ -65,6 +95,50 @@ impl Ctx<'_> {
         self.kernel.is_some()
     }
 
+    /// Whether the code is that of a block: what it makes, the threads share.
+    pub(crate) fn in_block(&self) -> bool {
+        self.kernel.as_ref().is_some_and(Kernel::is_blocks)
+    }
+
+    /// The kernel that a segop becomes.
+    pub(crate) fn kernel_of(&self, seg: &Seg<Segs>) -> Result<Kernel, PassError> {
+        let inner = outermost(&seg.body);
+        let is_map = matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map());
+        if !is_map || inner.is_empty() {
+            return Ok(Kernel::new(&seg.space));
+        }
+        let needed = values_of_threads(&inner).saturating_mul(self.block);
+        let Some(left) = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).checked_sub(needed) else {
+            return Err(Self::not_in_kernels("operators on so many values"));
+        };
+        Ok(Kernel::of_blocks(&seg.space, left))
+    }
+
+    /// A segop of a block begins, if the code is a block's: how many dimensions there were.
+    pub(crate) fn points_of_threads(&mut self, space: &SegSpace) -> Option<usize> {
+        let kernel = self.kernel.as_mut().filter(|kernel| kernel.is_blocks())?;
+        let before = kernel.dims.len();
+        kernel.dims.extend(space.dims.iter().copied());
+        Some(before)
+    }
+
+    /// The segop ends that began where there were so many dimensions.
+    pub(crate) fn end_of_threads(&mut self, before: Option<usize>) {
+        if let (Some(kernel), Some(before)) = (&mut self.kernel, before) {
+            kernel.dims.truncate(before);
+        }
+    }
+
+    /// Takes bytes of the scratchpad, if there are so many.
+    pub(crate) fn take_scratchpad(&mut self, bytes: u64) -> bool {
+        let Some(kernel) = &mut self.kernel else {
+            return false;
+        };
+        let left = kernel.scratchpad.checked_sub(bytes.next_multiple_of(8));
+        kernel.scratchpad = left.unwrap_or(kernel.scratchpad);
+        left.is_some()
+    }
+
     /// A new block for an array of this type that each point has for itself.
     pub(crate) fn alloc_parts(
         &mut self,
@@ -81,11 +155,12 @@ impl Ctx<'_> {
             Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
             Dim::Ext(_) => false,
         };
-        let fits = !kernel.no_point && ty.shape().iter().all(known);
+        let points = kernel.dims.iter().map(|(_, dim)| dim);
+        let fits = !kernel.no_point && ty.shape().iter().chain(points).all(known);
         let result = if fits {
             let whole = of_all_points(&kernel.dims, ty);
             let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
-            kernel.shared.insert(block);
+            kernel.shared.insert(block, kernel.dims.len());
             Ok(block)
         } else if kernel.no_point {
             Err(Self::not_in_kernels("arrays in operators"))
@@ -107,33 +182,42 @@ impl Ctx<'_> {
 
     /// As [`Self::whole`], with the dimensions in an order, slowest first.
     pub(crate) fn whole_by(&self, block: Name, ty: &Type, perm: &[usize]) -> Lmad {
-        match &self.kernel {
-            Some(kernel) if kernel.shared.contains(&block) => {
-                let outer = kernel.dims.len();
-                let full = of_all_points(&kernel.dims, ty);
-                let order: Vec<usize> = perm.iter().map(|at| at + outer).chain(0..outer).collect();
-                let point = kernel.dims.iter();
-                let point = point.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
-                let rest = ty.shape().iter().map(|&count| DimIndex::Slice {
-                    start: Atom::i64(0),
-                    count,
-                    stride: Atom::i64(1),
-                });
-                let slice: Vec<DimIndex> = point.chain(rest).collect();
-                Lmad::in_order(&order, full.shape()).slice(&slice)
-            }
-            _ => Lmad::in_order(perm, ty.shape()),
-        }
+        let Some((kernel, outer)) = self.part_of(block) else {
+            return Lmad::in_order(perm, ty.shape());
+        };
+        let dims = &kernel.dims[..outer];
+        let full = of_all_points(dims, ty);
+        // A block's piece lies together, in it what threads have for themselves is interleaved.
+        let blocks = kernel.of_blocks.min(outer);
+        let own = perm.iter().map(|at| at + outer);
+        let order: Vec<usize> = (0..blocks).chain(own).chain(blocks..outer).collect();
+        let point = dims.iter();
+        let point = point.map(|(index, _)| DimIndex::Fix(Atom::Var(*index)));
+        let rest = ty.shape().iter().map(|&count| DimIndex::Slice {
+            start: Atom::i64(0),
+            count,
+            stride: Atom::i64(1),
+        });
+        let slice: Vec<DimIndex> = point.chain(rest).collect();
+        Lmad::in_order(&order, full.shape()).slice(&slice)
+    }
+
+    /// The kernel whose points have parts of a block, if there is one, and by how many of
+    /// the dimensions at hand.
+    fn part_of(&self, block: Name) -> Option<(&Kernel, usize)> {
+        let kernel = self.kernel.as_ref()?;
+        let outer = kernel.shared.get(&block)?;
+        Some((kernel, (*outer).min(kernel.dims.len())))
     }
 
     /// An array as [`Self::whole`] has it.
     pub(crate) fn whole_in(&self, block: Name, ty: &Type) -> MemAnn {
-        match &self.kernel {
-            Some(kernel) if kernel.shared.contains(&block) => MemAnn::In {
-                block: Block::Var(block),
-                lmad: self.whole(block, ty),
-            },
-            _ => row_major_in(block, ty),
+        if self.part_of(block).is_none() {
+            return row_major_in(block, ty);
+        }
+        MemAnn::In {
+            block: Block::Var(block),
+            lmad: self.whole(block, ty),
         }
     }
 
@@ -147,6 +231,36 @@ impl Ctx<'_> {
         }
         result
     }
+}
+
+/// Bytes of the scratchpad that are left for noting which block has failed.
+const ROOM_FOR_FAILURES: u64 = 64;
+
+/// Bytes that a thread has in the scratchpad where its block reduces and scans: as many values
+/// of each type as one of the segops has of it.
+fn values_of_threads(inner: &[&SegOp<Segs>]) -> u64 {
+    let mut most: FxHashMap<PrimType, u64> = FxHashMap::default();
+    for op in inner {
+        let SegOp::Seg(seg) = op else { continue };
+        let SegKind::Folds(folds) = &seg.kind else {
+            continue;
+        };
+        let mut own: FxHashMap<PrimType, u64> = FxHashMap::default();
+        for elem in folds
+            .operators()
+            .flat_map(|op| &op.op.ret)
+            .filter_map(Type::elem)
+        {
+            *own.entry(elem).or_default() += 1;
+        }
+        for &elem in PrimType::ALL {
+            let count = own.get(&elem).copied().unwrap_or_default();
+            let most = most.entry(elem).or_default();
+            *most = count.max(*most);
+        }
+    }
+    let bytes = |elem: &PrimType| elem.size() * most.get(elem).copied().unwrap_or_default();
+    PrimType::ALL.iter().map(bytes).sum()
 }
 
 /// The type of all points' arrays of a type.

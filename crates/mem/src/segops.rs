@@ -2,7 +2,6 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::dests::Dest;
-use crate::kernel::Kernel;
 use ir::decision::Copied;
 use ir::folds::Folds;
 use ir::mem::{Block, Lmad, MemAnn, MemOp};
@@ -39,6 +38,12 @@ impl Ctx<'_> {
         seg: Seg<Segs>,
         out: &mut Vec<Stm<Mems>>,
     ) -> Result<(), PassError> {
+        let starts = self.home == Space::Device && !self.in_kernel();
+        if self.home == Space::Device && seg.kind == SegKind::FlatMap {
+            return Err(Self::not_in_kernels("flat maps"));
+        }
+        // What is refused is so before anything is placed for it.
+        let kernel = starts.then(|| self.kernel_of(&seg)).transpose()?;
         let Seg {
             level,
             space,
@@ -48,10 +53,6 @@ impl Ctx<'_> {
             decomp,
             keeps: _,
         } = seg;
-        let starts = self.home == Space::Device && !self.in_kernel();
-        if self.home == Space::Device && kind == SegKind::FlatMap {
-            return Err(Self::not_in_kernels("flat maps"));
-        }
         let pat = match &kind {
             SegKind::Hist(ops) => self.hist_pattern(pat, ops)?,
             SegKind::FlatMap => self.flat_pattern(pat, &ret, aux.prov, out)?,
@@ -77,8 +78,9 @@ impl Ctx<'_> {
             }
         };
         aux.facts.forget_orders();
+        let around = self.points_of_threads(&space);
         if starts {
-            self.kernel = Some(Kernel::new(&space));
+            self.kernel = kernel;
         }
         for &(index, _) in &space.dims {
             self.bind(index, Type::I64, MemAnn::None);
@@ -86,6 +88,7 @@ impl Ctx<'_> {
         let outside = std::mem::replace(&mut self.inside, true);
         let result = self.seg_inside(&pat, &space, kind, body, &ret);
         self.inside = outside;
+        self.end_of_threads(around);
         if starts && let Some(kernel) = self.kernel.take() {
             out.extend(kernel.outer());
         }

@@ -1,12 +1,14 @@
 //! Every program as kernels on the simulated device: it gives the expected values, in several orders of blocks and threads, and misuses no memory.
 //!
 //! What cannot be a kernel runs on the host; in how many programs something does, is known.
+//! Once more with those versions of nests in which the threads of a block share what is inside.
 
 use crate::support::{Files, Outcome, Program, every_program, shown};
 use crate::{as_expected, has_position};
 use driver::{Ir, Session, Stage};
 use harness::evaluate::Failure;
 use harness::{Case, compare_all};
+use ir::tunable::Settings;
 use std::sync::Mutex;
 use target::device::{Device, Tiles};
 use target::levels::GPU;
@@ -27,6 +29,9 @@ const SMALL: Device = Device {
 /// Programs in which something cannot be a kernel, at most.
 const ON_HOST: usize = 11;
 
+/// Programs that have versions for the threads of a block, at least.
+const WITH_BLOCKS: usize = 13;
+
 /// Entry points that write different values to one place, of which any may stay.
 const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];
 
@@ -42,7 +47,8 @@ fn compile(program: &Program) -> Result<imp::Program, String> {
     }
 }
 
-fn made(session: &mut Session) -> Result<Ir, driver::Failure> {
+/// The imperative IR of a session's program.
+pub fn made(session: &mut Session) -> Result<Ir, driver::Failure> {
     let typed = session.check(&mut Files)?;
     let ir = session.lower(&typed)?;
     let stage = Stage::from_name("imp").expect("there is such a stage");
@@ -64,7 +70,7 @@ fn kernels_give_the_expected_values_on_the_simulated_device() {
             let mut on_host = on_host.lock().expect("no thread panics");
             on_host.push(program.name.clone());
         }
-        run(program, &made)
+        run(program, &made, &Settings::default())
     });
     let on_host = on_host.into_inner().expect("no thread panics");
     let count = on_host.len();
@@ -78,7 +84,7 @@ fn kernels_give_the_expected_values_on_the_simulated_device() {
 
 /// Runs a program's calls, and holds what comes out against what is expected and what the
 /// program gives elsewhere.
-fn run(program: &Program, made: &imp::Program) -> Vec<String> {
+fn run(program: &Program, made: &imp::Program, settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
     if !imp::parse(&imp::print(made)).is_ok_and(|read| read == *made) {
         problems.push("something else is read back".to_owned());
@@ -89,7 +95,7 @@ fn run(program: &Program, made: &imp::Program) -> Vec<String> {
     };
     for ((case, entry), evaluated) in program.calls().zip(evaluated) {
         for seed in [1, 2] {
-            let outcome = call(made, program, case, entry, seed);
+            let outcome = call(made, program, case, entry, (seed, settings));
             if outcome.is_ok() && COLLIDING.contains(&(&program.name, entry)) {
                 continue;
             }
@@ -111,8 +117,61 @@ fn run(program: &Program, made: &imp::Program) -> Vec<String> {
     problems
 }
 
-fn call(made: &imp::Program, program: &Program, case: &Case, entry: &str, seed: u64) -> Outcome {
+fn call(
+    made: &imp::Program,
+    program: &Program,
+    case: &Case,
+    entry: &str,
+    (seed, settings): (u64, &Settings),
+) -> Outcome {
     let args = case.input.values(program.folder());
     let args = args.map_err(|e| Failure::Argument(e.to_string()))?;
-    harness::evaluate::call_imp(made, entry, &args, seed)
+    let options = imp::eval::Options {
+        seed,
+        settings: settings.clone(),
+        ..imp::eval::Options::default()
+    };
+    harness::evaluate::call_imp_with(made, entry, &args, options)
+}
+
+/// Values of the thresholds by which points of nests are blocks whose threads share what is
+/// inside of them; nothing if the program has no such version.
+pub fn of_blocks(made: &imp::Program) -> Option<Settings> {
+    let names = made.tunables.iter().map(|tunable| tunable.name.to_string());
+    let values: Vec<(String, i64)> = names
+        .filter_map(|name| {
+            let value = if name.contains("suff_outer_par") {
+                i64::MAX
+            } else if name.contains("suff_intra_par") {
+                0
+            } else {
+                return None;
+            };
+            Some((name, value))
+        })
+        .collect();
+    let some = values.iter().any(|(_, value)| *value == 0);
+    some.then(|| Settings(values.into_iter().collect()))
+}
+
+#[test]
+fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
+    let count = Mutex::new(0);
+    every_program(|program| {
+        if program.spec.rejected.is_some() {
+            return Vec::new();
+        }
+        let made = match compile(program) {
+            Ok(made) => made,
+            Err(message) => return vec![message],
+        };
+        let Some(settings) = of_blocks(&made) else {
+            return Vec::new();
+        };
+        *count.lock().expect("no thread panics") += 1;
+        run(program, &made, &settings)
+    });
+    let count = count.into_inner().expect("no thread panics");
+    println!("{count} programs have versions for the threads of a block");
+    assert!(count >= WITH_BLOCKS, "{count} programs have such versions");
 }

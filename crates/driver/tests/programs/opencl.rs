@@ -2,10 +2,12 @@
 //! values of the test blocks, the bits that the CPU gives, the same messages at the same
 //! places, nothing left in memory.
 
+use super::device::{made, of_blocks};
 use crate::support::{Files, Outcome, Program, all_same_bits, every_program, programs, shown};
 use crate::{as_expected, call, has_position};
-use driver::DeviceTarget;
+use driver::{DeviceTarget, Ir};
 use harness::compare_all;
+use runtime::tuning::Assignment;
 use runtime::{Config, Context, Image, device};
 
 /// Entry points whose sums of floats are put together in another order on a device: their
@@ -39,8 +41,27 @@ const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
 ];
 
+/// Programs with nests, for which the threads of a block share what is inside: scans that
+/// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
+/// them.
+const NESTS: [&str; 8] = [
+    "bench/programs/nests/heston.fut",
+    "bench/programs/nests/local_volatility.fut",
+    "bench/programs/nests/option_pricing.fut",
+    "bench/programs/nests/row_operators.fut",
+    "tests/programs/features/accumulators.fut",
+    "tests/programs/features/blocks.fut",
+    "tests/programs/features/running_rows.fut",
+    "tests/programs/features/scans_reductions.fut",
+];
+
 /// A program's calls on the device: problems.
 fn on_device(program: &Program) -> Result<Vec<String>, String> {
+    on_device_with(program, Vec::new())
+}
+
+/// A program's calls on the device, with values of tuning parameters: problems.
+fn on_device_with(program: &Program, tuning: Vec<Assignment>) -> Result<Vec<String>, String> {
     let evaluated = program.last_outcomes()?;
     let mut session = program.session();
     session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
@@ -50,7 +71,7 @@ fn on_device(program: &Program) -> Result<Vec<String>, String> {
         .and_then(|typed| session.lower(&typed))
         .and_then(|ir| session.image(ir, &mut ()));
     let image = image.map_err(|failure| shown(&session, &failure))?;
-    Ok(run(program, image, evaluated))
+    Ok(run(program, image, (evaluated, tuning)))
 }
 
 /// Every second program, beginning with a number: drivers compile one kernel after another
@@ -72,20 +93,56 @@ fn kernels_give_the_expected_values_and_the_bits_of_the_cpu_on_a_device() {
     every_second(0);
 }
 
+/// A program's calls on the device, in the versions in which threads of blocks share what is
+/// inside of nests.
+fn by_blocks(program: &Program) -> Result<Vec<String>, String> {
+    let mut session = program.session();
+    session.options = session.options.clone().on_device(DeviceTarget::OpenCl);
+    let settings = match made(&mut session) {
+        Ok(Ir::Imp(made)) => of_blocks(&made),
+        Ok(_) => None,
+        Err(failure) => return Err(shown(&session, &failure)),
+    };
+    let settings = settings.ok_or_else(|| "there is no version for blocks".to_owned())?;
+    let assignment = |(name, value)| Assignment {
+        name,
+        value,
+        place: String::new(),
+    };
+    on_device_with(program, settings.0.into_iter().map(assignment).collect())
+}
+
+#[test]
+fn threads_of_blocks_give_the_expected_values_on_a_device() {
+    every_program(|program| {
+        if !NESTS.contains(&program.name.as_str()) {
+            return Vec::new();
+        }
+        by_blocks(program).unwrap_or_else(|message| vec![message])
+    });
+}
+
 #[test]
 fn kernels_of_the_other_programs_do_so_too() {
     every_second(1);
 }
 
 /// Runs entry points, twice.
-fn run(program: &Program, image: Image, evaluated: &[Outcome]) -> Vec<String> {
+fn run(
+    program: &Program,
+    image: Image,
+    (evaluated, tuning): (&[Outcome], Vec<Assignment>),
+) -> Vec<String> {
     let mut problems = Vec::new();
+    // Blocks put sums together in another order than a thread.
+    let tuned = !tuning.is_empty();
     let config = Config {
         device: device::Config {
             // There is much to compile, and little to run.
             build_options: vec!["-cl-opt-disable".to_owned()],
             ..device::Config::default()
         },
+        tuning,
         ..Config::default()
     };
     let mut context = match Context::new(&config, image) {
@@ -108,7 +165,7 @@ fn run(program: &Program, image: Image, evaluated: &[Outcome]) -> Vec<String> {
                 all_same_bits(values, again).map_err(|what| format!("not as before: {what}"))?;
             }
             match (evaluated, &outcome) {
-                (Ok(evaluated), Ok(values)) if sums.contains(&entry) => {
+                (Ok(evaluated), Ok(values)) if tuned || sums.contains(&entry) => {
                     compare_all(evaluated, values)
                 }
                 (Ok(evaluated), Ok(values)) => all_same_bits(evaluated, values),

@@ -68,7 +68,10 @@ impl Gen<'_, '_> {
             self.accs.insert(token.name, Rc::new(target));
         }
         let n_arrays: usize = inputs.iter().map(|input| input.arrays.len()).sum();
+        let meets = self.team.is_some() && inputs.iter().any(|input| input.op.is_none());
+        self.meeting += usize::from(meets);
         let results = self.body(&lambda.body)?;
+        self.meeting -= usize::from(meets);
         for param in &pat[..n_arrays] {
             self.note(param);
         }

@@ -25,6 +25,9 @@ impl Gen<'_, '_> {
             Type::Array { .. } => self.array_op(pat, aux.prov, op),
             Type::Prim(_) => self.scalar_op(pat, op),
             Type::Cert => self.check(aux.prov, op),
+            Type::Acc { .. } if matches!(op, BasicOp::UpdateAcc { .. }) => {
+                self.by_one(|g| g.acc_op(pat, op))
+            }
             Type::Acc { .. } => self.acc_op(pat, op),
             Type::Mem(_) => Err(PassError::bug("a basic operation yields a block")),
         }
@@ -187,8 +190,10 @@ impl Gen<'_, '_> {
         if slice.iter().all(|index| matches!(index, DimIndex::Fix(_))) {
             let access = self.fixed(elem, block, lmad, slice)?;
             let value = self.atom(value)?;
-            self.store(access, value);
-            return Ok(());
+            return self.by_one(|g| {
+                g.store(access, value);
+                Ok(())
+            });
         }
         let Atom::Var(array) = value else {
             return Err(PassError::bug("a scalar is written into a slice"));
@@ -236,7 +241,7 @@ impl Gen<'_, '_> {
                     .copied()
                     .zip(strides.iter().copied())
                     .collect();
-                self.copy_over(block, &lmad.flat_slice(*offset, &dims), *value)
+                self.by_one(|g| g.copy_over(block, &lmad.flat_slice(*offset, &dims), *value))
             }
             BasicOp::Copy(array) | BasicOp::Manifest { perm: _, array } => {
                 self.copy_into(*block, lmad, *array)
@@ -298,7 +303,7 @@ impl Gen<'_, '_> {
                 let outer = shape.len();
                 self.replicate(pat, *block, lmad, outer, *value, prov)
             }
-            BasicOp::ArrayLit { row, elems } => {
+            BasicOp::ArrayLit { row, elems } => self.by_one(|g| {
                 for (at, &value) in elems.iter().enumerate() {
                     let slice: Vec<DimIndex> = std::iter::once(DimIndex::Fix(Atom::i64(at as i64)))
                         .chain(row.shape().iter().map(|&count| DimIndex::Slice {
@@ -307,13 +312,13 @@ impl Gen<'_, '_> {
                             stride: Atom::i64(1),
                         }))
                         .collect();
-                    self.write(&pat.ty, *block, lmad, &slice, value)?;
+                    g.write(&pat.ty, *block, lmad, &slice, value)?;
                 }
                 Ok(())
-            }
+            }),
             BasicOp::ConstArray { elem, shape, bytes } => {
                 let to = self.region(*block, lmad)?;
-                self.constant(to, *elem, shape, bytes)
+                self.by_one(|g| g.constant(to, *elem, shape, bytes))
             }
             BasicOp::Unary(..)
             | BasicOp::Binary(..)

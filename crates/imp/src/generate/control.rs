@@ -128,7 +128,17 @@ impl Gen<'_, '_> {
                 });
                 Ok(())
             }
-            Space::Scratchpad => Err(PassError::bug("an array in the scratchpad")),
+            Space::Scratchpad => {
+                let bytes = bytes
+                    .constant()
+                    .and_then(prim::Scalar::as_i64)
+                    .ok_or_else(|| PassError::bug("a part of the scratchpad of unknown size"))?;
+                let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
+                let hint = self.function.names.hint(pat.name).clone();
+                let buffer = self.block_frame(&hint, PrimType::I64, count)?;
+                self.set_var(pat.name, buffer);
+                Ok(())
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::accs::Target;
 use super::expr::{add, mul};
-use super::gpu::Around;
+use super::gpu::{Around, Team};
 use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
@@ -59,6 +59,12 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) device: Option<Device>,
     /// The kernel of a device that code is made for.
     pub(crate) kernel: Option<Around>,
+    /// The threads that run the code at hand together, if a block of a kernel does.
+    pub(crate) team: Option<Team>,
+    /// What the threads of the kernel at hand have elements of, in the scratchpad.
+    pub(crate) parts: Vec<(PrimType, Var)>,
+    /// How many `withacc` of a block are open in which updates may meet.
+    pub(crate) meeting: usize,
     /// Where the statement comes from that code is made for.
     pub(crate) prov: Prov,
     /// The counters of loops, and where these come from.
@@ -92,6 +98,9 @@ pub(crate) fn generate(
             .has_device()
             .then_some(shared.device),
         kernel: None,
+        team: None,
+        parts: Vec::new(),
+        meeting: 0,
         prov: Prov::NONE,
         counters: Vec::new(),
     };

@@ -46,6 +46,15 @@ impl Gen<'_, '_> {
             row,
             fresh,
         } = fill;
+        if let Some(team) = self.team {
+            let from = Expr::i64(0);
+            return self.together(team, |g, thread| {
+                g.share_out((&from, &count), true, thread, |g, at| {
+                    let next = add(at.clone(), Expr::i64(1));
+                    f(g, at, next)
+                })
+            });
+        }
         if self.device.is_some() && !self.in_task() {
             return self.each_point((what, prov), count, |g, at| {
                 let next = add(at.clone(), Expr::i64(1));

@@ -54,21 +54,7 @@ impl Gen<'_, '_> {
         if let Some(operators) = atomic {
             return self.each_point(("seghist", prov), n, |g, point| {
                 g.bind_point(dims, &point)?;
-                g.point(&seg.body, |g, results| {
-                    g.each_bin(&hists, ops, dims, &results, |g, k, index, values| {
-                        let (by, elem) = operators[k];
-                        let (_, block, lmad) = &hists[k].dests[0];
-                        let at = g.element(elem, *block, lmad, index.to_vec())?;
-                        let value = g.atom(values[0])?;
-                        g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
-                            old: None,
-                            at,
-                            op: by,
-                            value,
-                        }))));
-                        Ok(())
-                    })
-                })
+                g.update_at_once(seg, ops, &hists, &operators)
             });
         }
         let largest = hists.iter().map(|hist| hist.count.clone());
@@ -108,6 +94,32 @@ impl Gen<'_, '_> {
             self.release_arrays(&hist.copies);
         }
         Ok(())
+    }
+
+    /// The updates of a point, by operators that devices apply at once.
+    pub(super) fn update_at_once(
+        &mut self,
+        seg: &Seg<Mems>,
+        ops: &[HistOp<Mems>],
+        hists: &[Bins<'_>],
+        operators: &[(BinOp, PrimType)],
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        self.point(&seg.body, |g, results| {
+            g.each_bin(hists, ops, dims, &results, |g, k, index, values| {
+                let (by, elem) = operators[k];
+                let (_, block, lmad) = &hists[k].dests[0];
+                let at = g.element(elem, *block, lmad, index.to_vec())?;
+                let value = g.atom(values[0])?;
+                g.emit(Stmt::Device(DeviceOp::Update(Box::new(Update {
+                    old: None,
+                    at,
+                    op: by,
+                    value,
+                }))));
+                Ok(())
+            })
+        })
     }
 
     pub(super) fn bins_of<'s>(

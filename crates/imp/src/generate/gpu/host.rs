@@ -64,6 +64,9 @@ impl Gen<'_, '_> {
         elem: PrimType,
         extents: Vec<Expr>,
     ) -> Result<(), PassError> {
+        if let Some(team) = self.team {
+            return self.copy_together(team, &to, &from, elem, &extents);
+        }
         let mut stmt = Stmt::copy(to.clone(), from.clone(), elem, extents.clone());
         let Stmt::Copy { plan, .. } = &mut stmt else {
             return Err(PassError::bug("a copy is none"));
@@ -77,6 +80,30 @@ impl Gen<'_, '_> {
             return Ok(());
         }
         self.copy_by_kernels(&to, &from, elem, &extents)
+    }
+
+    /// Copies the element at a point that counts through the extents.
+    pub(super) fn copy_element(
+        &mut self,
+        (to, from): (&Region, &Region),
+        elem: PrimType,
+        extents: &[Expr],
+        point: Expr,
+    ) {
+        let indices = self.indices(extents.iter(), point);
+        let value = self.scalar(elem, "value");
+        let [to, from] = [to, from].map(|region| Access {
+            buffer: region.buffer,
+            elem,
+            offset: region.offset.clone(),
+            dims: indices
+                .iter()
+                .cloned()
+                .zip(region.strides.clone())
+                .collect(),
+        });
+        self.emit(Stmt::Load(value, from));
+        self.emit(Stmt::Store(to, Expr::Var(value)));
     }
 
     /// Whether the code is the host's, and elements are copied to or from the device.

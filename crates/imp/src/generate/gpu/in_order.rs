@@ -1,5 +1,5 @@
-//! Segops in kernels. The threads of a block are to share them; for now the thread whose
-//! point they belong to runs them in order.
+//! Segops of one thread, as loops: those in points that are a thread's own, and of those that
+//! a block has ([`shared`](super::shared)) what its threads cannot share, and segments.
 
 use crate::generate::function::Gen;
 use crate::generate::operators::operator_types;
@@ -61,50 +61,15 @@ impl Gen<'_, '_> {
         let Some((inner, outer)) = dims.split_last() else {
             return Err(PassError::bug("a space without dimensions"));
         };
-        let operators: Vec<&Operator<Mems>> = folds.operators().collect();
-        let types = operator_types(&operators)?;
-        let (reduced, elements) = folds.results(pat);
-        let n_scanned = folds.n_scanned();
+        let (reduced, _) = folds.results(pat);
         let mut scalars: Vec<Var> = Vec::new();
         self.points_of(outer, &mut |g| {
-            let accs = g.neutral(&operators, &types)?;
-            g.points_of(std::slice::from_ref(inner), &mut |g| {
-                g.point(&seg.body, |g, results| {
-                    let n = types.len().min(results.len());
-                    let (folded, mapped) = results.split_at(n);
-                    let values = g.values(folded, &types)?;
-                    g.combine(&operators, &accs, &values)?;
-                    let (scanned, _) = accs.split_at(n_scanned);
-                    match &folds.post {
-                        None => {
-                            g.write_vars(&elements[..n_scanned], dims, scanned)?;
-                            g.write_elements(&elements[n_scanned..], dims, mapped)
-                        }
-                        Some(post) => {
-                            let (first, others) =
-                                post.params.split_at(n_scanned.min(post.params.len()));
-                            for (param, &value) in first.iter().zip(scanned) {
-                                g.set_param(param, Expr::Var(value))?;
-                            }
-                            for (param, &value) in others.iter().zip(mapped) {
-                                if param.ty.is_prim() {
-                                    let value = g.atom(value)?;
-                                    g.set_param(param, value)?;
-                                }
-                            }
-                            g.point(&post.body, |g, results| {
-                                g.write_elements(elements, dims, &results)
-                            })
-                        }
-                    }
-                })
-            })?;
-            let totals = accs.split_at(n_scanned).1;
+            let totals = g.fold_segment(pat, seg, folds, inner)?;
             if outer.is_empty() {
-                scalars = totals.to_vec();
+                scalars = totals;
                 return Ok(());
             }
-            g.write_vars(reduced, outer, totals)
+            g.write_vars(reduced, outer, &totals)
         })?;
         for (param, var) in reduced.iter().zip(scalars) {
             self.set_var(param.name, var);
@@ -112,7 +77,55 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    fn set_param(&mut self, param: &Param<Mems>, value: Expr) -> Result<(), PassError> {
+    /// Folds the segment at hand, along a dimension: what it reduces to.
+    pub(super) fn fold_segment(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+        inner: &(Name, Dim),
+    ) -> Result<Vec<Var>, PassError> {
+        let dims = seg.space.dims.as_slice();
+        let operators: Vec<&Operator<Mems>> = folds.operators().collect();
+        let types = operator_types(&operators)?;
+        let (_, elements) = folds.results(pat);
+        let n_scanned = folds.n_scanned();
+        let accs = self.neutral(&operators, &types)?;
+        self.points_of(std::slice::from_ref(inner), &mut |g| {
+            g.point(&seg.body, |g, results| {
+                let n = types.len().min(results.len());
+                let (folded, mapped) = results.split_at(n);
+                let values = g.values(folded, &types)?;
+                g.combine(&operators, &accs, &values)?;
+                let (scanned, _) = accs.split_at(n_scanned);
+                match &folds.post {
+                    None => {
+                        g.write_vars(&elements[..n_scanned], dims, scanned)?;
+                        g.write_elements(&elements[n_scanned..], dims, mapped)
+                    }
+                    Some(post) => {
+                        let (first, others) =
+                            post.params.split_at(n_scanned.min(post.params.len()));
+                        for (param, &value) in first.iter().zip(scanned) {
+                            g.set_param(param, Expr::Var(value))?;
+                        }
+                        for (param, &value) in others.iter().zip(mapped) {
+                            if param.ty.is_prim() {
+                                let value = g.atom(value)?;
+                                g.set_param(param, value)?;
+                            }
+                        }
+                        g.point(&post.body, |g, results| {
+                            g.write_elements(elements, dims, &results)
+                        })
+                    }
+                }
+            })
+        })?;
+        Ok(accs.split_at(n_scanned).1.to_vec())
+    }
+
+    pub(super) fn set_param(&mut self, param: &Param<Mems>, value: Expr) -> Result<(), PassError> {
         let var = self.bind_borrowed(param);
         let var = var.ok_or_else(|| PassError::bug("a post lambda takes an array"))?;
         self.emit(Stmt::Set(var, value));

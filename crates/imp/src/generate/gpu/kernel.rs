@@ -139,11 +139,37 @@ impl Gen<'_, '_> {
         };
         let lists = self.lists.split_off(around.lists);
         let frames = self.frames.split_off(around.frames);
+        let team = self.team.take();
         let result = f(self);
+        self.team = team;
         self.lists.extend(lists);
         self.frames.extend(frames);
         self.kernel = Some(around);
         result
+    }
+
+    /// An array of so many elements that the threads of a block share, in the scratchpad.
+    pub(crate) fn block_frame(
+        &mut self,
+        hint: &str,
+        elem: PrimType,
+        count: u64,
+    ) -> Result<Var, PassError> {
+        let buffer = self.new_var(VarType::Buffer(Space::Scratchpad), hint);
+        let around = self.kernel;
+        let around = around.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
+        if let (Some(list), Some(frame)) = (
+            self.lists.get_mut(around.lists),
+            self.frames.get_mut(around.frames),
+        ) {
+            list.push(Stmt::Frame {
+                buffer,
+                elem,
+                count,
+            });
+            frame.locals.push(buffer);
+        }
+        Ok(buffer)
     }
 
     /// A kernel with a thread for each of `n` points: `f` gets the point.

@@ -14,12 +14,15 @@
 //! | [`tiles`] | segmaps whose points share what they read |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
-//! | [`in_order`] | segops in kernels: loops of one thread, for now |
+//! | [`block`] | kernels whose blocks are points: what threads do together, or one for all |
+//! | [`shared`] | segops that the threads of a block share |
+//! | [`in_order`] | segops of one thread: loops |
 //! | [`callees`] | what functions do that kernels call |
 //!
 //! Which thread takes which point depends on sizes and [`Device`](target::device::Device)
 //! alone (design contract 1).
 
+mod block;
 mod callees;
 mod hist;
 mod host;
@@ -29,10 +32,12 @@ mod map;
 mod reduce;
 mod scan;
 mod segments;
+mod shared;
 mod tiles;
 mod transpose;
 
 use super::function::Gen;
+pub(crate) use block::Team;
 pub(super) use callees::check_callees;
 use ir::seg::{Seg, SegKind};
 use ir::syntax::{Aux, Param};
@@ -50,10 +55,16 @@ impl Gen<'_, '_> {
         for param in pat {
             self.note(param);
         }
+        if let Some(team) = self.team {
+            return self.seg_of_block(team, pat, seg);
+        }
         if self.kernel.is_some() {
             return self.seg_in_order(pat, seg);
         }
         match &seg.kind {
+            SegKind::Folds(folds) if folds.is_map() && block::has_segops(&seg.body) => {
+                self.kernel_of_blocks(pat, seg, aux.prov)
+            }
             SegKind::Folds(folds) if folds.is_map() => self.kernel_map(pat, seg, aux.prov),
             SegKind::Folds(_) if seg.decomp.writes > 0 => {
                 Err(self.not_in_kernels("accumulators in reductions and scans", aux.prov))

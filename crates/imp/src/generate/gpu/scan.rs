@@ -113,7 +113,7 @@ impl Gen<'_, '_> {
                         })
                     })?;
                     g.emit(Stmt::If(inside.clone(), body, Vec::new()));
-                    g.scan_block(&scan, &part, &xs, &thread)?;
+                    g.scan_block((&scan.operators, &scan.types), &part, &xs, &thread)?;
                     // What came before stands on the left.
                     let own = g.copied(&scan.types, &carry, "own");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
@@ -191,7 +191,7 @@ impl Gen<'_, '_> {
     }
 
     /// Fresh variables with the values of others.
-    fn copied(&mut self, types: &[PrimType], vars: &[Var], hint: &str) -> Vec<Var> {
+    pub(super) fn copied(&mut self, types: &[PrimType], vars: &[Var], hint: &str) -> Vec<Var> {
         let mut copies = Vec::with_capacity(vars.len());
         for (&ty, &var) in types.iter().zip(vars) {
             let copy = self.scalar(ty, hint);
@@ -203,14 +203,13 @@ impl Gen<'_, '_> {
 
     /// The threads' values are scanned in the scratchpad, inclusively: each takes what is
     /// 1, 2, 4 and so on to its left.
-    fn scan_block(
+    pub(super) fn scan_block(
         &mut self,
-        scan: &Scan<'_>,
+        (operators, types): (&[&Operator<Mems>], &[PrimType]),
         part: &[Var],
         xs: &[Var],
         thread: &Expr,
     ) -> Result<(), PassError> {
-        let types = &scan.types;
         self.store_all(part, types, thread.clone(), xs);
         self.barrier();
         let rounds = i64::from(self.layout().block.trailing_zeros());
@@ -218,12 +217,12 @@ impl Gen<'_, '_> {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
             let distance = g.name_value(distance, PrimType::I64, "distance");
             let has_left = compare(CmpOp::SLe, distance.clone(), thread.clone());
-            let sums = g.neutral(&scan.operators, types)?;
+            let sums = g.neutral(operators, types)?;
             let body = g.collect(|g| {
                 let other = sub(thread.clone(), distance);
                 let left = g.load_all(part, types, other, "left");
                 let right = g.load_all(part, types, thread.clone(), "right");
-                g.combine(&scan.operators, &left, &right)?;
+                g.combine(operators, &left, &right)?;
                 for (&sum, &left) in sums.iter().zip(&left) {
                     g.emit(Stmt::Set(sum, Expr::Var(left)));
                 }

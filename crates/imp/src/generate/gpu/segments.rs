@@ -85,7 +85,7 @@ impl Gen<'_, '_> {
     /// The indices from one to before another, shared out over the threads of a block:
     /// each takes neighbours, in order, or where order does not matter those a block apart,
     /// so that threads side by side read what lies side by side.
-    pub(super) fn share_out(
+    pub(crate) fn share_out(
         &mut self,
         (from, to): (&Expr, &Expr),
         any_order: bool,

@@ -112,42 +112,34 @@ impl Gen<'_, '_> {
     /// Element by element, a thread for each; the last dimension is that of threads side
     /// by side.
     fn copy_elements(&mut self, sides: Sides<'_>, dims: &[Dim]) -> Result<(), PassError> {
-        let n = dims
-            .iter()
-            .fold(Expr::i64(1), |n, dim| mul(n, dim.n.clone()));
+        let along = |region: &Region, stride: fn(&Dim) -> &Expr| Region {
+            strides: dims.iter().map(|dim| stride(dim).clone()).collect(),
+            ..region.clone()
+        };
+        let to = along(sides.to, |dim| &dim.to);
+        let from = along(sides.from, |dim| &dim.from);
+        let extents: Vec<Expr> = dims.iter().map(|dim| dim.n.clone()).collect();
+        let n = extents.iter().cloned().fold(Expr::i64(1), mul);
         self.each_point(("copy", Prov::NONE), n, |g, point| {
-            let indices = g.indices(dims, point);
-            let value = g.scalar(sides.elem, "value");
-            let [to, from] = [
-                (sides.to, (|dim| &dim.to) as fn(&Dim) -> &Expr),
-                (sides.from, |dim| &dim.from),
-            ]
-            .map(|(region, stride)| Access {
-                buffer: region.buffer,
-                elem: sides.elem,
-                offset: region.offset.clone(),
-                dims: indices
-                    .iter()
-                    .cloned()
-                    .zip(dims.iter().map(|dim| stride(dim).clone()))
-                    .collect(),
-            });
-            g.emit(Stmt::Load(value, from));
-            g.emit(Stmt::Store(to, Expr::Var(value)));
+            g.copy_element((&to, &from), sides.elem, &extents, point);
             Ok(())
         })
     }
 
     /// The indices that a number counts through, the last one fastest.
-    fn indices(&mut self, dims: &[Dim], number: Expr) -> Vec<Expr> {
-        let mut indices = Vec::with_capacity(dims.len());
+    pub(super) fn indices<'e>(
+        &mut self,
+        extents: impl DoubleEndedIterator<Item = &'e Expr> + ExactSizeIterator,
+        number: Expr,
+    ) -> Vec<Expr> {
+        let mut indices = Vec::with_capacity(extents.len());
         let mut rest = number;
-        for (k, dim) in dims.iter().enumerate().rev() {
+        for (k, extent) in extents.enumerate().rev() {
             if k == 0 {
                 indices.push(rest.clone());
             } else {
-                indices.push(binary(BinOp::UMod, rest.clone(), dim.n.clone()));
-                rest = self.name_value(div(rest, dim.n.clone()), PrimType::I64, "rest");
+                indices.push(binary(BinOp::UMod, rest.clone(), extent.clone()));
+                rest = self.name_value(div(rest, extent.clone()), PrimType::I64, "rest");
             }
         }
         indices.reverse();
@@ -224,7 +216,7 @@ impl Gen<'_, '_> {
             let row = binary(BinOp::UMod, rest.clone(), rows.clone());
             let first_down = first(g, row);
             let number = g.name_value(div(rest, rows), PrimType::I64, "matrix");
-            let indices = g.indices(outer, number);
+            let indices = g.indices(outer.iter().map(|dim| &dim.n), number);
             let (mut to_base, mut from_base) = (to.offset.clone(), from.offset.clone());
             for (index, dim) in indices.iter().zip(outer.iter()) {
                 to_base = add(to_base, mul(index.clone(), dim.to.clone()));

@@ -1,0 +1,272 @@
+//! Segops that the threads of a block share.
+//!
+//! | segop | threads |
+//! |---|---|
+//! | segmap, segments of folds | take points, segments, a block's worth apart |
+//! | reductions | reduce own points, then what they have in the scratchpad |
+//! | scans | take a block's worth of points at a time, which is scanned in the scratchpad |
+//! | histograms | take points, if the device combines values at once |
+//!
+//! One thread runs all else, in order: histograms of other operators, what reduces beside a
+//! scan by an operator that does not commute, updates without an operator of arrays that
+//! belong to the block, which may meet.
+
+use super::block::Team;
+use super::reduce::Reduction;
+use crate::generate::expr::{add, compare, mul};
+use crate::generate::function::Gen;
+use crate::generate::operators::{div_up, operator_types};
+use crate::syntax::{Expr, Stmt, Var};
+use ir::exact::atomic_operator;
+use ir::folds::Folds;
+use ir::name::Name;
+use ir::seg::{Seg, SegKind};
+use ir::soac::Operator;
+use ir::syntax::Param;
+use ir::types::{Dim, Type};
+use ir::{Mems, PassError};
+use prim::{CmpOp, PrimType, Scalar};
+
+impl Gen<'_, '_> {
+    /// A segop of a block.
+    pub(super) fn seg_of_block(
+        &mut self,
+        team: Team,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        let updates = pat.iter().any(|param| matches!(param.ty, Type::Acc { .. }));
+        if updates && self.meeting > 0 {
+            return self.seg_by_one(team, pat, seg);
+        }
+        match &seg.kind {
+            SegKind::Folds(folds) if folds.is_map() => {
+                let n = self.product(dims, "n")?;
+                self.together(team, |g, thread| {
+                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
+                        g.bind_point(dims, &point)?;
+                        g.point(&seg.body, |g, results| {
+                            g.write_elements(pat, dims, &results)
+                        })
+                    })
+                })
+            }
+            SegKind::Folds(folds) => match dims.split_last() {
+                Some((inner, [])) if folds.scans.is_empty() && folds.post.is_none() => {
+                    self.reduce_shared(team, pat, seg, folds, inner)
+                }
+                Some((inner, [])) if folds.reduces.iter().all(|op| op.comm) => {
+                    self.scan_shared(team, pat, seg, folds, inner)
+                }
+                Some((inner, outer)) if !outer.is_empty() => {
+                    let n = self.product(outer, "segments")?;
+                    let (reduced, _) = folds.results(pat);
+                    self.together(team, |g, thread| {
+                        g.share_out((&Expr::i64(0), &n), true, thread, |g, segment| {
+                            g.bind_point(outer, &segment)?;
+                            let totals = g.fold_segment(pat, seg, folds, inner)?;
+                            g.write_vars(reduced, outer, &totals)
+                        })
+                    })
+                }
+                _ => self.seg_by_one(team, pat, seg),
+            },
+            SegKind::Hist(ops) => {
+                let operators = ops.iter().map(|hist| atomic_operator(&hist.op.op));
+                let Some(operators) = operators.collect::<Option<Vec<_>>>() else {
+                    return self.seg_by_one(team, pat, seg);
+                };
+                let n = self.product(dims, "n")?;
+                let hists = self.bins_of(ops, &dims[..dims.len().saturating_sub(1)])?;
+                self.together(team, |g, thread| {
+                    g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
+                        g.bind_point(dims, &point)?;
+                        g.update_at_once(seg, ops, &hists, &operators)
+                    })
+                })
+            }
+            SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
+        }
+    }
+
+    /// A segop that one thread runs for all, which get the scalars that it gives.
+    fn seg_by_one(
+        &mut self,
+        team: Team,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+    ) -> Result<(), PassError> {
+        let scalar = |param: &Param<Mems>| match param.ty {
+            Type::Prim(ty) => Some((param.name, ty)),
+            Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
+        };
+        let (names, types): (Vec<Name>, Vec<PrimType>) = pat.iter().filter_map(scalar).unzip();
+        let parts = self.parts_of_block(&types)?;
+        let values = self.together(team, |g, thread| {
+            g.first_thread(thread, |g| {
+                g.seg_in_order(pat, seg)?;
+                let mut values = Vec::with_capacity(names.len());
+                for &name in &names {
+                    values.push(g.var(name)?);
+                }
+                g.store_all(&parts, &types, Expr::i64(0), &values);
+                Ok(())
+            })?;
+            if names.is_empty() {
+                return Ok(Vec::new());
+            }
+            g.barrier();
+            Ok(g.load_all(&parts, &types, Expr::i64(0), "value"))
+        })?;
+        for (name, value) in names.into_iter().zip(values) {
+            self.set_var(name, value);
+        }
+        Ok(())
+    }
+
+    /// Reductions to scalars, which all threads get.
+    fn reduce_shared(
+        &mut self,
+        team: Team,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+        (index, width): &(Name, Dim),
+    ) -> Result<(), PassError> {
+        let (reduced, mapped) = folds.results(pat);
+        let reduction = Reduction::of(folds, reduced)?;
+        let types = &reduction.types;
+        let part = self.parts_of_block(types)?;
+        let width = self.dim(*width)?;
+        let any_order = folds.reduces.iter().all(|op| op.comm);
+        let sums = self.together(team, |g, thread| {
+            let accs = g.neutral(&reduction.operators, types)?;
+            g.share_out((&Expr::i64(0), &width), any_order, thread, |g, i| {
+                g.bind_index_to(*index, i);
+                g.point(&seg.body, |g, results| {
+                    let values = folds.values(&results);
+                    let own = g.values(values.reduced, types)?;
+                    g.combine(&reduction.operators, &accs, &own)?;
+                    g.write_elements(mapped, &seg.space.dims, values.mapped)
+                })
+            })?;
+            g.reduce_block(&reduction, &part, &accs, thread)?;
+            Ok(g.load_all(&part, types, Expr::i64(0), "sum"))
+        })?;
+        for (param, sum) in reduced.iter().zip(sums) {
+            self.set_var(param.name, sum);
+        }
+        Ok(())
+    }
+
+    /// Scans, and what commutes and is reduced beside.
+    fn scan_shared(
+        &mut self,
+        team: Team,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+        (index, width): &(Name, Dim),
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        let (reduced, elements) = folds.results(pat);
+        let reduction = Reduction::of(folds, reduced)?;
+        let operators: Vec<&Operator<Mems>> = folds.scans.iter().collect();
+        let types = operator_types(&operators)?;
+        let all = [types.as_slice(), reduction.types.as_slice()].concat();
+        let parts = self.parts_of_block(&all)?;
+        let (part, beside) = parts.split_at(types.len());
+        let size = self.layout().block;
+        let width = self.dim(*width)?;
+        let rounds = div_up(width.clone(), size);
+        let rounds = self.name_value(rounds, PrimType::I64, "rounds");
+        let sums = self.together(team, |g, thread| {
+            let accs = g.neutral(&reduction.operators, &reduction.types)?;
+            let carry = g.neutral(&operators, &types)?;
+            g.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
+                let first = mul(Expr::Var(round), Expr::i64(size));
+                let i = g.name_value(add(first, thread.clone()), PrimType::I64, "i");
+                let inside = compare(CmpOp::SLt, i.clone(), width);
+                let xs = g.neutral(&operators, &types)?;
+                let mapped = g.passed_on(folds.values(&seg.ret).mapped, folds);
+                let body = g.collect(|g| {
+                    g.bind_index_to(*index, i.clone());
+                    g.point(&seg.body, |g, results| {
+                        let values = folds.values(&results);
+                        for (&x, &value) in xs.iter().zip(values.scanned) {
+                            let value = g.atom(value)?;
+                            g.emit(Stmt::Set(x, value));
+                        }
+                        let own = g.values(values.reduced, &reduction.types)?;
+                        g.combine(&reduction.operators, &accs, &own)?;
+                        if folds.post.is_none() {
+                            return g.write_elements(&elements[types.len()..], dims, values.mapped);
+                        }
+                        for (var, &value) in mapped.iter().zip(values.mapped) {
+                            if let Some(var) = *var {
+                                let value = g.atom(value)?;
+                                g.emit(Stmt::Set(var, value));
+                            }
+                        }
+                        Ok(())
+                    })
+                })?;
+                g.emit(Stmt::If(inside.clone(), body, Vec::new()));
+                g.scan_block((&operators, &types), part, &xs, thread)?;
+                // What came before stands on the left.
+                let own = g.copied(&types, &carry, "own");
+                let mine = g.load_all(part, &types, thread.clone(), "mine");
+                g.combine(&operators, &own, &mine)?;
+                let body = g.collect(|g| {
+                    g.bind_index_to(*index, i);
+                    let Some(post) = &folds.post else {
+                        return g.write_vars(&elements[..types.len()], dims, &own);
+                    };
+                    let values = own.iter().copied().map(Some).chain(mapped);
+                    for (param, value) in post.params.iter().zip(values) {
+                        if let Some(value) = value {
+                            g.set_param(param, Expr::Var(value))?;
+                        }
+                    }
+                    g.point(&post.body, |g, results| {
+                        g.write_elements(elements, dims, &results)
+                    })
+                })?;
+                g.emit(Stmt::If(inside, body, Vec::new()));
+                let last = g.load_all(part, &types, Expr::i64(size - 1), "last");
+                g.combine(&operators, &carry, &last)?;
+                g.barrier();
+                Ok(())
+            })?;
+            if reduction.types.is_empty() {
+                return Ok(Vec::new());
+            }
+            g.reduce_block(&reduction, beside, &accs, thread)?;
+            Ok(g.load_all(beside, &reduction.types, Expr::i64(0), "sum"))
+        })?;
+        for (param, sum) in reduced.iter().zip(sums) {
+            self.set_var(param.name, sum);
+        }
+        Ok(())
+    }
+
+    /// Variables for the scalars that are mapped and that a post lambda takes.
+    fn passed_on(&mut self, types: &[Type], folds: &Folds<Mems>) -> Vec<Option<Var>> {
+        if folds.post.is_none() {
+            return Vec::new();
+        }
+        let mut vars = Vec::with_capacity(types.len());
+        for ty in types {
+            vars.push(match ty {
+                Type::Prim(ty) => {
+                    let var = self.scalar(*ty, "mapped");
+                    self.emit(Stmt::Set(var, Expr::Const(Scalar::zero(*ty))));
+                    Some(var)
+                }
+                Type::Array { .. } | Type::Acc { .. } | Type::Cert | Type::Mem(_) => None,
+            });
+        }
+        vars
+    }
+}
