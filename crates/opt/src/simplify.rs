@@ -157,13 +157,17 @@ fn walk<L: OptLevel>(
     let types = TypeEnv::of_function(function);
     let aliases = Aliases::of(function, &types, signatures);
     let n = function.names.len();
-    let mut uses = Uses(vec![0; n]);
+    let mut uses = Uses {
+        all: vec![0; n],
+        elements: vec![0; n],
+    };
     Visit::<L>::body(&mut uses, &function.body);
     let mut s = Simplifier {
         names: &mut function.names,
         types,
         aliases,
-        uses: uses.0,
+        uses: uses.all,
+        element_reads: uses.elements,
         own: vec![false; n],
         defs: vec![None; n],
         subs: vec![None; n],
@@ -283,6 +287,8 @@ pub struct Simplifier<'a, L: Level> {
     aliases: Aliases,
     /// How often names were used before the walk.
     uses: Vec<u32>,
+    /// How many of these read one scalar of an array.
+    element_reads: Vec<u32>,
     /// Arrays that alias nothing that was bound before them.
     own: Vec<bool>,
     defs: Vec<Option<Rc<Def>>>,
@@ -560,11 +566,22 @@ impl<L: OptLevel> Simplifier<'_, L> {
     }
 }
 
-struct Uses(Vec<u32>);
+struct Uses {
+    all: Vec<u32>,
+    elements: Vec<u32>,
+}
 
 impl<L: Level> Visit<L> for Uses {
     fn name(&mut self, name: &Name) {
-        self.0[name.index()] += 1;
+        self.all[name.index()] += 1;
+    }
+
+    fn stm(&mut self, stm: &Stm<L>) {
+        let scalar = matches!(stm.pat.as_slice(), [param] if param.ty.is_prim());
+        if let (true, Exp::Basic(BasicOp::Index { array, .. })) = (scalar, &stm.exp) {
+            self.elements[array.index()] += 1;
+        }
+        self.walk_stm(stm);
     }
 }
 

@@ -2,7 +2,7 @@
 //! element of a concatenation is read from the piece that has it.
 //!
 //! Pieces that are consumed somewhere stay where they are read: a rule would have
-//! them read later. A concatenation that others read too is made anyway, so it
+//! them read later. A concatenation that others read too, or much of, is made anyway, so it
 //! is not taken apart.
 
 use super::{Certs, Folded, Simplifier, add_certs};
@@ -14,6 +14,9 @@ use prim::{BinOp, CmpOp, PrimType};
 
 /// Literals do not become longer than this by a rule.
 const LONG: usize = 64;
+
+/// More elements than this are read of an array that is there.
+const ELEMENTS: u32 = 4;
 
 /// From more pieces than this no single element is chosen.
 const PIECES: usize = 8;
@@ -204,8 +207,8 @@ impl<L: OptLevel> Simplifier<'_, L> {
         Some(Folded::Op(op, def.certs.clone()))
     }
 
-    /// An element of a concatenation that nobody else reads is an element of one of
-    /// its pieces: emits the choice; whether it did.
+    /// An element of a concatenation of which few elements are read, and nothing else, is an
+    /// element of one of its pieces: emits the choice; whether it did.
     ///
     /// `(concat (xs, ys))[i] = if i < n then xs[i] else ys[i - n]`
     pub(super) fn element_of_piece(&mut self, param: &Param<L>, aux: &Aux, op: &BasicOp) -> bool {
@@ -231,7 +234,7 @@ impl<L: OptLevel> Simplifier<'_, L> {
             || !arrays
                 .iter()
                 .all(|piece| self.size_in(*piece, *dim).and_then(Dim::atom).is_some())
-            || !self.last_use(*array)
+            || !self.few_elements(*array)
             || !self.may_read(arrays)
             || !self.rewrite()
         {
@@ -307,6 +310,12 @@ impl<L: OptLevel> Simplifier<'_, L> {
     /// The size of an array in a dimension.
     pub(super) fn size_in(&self, array: Name, dim: usize) -> Option<Dim> {
         self.type_of(array).shape().get(dim).copied()
+    }
+
+    /// Whether nothing is done with an array but to read few elements where it is bound.
+    fn few_elements(&self, array: Name) -> bool {
+        let reads = self.element_reads.get(array.index());
+        self.used_here(array, ELEMENTS) && reads == self.uses.get(array.index())
     }
 
     /// Whether these arrays may be read later than they are.

@@ -333,9 +333,15 @@ impl<L: OptLevel> Simplifier<'_, L> {
 
     /// Whether an array is nobody else's and used once: here, where it is bound.
     pub(crate) fn last_use(&self, array: Name) -> bool {
+        self.used_here(array, 1)
+    }
+
+    /// Whether an array is nobody else's and used up to so often, where it is bound.
+    pub(super) fn used_here(&self, array: Name, most: u32) -> bool {
         let inner = self.scopes.get(self.depth_of(array) + 1..).unwrap_or(&[]);
+        let uses = self.uses.get(array.index()).copied().unwrap_or(u32::MAX);
         self.own[array.index()]
-            && self.uses.get(array.index()) == Some(&1)
+            && (1..=most).contains(&uses)
             && inner.iter().all(|scope| scope.kind == ScopeKind::Branch)
     }
 
