@@ -294,7 +294,7 @@ impl Free {
                 }
             }
         }
-        (free.bound.len() > 0).then_some(free)
+        (!free.bound.is_empty()).then_some(free)
     }
 
     /// The values that the rest of the body reads and that are worth a table.
