@@ -44,9 +44,8 @@ def rows(n, m, l):
 
 
 @oracle(TILES, "i64")
-def shortest(n):
-    a = along(n, n, 7, 3, 101)
-    b = columns(a)
+def shortest(n, m):
+    a, b = along(n, m, 7, 3, 101), columns(along(m, n, 7, 3, 101))
     return weigh([[min(x + y for x, y in zip(r, c)) for c in b] for r in a])
 
 
