@@ -23,20 +23,7 @@ use passes::subject::{Subject, problem_at};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use target::Machine;
-use target::device::{Device, Tiles};
-
-/// Small blocks: few points are several of them.
-const SMALL_DEVICE: Device = Device {
-    block: 8,
-    blocks: 5,
-    grain: 2,
-    tiles: Tiles {
-        square: 4,
-        points: 2,
-        depth: 3,
-        fill: 1,
-    },
-};
+use target::device::Device;
 
 const AFTER: &str = "==== after\n";
 
@@ -115,7 +102,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
             Some(("levels", name)) if !name.contains(' ') => {
                 options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
             }
-            Some(("device", "small")) => options.device = SMALL_DEVICE,
+            Some(("device", "small")) => options.device = Device::SMALL,
             Some(("flatten", name)) if !name.contains(' ') => {
                 let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
                 options.flatten = mode.ok_or_else(|| format!("{line}: no mode"))?;

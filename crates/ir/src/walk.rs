@@ -482,3 +482,14 @@ pub fn used_names<L: Level>(exp: &Exp<L>, f: impl FnMut(Name)) {
     }
     Uses(f).exp(exp);
 }
+
+/// Calls `f` with each name that a statement uses, in its certificates and types too.
+pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
+    struct Uses<F>(F);
+    impl<L: Level, F: FnMut(Name)> Visit<L> for Uses<F> {
+        fn name(&mut self, name: &Name) {
+            (self.0)(*name);
+        }
+    }
+    Uses(f).stm(stm);
+}

@@ -2,19 +2,26 @@
 //! a table, for all points of the map.
 //!
 //! ```text
-//! let zs = map n (y <- ys) {               let ts = map m (i <- is) { in (cos (conv i)) }
-//!   let r = redomap m (i <- is) {          let zs = map n (y <- ys) {
-//!     let t = cos (conv i)           =>      let r = redomap m (i <- is, t <- ts) {
-//!     let x = f t y                            let x = f t y
-//!     in (x)                                   in (x)
+//! let zs = map n (y <- ys) {               let ts = map m (x <- xs) { in (cos x) }
+//!   let r = redomap m (x <- xs) {          let zs = map n (y <- ys) {
+//!     let t = cos x                  =>      let r = redomap m (x <- xs, t <- ts) {
+//!     let z = f t y                            let z = f t y
+//!     in (z)                                   in (z)
 //!   } ..                                     } ..
 //! ```
 //!
 //! This undoes a fusion, or what the program says: a value is stored where it costs much
 //! more to compute than to read again. Only what cannot fail goes, and only out of combinators
 //! that each point of the map comes to, so what is computed is computed anyway wherever the
-//! map has a point. The table stands as far outside as all that it needs; loops may lie
-//! between, branches may not.
+//! map has a point. Where it has none, the combinator's size need not be one: a table of
+//! what indices alone say has no elements then, and is read by index. The table stands as far
+//! outside as all that it needs; counted loops may lie between, branches may not.
+//!
+//! ```text
+//! let size = if n <= 0 then 0 else m
+//! let ts = map size (i <- iota size) { in (cos (conv i)) }
+//! let zs = map n (y <- ys) { redomap m (i <- iota m) { let t = ts[i] .. } .. }
+//! ```
 //!
 //! Runs after fusion, which would take the table back. Needs unique names; guarantees that all
 //! values stay, bit for bit.
@@ -23,14 +30,14 @@ use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
 use ir::decision::Kind;
 use ir::soac::{Screma, Soac};
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, Lambda, LoopForm, Param, Stm};
+use ir::syntax::{Atom, Aux, BasicOp, Body, DimIndex, Exp, Function, Lambda, LoopForm, Param, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, Visit, binders, refresh_lambda, sub_bodies, sub_bodies_mut, substitute_body,
-    used_names, with_stack,
+    Substitution, binders, free_names, refresh_lambda, stm_names, sub_bodies, sub_bodies_mut,
+    substitute_body, used_names, with_stack,
 };
 use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, cost};
-use prim::BinOp;
+use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::time;
 
@@ -50,7 +57,7 @@ pub(crate) fn tables(
     let params = function.params.iter().map(|param| (param.param.name, 0));
     let mut pass = Tables {
         levels: Vec::new(),
-        maps: Vec::new(),
+        around: Vec::new(),
         floor: 0,
         known: params.collect(),
         iotas: FxHashMap::default(),
@@ -67,12 +74,21 @@ pub(crate) fn tables(
     Ok(function)
 }
 
+/// A combinator or a counted loop whose body is a level.
+#[derive(Clone, Copy)]
+struct Around {
+    level: usize,
+    /// How often its body runs, of this type.
+    turns: (PrimType, Atom),
+    is_map: bool,
+}
+
 /// Bodies around each other, by level: 0 is the function's.
 struct Tables<'a> {
     /// The statements of each so far.
     levels: Vec<Vec<Stm<Soacs>>>,
-    /// Which of them are bodies of maps.
-    maps: Vec<usize>,
+    /// Which of them are bodies of combinators and counted loops.
+    around: Vec<Around>,
     /// The level that nothing leaves: that of the branch around.
     floor: usize,
     /// The level that binds a name.
@@ -94,7 +110,7 @@ impl Tables<'_> {
             for mut stm in stms {
                 self.inside(&mut stm.exp, level);
                 if let Exp::Op(Soac::Screma(screma)) = &mut stm.exp {
-                    self.split(screma, level);
+                    self.split(screma);
                 }
                 self.known
                     .extend(stm.pat.iter().map(|param| (param.name, level)));
@@ -110,129 +126,231 @@ impl Tables<'_> {
 
     /// The bodies of a statement that stands at a level.
     fn inside(&mut self, exp: &mut Exp<Soacs>, level: usize) {
-        let below = level + 1;
-        if let Exp::Op(Soac::Screma(screma)) = exp {
-            let params = screma.map.params.iter();
-            self.known.extend(params.map(|param| (param.name, below)));
-            self.maps.push(below);
-            let body = &mut screma.map.body;
-            body.stms = self.statements(std::mem::take(&mut body.stms));
-            self.maps.pop();
-            return;
-        }
-        let floor = self.floor;
-        if let Exp::Loop { params, form, .. } = exp {
-            let params = params.iter().map(|it| it.param.name);
-            self.known.extend(params.map(|name| (name, below)));
-            if let LoopForm::For { var, .. } = form {
-                self.known.insert(*var, below);
+        let (below, floor, outside) = (level + 1, self.floor, self.around.len());
+        let mut enter = |turns, is_map| {
+            self.around.push(Around {
+                level: below,
+                turns,
+                is_map,
+            });
+        };
+        match exp {
+            Exp::Op(Soac::Screma(screma)) => {
+                if let Some(width) = screma.width.atom() {
+                    enter((PrimType::I64, width), true);
+                }
+                let params = screma.map.params.iter();
+                self.known.extend(params.map(|param| (param.name, below)));
+                let body = &mut screma.map.body;
+                body.stms = self.statements(std::mem::take(&mut body.stms));
+                self.around.truncate(outside);
+                return;
             }
-        } else {
-            self.floor = below;
+            Exp::Loop { params, form, .. } => {
+                if let LoopForm::For { var, ty, bound } = form {
+                    enter((*ty, *bound), false);
+                    self.known.insert(*var, below);
+                } else {
+                    self.floor = below;
+                }
+                let params = params.iter().map(|it| it.param.name);
+                self.known.extend(params.map(|name| (name, below)));
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(_) => self.floor = below,
         }
         sub_bodies_mut(exp, |body| {
             body.stms = self.statements(std::mem::take(&mut body.stms));
         });
         self.floor = floor;
+        self.around.truncate(outside);
     }
 
-    /// Gives a combinator at a level tables, where that pays.
-    fn split(&mut self, screma: &mut Screma, level: usize) {
-        let around = self.maps.iter().rev();
-        let Some(&map) = around.take(1).find(|map| **map > self.floor) else {
+    /// Gives a combinator tables, where that pays.
+    fn split(&mut self, screma: &mut Screma) {
+        let map = self.around.iter().rfind(|around| around.is_map);
+        let Some(map) = map.map(|map| map.level).filter(|map| *map > self.floor) else {
             return;
         };
         let Some(free) = Free::of(self, screma, map) else {
             return;
         };
         let dear = free.dear(&screma.map.body);
-        if dear.is_empty() || dear.len() > MOST || !self.fuel.take() {
+        if dear.is_empty() || dear.len() > MOST {
             return;
         }
-        debug_assert!(map <= level, "a map around a combinator is further out");
-        let to = free.level_of(&dear);
-        let stms = &screma.map.body.stms;
         let wanted = free.slice(&dear);
-        let kept = stms
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| wanted.contains(at));
+        let Some(to) = self.place(free.level_of(&dear), map) else {
+            return;
+        };
+        let stms = screma.map.body.stms.iter().enumerate();
+        let stms = stms.filter(|(at, _)| wanted.contains(at));
         let body = Body {
-            stms: kept.map(|(_, stm)| stm.clone()).collect(),
+            stms: stms.map(|(_, stm)| stm.clone()).collect(),
             result: dear.iter().map(|name| Atom::Var(*name)).collect(),
         };
-        self.made
-            .extend(dear.iter().map(|name| stms[free.bound[name]].aux.prov));
-        let types: FxHashMap<Name, Type> = (stms.iter().flat_map(|stm| &stm.pat))
-            .map(|param| (param.name, param.ty.clone()))
+        let used: FxHashSet<Name> = free_names(&body).into_iter().collect();
+        let inputs = screma.map.params.iter().zip(&screma.inputs);
+        let inputs: Vec<(Param<Soacs>, Name)> = inputs
+            .filter(|(param, _)| used.contains(&param.name))
+            .map(|(param, input)| (param.clone(), *input))
             .collect();
-        let ret: Vec<Type> = dear.iter().map(|name| types[name].clone()).collect();
-        let (params, inputs) = self.inputs_of(screma, &body, to);
+        // Whether the elements of an array say that the size is one.
+        let sized = inputs
+            .iter()
+            .any(|(_, input)| !self.iotas.contains_key(input));
+        let index = inputs.iter().find(|(_, input)| self.counts(*input));
+        let index = index.map(|(param, _)| param.name);
+        if !sized && index.is_none() || !self.fuel.take() {
+            return;
+        }
+        let width = if sized {
+            screma.width
+        } else {
+            self.size_if_any(screma.width, to)
+        };
+        let (params, inputs) = self.inputs_of(inputs, width, to);
+        let bound = |name: &Name| {
+            let stm = &screma.map.body.stms[free.bound[name]];
+            let param = stm.pat.iter().find(|param| param.name == *name);
+            (stm.aux.prov, param.map(|param| param.ty.clone()))
+        };
+        let (provs, ret): (Vec<Prov>, Vec<Option<Type>>) = dear.iter().map(bound).unzip();
+        let ret: Vec<Type> = ret.into_iter().flatten().collect();
         let lambda = Lambda { params, body, ret };
         let lambda = refresh_lambda(&lambda, self.names, &mut Substitution::default());
         let mut pat = Vec::with_capacity(dear.len());
-        let mut read = Substitution::default();
-        for (name, ty) in dear.iter().zip(&lambda.ret) {
-            let table = self.names.fresh_like(*name);
-            self.known.insert(table, to);
-            pat.push(Param {
-                name: table,
-                ty: ty.array_of(screma.width),
-                ann: (),
-            });
-            let own = self.names.fresh_like(*name);
-            read.insert(*name, own.into());
-            screma.inputs.push(table);
-            screma.map.params.push(Param {
-                name: own,
-                ty: ty.clone(),
-                ann: (),
-            });
+        let mut reads = Vec::new();
+        let mut own = Substitution::default();
+        for ((name, ty), prov) in dear.iter().zip(&lambda.ret).zip(&provs) {
+            let table = self.param(*name, ty.array_of(width));
+            self.known.insert(table.name, to);
+            let element = self.param(*name, ty.clone());
+            own.insert(*name, element.name.into());
+            if let (false, Some(index)) = (sized, index) {
+                let array = table.name;
+                let slice = vec![DimIndex::Fix(index.into())];
+                reads.push(Stm {
+                    pat: vec![element],
+                    aux: Aux::at(*prov),
+                    exp: Exp::Basic(BasicOp::Index { array, slice }),
+                });
+            } else {
+                screma.inputs.push(table.name);
+                screma.map.params.push(element);
+            }
+            pat.push(table);
         }
-        let prov = self.made.last().copied().unwrap_or(Prov::NONE);
-        let table = Screma::map(screma.width, inputs, lambda);
         self.levels[to].push(Stm {
             pat,
-            aux: Aux::at(prov),
-            exp: Exp::Op(Soac::Screma(table)),
+            aux: Aux::at(provs.first().copied().unwrap_or(Prov::NONE)),
+            exp: Exp::Op(Soac::Screma(Screma::map(width, inputs, lambda))),
         });
-        substitute_body(&mut screma.map.body, &read);
-        drop_unused(&mut screma.map.body, &wanted);
+        self.made.extend(provs);
+        let body = &mut screma.map.body;
+        substitute_body(body, &own);
+        drop_unused(body, &wanted);
+        body.stms.splice(0..0, reads);
     }
 
-    /// The parameters that a table's body needs and what they are the elements of, at a level.
-    fn inputs_of(
-        &mut self,
-        screma: &Screma,
-        body: &Body<Soacs>,
-        to: usize,
-    ) -> (Vec<Param<Soacs>>, Vec<Name>) {
-        let mut used = FxHashSet::default();
-        for stm in &body.stms {
-            used_names(&stm.exp, |name| {
-                used.insert(name);
-            });
+    fn param(&mut self, like: Name, ty: Type) -> Param<Soacs> {
+        Param {
+            name: self.names.fresh_like(like),
+            ty,
+            ann: (),
         }
-        let (mut params, mut inputs) = (Vec::new(), Vec::new());
-        for (param, &input) in screma.map.params.iter().zip(&screma.inputs) {
-            if !used.contains(&param.name) {
+    }
+
+    /// The level for a table that needs one, outside of a map: how often the bodies around
+    /// that it leaves run is known there.
+    fn place(&self, mut to: usize, map: usize) -> Option<usize> {
+        for around in self.around.iter().rev() {
+            if around.level <= to {
+                break;
+            }
+            to = match around.turns.1 {
+                Atom::Var(name) => to.max(*self.known.get(&name)?),
+                Atom::Const(_) => to,
+            };
+        }
+        (to < map).then_some(to)
+    }
+
+    /// Whether an array has the indices of its elements.
+    fn counts(&self, array: Name) -> bool {
+        let iota = self.iotas.get(&array).map(|stm| &stm.exp);
+        matches!(iota, Some(Exp::Basic(BasicOp::Iota { ty: PrimType::I64, start, stride, .. }))
+            if *start == Atom::i64(0) && *stride == Atom::i64(1))
+    }
+
+    /// A size, or 0 where something around does not run that stands below a level; there.
+    fn size_if_any(&mut self, size: Dim, level: usize) -> Dim {
+        let below = self.around.iter().filter(|around| around.level > level);
+        let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
+        let Some(mut size) = size.atom().filter(|size| size.var().is_some()) else {
+            return size;
+        };
+        for (ty, turns) in turns {
+            if turns
+                .constant()
+                .is_some_and(|turns| turns.as_i64() > Some(0))
+            {
                 continue;
             }
-            let there = self.known.get(&input).is_some_and(|level| *level <= to);
-            let input = match self.iotas.get(&input).filter(|_| !there).cloned() {
-                None => input,
-                Some(mut iota) => {
-                    let own = self.names.fresh_like(input);
-                    self.known.insert(own, to);
-                    for param in &mut iota.pat {
-                        param.name = own;
-                    }
-                    self.levels[to].push(iota);
-                    own
-                }
+            let none = BasicOp::Compare(CmpOp::SLe, ty, turns, Atom::Const(Scalar::int(ty, 0)));
+            let none = self.scalar(level, "none", PrimType::Bool, none);
+            let any = BasicOp::Select {
+                ty: PrimType::I64,
+                cond: none,
+                if_true: Atom::i64(0),
+                if_false: size,
             };
-            params.push(param.clone());
-            inputs.push(input);
+            size = self.scalar(level, "size", PrimType::I64, any);
+        }
+        size.var().map_or(Dim::Const(0), Dim::Var)
+    }
+
+    /// A scalar at a level.
+    fn scalar(&mut self, level: usize, hint: &str, ty: PrimType, op: BasicOp) -> Atom {
+        let name = self.names.fresh(hint);
+        self.known.insert(name, level);
+        self.levels[level].push(Stm {
+            pat: vec![Param {
+                name,
+                ty: Type::Prim(ty),
+                ann: (),
+            }],
+            aux: Aux::at(Prov::NONE),
+            exp: Exp::Basic(op),
+        });
+        name.into()
+    }
+
+    /// A table's parameters and inputs, with indices of its size, at a level.
+    fn inputs_of(
+        &mut self,
+        from: Vec<(Param<Soacs>, Name)>,
+        width: Dim,
+        to: usize,
+    ) -> (Vec<Param<Soacs>>, Vec<Name>) {
+        let mut inputs = Vec::with_capacity(from.len());
+        let mut params = Vec::with_capacity(from.len());
+        for (param, input) in from {
+            params.push(param);
+            let Some(mut iota) = self.iotas.get(&input).cloned() else {
+                inputs.push(input);
+                continue;
+            };
+            let own = self.names.fresh_like(input);
+            self.known.insert(own, to);
+            for param in &mut iota.pat {
+                param.name = own;
+                param.ty = Type::array(param.ty.elem().unwrap_or(PrimType::I64), [width]);
+            }
+            if let Exp::Basic(BasicOp::Iota { count, .. }) = &mut iota.exp {
+                *count = width;
+            }
+            self.levels[to].push(iota);
+            inputs.push(own);
         }
         (params, inputs)
     }
@@ -308,7 +426,7 @@ impl Free {
         };
         for (at, stm) in body.stms.iter().enumerate() {
             if !self.stms.contains_key(&at) {
-                uses(stm, &mut note);
+                stm_names(stm, &mut note);
             }
         }
         body.result.iter().filter_map(|it| it.var()).for_each(note);
@@ -341,22 +459,11 @@ impl Free {
     }
 }
 
-/// The names that a statement uses, in its certificates and types too.
-fn uses(stm: &Stm<Soacs>, f: impl FnMut(Name)) {
-    struct Uses<F>(F);
-    impl<F: FnMut(Name)> Visit<Soacs> for Uses<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    Uses(f).stm(stm);
-}
-
 /// The level that a statement needs, if all that it uses has one.
 fn needs(stm: &Stm<Soacs>, level: impl Fn(Name) -> Option<usize>) -> Option<usize> {
     let own = bound_inside(&stm.exp);
     let mut most = Some(0);
-    uses(stm, |name| {
+    stm_names(stm, |name| {
         if !own.contains(&name) {
             most = most.and_then(|most: usize| Some(most.max(level(name)?)));
         }
@@ -408,7 +515,7 @@ fn drop_unused(body: &mut Body<Soacs>, of: &FxHashSet<usize>) {
         if of.contains(&at) && !stm.pat.iter().any(|param| read.contains(&param.name)) {
             continue;
         }
-        uses(&stm, |name| {
+        stm_names(&stm, |name| {
             read.insert(name);
         });
         kept.push(stm);

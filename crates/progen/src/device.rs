@@ -11,21 +11,9 @@ use harness::evaluate::{Failure, call_imp_with};
 use harness::programs::first_line;
 use imp::eval::Options;
 use ir::tunable::Settings;
-use target::device::{Device, Tiles};
+use target::device::Device;
 use value::Value;
 
-/// Small blocks: small arrays are more than one, and chunks of several blocks.
-const SMALL: Device = Device {
-    block: 8,
-    blocks: 5,
-    grain: 2,
-    tiles: Tiles {
-        square: 4,
-        points: 2,
-        depth: 3,
-        fill: 1,
-    },
-};
 /// Statements that a call may run; one that takes more is passed over.
 const BUDGET: u64 = 5_000_000;
 
@@ -42,7 +30,7 @@ impl Kernels {
     pub(crate) fn of(session: &mut Session, ir: Ir, seed: u64) -> Result<Option<Self>, Problem> {
         let stage = Stage::from_name("imp").ok_or_else(|| Problem::new("stage", "imp"))?;
         let stack = std::mem::replace(&mut session.options.stack, levels::GPU);
-        let device = std::mem::replace(&mut session.options.device, SMALL);
+        let device = std::mem::replace(&mut session.options.device, Device::SMALL);
         let made = session.advance(ir, stage, &mut ());
         (session.options.stack, session.options.device) = (stack, device);
         match made {

@@ -56,6 +56,19 @@ impl Default for Device {
 }
 
 impl Device {
+    /// Small blocks and tiles, for tests: small arrays are several of them.
+    pub const SMALL: Self = Self {
+        block: 8,
+        blocks: 5,
+        grain: 2,
+        tiles: Tiles {
+            square: 4,
+            points: 2,
+            depth: 3,
+            fill: 1,
+        },
+    };
+
     /// The threads of a block as rows and columns, as far as possible as many; the
     /// number of columns is a multiple of that of rows.
     pub const fn sides(&self) -> (i64, i64) {

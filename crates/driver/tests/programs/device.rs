@@ -10,21 +10,8 @@ use harness::evaluate::Failure;
 use harness::{Case, compare_all};
 use ir::tunable::Settings;
 use std::sync::Mutex;
-use target::device::{Device, Tiles};
+use target::device::Device;
 use target::levels::GPU;
-
-/// Small blocks: small arrays are more than one, and chunks of several blocks.
-const SMALL: Device = Device {
-    block: 8,
-    blocks: 5,
-    grain: 2,
-    tiles: Tiles {
-        square: 4,
-        points: 2,
-        depth: 3,
-        fill: 1,
-    },
-};
 
 /// Programs in which something cannot be a kernel, at most.
 const ON_HOST: usize = 11;
@@ -39,7 +26,7 @@ const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut
 fn compile(program: &Program) -> Result<imp::Program, String> {
     let mut session = program.session();
     session.options.stack = GPU;
-    session.options.device = SMALL;
+    session.options.device = Device::SMALL;
     match made(&mut session) {
         Ok(Ir::Imp(made)) => Ok(made),
         Ok(_) => Err("no imperative IR".to_owned()),

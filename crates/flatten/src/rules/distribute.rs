@@ -9,7 +9,7 @@
 //! later groups but computed again there: scalars, views, checks. A group that later
 //! ones do not need waits for the next one like it.
 
-use super::pending::{Needs, Pending, Way, uses};
+use super::pending::{Needs, Pending, Way};
 use super::regular::Bound;
 use super::results::named;
 use super::{book, branches, irregular, loops, versions};
@@ -19,7 +19,7 @@ use crate::nest::{Nest, Segments};
 use crate::position::Position;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, Stm};
 use ir::types::{Dim, Type};
-use ir::walk::{Substitution, substitute_type};
+use ir::walk::{Substitution, stm_names, substitute_type};
 use ir::{FunName, Name, PassError, Segs, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl<'a, 'n> Distribution<'a, 'n> {
     ) -> Self {
         let mut last_use: FxHashMap<Name, usize> = FxHashMap::default();
         for (i, stm) in body.stms.iter().enumerate() {
-            uses(stm, |name| {
+            stm_names(stm, |name| {
                 last_use.insert(name, 2 * i + 1);
             });
         }
@@ -361,7 +361,7 @@ impl Distribution<'_, '_> {
         let mut late: FxHashSet<Name> = filled.iter().map(|param| param.name).collect();
         let (after, before): (Vec<_>, Vec<_>) = again.into_iter().partition(|stm| {
             let mut found = false;
-            uses(stm, |name| found |= late.contains(&name));
+            stm_names(stm, |name| found |= late.contains(&name));
             if found {
                 late.extend(stm.pat.iter().map(|param| param.name));
             }

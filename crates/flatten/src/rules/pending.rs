@@ -4,7 +4,7 @@ use super::distribute::Distribution;
 use super::regular::{Bound, is_cheap};
 use super::{book, irregular};
 use ir::syntax::{BasicOp, Exp, Stm};
-use ir::walk::Visit;
+use ir::walk::stm_names;
 use ir::{Name, Soacs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -75,7 +75,7 @@ impl Distribution<'_, '_> {
                 && seen.insert(name)
             {
                 checks.extend(stm.aux.certs.iter().copied());
-                uses(stm, |name| open.push(name));
+                stm_names(stm, |name| open.push(name));
             }
         }
         checks
@@ -93,7 +93,7 @@ impl Distribution<'_, '_> {
         let mut found: Vec<Name> = Vec::new();
         if is_cheap(stm) {
             let mut any = false;
-            uses(stm, |name| any |= is_stuck(&name));
+            stm_names(stm, |name| any |= is_stuck(&name));
             found.extend(stm.pat.iter().filter(|_| any).map(|param| param.name));
         } else {
             for param in &stm.pat {
@@ -134,7 +134,7 @@ impl Distribution<'_, '_> {
             return None;
         }
         let mut used = FxHashSet::default();
-        uses(stm, |name| {
+        stm_names(stm, |name| {
             if self.pending.bound.contains_key(&name) {
                 used.insert(name);
             }
@@ -183,7 +183,7 @@ impl Distribution<'_, '_> {
                 if let Some(at) = self.pending.bound.get(&name) {
                     needs.again.push(*at);
                 }
-                uses(stm, |name| {
+                stm_names(stm, |name| {
                     if self.pending.bound.contains_key(&name) {
                         left.push(name);
                     }
@@ -207,15 +207,4 @@ impl Distribution<'_, '_> {
         needs.filled.sort_unstable();
         Some(needs)
     }
-}
-
-/// The names that a statement uses, its certificates and the sizes in its types too.
-pub(super) fn uses(stm: &Stm<Soacs>, mut f: impl FnMut(Name)) {
-    struct Uses<F>(F);
-    impl<F: FnMut(Name)> Visit<Soacs> for Uses<F> {
-        fn name(&mut self, name: &Name) {
-            (self.0)(*name);
-        }
-    }
-    Uses(&mut f).stm(stm);
 }

@@ -45,19 +45,15 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let dims = seg.space.dims.as_slice();
-        let n = self.product(dims, "n")?;
+        let n = self.product(&seg.space.dims, "n")?;
         self.parts.clear();
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
                 let Expr::Var(thread) = thread else {
                     return Err(PassError::bug("a thread has no variable"));
                 };
-                g.bind_point(dims, &Expr::Var(block))?;
                 g.team = Some(Team { thread });
-                let made = g.point(&seg.body, |g, results| {
-                    g.write_elements(pat, dims, &results)
-                });
+                let made = g.map_point(pat, seg, &Expr::Var(block));
                 g.team = None;
                 made
             })

@@ -1,6 +1,7 @@
 //! Segmaps whose points share nothing: a thread for each, over all dimensions.
 
 use crate::generate::function::Gen;
+use crate::syntax::Expr;
 use ir::mem::{Block, MemAnn};
 use ir::name::Name;
 use ir::seg::Seg;
@@ -16,13 +17,23 @@ impl Gen<'_, '_> {
         seg: &Seg<Mems>,
         prov: Prov,
     ) -> Result<(), PassError> {
-        let dims = seg.space.dims.as_slice();
-        let n = self.product(dims, "n")?;
+        let n = self.product(&seg.space.dims, "n")?;
         self.each_point(("segmap", prov), n, |g, point| {
-            g.bind_point(dims, &point)?;
-            g.point(&seg.body, |g, results| {
-                g.write_elements(pat, dims, &results)
-            })
+            g.map_point(pat, seg, &point)
+        })
+    }
+
+    /// What a point of a segmap computes, and its results.
+    pub(super) fn map_point(
+        &mut self,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        point: &Expr,
+    ) -> Result<(), PassError> {
+        let dims = seg.space.dims.as_slice();
+        self.bind_point(dims, point)?;
+        self.point(&seg.body, |g, results| {
+            g.write_elements(pat, dims, &results)
         })
     }
 

@@ -45,10 +45,7 @@ impl Gen<'_, '_> {
                 let n = self.product(dims, "n")?;
                 self.together(team, |g, thread| {
                     g.share_out((&Expr::i64(0), &n), true, thread, |g, point| {
-                        g.bind_point(dims, &point)?;
-                        g.point(&seg.body, |g, results| {
-                            g.write_elements(pat, dims, &results)
-                        })
+                        g.map_point(pat, seg, &point)
                     })
                 })
             }

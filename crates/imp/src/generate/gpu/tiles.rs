@@ -28,7 +28,7 @@
 mod reads;
 mod turns;
 
-use super::transpose::constant;
+use crate::copies::constant;
 use crate::generate::expr::{add, and, binary, compare, div, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::div_up;

@@ -18,12 +18,13 @@
 //! dimension first: then the wide side is contiguous, and threads side by side touch a few
 //! rows of the other one. Which it is, the host decides when it runs.
 
+use crate::copies::constant;
 use crate::generate::expr::{add, and, binary, compare, div, mul};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up};
 use crate::syntax::{Access, Expr, Region, Space, Stmt, Var, VarType};
 use ir::{PassError, Prov};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{BinOp, CmpOp, PrimType};
 
 /// A dimension of a copy: its size, and how far apart neighbours lie on both sides.
 #[derive(Clone, PartialEq)]
@@ -291,14 +292,5 @@ impl Gen<'_, '_> {
             count: count.unsigned_abs(),
         });
         buffer
-    }
-}
-
-/// A constant's value.
-pub(super) const fn constant(expr: &Expr) -> Option<i64> {
-    if let Expr::Const(Scalar::I64(n)) = expr {
-        Some(*n)
-    } else {
-        None
     }
 }

@@ -1,0 +1,47 @@
+-- What a combinator in a map computes of its own index alone: where no point comes to it, its
+-- size need not be one.
+
+def coefficient (i: i64) : f64 = 1 / f64.i64 (1 << i) / 4
+
+-- ==
+-- entry: once
+-- input { [1.0, 2.0] 5i64 }
+-- output { [0.484375, 0.96875] }
+-- input { empty([0]f64) -5i64 }
+-- output { empty([0]f64) }
+-- input { empty([0]f64) 1000000000000000i64 }
+-- output { empty([0]f64) }
+-- input { [1.0] -5i64 }
+-- error: Range 0..1..<-5 is invalid
+entry once [n] (xs: [n]f64) (m: i64) : [n]f64 =
+  map (\x -> f64.sum (map (\i -> x * coefficient i) (iota m))) xs
+
+-- ==
+-- entry: twice
+-- input { [1.0, 2.0] 2i64 5i64 }
+-- output { [[0.484375, 0.96875], [0.96875, 1.453125]] }
+-- input { [1.0, 2.0] 0i64 -5i64 }
+-- output { empty([2][0]f64) }
+-- input { [1.0, 2.0] 1i64 -5i64 }
+-- error: Range 0..1..<-5 is invalid
+entry twice [n] (xs: [n]f64) (k: i64) (m: i64) : [n][k]f64 =
+  map (\x -> map (\j -> f64.sum (map (\i -> (x + f64.i64 j) * coefficient i) (iota m))) (iota k)) xs
+
+-- ==
+-- entry: turns
+-- input { [1.0, 2.0] 3i32 5i64 }
+-- output { [3.4306564331054688, 3.544300079345703] }
+-- input { [1.0, 2.0] 0i32 -5i64 }
+-- output { [1.0, 2.0] }
+-- input { [1.0, 2.0] 1i32 -5i64 }
+-- error: Range 0..1..<-5 is invalid
+entry turns [n] (xs: [n]f64) (k: i32) (m: i64) : [n]f64 =
+  map (\x -> loop s = x for t < k do f64.i32 t + f64.sum (map (\i -> (s + 1) * coefficient i) (iota m))) xs
+
+-- Elements of an array that all points have.
+-- ==
+-- entry: elements
+-- input { [1.0, 2.0] [0i64, 1i64, 2i64] }
+-- output { [0.4375, 0.875] }
+entry elements [n][m] (xs: [n]f64) (is: [m]i64) : [n]f64 =
+  map (\x -> f64.sum (map (\i -> x * coefficient i) is)) xs
