@@ -6,7 +6,8 @@
 //! can fuse with its caller), or is called from within a combinator (whose points can
 //! go side by side in lanes then), as long as neither the callee nor the caller has
 //! grown too far; never where it is recursive or asked not to be
-//! (`#[noinline]`). Constants are inlined where they are constants.
+//! (`#[noinline]`). Constants are inlined where they are constants; others are called
+//! once ([`constants`]).
 //! Functions that no entry point reaches are removed, each for a unit of fuel.
 //!
 //! What is small enough depends on the program: before any call is replaced, sizes
@@ -20,6 +21,7 @@
 //! The call's certificates go to the callee's outermost statements, its
 //! provenance below each of theirs, its attributes to those that inherit them.
 
+mod constants;
 mod plan;
 
 use crate::splice;
@@ -37,13 +39,13 @@ const SMALL: usize = 60;
 const SCALAR: usize = 400;
 /// Statements of a function with arrays or combinators, or called within one, that is
 /// copied.
-const MEDIUM: usize = 2000;
+const MEDIUM: usize = 4000;
 /// Statements that a caller may have after inlining what is not small.
 const CALLER: usize = 20_000;
 
 /// Limits for functions with arrays or around combinators that are tried in turn; other
 /// functions of scalars are copied up to the same limit, or [`SCALAR`] if that is less.
-const LIMITS: [usize; 7] = [MEDIUM, 1400, 1000, 700, 400, 200, 100];
+const LIMITS: [usize; 9] = [MEDIUM, 2800, 2000, 1400, 1000, 700, 400, 200, 100];
 /// Statements that a program may come to by inlining, whatever it had.
 const PROGRAM: usize = 24_000;
 /// Times the statements that it had, if that is more.
@@ -95,6 +97,7 @@ pub(crate) fn inline<L: Level>(
     });
     let mut done: Vec<Option<Function<L>>> = functions.into_iter().map(Some).collect();
     let mut facts: Vec<Option<Callee>> = vec![None; done.len()];
+    let mut sure = constants::Sure::default();
     for i in order {
         let Some(mut function) = done[i].take() else {
             continue;
@@ -116,6 +119,10 @@ pub(crate) fn inline<L: Level>(
         for (prov, kind) in inliner.decided {
             let places = function.provs.stack(prov);
             context.decide(&function.name.0, places, kind);
+        }
+        sure.hoist(&mut function, &mut context.fuel);
+        if !recursive[i] {
+            sure.learn(&function);
         }
         facts[i] = Some(Callee::of(&function, recursive[i], count[i], inside[i]));
         done[i] = Some(function);

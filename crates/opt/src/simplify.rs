@@ -29,7 +29,7 @@ mod array;
 mod closed;
 mod concat;
 mod control;
-mod cse;
+pub(crate) mod cse;
 mod element;
 mod emit;
 mod ends;

@@ -1,9 +1,10 @@
 //! Large blocks, shared by all threads: fresh ones from the system, freed ones
 //! kept for reuse, and the account of what is in use.
 //!
-//! Live bytes plus cached bytes never exceed the peak of live bytes: before a
-//! fresh block would break that, the oldest cached ones go back. So repeated
-//! runs reuse their (already paged-in) blocks, and the process is never larger
+//! Live bytes plus cached bytes exceed the peak of live bytes by [`SPARE`] at most:
+//! before a fresh block would break that, the oldest cached ones go back. So repeated
+//! runs reuse their (already paged-in) blocks, loops whose arrays grow and shrink
+//! do not fault the same pages in at each turn, and the process is hardly larger
 //! than a run without a cache would make it.
 
 use super::limit::default_limit;
@@ -18,6 +19,10 @@ const MAP_BYTES: u64 = 256 << 10;
 const HUGE_BYTES: u64 = 4 << 20;
 const HUGE_PAGE: u64 = 2 << 20;
 const PAGE: u64 = 4 << 10;
+/// Bytes of freed blocks that are kept although never so many were in use at a time.
+const SPARE: u64 = 32 << 20;
+/// Up to this size a block may do for one of half its size, else for one of four fifths.
+const LOOSE_BYTES: u64 = 2 << 20;
 /// At most this many freed blocks are kept.
 const MAX_CACHED: usize = 64;
 /// Below this much live memory the default limit is not even looked up.
@@ -125,7 +130,7 @@ impl SharedHeap {
     pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
         let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = total + total / 4;
+        let most = (total + total / 4).max((2 * total).min(LOOSE_BYTES));
         let fit = cache
             .blocks
             .iter()
@@ -140,7 +145,7 @@ impl SharedHeap {
             return Ok((block.at, block.total, true));
         }
         self.reserve(total)?;
-        while cache.bytes > 0 && self.live() + cache.bytes > self.peak() {
+        while cache.bytes > 0 && self.live() + cache.bytes > self.peak() + SPARE {
             cache.give_back_oldest();
         }
         loop {

@@ -1,0 +1,190 @@
+//! Constants that stay functions leave loops and lambdas, and are called once.
+//!
+//! A call that is not replaced hides what it gives, and a loop with calls in it is
+//! nothing for lanes. A constant that cannot fail, ends, and is small may be computed
+//! although nobody comes to need it; so its call stands before the outermost loop or
+//! combinator around it, up to the nearest arm of a conditional, and stands for the
+//! others below.
+//!
+//! Needs what each function is and calls, callees first. Guarantees the same values.
+
+use super::Function;
+use crate::simplify::cse::never_fails;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, FunKind, Level, LoopForm, Param, Stm};
+use ir::types::Dim;
+use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
+use ir::{Fuel, FunName, Name};
+use rustc_hash::FxHashSet;
+
+/// Elements that an array in a constant may have.
+const ELEMENTS: u64 = 1 << 16;
+
+/// The constants that may be computed anywhere, of functions in an order in which callees
+/// come first.
+#[derive(Default)]
+pub(super) struct Sure(FxHashSet<FunName>);
+
+impl Sure {
+    /// Looks at the next function.
+    pub(super) fn learn<L: Level>(&mut self, function: &Function<L>) {
+        let mut quiet = Quiet {
+            sure: self,
+            holds: function.kind == FunKind::Constant,
+        };
+        Visit::<L>::body(&mut quiet, &function.body);
+        if quiet.holds {
+            self.0.insert(function.name.clone());
+        }
+    }
+
+    /// Moves calls of them in a function outwards.
+    pub(super) fn hoist<L: Level>(&self, function: &mut Function<L>, fuel: &mut Fuel) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut hoist = Hoist {
+            sure: self,
+            fuel,
+            lands: true,
+            called: Vec::new(),
+            leaving: Vec::new(),
+            twins: Substitution::default(),
+        };
+        VisitMut::<L>::body(&mut hoist, &mut function.body);
+        let twins = hoist.twins;
+        substitute_body(&mut function.body, &twins);
+    }
+}
+
+/// Whether nothing fails, reads where there may be nothing, goes on for ever or is large.
+struct Quiet<'a> {
+    sure: &'a Sure,
+    holds: bool,
+}
+
+impl<L: Level> Visit<L> for Quiet<'_> {
+    fn stm(&mut self, stm: &Stm<L>) {
+        self.holds &= stm.pat.iter().all(|param| {
+            let sizes = param.ty.shape().iter().map(|dim| match dim {
+                Dim::Const(n) => u64::try_from(*n).ok(),
+                Dim::Var(_) | Dim::Ext(_) => None,
+            });
+            let elements = sizes
+                .into_iter()
+                .try_fold(1u64, |all, n| all.checked_mul(n?));
+            elements.is_some_and(|elements| elements <= ELEMENTS)
+        });
+        self.holds &= match &stm.exp {
+            Exp::Basic(BasicOp::Binary(op, _, _, y)) => never_fails(*op, *y),
+            Exp::Basic(
+                BasicOp::Assert { .. }
+                | BasicOp::Index { .. }
+                | BasicOp::FlatIndex { .. }
+                | BasicOp::Update { .. }
+                | BasicOp::FlatUpdate { .. },
+            )
+            | Exp::Loop {
+                form: LoopForm::While { .. },
+                ..
+            } => false,
+            Exp::Apply { fun, .. } => self.sure.0.contains(fun),
+            Exp::Basic(_) | Exp::If { .. } | Exp::Loop { .. } | Exp::Op(_) => true,
+        };
+        if self.holds {
+            self.walk_stm(stm);
+        }
+    }
+}
+
+struct Hoist<'a, L: Level> {
+    sure: &'a Sure,
+    fuel: &'a mut Fuel,
+    /// Whether calls may stand in the body that comes next.
+    lands: bool,
+    /// The calls that stand around here, and what they bind.
+    called: Vec<(FunName, Vec<Name>)>,
+    /// Calls that are to stand before the current statement of a body where they may.
+    leaving: Vec<Stm<L>>,
+    /// What stands for the results of other calls.
+    twins: Substitution,
+}
+
+impl<L: Level> Hoist<'_, L> {
+    /// A call of a constant: it stands here already, is to stand further out, or stays.
+    fn call(&mut self, pat: Vec<Param<L>>, aux: Aux, fun: FunName, lands: bool) -> Option<Stm<L>> {
+        let known = self.called.iter().find(|(other, _)| *other == fun);
+        if let Some((_, names)) = known
+            && self.fuel.take()
+        {
+            let names = names.iter().map(|name| Atom::Var(*name));
+            let own = pat.iter().map(|param| param.name);
+            self.twins.extend(own.zip(names));
+            return None;
+        }
+        let leaves = !lands && self.fuel.take();
+        if lands || leaves {
+            let names = pat.iter().map(|param| param.name).collect();
+            self.called.push((fun.clone(), names));
+        }
+        let args = Vec::new();
+        let stm = Stm {
+            pat,
+            aux,
+            exp: Exp::Apply { fun, args },
+        };
+        if leaves {
+            self.leaving.push(stm);
+            return None;
+        }
+        Some(stm)
+    }
+}
+
+impl<L: Level> VisitMut<L> for Hoist<'_, L> {
+    fn body(&mut self, body: &mut Body<L>) {
+        ir::walk::with_stack(|| {
+            let lands = std::mem::replace(&mut self.lands, false);
+            let stms = std::mem::take(&mut body.stms);
+            let mut out = Vec::with_capacity(stms.len());
+            for mut stm in stms {
+                match stm.exp {
+                    Exp::Apply { fun, args }
+                        if self.sure.0.contains(&fun) && stm.aux.certs.is_empty() =>
+                    {
+                        debug_assert!(args.is_empty(), "constants have no parameters");
+                        out.extend(self.call(stm.pat, stm.aux, fun, lands));
+                        continue;
+                    }
+                    Exp::If {
+                        cond,
+                        mut then_body,
+                        mut else_body,
+                    } => {
+                        for arm in [&mut then_body, &mut else_body] {
+                            let leaving = std::mem::take(&mut self.leaving);
+                            let around = self.called.len();
+                            self.lands = true;
+                            self.body(arm);
+                            self.called.truncate(around);
+                            self.leaving = leaving;
+                        }
+                        stm.exp = Exp::If {
+                            cond,
+                            then_body,
+                            else_body,
+                        };
+                    }
+                    exp => {
+                        stm.exp = exp;
+                        self.walk_stm(&mut stm);
+                    }
+                }
+                if lands {
+                    out.append(&mut self.leaving);
+                }
+                out.push(stm);
+            }
+            body.stms = out;
+        });
+    }
+}
