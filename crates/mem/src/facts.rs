@@ -139,14 +139,17 @@ impl Finder<'_> {
     }
 
     fn seg(&mut self, seg: &mut Seg<Mems>, facts: &mut ir::Facts) {
-        // Points of a histogram meet in their bins, those of a flat map follow one
-        // another in their chunk.
-        let SegKind::Folds(folds) = &mut seg.kind else {
+        // Points of a flat map follow one another in their chunk; those of a histogram
+        // meet in their bins, behind the body.
+        if matches!(seg.kind, SegKind::FlatMap) {
             return;
-        };
+        }
         if apart::independent(&seg.body.stms) && self.fuel.take() {
             facts.add(Mark::Independent);
         }
+        let SegKind::Folds(folds) = &mut seg.kind else {
+            return;
+        };
         if folds.is_map() {
             self.scatter(&mut seg.body);
             return;

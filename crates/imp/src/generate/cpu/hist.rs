@@ -10,10 +10,11 @@
 //!        for tasks over b < m: for c < copies: dest[b] = op dest[b] own[c][b]
 //! ```
 //!
-//! Out-of-bounds bins are ignored.
+//! Out-of-bounds bins are ignored. Where points are dear they go in [`strips`].
 
 use super::fills::Fill;
 use super::segops::Space;
+use super::strips;
 use crate::generate::accs::{flat, inside};
 use crate::generate::expr::{add, binary, compare, max, mul};
 use crate::generate::function::Gen;
@@ -71,11 +72,8 @@ impl Gen<'_, '_> {
         let grain = max(largest, Expr::i64(space.decomp.grain));
         let grain = self.name_value(grain, PrimType::I64, "grain");
         let copies = self.n_chunks(n.clone(), grain, space.decomp.max_chunks);
-        let single = self.collect(|g| {
-            g.points(space, Expr::i64(0), n.clone(), |g, results| {
-                g.update_bins(&bins, &results, None)
-            })
-        })?;
+        let single =
+            self.collect(|g| g.updated_by_points(space, &bins, (Expr::i64(0), n.clone()), None))?;
         let several =
             self.collect(|g| g.private_copies(space, &bins, n.clone(), copies.clone()))?;
         let is_single = compare(CmpOp::SLe, copies, Expr::i64(1));
@@ -105,9 +103,7 @@ impl Gen<'_, '_> {
                     let base = g.fresh_copy(hist, buffers, c)?;
                     bases.push((buffers.as_slice(), base));
                 }
-                g.points(space, lo, hi, |g, results| {
-                    g.update_bins(bins, &results, Some(&bases))
-                })
+                g.updated_by_points(space, bins, (lo, hi), Some(&bases))
             },
         )?;
         for (hist, buffers) in bins.iter().zip(&own) {
@@ -160,6 +156,33 @@ impl Gen<'_, '_> {
                 g.emit(Stmt::Store(place, Expr::Var(acc)));
             }
             Ok(())
+        })
+    }
+
+    /// All updates of the points `lo..hi`, of the destinations or of private copies.
+    fn updated_by_points(
+        &mut self,
+        space: &Space<'_>,
+        bins: &[Bins<'_>],
+        (lo, hi): (Expr, Expr),
+        own: Option<&[(&[Var], Expr)]>,
+    ) -> Result<(), PassError> {
+        if !(space.independent && strips::pays(space)) {
+            let in_order = Space {
+                independent: false,
+                ..space.clone()
+            };
+            return self.points(&in_order, lo, hi, |g, results| {
+                g.update_bins(bins, &results, own)
+            });
+        }
+        let mut types: Vec<PrimType> = bins
+            .iter()
+            .flat_map(|hist| hist.extents.iter().map(|_| PrimType::I64))
+            .collect();
+        types.extend(bins.iter().flat_map(|hist| &hist.types));
+        self.strips(space, &types, (lo, hi), |g, results| {
+            g.update_bins(bins, results, own)
         })
     }
 

@@ -12,6 +12,7 @@
 //! | [`scan`], [`prefix`], [`compress`] | scans, their blocks, and filters |
 //! | [`scatter`] | points that are packed |
 //! | [`hist`], [`accs`] | histograms, and what updates accumulators with an operator |
+//! | [`strips`] | points whose updates alone are in order |
 //! | [`flat_map`] | flat maps |
 //! | [`fills`] | copies, iotas, replicates |
 //! | [`tasks`], [`chunks`] | loops of tasks, and their bounds |
@@ -33,6 +34,7 @@ mod scatter;
 mod segops;
 mod skip;
 mod streams;
+mod strips;
 mod tasks;
 
 pub(crate) use fills::Fill;

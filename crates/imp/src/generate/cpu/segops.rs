@@ -26,6 +26,7 @@ use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, LEAST_FU
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
+#[derive(Clone)]
 pub(crate) struct Space<'s> {
     pub(crate) index: Name,
     pub(crate) width: Expr,
@@ -34,7 +35,7 @@ pub(crate) struct Space<'s> {
     pub(crate) prov: Prov,
     /// Whether points may run in any order within a chunk, side by side too:
     /// the body keeps nothing in memory of its own and scatters nothing, and no
-    /// two points update the same place.
+    /// two points update the same place. A histogram's updates are behind the body.
     pub(crate) independent: bool,
     /// Tells points that leave what was folded as it is, if something does.
     pub(crate) keeps: Option<&'s Lambda<Mems>>,
