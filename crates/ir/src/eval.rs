@@ -9,8 +9,8 @@
 //! compiled code bit for bit. A reduction falls apart into chunks as
 //! [`crate::seg::Decomp`] says. In a chunk, `width` accumulators start
 //! from the neutral elements; point `i` of the chunk goes to accumulator `i mod
-//! width`; these combine left to right; chunks' results combine left to right,
-//! from the first chunk's. A scan takes each chunk's total (a fold from the
+//! width`; these combine by halves, the first of the lower half with the first of
+//! the upper one; chunks' results combine left to right, from the first chunk's. A scan takes each chunk's total (a fold from the
 //! neutral elements); the first chunk starts from the neutral elements, the
 //! second from the first total, each further one from the combination of those
 //! before. A histogram that has several chunks fills a copy of its bins for each,

@@ -76,8 +76,9 @@ pub struct Decomp {
     /// Most chunks.
     pub max_chunks: i64,
     /// Partial accumulators per chunk: point `i` of the chunk goes to
-    /// accumulator `i mod width`; they combine left to right. 1 unless the
-    /// operator commutes.
+    /// accumulator `i mod width`; they combine by halves: with `h` half as many,
+    /// rounded up, accumulator `h + i` goes to accumulator `i`, until one is left. 1
+    /// unless the operator commutes.
     pub width: u32,
     /// How many stretches of a chunk are folded in step, a multiple of `depth`;
     /// 1 if the chunk is folded from the first point to the last. See

@@ -184,7 +184,7 @@ fn decompositions_fix_float_results() {
         for (i, x) in xs[bounds[c]..bounds[c + 1]].iter().enumerate() {
             acc[i % 3] += x;
         }
-        let chunk = (acc[0] + acc[1]) + acc[2];
+        let chunk = (acc[0] + acc[2]) + acc[1];
         total = Some(total.map_or(chunk, |t: f32| t + chunk));
     }
     let mut scanned = Vec::new();

@@ -144,7 +144,7 @@ impl<'p, L: Level> Segments<'p, L> {
         Ok(total)
     }
 
-    /// Points reduced by so many accumulators in turn, these left to right.
+    /// Points reduced by so many accumulators in turn, these by halves.
     fn fold_plainly(
         &self,
         m: &mut Machine<'p, L>,
@@ -171,12 +171,13 @@ impl<'p, L: Level> Segments<'p, L> {
                 return Err(EvalError::bug("a point was to change nothing, and did"));
             }
         }
-        let mut accs = accs.into_iter();
-        let mut result = accs.next().unwrap_or_default();
-        for acc in accs {
-            m.combine(frame, ops, &mut result, &mut acc.into_iter())?;
+        while accs.len() > 1 {
+            let upper = accs.split_off(accs.len().div_ceil(2));
+            for (acc, other) in accs.iter_mut().zip(upper) {
+                m.combine(frame, ops, acc, &mut other.into_iter())?;
+            }
         }
-        Ok(result)
+        Ok(accs.pop().unwrap_or_default())
     }
 
     /// A segment's scan, and what is reduced beside it.

@@ -1,22 +1,23 @@
 //! Chunks of reductions: accumulators after the points from one index to another.
 //!
 //! With a virtual width `w` above 1, a chunk keeps `w` accumulators: point `i`
-//! of the chunk goes to accumulator `i mod w`; they combine left to right. They
-//! lie in an array, so that the code generator can keep them in vector
-//! registers without reordering any arithmetic.
+//! of the chunk goes to accumulator `i mod w`. They lie in an array, so that the code
+//! generator can keep them in vector registers without reordering any arithmetic. In the
+//! end the upper half goes to the lower one, until one is left: short segments would wait
+//! longer for a chain of all of them than for their points.
 //!
 //! Where the decomposition says so, a chunk is read as several streams in step
 //! (see [`streams`](super::streams)).
 
 use super::segops::Space;
-use crate::generate::expr::{add, div, mul, sub};
+use crate::generate::expr::{add, compare, div, mul, sub};
 use crate::generate::function::Gen;
 use crate::syntax::{Expr, Stmt, Var};
 use ir::exact::is_exact;
 use ir::soac::Operator;
-use ir::syntax::Param;
+use ir::syntax::{Atom, Param};
 use ir::{Mems, PassError};
-use prim::PrimType;
+use prim::{CmpOp, PrimType};
 
 /// What is reduced, and how.
 pub(crate) struct Fold<'s> {
@@ -65,17 +66,27 @@ impl Gen<'_, '_> {
         hi: Expr,
     ) -> Result<(), PassError> {
         self.points(fold.space, lo, hi, |g, results| {
-            let (reduced, mapped) = results.split_at(fold.types.len());
-            let values = g.values(reduced, fold.types)?;
-            g.combine(fold.operators, accs, &values)?;
-            g.write_point(fold.mapped, fold.space, mapped)
+            g.fold_results(fold, accs, &results)
         })
+    }
+
+    /// What a point gives, into these accumulators; the rest into its arrays.
+    fn fold_results(
+        &mut self,
+        fold: &Fold<'_>,
+        accs: &[Var],
+        results: &[Atom],
+    ) -> Result<(), PassError> {
+        let (reduced, mapped) = results.split_at(fold.types.len());
+        let values = self.values(reduced, fold.types)?;
+        self.combine(fold.operators, accs, &values)?;
+        self.write_point(fold.mapped, fold.space, mapped)
     }
 
     /// The points `lo..hi` into as many accumulators as the virtual width says.
     fn fold_rounds(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
-        let types = fold.types;
         let width = i64::from(fold.space.decomp.width);
+        let apart = fold.space.independent;
         let buffers = self.accumulators(fold, width)?;
         let points = sub(hi, lo.clone());
         let rounds = div(points.clone(), Expr::i64(width));
@@ -95,15 +106,44 @@ impl Gen<'_, '_> {
         let done = self.name_value(done, PrimType::I64, "done");
         let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
         let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
-        // Arrays of their own: those above can then stay in registers.
-        let buffers = self.copied_arrays(&buffers, types, width)?;
-        self.fold_round(fold, &buffers, first, rest)?;
-        let accs = self.load_all(&buffers, types, Expr::i64(0), "acc");
-        self.for_seq("w", Expr::i64(1), Expr::i64(width), false, |g, w| {
-            let values = g.load_all(&buffers, types, Expr::Var(w), "part");
-            g.combine(fold.operators, &accs, &values)
+        // All accumulators are written, so that they stay in registers.
+        let last = self.collect(|g| {
+            g.for_seq("w", Expr::i64(0), Expr::i64(width), apart, |g, w| {
+                let accs = g.load_all(&buffers, fold.types, Expr::Var(w), "acc");
+                let there = compare(CmpOp::SLt, Expr::Var(w), rest.clone());
+                let index = add(first, Expr::Var(w));
+                let point = g.collect(|g| g.fold_into(fold, &accs, index))?;
+                g.emit(Stmt::If(there, point, Vec::new()));
+                g.store_all(&buffers, fold.types, Expr::Var(w), &accs);
+                Ok(())
+            })
         })?;
-        Ok(accs)
+        let some = compare(CmpOp::SLt, Expr::i64(0), rest);
+        self.emit(Stmt::If(some, last, Vec::new()));
+        self.fold_halves(fold, &buffers, width)
+    }
+
+    /// Combines accumulators by halves; what they come to.
+    fn fold_halves(
+        &mut self,
+        fold: &Fold<'_>,
+        buffers: &[Var],
+        width: i64,
+    ) -> Result<Vec<Var>, PassError> {
+        let mut left = width;
+        while left > 1 {
+            let half = (left + 1) / 2;
+            self.for_seq("w", Expr::i64(0), Expr::i64(left - half), true, |g, w| {
+                let accs = g.load_all(buffers, fold.types, Expr::Var(w), "acc");
+                let upper = add(Expr::Var(w), Expr::i64(half));
+                let values = g.load_all(buffers, fold.types, upper, "part");
+                g.combine(fold.operators, &accs, &values)?;
+                g.store_all(buffers, fold.types, Expr::Var(w), &accs);
+                Ok(())
+            })?;
+            left = half;
+        }
+        Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"))
     }
 
     /// `count` points from `first` on, one for each accumulator.
@@ -128,16 +168,17 @@ impl Gen<'_, '_> {
         at_index: Expr,
         w: Var,
     ) -> Result<(), PassError> {
-        let (operators, types) = (fold.operators, fold.types);
-        let index = self.bind_index(fold.space.index);
-        self.emit(Stmt::Set(index, at_index));
+        let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
+        self.fold_into(fold, &accs, at_index)?;
+        self.store_all(buffers, fold.types, Expr::Var(w), &accs);
+        Ok(())
+    }
+
+    /// The point at an index, into these accumulators.
+    fn fold_into(&mut self, fold: &Fold<'_>, accs: &[Var], index: Expr) -> Result<(), PassError> {
+        self.at_point(fold.space, index);
         self.point(fold.space.body, |g, results| {
-            let accs = g.load_all(buffers, types, Expr::Var(w), "acc");
-            let (reduced, mapped) = results.split_at(types.len());
-            let values = g.values(reduced, types)?;
-            g.combine(operators, &accs, &values)?;
-            g.store_all(buffers, types, Expr::Var(w), &accs);
-            g.write_point(fold.mapped, fold.space, mapped)
+            g.fold_results(fold, accs, &results)
         })
     }
 
@@ -165,22 +206,6 @@ impl Gen<'_, '_> {
             Ok(())
         })?;
         Ok(arrays)
-    }
-
-    /// Copies of arrays in the frame.
-    fn copied_arrays(
-        &mut self,
-        buffers: &[Var],
-        types: &[PrimType],
-        width: i64,
-    ) -> Result<Vec<Var>, PassError> {
-        let copies = self.lane_arrays("accs", types, width);
-        self.for_seq("w", Expr::i64(0), Expr::i64(width), true, |g, w| {
-            let values = g.load_all(buffers, types, Expr::Var(w), "acc");
-            g.store_all(&copies, types, Expr::Var(w), &values);
-            Ok(())
-        })?;
-        Ok(copies)
     }
 
     /// New arrays in the frame, one for each type.
