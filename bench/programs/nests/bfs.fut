@@ -6,7 +6,7 @@
 -- ==
 -- entry: by_flags by_frontier
 -- input { [0i64, 2i64, 3i64, 3i64, 4i64, 4i64] [1i32, 2i32, 3i32, 1i32] }
--- output { [0, 1, 1, 2, -1] }
+-- output { [0i32, 1i32, 1i32, 2i32, -1i32] }
 entry by_flags [n1][m] (starts: [n1]i64) (edges: [m]i32) : []i32 =
   let n = n1 - 1
   let far = replicate n (-1i32) with [0] = 0

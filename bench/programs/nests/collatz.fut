@@ -11,9 +11,9 @@ def steps (start: i64) : i32 =
 -- For each of k numbers p the steps of p + 1, ..., p + n together.
 -- ==
 -- input { 1i64 10i64 }
--- output { [67] }
+-- output { [67i32] }
 -- input { 3i64 6i64 }
--- output { [23, 39, 41] }
+-- output { [23i32, 39i32, 41i32] }
 -- input { 0i64 5i64 }
 -- output { empty([0]i32) }
 entry main (k: i64) (n: i64) : [k]i32 =

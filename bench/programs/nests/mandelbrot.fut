@@ -2,7 +2,7 @@
 -- times.
 -- ==
 -- input { 2i64 3i64 50 }
--- output { [[1, 5, 50], [50, 50, 50]] }
+-- output { [[1i32, 5i32, 50i32], [50i32, 50i32, 50i32]] }
 entry main (height: i64) (width: i64) (limit: i32) : [height][width]i32 =
   map (\y ->
          map (\x ->

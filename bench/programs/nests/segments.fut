@@ -16,6 +16,6 @@ entry scans [k][n] (segments: [k][n]f32) : [k][n]f32 = map (scan (+) 0) segments
 -- ==
 -- entry: largest
 -- input { [[1, 2, -3], [-4, -5, 1]] }
--- output { [9, 25] }
+-- output { [9i32, 25i32] }
 entry largest [k][n] (segments: [k][n]i32) : [k]i32 =
   map (\xs -> i32.maximum (map (\x -> x * x) xs)) segments

@@ -4,7 +4,7 @@
 -- ==
 -- entry: by_index
 -- input { 3i64 [0i32, 2i32, 0i32] [1i32, 0i32, 2i32] [2.0, 5.0, 3.0] [1.0, 10.0, 100.0] }
--- output { [320.0, 0.0, 5.0] }
+-- output { [320.0f64, 0.0f64, 5.0f64] }
 entry by_index [e][m] (n: i64)
                       (rows: [e]i32)
                       (columns: [e]i32)
@@ -20,7 +20,7 @@ entry by_index [e][m] (n: i64)
 -- ==
 -- entry: by_rows
 -- input { [0i64, 2i64, 2i64, 3i64] [1i32, 2i32, 0i32] [2.0, 3.0, 5.0] [1.0, 10.0, 100.0] }
--- output { [320.0, 0.0, 5.0] }
+-- output { [320.0f64, 0.0f64, 5.0f64] }
 entry by_rows [n1][e][m] (starts: [n1]i64)
                          (columns: [e]i32)
                          (values: [e]f64)

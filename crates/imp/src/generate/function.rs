@@ -4,16 +4,15 @@
 use super::accs::Target;
 use super::expr::{add, mul};
 use super::gpu::{Around, Team};
-use super::liveness::Blocks;
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var,
+    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Pad, Region, Stmt, Var,
     VarInfo, VarType,
 };
 use ir::decision::Kind;
 use ir::fuel::Fuel;
-use ir::mem::{Block, Lmad, MemAnn};
+use ir::mem::{Block, Blocks, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
 use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
@@ -63,6 +62,10 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) team: Option<Team>,
     /// What the threads of the kernel at hand have elements of, in the scratchpad.
     pub(crate) parts: Vec<(PrimType, Var)>,
+    /// Where blocks of the scratchpad lie in the kernel at hand.
+    pub(crate) rooms: FxHashMap<Name, Var>,
+    /// What the kernel at hand has in the scratchpad whose size its launch knows.
+    pub(crate) pads: Vec<Pad>,
     /// How many `withacc` of a block are open in which updates may meet.
     pub(crate) meeting: usize,
     /// Where the statement comes from that code is made for.
@@ -100,6 +103,8 @@ pub(crate) fn generate(
         kernel: None,
         team: None,
         parts: Vec::new(),
+        rooms: FxHashMap::default(),
+        pads: Vec::new(),
         meeting: 0,
         prov: Prov::NONE,
         counters: Vec::new(),

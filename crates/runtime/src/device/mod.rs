@@ -91,6 +91,8 @@ struct State {
     slot: Memory,
     /// How many bytes that has.
     slot_bytes: usize,
+    /// Bytes of the memory that threads of a block share.
+    shared: u64,
     /// Whether kernels have been launched since the note was looked at.
     unread: bool,
     launches: u64,
@@ -147,6 +149,7 @@ impl Device {
             desc: *desc,
             slot,
             slot_bytes,
+            shared: limits.shared,
             unread: false,
             launches: 0,
             copied: [0; WAYS.len()],
@@ -156,6 +159,11 @@ impl Device {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the memory that threads of a block share.
+    pub(crate) fn shared(&self) -> u64 {
+        self.state().shared
     }
 
     /// Takes back what a block of the host's stood for.
@@ -292,6 +300,28 @@ impl State {
             } else {
                 Arg::Scalar(word.to_le_bytes(), size as usize)
             });
+        }
+        let mut shared = 0u64;
+        for &bytes in words.get(desc.sizes().len()..).unwrap_or_default() {
+            // Nobody has the half of all addresses, which negative numbers are.
+            let bytes = bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX);
+            shared = shared.saturating_add(bytes);
+            args.push(Arg::Pad(bytes.max(8)));
+        }
+        if shared > self.shared {
+            let what = if shared > i64::MAX as u64 {
+                heap::TOO_LARGE.to_owned()
+            } else {
+                format!(
+                    "the kernel `{}` needs {shared} bytes that a block shares, the device has {}.",
+                    desc.shown.get(),
+                    self.shared
+                )
+            };
+            // Of several operations that became one, the last.
+            let places = desc.places.get();
+            let place = places.split("\n\n").next().unwrap_or_default();
+            return Err(render(&what, place));
         }
         let launched = self.driver.launch(kernel, blocks, &args);
         launched.map_err(|e| self.broken(&e))?;
@@ -435,7 +465,7 @@ pub unsafe extern "C" fn br_device_copy(
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context, `words` as many words as the
-/// kernel has captures.
+/// kernel has captures and arrays whose sizes the launch says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_launch(
     ctx: *mut Ctx,
@@ -457,7 +487,7 @@ pub unsafe extern "C" fn br_launch(
         .desc
         .kernels()
         .get(kernel)
-        .map_or(0, |k| k.sizes().len());
+        .map_or(0, |k| k.sizes().len() + k.n_pads as usize);
     let words = if count == 0 {
         &[]
     } else {
@@ -494,6 +524,7 @@ mod tests {
         threads: 256,
         sizes: std::ptr::null(),
         n_sizes: 0,
+        n_pads: 0,
     };
 
     #[test]

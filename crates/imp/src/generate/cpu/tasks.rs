@@ -60,6 +60,7 @@ impl Gen<'_, '_> {
         let mut distinct = distinct;
         distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {
+            pads: Vec::new(),
             id,
             name: name.into(),
             provenance,

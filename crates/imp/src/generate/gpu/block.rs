@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for block in 0 .. n grid#0 ".." {
-//!   part = frame [256]f32                -- arrays of the block
+//!   part = frame [256]f32                -- arrays of the block, and such as the launch makes
 //!   for thread in 0 .. 256 block {
 //!     k = ks[block]                      -- all threads compute scalars, and get the same
 //!     barrier
@@ -20,15 +20,16 @@
 //! shared out, with a barrier before, as others may still read what was there, and one after
 //! it. Code of a segop's points is a thread's ([`shared`](super::shared)).
 
-use crate::generate::expr::mul;
+use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
-use crate::syntax::{DeviceOp, Expr, Region, Stmt, Var};
-use ir::mem::MemOp;
+use crate::syntax::{DeviceOp, Expr, Region, Space, Stmt, Var, VarType};
+use ir::mem::{MemOp, rooms};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
 use ir::walk::with_stack;
 use ir::{Mems, PassError, Prov};
-use prim::PrimType;
+use prim::{BinOp, PrimType, Scalar};
+use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
 
 /// The threads of a block that run code together.
 #[derive(Clone, Copy)]
@@ -47,6 +48,7 @@ impl Gen<'_, '_> {
     ) -> Result<(), PassError> {
         let n = self.product(&seg.space.dims, "n")?;
         self.parts.clear();
+        let rooms = self.rooms_of(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
                 let Expr::Var(thread) = thread else {
@@ -55,9 +57,55 @@ impl Gen<'_, '_> {
                 g.team = Some(Team { thread });
                 let made = g.map_point(pat, seg, &Expr::Var(block));
                 g.team = None;
-                made
+                made?;
+                g.make_rooms(rooms)
             })
         })
+    }
+
+    /// The rooms of what a block allocates in the scratchpad, and the bytes of each.
+    fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
+        self.rooms.clear();
+        let mut made = Vec::new();
+        for room in rooms(body, &self.blocks)? {
+            let Some((first, _)) = room.blocks.first() else {
+                continue;
+            };
+            let hint = self.function.names.hint(*first).clone();
+            let var = self.new_var(VarType::Buffer(Space::Scratchpad), &hint);
+            let mut bytes: Option<Expr> = None;
+            for (block, own) in room.blocks {
+                self.rooms.insert(block, var);
+                let own = self.atom(own)?;
+                bytes = Some(match bytes {
+                    None => own,
+                    Some(other) => larger(other, own),
+                });
+            }
+            made.push((var, bytes.unwrap_or(Expr::i64(0))));
+        }
+        Ok(made)
+    }
+
+    /// Rooms come to be: those of constant size are arrays of the block as long as they fit on
+    /// any device, the launch makes the others.
+    fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
+        let threads = self.layout().block.unsigned_abs();
+        let parts = self.parts.iter().map(|(elem, _)| elem.size() * threads);
+        let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).saturating_sub(parts.sum());
+        let word = PrimType::I64.size();
+        for (room, bytes) in rooms {
+            if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
+                && let count = bytes.unsigned_abs().div_ceil(word).max(1)
+                && let Some(rest) = left.checked_sub(count.saturating_mul(word))
+            {
+                left = rest;
+                self.frame_of_block(room, PrimType::I64, count)?;
+            } else {
+                self.pad(room, bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the threads of a team share out, by their numbers.
@@ -131,6 +179,18 @@ impl Gen<'_, '_> {
             parts.push(part);
         }
         Ok(parts)
+    }
+}
+
+/// The larger of two numbers of bytes; a negative one, which stands for too many, is the
+/// largest.
+fn larger(one: Expr, other: Expr) -> Expr {
+    match (&one, &other) {
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => {
+            Expr::i64((*x as u64).max(*y as u64) as i64)
+        }
+        _ if one == other => one,
+        _ => binary(BinOp::UMax, one, other),
     }
 }
 
