@@ -60,3 +60,26 @@ def sums(n, m):
 @oracle(SCRATCHPAD, "[]i32")
 def only_sums(n, m):
     return sums(n, m)
+
+
+@oracle(SCRATCHPAD, "[]i32", "[][]i32", "[][]i32")
+def rows_of_rows(n, k, m):
+    tops, all_sums, all_composed = [], [], []
+    for i in range(n):
+        xss = [
+            list(accumulate((i * 7 + a * 3 + j) % 5 for j in range(m)))
+            for a in range(k)
+        ]
+        sums = [sum(xs) for xs in xss]
+        top = max(sums, default=-(2**31))
+        composed = []
+        for xs in xss:
+            total = 0
+            for x in xs:
+                # The remainder has the sign of a positive divisor, as all is positive.
+                total = (total * ((1 + x % 3) % 1009) + x + top % 11) % 1009
+            composed.append(total)
+        tops.append(i32(top + sum(composed)))
+        all_sums.append(sums)
+        all_composed.append(composed)
+    return tops, all_sums, all_composed

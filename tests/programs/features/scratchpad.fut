@@ -6,8 +6,6 @@
 -- entry: chain
 -- input { [[3, -1, 4, 1], [5, 9, -2, 6]] }
 -- output { [[-209i32, -125i32, -29i32, 71i32], [-581i32, -329i32, -77i32, 191i32]] }
--- input { empty([0][3]i32) }
--- output { empty([0][0]i32) }
 -- input { empty([2][0]i32) }
 -- output { empty([2][0]i32) }
 entry chain [n][m] (xss: [n][m]i32) : [n][m]i32 =
@@ -67,3 +65,24 @@ entry only_sums (n: i64) (m: i64) : [n]i32 =
              let ys = scan i32.max 0 (map (\x -> (x + s) % 101) xs)
              let t = i32.sum ys
              in t + i32.sum (map2 (\x y -> (x * y + t) % 7) xs ys)) (iota n)
+
+-- Few long segments inside of a point, which the threads share, and many short ones.
+-- ==
+-- entry: rows_of_rows
+-- input { 2i64 1i64 700i64 }
+-- output { [489857i32, 492260i32] [[489300i32], [491400i32]] [[557i32], [860i32]] }
+-- input { 1i64 3i64 300i64 }
+-- output { [91668i32] [[89700i32, 90600i32, 90300i32]] [[88i32, 224i32, 756i32]] }
+-- input { 2i64 50i64 2i64 }
+-- output { [1920i32, 1920i32] [[1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32], [7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32, 7i32, 1i32, 10i32, 4i32, 8i32]] [[31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32], [51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32, 51i32, 31i32, 43i32, 24i32, 42i32]] }
+-- input { 1i64 2i64 0i64 }
+-- output { [0i32] [[0i32, 0i32]] [[0i32, 0i32]] }
+entry rows_of_rows (n: i64) (k: i64) (m: i64) : ([n]i32, [n][k]i32, [n][k]i32) =
+  unzip3 (map (\i ->
+                 let xss = map (\a -> scan (+) 0 (map (\j -> i32.i64 ((i * 7 + a * 3 + j) % 5)) (iota m)))
+                               (iota k)
+                 let op (a: i32, b: i32) (c: i32, d: i32) = ((a * c) % 1009, (b * c + d) % 1009)
+                 let sums = map i32.sum xss
+                 let top = i32.maximum sums
+                 let composed = map (\xs -> (reduce op (1, 0) (map (\x -> (1 + x % 3, x + top % 11)) xs)).1) xss
+                 in (top + i32.sum composed, sums, composed)) (iota n))

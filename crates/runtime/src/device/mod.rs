@@ -531,13 +531,17 @@ mod tests {
     fn a_kernel_s_failure_comes_with_what_is_read_next_and_leaves_no_trace() {
         let checks = [check("", ""), check("no {i64} of {bool}", "a.fut:1:1-2")];
         let checks: Vec<*const CheckDesc> = checks.iter().map(std::ptr::from_ref).collect();
-        let kernels = [KERNEL; 3];
+        let shares = KernelDesc {
+            n_pads: 2,
+            ..KERNEL
+        };
+        let kernels = [KERNEL, KERNEL, KERNEL, shares];
         let desc = DeviceDesc {
             target: TARGET_OPENCL,
             source: Str::new(""),
             needs: Str::new(""),
             kernels: kernels.as_ptr(),
-            n_kernels: 3,
+            n_kernels: 4,
             checks: checks.as_ptr(),
             n_checks: 2,
         };
@@ -575,7 +579,16 @@ mod tests {
         assert!(device.settle().is_err());
         let broken = device.state().launch(2, 1, &[]).expect_err("it fails");
         assert_eq!(broken, "Error: the device `fake` fails: it is gone.");
-        let unknown = device.state().launch(3, 1, &[]).expect_err("it fails");
+        let unknown = device.state().launch(4, 1, &[]).expect_err("it fails");
         assert!(unknown.contains("a kernel does not exist"), "{unknown}");
+        let share = |bytes: [i64; 2]| device.state().launch(3, 1, &bytes.map(|it| it as u64));
+        assert_eq!(share([0, 1024]), Ok(()));
+        let more = share([1, 1024]).expect_err("it is too much");
+        let wanted = "Error: the kernel `main.segmap` needs 1032 bytes that a block shares, the \
+                      device has 1024.\n\nBacktrace:\n-> #0  a.fut:1:1-2";
+        assert_eq!(more, wanted);
+        let negative = share([-1, 8]).expect_err("it is no size");
+        let wanted = crate::error::render(crate::heap::TOO_LARGE, "a.fut:1:1-2");
+        assert_eq!(negative, wanted);
     }
 }
