@@ -109,7 +109,7 @@ impl Need {
 
     /// The sizes that it depends on.
     fn sizes(&self) -> impl Iterator<Item = Name> + '_ {
-        let dims = self.rooms.iter().flatten().flat_map(|ty| ty.shape());
+        let dims = self.rooms.iter().flatten().flat_map(Type::shape);
         dims.filter_map(|dim| match dim {
             Dim::Var(name) => Some(*name),
             Dim::Const(_) | Dim::Ext(_) => None,
@@ -124,10 +124,15 @@ impl Need {
         for room in &self.rooms {
             let mut most: Option<Atom> = None;
             for ty in room {
-                let mut bytes = float(ty.elem().map_or(1, PrimType::size) as f64);
-                for dim in ty.shape() {
-                    let size = dim.atom().unwrap_or(Atom::i64(0));
-                    let size = builder.convert(ConvOp::SToF, PrimType::I64, PrimType::F64, size);
+                let known = ty.shape().iter().map(|dim| match dim {
+                    Dim::Const(n) => *n as f64,
+                    Dim::Var(_) | Dim::Ext(_) => 1.0,
+                });
+                let elem = ty.elem().map_or(1, PrimType::size) as f64;
+                let mut bytes = float(known.fold(elem, |bytes, n| bytes * n));
+                for size in ty.shape().iter().filter_map(|dim| dim.atom()?.var()) {
+                    let size =
+                        builder.convert(ConvOp::SToF, PrimType::I64, PrimType::F64, size.into());
                     let product = builder.binary(BinOp::FMul, PrimType::F64, bytes, size);
                     bytes = product.into();
                 }

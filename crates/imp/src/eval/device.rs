@@ -198,9 +198,12 @@ impl<'p> Machine<'p> {
 
 /// What a block has in the scratchpad fits there.
 fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
-    let frames = common.iter().map(|stmt| match stmt {
-        Stmt::Frame { elem, count, .. } => elem.size().saturating_mul(*count),
-        _ => 0,
+    let frames = common.iter().filter_map(|stmt| {
+        if let Stmt::Frame { elem, count, .. } = stmt {
+            Some(elem.size().saturating_mul(*count))
+        } else {
+            None
+        }
     });
     // A negative size counts as more than there is.
     let pads = pads.iter();

@@ -129,7 +129,7 @@ impl Gen<'_, '_> {
                 Ok(())
             }
             Space::Scratchpad => {
-                let room = self.rooms.get(&pat.name).copied();
+                let room = self.scratchpad.rooms.get(&pat.name).copied();
                 let room = room.ok_or_else(|| PassError::bug("a part of no scratchpad"))?;
                 self.set_var(pat.name, room);
                 Ok(())

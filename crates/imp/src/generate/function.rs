@@ -3,11 +3,11 @@
 
 use super::accs::Target;
 use super::expr::{add, mul};
-use super::gpu::{Around, Team};
+use super::gpu::{Around, Scratchpad, Team};
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
-    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Pad, Region, Stmt, Var,
+    Access, Check, CheckId, Code, Expr, For, Function as ImpFunction, How, Region, Stmt, Var,
     VarInfo, VarType,
 };
 use ir::decision::Kind;
@@ -60,12 +60,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) kernel: Option<Around>,
     /// The threads that run the code at hand together, if a block of a kernel does.
     pub(crate) team: Option<Team>,
-    /// What the threads of the kernel at hand have elements of, in the scratchpad.
-    pub(crate) parts: Vec<(PrimType, Var)>,
-    /// Where blocks of the scratchpad lie in the kernel at hand.
-    pub(crate) rooms: FxHashMap<Name, Var>,
-    /// What the kernel at hand has in the scratchpad whose size its launch knows.
-    pub(crate) pads: Vec<Pad>,
+    /// What lies in the scratchpad of the kernel at hand.
+    pub(crate) scratchpad: Scratchpad,
     /// How many `withacc` of a block are open in which updates may meet.
     pub(crate) meeting: usize,
     /// Where the statement comes from that code is made for.
@@ -102,9 +98,7 @@ pub(crate) fn generate(
             .then_some(shared.device),
         kernel: None,
         team: None,
-        parts: Vec::new(),
-        rooms: FxHashMap::default(),
-        pads: Vec::new(),
+        scratchpad: Scratchpad::default(),
         meeting: 0,
         prov: Prov::NONE,
         counters: Vec::new(),

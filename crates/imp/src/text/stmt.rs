@@ -424,7 +424,6 @@ impl FunctionParser<'_, '_> {
             })?;
         }
         Ok(Launch {
-            pads,
             id,
             name,
             provenance,
@@ -435,6 +434,7 @@ impl FunctionParser<'_, '_> {
             captures,
             distinct,
             scattered,
+            pads,
         })
     }
 

@@ -60,7 +60,6 @@ impl Gen<'_, '_> {
         let mut distinct = distinct;
         distinct.retain(|buffer| !scattered.contains(buffer));
         let launch = Launch {
-            pads: Vec::new(),
             id,
             name: name.into(),
             provenance,
@@ -71,6 +70,7 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct,
             scattered,
+            pads: Vec::new(),
         };
         let how = How::Tasks(launch);
         self.emit(Stmt::For(For {

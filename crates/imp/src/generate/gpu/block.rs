@@ -22,13 +22,14 @@
 
 use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
-use crate::syntax::{DeviceOp, Expr, Region, Space, Stmt, Var, VarType};
+use crate::syntax::{DeviceOp, Expr, Pad, Region, Space, Stmt, Var, VarType};
 use ir::mem::{MemOp, rooms};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
 use ir::walk::with_stack;
-use ir::{Mems, PassError, Prov};
+use ir::{Mems, Name, PassError, Prov};
 use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
 use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
 
 /// The threads of a block that run code together.
@@ -36,6 +37,17 @@ use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
 pub(crate) struct Team {
     /// The number of the thread at hand.
     thread: Var,
+}
+
+/// What lies in the scratchpad of a kernel whose blocks are points.
+#[derive(Default)]
+pub(crate) struct Scratchpad {
+    /// What its threads have elements of.
+    parts: Vec<(PrimType, Var)>,
+    /// Where blocks of the scratchpad lie.
+    pub(crate) rooms: FxHashMap<Name, Var>,
+    /// What has a size that the launch knows.
+    pub(super) pads: Vec<Pad>,
 }
 
 impl Gen<'_, '_> {
@@ -47,7 +59,7 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let n = self.product(&seg.space.dims, "n")?;
-        self.parts.clear();
+        self.scratchpad.parts.clear();
         let rooms = self.rooms_of(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
@@ -65,7 +77,7 @@ impl Gen<'_, '_> {
 
     /// The rooms of what a block allocates in the scratchpad, and the bytes of each.
     fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
-        self.rooms.clear();
+        self.scratchpad.rooms.clear();
         let mut made = Vec::new();
         for room in rooms(body, &self.blocks)? {
             let Some((first, _)) = room.blocks.first() else {
@@ -75,7 +87,7 @@ impl Gen<'_, '_> {
             let var = self.new_var(VarType::Buffer(Space::Scratchpad), &hint);
             let mut bytes: Option<Expr> = None;
             for (block, own) in room.blocks {
-                self.rooms.insert(block, var);
+                self.scratchpad.rooms.insert(block, var);
                 let own = self.atom(own)?;
                 bytes = Some(match bytes {
                     None => own,
@@ -91,7 +103,11 @@ impl Gen<'_, '_> {
     /// any device, the launch makes the others.
     fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
         let threads = self.layout().block.unsigned_abs();
-        let parts = self.parts.iter().map(|(elem, _)| elem.size() * threads);
+        let parts = self
+            .scratchpad
+            .parts
+            .iter()
+            .map(|(elem, _)| elem.size() * threads);
         let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (room, bytes) in rooms {
@@ -166,7 +182,7 @@ impl Gen<'_, '_> {
     /// Arrays with an element of each type for each thread of the block. What lies there is
     /// for one segop; all of a kernel's have the same.
     pub(super) fn parts_of_block(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
-        let mut free = self.parts.clone();
+        let mut free = self.scratchpad.parts.clone();
         let mut parts = Vec::with_capacity(types.len());
         for &elem in types {
             if let Some(at) = free.iter().position(|(ty, _)| *ty == elem) {
@@ -175,7 +191,7 @@ impl Gen<'_, '_> {
             }
             let count = self.layout().block.unsigned_abs();
             let part = self.block_frame("part", elem, count)?;
-            self.parts.push((elem, part));
+            self.scratchpad.parts.push((elem, part));
             parts.push(part);
         }
         Ok(parts)

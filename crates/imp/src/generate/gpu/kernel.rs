@@ -90,7 +90,7 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct: Vec::new(),
             scattered,
-            pads: std::mem::take(&mut self.pads),
+            pads: std::mem::take(&mut self.scratchpad.pads),
         };
         self.emit(Stmt::For(For {
             how: How::Grid(launch),
@@ -192,7 +192,7 @@ impl Gen<'_, '_> {
             .and_then(|around| self.frames.get_mut(around.frames));
         let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         frame.locals.push(buffer);
-        self.pads.push(Pad { buffer, bytes });
+        self.scratchpad.pads.push(Pad { buffer, bytes });
         Ok(())
     }
 
