@@ -211,7 +211,7 @@ impl Pruner<'_> {
                 }
                 None
             }
-            Rule::LanesShare => None,
+            Rule::LanesShare | Rule::Scratchpad => None,
         }
     }
 }

@@ -21,6 +21,9 @@
 //! whose bound the host knows. Blocks and threads run in any order, side by side; what
 //! threads of a block did before a barrier, the others see after it, and nothing else.
 //!
+//! Arrays of the scratchpad have a constant size (`frame`), or one that the host computes: these
+//! stand in the launch, as its [`Pad`](crate::Pad)s.
+//!
 //! **Memory.** A buffer variable's type says in which space its block lies. The host
 //! reads and writes the host's memory, threads that of the device, the scratchpad and
 //! their own ([`Space::Private`](crate::Space)); the host allocates blocks of the device

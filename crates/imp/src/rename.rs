@@ -1,8 +1,8 @@
 //! Changes of the variables in statements.
 
 use crate::syntax::{
-    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pieces, Region, Slots, Stmt,
-    Var,
+    Access, Arg, DeviceOp, Expr, For, How, LaneAccess, LanePositions, Pad, Pieces, Region, Slots,
+    Stmt, Var,
 };
 use crate::walk::each_part_mut;
 
@@ -143,6 +143,10 @@ impl Change<'_> {
                         if let Some(Pieces { count, end }) = launch.pieces.as_deref_mut() {
                             self.expr(count);
                             self.set(end);
+                        }
+                        for Pad { buffer, bytes } in &mut launch.pads {
+                            self.set(buffer);
+                            self.expr(bytes);
                         }
                         self.all(&mut launch.owned);
                         self.all(&mut launch.locals);

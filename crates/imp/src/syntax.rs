@@ -280,6 +280,19 @@ pub struct Launch {
     /// Buffers in which iterations may write the same place, where a scatter has
     /// several values for it: any of them stays. Nothing else may be written twice.
     pub scattered: Vec<Var>,
+    /// Arrays in the scratchpad of a kernel's blocks whose sizes are known when it is
+    /// launched.
+    pub pads: Vec<Pad>,
+}
+
+/// An array in the scratchpad of a kernel's blocks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pad {
+    /// The variable, which belongs to a block.
+    pub buffer: Var,
+    /// How many bytes it has (`i64`), which the host computes; the launch fails if they are
+    /// negative or not all fit.
+    pub bytes: Expr,
 }
 
 /// A loop's range `0 .. n` as pieces that lie side by side, one for each task:

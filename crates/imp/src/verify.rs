@@ -41,8 +41,8 @@
 //!     own. `share`, `borrow`, arguments and globals keep the space. The host copies to
 //!     and from a device what is contiguous on both sides.
 //! 13. A kernel ([`device`](crate::device)) stands outside of tasks and other kernels. It
-//!     owns nothing, and consists of scalars, arrays in the scratchpad (which fit) and
-//!     threads, counted from 0, whose number depends on what it captures.
+//!     owns nothing, and consists of scalars, arrays in the scratchpad (those of
+//!     constant size fit) and threads, counted from 0, whose number depends on what it captures.
 //! 14. Threads, and functions that they call, allocate nothing, keep no blocks, launch
 //!     nothing, and know neither globals nor tuning parameters; these functions neither
 //!     call themselves nor have barriers. Atomic operations are at types and with

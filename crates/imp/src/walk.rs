@@ -163,6 +163,9 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             in_expr(&loop_.to, f);
             if let Some(launch) = loop_.how.launch() {
                 in_expr(&launch.cost, f);
+                for pad in &launch.pads {
+                    in_expr(&pad.bytes, f);
+                }
             }
             if let Some(pieces) = loop_.pieces() {
                 in_expr(&pieces.count, f);

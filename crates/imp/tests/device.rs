@@ -13,7 +13,13 @@ fn program(blocks: &str, common: &str, threads: &str) -> Program {
     program_with("", blocks, common, threads)
 }
 
+/// The scratchpad is the launch's if the lists have it among their pads.
 fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Program {
+    let frame = if lists.contains("pads") {
+        ""
+    } else {
+        "pad_5 = frame [8]i64"
+    };
     let text = format!(
         "imp file \"a.fut\"
         check#0 = \"{{i64}} is bad.\" at \"a.fut:1:2-3\\na.fut:4:5-6\"
@@ -32,7 +38,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
           out_3 = alloc 128
           for block_8: i64 in 0 .. {blocks} grid#0 \"main.test\" at \"\" cost 1
             owned () locals (pad_5, common_9) captures () distinct () {lists} {{
-            pad_5 = frame [8]i64
+            {frame}
             {common}
             for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14) {{ {threads} }}
           }}
@@ -102,6 +108,24 @@ const TREE: &str = "
       y_12: i64 = squot.i64(y_12, 2)
       go_14: bool = slt.i64(0, y_12)
     }";
+
+#[test]
+fn the_launch_says_how_large_a_scratchpad_is() {
+    let end = "if eq.i64(thread_10, 0) { x_11: i64 = pad_5[i64: at 0] out_3[i64: block_8] = x_11 }";
+    let of = |bytes: &str| {
+        let pads = format!("pads (pad_5: buffer scratchpad of {bytes})");
+        program_with(&pads, "3", "", &format!("{TREE} {end}"))
+    };
+    gives(&of("(n_0 * 8)"), 4, 1 + 2 + 3);
+    is_told(&of("((n_0 * 8) - 16)"), "outside of a block of 24 bytes");
+    for bytes in ["(0 - n_0)", "(49152 + n_0)"] {
+        for result in run(&of(bytes), 8) {
+            let error = result.expect_err("it does not fit");
+            assert_eq!(error.class, ErrorClass::Limit, "{error}");
+            assert!(error.message.contains("in the scratchpad"), "{error}");
+        }
+    }
+}
 
 #[test]
 fn threads_of_a_block_share_the_scratchpad_between_barriers() {

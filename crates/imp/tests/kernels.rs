@@ -186,6 +186,17 @@ fn kernels_have_a_form() {
         "pad_5 = frame [6145]i64",
         "a block has 49160 bytes in the scratchpad, and 49152 fit",
     );
+    let pads = |what: &str| format!("scattered (b_2) pads ({what})");
+    refused(
+        "scattered (b_2)",
+        &pads("own_6: buffer private of 8"),
+        "own_6 is an array of a block in memory `private`",
+    );
+    refused(
+        "scattered (b_2)",
+        &pads("own_6: buffer private of 8"),
+        "own_6 does not belong to a block",
+    );
     refused(
         "thread_9: i64 in 0 .. 4",
         "thread_9: i64 in 0 .. first_8",

@@ -70,6 +70,7 @@ fn valid() -> Program {
         captures: vec![Var(1), Var(0), Var(2)],
         distinct: vec![Var(2)],
         scattered: vec![],
+        pads: Vec::new(),
     };
     let body = vec![
         Stmt::Check {

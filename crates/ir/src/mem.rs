@@ -6,8 +6,12 @@
 //! stride_k)` elements from the start of the block. A block has elements of one
 //! type. [`eval`](crate::eval) tells programs that misuse their blocks.
 
+mod blocks;
+mod rooms;
 mod views;
 
+pub use blocks::Blocks;
+pub use rooms::{Room, rooms};
 pub use views::view;
 
 use crate::name::Name;

@@ -42,14 +42,17 @@ pub enum Rule {
     OuterParallelism,
     /// From how many points on it has, with what is in it at the level below (rule G3).
     InnerParallelism,
+    /// More bytes than this a block of a device does not have in its scratchpad.
+    Scratchpad,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::LanesShare,
         Self::OuterParallelism,
         Self::InnerParallelism,
+        Self::Scratchpad,
     ];
 
     /// Its name in parameters' names.
@@ -58,6 +61,7 @@ impl Rule {
             Self::LanesShare => "lanes_share",
             Self::OuterParallelism => "suff_outer_par",
             Self::InnerParallelism => "suff_intra_par",
+            Self::Scratchpad => "scratchpad",
         }
     }
 }
@@ -67,6 +71,8 @@ impl Rule {
 pub enum Class {
     /// From which size on a version is taken.
     Threshold,
+    /// How much the machine at hand has: its runtime knows, unless a value is given.
+    Capacity,
     /// What the source program says ([`BasicOp::Param`]);
     /// [`NOT_GIVEN`] stands for what it has otherwise.
     User,
@@ -77,12 +83,13 @@ pub const NOT_GIVEN: i64 = i64::MIN;
 
 impl Class {
     /// All classes.
-    pub const ALL: [Self; 2] = [Self::Threshold, Self::User];
+    pub const ALL: [Self; 3] = [Self::Threshold, Self::Capacity, Self::User];
 
     /// Its name, as lists of parameters have it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
+            Self::Capacity => "capacity",
             Self::User => "custom",
         }
     }

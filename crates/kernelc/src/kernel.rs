@@ -24,7 +24,7 @@ use crate::scope;
 use imp::device::{DeviceOp, Update};
 use imp::kernels::Kernel;
 use imp::walk::{Use, each_stmt, names as named};
-use imp::{Access, CheckId, Expr, For, How, Stmt, Var, VarType};
+use imp::{Access, CheckId, Expr, For, How, Pad, Stmt, Var, VarType};
 use prim::{BinOp, PrimType};
 use rustc_hash::FxHashSet;
 use std::fmt::Write as _;
@@ -51,6 +51,7 @@ impl Unit<'_> {
                 others.insert(*buffer);
             }
         });
+        others.extend(launch.pads.iter().map(|pad| pad.buffer));
         let scopes = scope::of(&grid.body, function.vars.len(), &others);
         let mut writer = Writer::new(self, (function, &vars), scopes);
         let mut head = format!("BR_KERNEL({threads})\nvoid {name}({}", self.dialect.context);
@@ -65,12 +66,19 @@ impl Unit<'_> {
             // Writing to a string cannot fail.
             let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
         }
+        for Pad { buffer, .. } in &launch.pads {
+            let _ = write!(head, ", BR_PAD({}_room)", writer.exprs.name(*buffer)?);
+        }
         head.push(')');
         let stops = can_fail(&grid.body) && has_barrier(&grid.body);
         writer.leaves = Leaves::Kernel;
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
         writer.line(format!("{ty}{block} = BR_BLOCK;"));
+        for Pad { buffer, .. } in &launch.pads {
+            let (name, ty) = (writer.name(*buffer)?, writer.exprs.spelled(*buffer)?);
+            writer.line(format!("{ty}{name} = ({ty})BR_PAD_AT({name}_room);"));
+        }
         writer.statements(&grid.body)?;
         let body = writer.written();
         writer.declare_frames()?;

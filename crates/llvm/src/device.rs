@@ -81,23 +81,30 @@ impl<'p, 'c> Frame<'_, 'p, 'c> {
         self.fail_unless_ok(int(status)?)
     }
 
-    /// A kernel is launched; what it captures are words in the frame.
+    /// A kernel is launched; what it captures are words in the frame, then the bytes of what
+    /// it has in the scratchpad.
     pub fn launch(&mut self, f: &'p For, launch: &'p Launch) -> Res<()> {
         let types = self.emit.types;
         let number = self.emit.plan.kernel(launch);
         let number = number.ok_or_else(|| Error::bug("a kernel has no number"))?;
         let blocks = self.expr(&f.to)?;
-        let words = types.i64.array_type(launch.captures.len() as u32);
-        let words = self.stack_slot(words, 8)?;
-        for (i, var) in launch.captures.iter().enumerate() {
+        let mut values: Vec<Value<'c>> = Vec::with_capacity(launch.captures.len());
+        for var in &launch.captures {
             let value = self.get(*var)?;
-            let word = match self.var_type(*var)? {
+            values.push(match self.var_type(*var)? {
                 VarType::Scalar(ty) => self.word(value, ty)?.into(),
                 VarType::Buffer(_) => value,
                 VarType::Vector(..) => return Err(Error::bug("a kernel takes a vector")),
-            };
+            });
+        }
+        for pad in &launch.pads {
+            values.push(self.expr(&pad.bytes)?);
+        }
+        let words = types.i64.array_type(values.len() as u32);
+        let words = self.stack_slot(words, 8)?;
+        for (i, word) in values.into_iter().enumerate() {
             let index = types.const_i64(i as i64);
-            // SAFETY: there are as many words as captures.
+            // SAFETY: there are as many words as values.
             let place = unsafe {
                 self.builder
                     .build_in_bounds_gep(types.i64, words, &[index], "")?

@@ -13,7 +13,7 @@ use prim::ScalarType;
 use std::sync::Arc;
 
 /// The version of the interface that this file knows.
-pub const ABI_VERSION: i64 = 4;
+pub const ABI_VERSION: i64 = 5;
 
 /// The symbol of the program's table.
 pub const PROGRAM_SYMBOL: &str = "bindrune_program";
@@ -149,6 +149,8 @@ impl<'c> Tables<'_, '_, 'c> {
         let sizes = emit.context.const_string(&sizes, false);
         let sizes = emit.constant("sizes", sizes, 1).as_pointer_value();
         fields.extend([Value::from(sizes), length.into()]);
+        let pads = kernel.launch.pads.len() as i64;
+        fields.push(emit.types.const_i64(pads).into());
         Ok(emit.context.const_struct(&fields, false))
     }
 

@@ -3,6 +3,7 @@
 
 use crate::callees::Callees;
 use crate::dests::Dest;
+use crate::fits::Need;
 use crate::kernel::Kernel;
 use crate::limits::Refusal;
 use crate::roots::Roots;
@@ -13,7 +14,7 @@ use ir::syntax::{Atom, Aux, BasicOp, Exp, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Fuel, Mems, Options, PassError, Segs};
 use prim::{BinOp, CmpOp, ConvOp, PrimType, Scalar};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use target::memory::FRAME_BYTES;
 
 /// No block is larger than this: byte counts and offsets stay far from wrapping.
@@ -42,6 +43,11 @@ pub(crate) struct Ctx<'a> {
     pub(crate) combining: FxHashMap<Name, bool>,
     /// What cannot be a kernel, where somebody wants to know: else that is an error.
     pub(crate) refused: Option<Vec<Refusal>>,
+    /// Segops whose arrays of a block all fit into the scratchpad, by their first results.
+    pub(crate) fitting: FxHashSet<Name>,
+    /// What segops need of the scratchpad, by their first results, where somebody wants to
+    /// know: then all of it is taken to fit.
+    pub(crate) needs: Option<Vec<(Name, Need)>>,
     /// The copies that were made, where somebody wants to know.
     decided: Option<Vec<(Name, Prov, Copied)>>,
     types: Vec<Option<Type>>,
@@ -70,6 +76,8 @@ impl<'a> Ctx<'a> {
             block: options.device.block.unsigned_abs(),
             combining: FxHashMap::default(),
             refused: None,
+            fitting: FxHashSet::default(),
+            needs: None,
             decided: options.account.then(Vec::new),
             types: vec![None; n],
             anns: vec![MemAnn::None; n],
@@ -165,11 +173,8 @@ impl<'a> Ctx<'a> {
     ) -> Result<Name, PassError> {
         if self.small(ty) {
             Ok(self.alloc_in(hint, ty, Space::Registers, prov, out))
-        } else if self.in_block()
-            && let Some(bytes) = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok())
-            && self.take_scratchpad(bytes)
-        {
-            Ok(self.alloc_in(hint, ty, Space::Scratchpad, prov, out))
+        } else if let Some(block) = self.alloc_in_scratchpad(hint, ty, prov, out) {
+            Ok(block)
         } else if self.in_kernel() {
             self.alloc_parts(hint, ty, prov)
         } else {
@@ -187,6 +192,18 @@ impl<'a> Ctx<'a> {
         out: &mut Vec<Stm<Mems>>,
     ) -> Name {
         let bytes = self.bytes(ty, prov, out);
+        self.alloc_bytes(hint, bytes, space, prov, out)
+    }
+
+    /// A new block of so many bytes in a space.
+    pub(crate) fn alloc_bytes(
+        &mut self,
+        hint: &str,
+        bytes: Atom,
+        space: Space,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Name {
         let block = self.fresh(&format!("{hint}_mem"), Type::Mem(space), MemAnn::None);
         let name = block.name;
         let exp = Exp::Op(MemOp::Alloc { bytes, space });
@@ -199,7 +216,7 @@ impl<'a> Ctx<'a> {
     }
 
     /// The number of bytes of an array, negative if it is above [`MAX_BYTES`].
-    fn bytes(&mut self, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Atom {
+    pub(crate) fn bytes(&mut self, ty: &Type, prov: Prov, out: &mut Vec<Stm<Mems>>) -> Atom {
         if let Some(bytes) = constant_bytes(ty) {
             return Atom::i64(if bytes <= MAX_BYTES { bytes } else { -1 });
         }
@@ -377,7 +394,8 @@ pub(crate) fn is_small(ty: &Type) -> bool {
     constant_bytes(ty).is_some_and(|bytes| bytes <= FRAME_BYTES)
 }
 
-fn constant_bytes(ty: &Type) -> Option<i64> {
+/// The number of bytes of an array, if it is constant.
+pub(crate) fn constant_bytes(ty: &Type) -> Option<i64> {
     let size = ty.elem()?.size() as i64;
     ty.shape().iter().try_fold(size, |bytes, dim| match dim {
         Dim::Const(n) => Some(bytes.saturating_mul(*n)),

@@ -2,6 +2,7 @@
 
 use crate::alloc::{Ctx, row_major_in};
 use crate::callees::Callees;
+use crate::fits::{Need, fits};
 use crate::limits::Refusal;
 use crate::roots::Roots;
 use ir::decision::{Copied, Kind};
@@ -38,16 +39,44 @@ pub(crate) fn refused(
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Vec<Refusal>, PassError> {
+    let want = |ctx: &mut Ctx<'_>| ctx.refused = Some(Vec::new());
+    let given = |ctx: Ctx<'_>| ctx.refused.unwrap_or_default();
+    trial(function, callees, context, want, given)
+}
+
+/// What each segop of a function needs of the scratchpad whose points are those of blocks,
+/// by its first result.
+///
+/// # Errors
+/// None but for bugs.
+pub(crate) fn needs(
+    function: &Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+) -> Result<Vec<(Name, Need)>, PassError> {
+    let want = |ctx: &mut Ctx<'_>| ctx.needs = Some(Vec::new());
+    let given = |ctx: Ctx<'_>| ctx.needs.unwrap_or_default();
+    trial(function, callees, context, want, given)
+}
+
+/// Gives a function memory to see what comes of it.
+fn trial<T>(
+    function: &Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+    want: impl FnOnce(&mut Ctx<'_>),
+    given: impl FnOnce(Ctx<'_>) -> T,
+) -> Result<T, PassError> {
     let home = callees.get(&function.name)?.home;
     let roots = Roots::new(&function.body, function.names.len());
     let names = function.names.clone();
     let options = context.options.clone();
     let own = (&*options, home);
     let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
-    ctx.refused = Some(Vec::new());
+    want(&mut ctx);
     parameters(&mut ctx, function.params.clone());
     ctx.body(function.body.clone(), &[])?;
-    Ok(ctx.refused.unwrap_or_default())
+    Ok(given(ctx))
 }
 
 /// Each parameter, with its block before it if it is an array, and where each now stands.
@@ -73,11 +102,12 @@ fn parameters(ctx: &mut Ctx<'_>, params: Vec<FunParam<Segs>>) -> (Vec<FunParam<M
 }
 
 fn allocate_function(
-    function: Function<Segs>,
+    mut function: Function<Segs>,
     callees: &Callees,
     context: &mut Context,
 ) -> Result<Function<Mems>, PassError> {
     let home = callees.get(&function.name)?.home;
+    let fitting = fits(&mut function, callees, context)?;
     let Function {
         name,
         kind,
@@ -94,6 +124,7 @@ fn allocate_function(
     let options = context.options.clone();
     let own = (&*options, home);
     let mut ctx = Ctx::new(names, callees, roots, &mut context.fuel, own);
+    ctx.fitting = fitting;
     let (converted, position) = parameters(&mut ctx, params);
     let mut body = match ctx.body(body, &[]) {
         Err(PassError::Unsupported { what, stack }) if stack.is_empty() => {

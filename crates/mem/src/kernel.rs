@@ -14,22 +14,24 @@
 //! registers and need nothing.
 //!
 //! **Blocks.** Where a segmap of the grid has segops at the level of blocks in it, its points
-//! are those of a block, whose threads share what the point computes. Such arrays lie in
-//! the scratchpad where their size is constant and all of the kernel's have room beside what
-//! reductions and scans need; all others are parts of a block on the device as above, but each
-//! in one piece. What a point of the inner segop needs for itself is again a thread's: its
-//! parts are interleaved within the piece that the block has.
+//! are those of a block, whose threads share what the point computes. All such arrays lie in
+//! the scratchpad where it was found before that they fit ([`fits`](crate::fits)); their
+//! sizes are computed before the kernel. Elsewhere those do whose size is constant, as long as
+//! there is room beside what reductions and scans need; the others are parts of a block on
+//! the device as above, but each in one piece. What a point of the inner segop needs for
+//! itself is again a thread's: its parts are interleaved within the piece that the block has.
 
-use crate::alloc::{Ctx, row_major_in};
-use ir::mem::{Block, Lmad, MemAnn};
-use ir::name::{Name, Prov};
+use crate::alloc::{Ctx, constant_bytes, row_major_in};
+use crate::fits::Need;
+use ir::mem::{Block, Blocks, Lmad, MemAnn, Room, rooms};
+use ir::name::{Name, NameTable, Prov};
 use ir::seg::{Seg, SegKind, SegOp, SegSpace, outermost};
-use ir::syntax::{Atom, DimIndex, Stm};
+use ir::syntax::{Atom, Body, DimIndex, Param, Stm};
 use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::device::SCRATCHPAD_BYTES;
+use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
 
 /// The kernel that the code at hand stands in.
 pub(crate) struct Kernel {
@@ -38,8 +40,12 @@ pub(crate) struct Kernel {
     dims: Vec<(Name, Dim)>,
     /// How many of these count blocks, whose threads share what a point computes.
     of_blocks: usize,
-    /// Bytes of the scratchpad that are left.
-    scratchpad: u64,
+    /// Bytes of the scratchpad that its threads need for reductions and scans.
+    taken: u64,
+    /// Bytes of the scratchpad that are left; nothing if all arrays of the block fit.
+    left: Option<u64>,
+    /// The arrays in the scratchpad, by their blocks.
+    scratchpad: FxHashMap<Name, Type>,
     /// What has to stand before it.
     outer: Vec<Stm<Mems>>,
     /// The blocks that all points have a part of, and by how many dimensions.
@@ -56,7 +62,9 @@ impl Kernel {
         Self {
             dims: space.dims.clone(),
             of_blocks: 0,
-            scratchpad: 0,
+            taken: 0,
+            left: Some(0),
+            scratchpad: FxHashMap::default(),
             outer: Vec::new(),
             shared: FxHashMap::default(),
             bound: FxHashSet::default(),
@@ -64,13 +72,36 @@ impl Kernel {
         }
     }
 
-    /// A kernel whose points are those of blocks, which have so many bytes in the scratchpad.
-    pub(crate) fn of_blocks(space: &SegSpace, scratchpad: u64) -> Self {
+    /// A kernel whose points are those of blocks, whose threads need so many bytes of the
+    /// scratchpad, and which have others for arrays.
+    fn of_blocks(space: &SegSpace, taken: u64, left: Option<u64>) -> Self {
         Self {
             of_blocks: space.dims.len(),
-            scratchpad,
+            taken,
+            left,
             ..Self::new(space)
         }
+    }
+
+    /// What a body of the kernel has in the scratchpad, if its points are blocks.
+    pub(crate) fn need(
+        &self,
+        body: &Body<Mems>,
+        names: &NameTable,
+    ) -> Result<Option<Need>, PassError> {
+        if self.of_blocks == 0 {
+            return Ok(None);
+        }
+        let rooms = rooms(body, &Blocks::of_body(body, names.len()))?;
+        let arrays = |room: &Room| {
+            let blocks = room.blocks.iter();
+            let types = blocks.filter_map(|(block, _)| self.scratchpad.get(block).cloned());
+            types.collect()
+        };
+        Ok(Some(Need {
+            taken: self.taken + ROOM_FOR_FAILURES,
+            rooms: rooms.iter().map(arrays).collect(),
+        }))
     }
 
     /// Whether the code is that of a block: outside of the segops that its threads share.
@@ -100,8 +131,12 @@ impl Ctx<'_> {
         self.kernel.as_ref().is_some_and(Kernel::is_blocks)
     }
 
-    /// The kernel that a segop becomes.
-    pub(crate) fn kernel_of(&self, seg: &Seg<Segs>) -> Result<Kernel, PassError> {
+    /// The kernel that a segop with these results becomes.
+    pub(crate) fn kernel_of(
+        &self,
+        seg: &Seg<Segs>,
+        pat: &[Param<Segs>],
+    ) -> Result<Kernel, PassError> {
         let inner = outermost(&seg.body);
         let is_map = matches!(&seg.kind, SegKind::Folds(folds) if folds.is_map());
         if !is_map || inner.is_empty() {
@@ -111,7 +146,10 @@ impl Ctx<'_> {
         let Some(left) = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).checked_sub(needed) else {
             return Err(Self::not_in_kernels("operators on so many values"));
         };
-        Ok(Kernel::of_blocks(&seg.space, left))
+        let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);
+        let all_fit = self.needs.is_some() || pat.first().is_some_and(fits);
+        let left = (!all_fit).then_some(left);
+        Ok(Kernel::of_blocks(&seg.space, needed, left))
     }
 
     /// A segop of a block begins, if the code is a block's: how many dimensions there were.
@@ -129,14 +167,44 @@ impl Ctx<'_> {
         }
     }
 
-    /// Takes bytes of the scratchpad, if there are so many.
-    pub(crate) fn take_scratchpad(&mut self, bytes: u64) -> bool {
-        let Some(kernel) = &mut self.kernel else {
-            return false;
+    /// A new block in the scratchpad for an array of this type of the block at hand, if it
+    /// lies there.
+    pub(crate) fn alloc_in_scratchpad(
+        &mut self,
+        hint: &str,
+        ty: &Type,
+        prov: Prov,
+        out: &mut Vec<Stm<Mems>>,
+    ) -> Option<Name> {
+        let mut kernel = self.kernel.take_if(|kernel| kernel.is_blocks())?;
+        let there = match kernel.left {
+            None => self.is_known(&kernel, ty.shape()),
+            Some(left) => {
+                let bytes = constant_bytes(ty).and_then(|bytes| u64::try_from(bytes).ok());
+                let rest = bytes.and_then(|bytes| left.checked_sub(bytes.next_multiple_of(8)));
+                kernel.left = Some(rest.unwrap_or(left));
+                rest.is_some()
+            }
         };
-        let left = kernel.scratchpad.checked_sub(bytes.next_multiple_of(8));
-        kernel.scratchpad = left.unwrap_or(kernel.scratchpad);
-        left.is_some()
+        // The host knows how large it is.
+        let bytes = there.then(|| self.bytes(ty, prov, &mut kernel.outer));
+        let block = bytes.map(|bytes| self.alloc_bytes(hint, bytes, Space::Scratchpad, prov, out));
+        if let Some(block) = block {
+            kernel.bind(block);
+            kernel.scratchpad.insert(block, ty.clone());
+        }
+        self.kernel = Some(kernel);
+        block
+    }
+
+    /// Whether dimensions are known before a kernel.
+    fn is_known<'d>(&self, kernel: &Kernel, dims: impl IntoIterator<Item = &'d Dim>) -> bool {
+        dims.into_iter().all(|dim| match dim {
+            Dim::Const(_) => true,
+            // Sizes of a branch's own results are bound with them.
+            Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
+            Dim::Ext(_) => false,
+        })
     }
 
     /// A new block for an array of this type that each point has for itself.
@@ -149,14 +217,8 @@ impl Ctx<'_> {
         let Some(mut kernel) = self.kernel.take() else {
             return Err(PassError::bug("parts of a block outside of a kernel"));
         };
-        let known = |dim: &Dim| match dim {
-            Dim::Const(_) => true,
-            // Sizes of a branch's own results are bound with them.
-            Dim::Var(name) => !kernel.bound.contains(name) && self.type_of(*name).is_ok(),
-            Dim::Ext(_) => false,
-        };
         let points = kernel.dims.iter().map(|(_, dim)| dim);
-        let fits = !kernel.no_point && ty.shape().iter().chain(points).all(known);
+        let fits = !kernel.no_point && self.is_known(&kernel, ty.shape().iter().chain(points));
         let result = if fits {
             let whole = of_all_points(&kernel.dims, ty);
             let block = self.alloc_in(hint, &whole, Space::Device, prov, &mut kernel.outer);
@@ -232,9 +294,6 @@ impl Ctx<'_> {
         result
     }
 }
-
-/// Bytes of the scratchpad that are left for noting which block has failed.
-const ROOM_FOR_FAILURES: u64 = 64;
 
 /// Bytes that a thread has in the scratchpad where its block reduces and scans: as many values
 /// of each type as one of the segops has of it.

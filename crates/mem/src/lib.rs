@@ -24,6 +24,8 @@
 //! - Where segops run on a device, all arrays lie in its memory, and nothing is allocated
 //!   inside of segops ([`kernel`]). Those of the host's functions lie in the host's memory:
 //!   calls copy arguments there and results back.
+//! - Arrays of a block of threads lie in the scratchpad where they fit: a version whose
+//!   arrays do not is not taken ([`fits`]).
 //!
 //! Afterwards [`facts()`] notes on operations what code may be made by.
 //!
@@ -40,6 +42,7 @@ mod callees;
 mod control;
 mod dests;
 mod facts;
+mod fits;
 mod functions;
 mod kernel;
 mod layout;

@@ -43,7 +43,8 @@ impl Ctx<'_> {
             return Err(Self::not_in_kernels("flat maps"));
         }
         // What is refused is so before anything is placed for it.
-        let kernel = starts.then(|| self.kernel_of(&seg)).transpose()?;
+        let kernel = starts.then(|| self.kernel_of(&seg, &pat)).transpose()?;
+        let first = pat.first().map(|param| param.name);
         let Seg {
             level,
             space,
@@ -89,10 +90,15 @@ impl Ctx<'_> {
         let result = self.seg_inside(&pat, &space, kind, body, &ret);
         self.inside = outside;
         self.end_of_threads(around);
-        if starts && let Some(kernel) = self.kernel.take() {
+        let ended = starts.then(|| self.kernel.take()).flatten();
+        let (kind, body) = result?;
+        if let Some(kernel) = ended {
+            if let (Some(first), Some(needs)) = (first, &mut self.needs) {
+                let need = kernel.need(&body, &self.names)?;
+                needs.extend(need.map(|need| (first, need)));
+            }
             out.extend(kernel.outer());
         }
-        let (kind, body) = result?;
         let op = MemOp::Seg(SegOp::Seg(Seg {
             level,
             space,

@@ -48,7 +48,7 @@
 //! | `br_stack_check` | `i32 (Ctx*)`: 0 if there is stack left, else records the failure and returns 1. Generated code may first compare its stack address with word 1. |
 //! | `br_device_alloc` | as `br_alloc`, for a block in the memory of the device that the context's program runs on. The address is that of a block of the host's that stands for it and has its references; generated code never looks into it. |
 //! | `br_device_copy` | `i32 (Ctx*, i64 way, u8 *to, i64 to_at, u8 *from, i64 from_at, i64 bytes)`: copies bytes to the device (way 0), to the host (1), or on the device (2). A block of the device is named by its address and an offset in bytes, memory of the host by the address of the first byte and 0. What is on its way to the host has arrived when it returns. Not 0 on failure, also if a kernel before has failed. |
-//! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches so many blocks of the kernel of this number; none if there are no blocks. The words are what it captures, in order: scalars, addresses of blocks of the device. The kernel may run later: what is launched and copied happens in order. |
+//! | `br_launch` | `i32 (Ctx*, i64 kernel, i64 blocks, const u64 *words)`: launches so many blocks of the kernel of this number; none if there are no blocks. The words are what it captures, in order: scalars, addresses of blocks of the device; then the bytes (`i64`) of each array in the memory that a block shares whose size the launch says: negative ones, and more than there are, fail. The kernel may run later: what is launched and copied happens in order. |
 //! | `br_math_<name>_<type>` | each `prim::MathFun` on `f16` (as `u16` bits), `f32` and `f64`: `T (T)` or `T (T, T)`. |
 //! | `br_main` | `i32 (i32 argc, const u8 *const *argv, const Program*)`: the whole of an executable's `main`. |
 //! | `br_main_levels` | `i32 (i32 argc, const u8 *const *argv, const LevelDesc*, u64 n)`: the same where there is a program for each of several levels of processors. |
@@ -59,7 +59,8 @@
 //! A program for a device has a [`DeviceDesc`] with the code of its kernels, which the
 //! runtime makes ready for the device when a context is made. A kernel takes the block
 //! that failures are noted in, then what its launch captures, each scalar as its own type
-//! (`bool` as a byte). That block is an `i32`, 0 until a check fails and then the check's
+//! (`bool` as a byte), then arrays in the memory that its block shares: for OpenCL addresses,
+//! else where each begins (`u64`) in the memory that is asked for at the launch. That block is an `i32`, 0 until a check fails and then the check's
 //! number in [`DeviceDesc::checks`] plus 1, four bytes that nobody uses, and from the
 //! eighth byte on the `u64` words of the check's message.
 
@@ -82,7 +83,7 @@ pub type InitFn = unsafe extern "C" fn(ctx: *mut Ctx) -> i32;
 pub type FiniFn = unsafe extern "C" fn(ctx: *mut Ctx);
 
 /// The value of [`Program::version`] that this runtime understands.
-pub const ABI_VERSION: u64 = 4;
+pub const ABI_VERSION: u64 = 5;
 
 /// UTF-8 text: address and length in bytes. It lives as long as the program;
 /// an empty text may have a null address.
@@ -179,6 +180,10 @@ pub struct TunableDesc {
     pub default: i64,
 }
 
+/// [`TunableDesc::class`] of what a device has: bytes of the memory that a block shares.
+/// Without a given value it is that of the device at hand.
+pub const CLASS_CAPACITY: &str = "capacity";
+
 /// [`DeviceDesc::target`] of kernels in OpenCL C.
 pub const TARGET_OPENCL: u64 = 1;
 /// The same in CUDA C++.
@@ -205,6 +210,8 @@ pub struct KernelDesc {
     pub sizes: *const u8,
     /// How many captures.
     pub n_sizes: u64,
+    /// How many arrays it has in the memory that a block shares whose sizes the launch says.
+    pub n_pads: u64,
 }
 
 /// The kernels of a program.

@@ -5,7 +5,7 @@
 //! the program's constants, stops the threads and returns all memory. There is
 //! no state outside of contexts; any number may live side by side.
 
-use crate::abi::{ABI_VERSION, Program};
+use crate::abi::{ABI_VERSION, CLASS_CAPACITY, Program, TunableDesc};
 use crate::comparisons::Comparisons;
 use crate::device::{self, Device};
 use crate::error::{Error, ErrorSlot, render};
@@ -163,9 +163,17 @@ pub unsafe extern "C" fn br_stack_check(ctx: *mut Ctx) -> i32 {
 }
 
 /// The values of a program's tuning parameters.
-fn tunables(program: &Program, given: &[Assignment]) -> Result<Box<[i64]>, Error> {
+fn tunables(
+    program: &Program,
+    given: &[Assignment],
+    device: Option<&Device>,
+) -> Result<Box<[i64]>, Error> {
     let table = program.tunables();
-    let mut values: Box<[i64]> = table.iter().map(|tunable| tunable.default).collect();
+    let value = |tunable: &TunableDesc| match device {
+        Some(device) if tunable.class.get() == CLASS_CAPACITY => device.shared() as i64,
+        Some(_) | None => tunable.default,
+    };
+    let mut values: Box<[i64]> = table.iter().map(value).collect();
     let names: Vec<&str> = table.iter().map(|tunable| tunable.name.get()).collect();
     let places = tuning::resolve(&names, given).map_err(Error::Usage)?;
     for (place, given) in places.into_iter().zip(given) {
@@ -197,7 +205,8 @@ impl Context {
                 program.version
             )));
         }
-        let tunables = tunables(program, &config.tuning)?;
+        // What is no parameter of the program is said before there is a device.
+        tunables(program, &config.tuning, None)?;
         let device = match program.device() {
             Some(desc) => {
                 let open = Device::open(desc, &config.device, config.memory_limit);
@@ -209,6 +218,7 @@ impl Context {
             }
             None => None,
         };
+        let tunables = tunables(program, &config.tuning, device.as_ref())?;
         let n_globals = program.n_globals;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = config.num_threads.unwrap_or(cores).max(1);

@@ -84,6 +84,8 @@ pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
 /// Bytes of the scratchpad that a block may have on any device of today: what CUDA
 /// gives to arrays of constant size.
 pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
+/// Bytes of the scratchpad that are left for noting which block has failed.
+pub const ROOM_FOR_FAILURES: u64 = 64;
 
 /// Whether devices combine elements of a type by an operator at once: the order in which
 /// they do does not show.

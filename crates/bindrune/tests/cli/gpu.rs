@@ -16,9 +16,9 @@ struct Built {
 }
 
 impl Built {
-    fn new(vendor: &str) -> Self {
+    fn new(vendor: &str, program: &str) -> Self {
         let folder = Folder::new();
-        let program = folder.file("sample.fut", PROGRAM);
+        let program = folder.file("sample.fut", program);
         let path = folder.path("sample");
         bindrune(&[vendor, &program, "-o", &path], "").quiet();
         Self { folder, path }
@@ -26,12 +26,12 @@ impl Built {
 
     /// The same with libraries of the vendor's.
     fn with_libraries(vendor: &str) -> Self {
-        Self::with_libraries_as(vendor, &[])
+        Self::with_libraries_as(vendor, &[], PROGRAM)
     }
 
-    /// The same with further options for the C compiler.
-    fn with_libraries_as(vendor: &str, options: &[&str]) -> Self {
-        let built = Self::new(vendor);
+    /// The same with further options for the C compiler, of another program.
+    fn with_libraries_as(vendor: &str, options: &[&str], program: &str) -> Self {
+        let built = Self::new(vendor, program);
         let names = match vendor {
             "cuda" => ["libcuda.so.1", "libnvrtc.so.12"],
             _ => ["libamdhip64.so.6", "libhiprtc.so.6"],
@@ -99,6 +99,33 @@ fn drivers_are_called_as_they_want() {
         assert!(built.log().contains("device 1\n"));
         let list = built.run(&["--list-devices"], "").quiet();
         assert!(list.text().starts_with("#0 Fake 100 ("), "{}", list.text());
+    }
+}
+
+/// A point for each block, whose threads share an array.
+const SHARED: &str = "def main [n] (ks: [n]i64) : [n]i64 =
+  #[incremental_flattening(only_intra)]
+  map (\\k -> let xs = scan (+) 0 (map (+ k) ks)
+             let s = i64.sum xs
+             in i64.sum (map (* s) xs)) ks
+";
+
+#[test]
+fn what_a_block_shares_is_asked_for_at_the_launch() {
+    for vendor in ["cuda", "hip"] {
+        let built = Built::with_libraries_as(vendor, &[], SHARED);
+        built.run(&[], "").quiet();
+        let log = built.log();
+        assert!(
+            log.contains("launch 3 by 256\n24 bytes are shared\n"),
+            "{vendor}: {log}"
+        );
+        // More than any device has is allowed before.
+        let told = log.contains("63488 bytes may be shared\n");
+        assert_eq!(told, vendor == "cuda", "{vendor}: {log}");
+        // Where that does not fit, it lies on the device.
+        built.run(&["--param=main.scratchpad_0=16"], "").quiet();
+        assert!(!built.log().contains("bytes are shared"), "{vendor}");
     }
 }
 
@@ -197,7 +224,7 @@ fn a_driver_that_is_too_old_says_so() {
         ("cuda", "cuEventCreate"),
         ("hip", "hipEventCreateWithFlags"),
     ] {
-        let run = Built::with_libraries_as(vendor, &["-DOLD"]).run(&[], "");
+        let run = Built::with_libraries_as(vendor, &["-DOLD"], PROGRAM).run(&[], "");
         assert_eq!(
             (run.code, run.stderr.lines().count()),
             (1, 1),
@@ -249,7 +276,7 @@ fn what_is_kept_may_be_damaged_or_find_no_room() {
 #[test]
 fn a_machine_without_a_driver_says_so() {
     for (vendor, library) in [("cuda", "libcuda.so.1"), ("hip", "libamdhip64.so.7")] {
-        let run = Built::new(vendor).run(&[], "");
+        let run = Built::new(vendor, PROGRAM).run(&[], "");
         assert_eq!(run.code, 1);
         let message = format!("the driver's library `{library}` cannot be loaded");
         assert!(run.stderr.contains(&message), "{}", run.stderr);

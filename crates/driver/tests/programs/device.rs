@@ -8,6 +8,7 @@ use crate::{as_expected, has_position};
 use driver::{Ir, Session, Stage};
 use harness::evaluate::Failure;
 use harness::{Case, compare_all};
+use imp::TunableClass;
 use ir::tunable::Settings;
 use std::sync::Mutex;
 use target::device::Device;
@@ -18,6 +19,9 @@ const ON_HOST: usize = 11;
 
 /// Programs that have versions for the threads of a block, at least.
 const WITH_BLOCKS: usize = 13;
+
+/// Programs of these that ask whether arrays fit into the scratchpad, at least.
+const ASKING: usize = 8;
 
 /// Entry points that write different values to one place, of which any may stay.
 const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut", "spread")];
@@ -143,7 +147,7 @@ pub fn of_blocks(made: &imp::Program) -> Option<Settings> {
 
 #[test]
 fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
-    let count = Mutex::new(0);
+    let counts = Mutex::new((0, 0));
     every_program(|program| {
         if program.spec.rejected.is_some() {
             return Vec::new();
@@ -155,10 +159,30 @@ fn threads_of_blocks_give_the_expected_values_on_the_simulated_device() {
         let Some(settings) = of_blocks(&made) else {
             return Vec::new();
         };
-        *count.lock().expect("no thread panics") += 1;
-        run(program, &made, &settings)
+        let mut counts = counts.lock().expect("no thread panics");
+        let without = without_scratchpad(&made, &settings);
+        counts.0 += 1;
+        counts.1 += usize::from(without.is_some());
+        drop(counts);
+        let mut problems = run(program, &made, &settings);
+        if let Some(without) = without {
+            problems.extend(run(program, &made, &without));
+        }
+        problems
     });
-    let count = count.into_inner().expect("no thread panics");
-    println!("{count} programs have versions for the threads of a block");
+    let (count, asks) = counts.into_inner().expect("no thread panics");
+    println!("{count} programs have versions for the threads of a block, {asks} ask for room");
     assert!(count >= WITH_BLOCKS, "{count} programs have such versions");
+    assert!(asks >= ASKING, "{asks} programs ask for room");
+}
+
+/// These values with a scratchpad in which nothing has room, if the program asks for that.
+fn without_scratchpad(made: &imp::Program, settings: &Settings) -> Option<Settings> {
+    let mut without = settings.clone();
+    for tunable in &made.tunables {
+        if tunable.class == TunableClass::Capacity {
+            without.0.insert(tunable.name.to_string(), 0);
+        }
+    }
+    (without != *settings).then_some(without)
 }

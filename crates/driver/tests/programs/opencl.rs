@@ -44,7 +44,7 @@ const LONG: [(&str, &str); 2] = [
 /// Programs with nests, for which the threads of a block share what is inside: scans that
 /// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
 /// them.
-const NESTS: [&str; 8] = [
+const NESTS: [&str; 9] = [
     "bench/programs/nests/heston.fut",
     "bench/programs/nests/local_volatility.fut",
     "bench/programs/nests/option_pricing.fut",
@@ -52,6 +52,7 @@ const NESTS: [&str; 8] = [
     "tests/programs/features/accumulators.fut",
     "tests/programs/features/blocks.fut",
     "tests/programs/features/running_rows.fut",
+    "tests/programs/features/scratchpad.fut",
     "tests/programs/features/scans_reductions.fut",
 ];
 

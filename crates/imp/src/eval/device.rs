@@ -17,10 +17,12 @@ mod thread;
 
 use super::expr::Slot;
 use super::machine::{Frame, Machine};
+use super::memory::Kind;
 use super::races::Label;
-use super::{EvalError, Result, bug};
-use crate::{For, How, Launch, Stmt};
+use super::{EvalError, Result, bug, limit};
+use crate::{For, How, Launch, Pad, Stmt, Var};
 use races::{Actor, Running};
+use target::device::SCRATCHPAD_BYTES;
 use thread::{Step, Thread};
 
 /// How many blocks are there at a time.
@@ -63,6 +65,11 @@ impl<'p> Machine<'p> {
         if !(1..=target::device::MAX_BLOCK).contains(&size) {
             return bug(format!("a block of {size} threads"));
         }
+        let mut pads = Vec::with_capacity(launch.pads.len());
+        for Pad { buffer, bytes } in &launch.pads {
+            pads.push((*buffer, frame.values().i64(bytes)?));
+        }
+        fit(common, &pads)?;
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
@@ -91,6 +98,12 @@ impl<'p> Machine<'p> {
                 let mut own = frame.copied();
                 own.clear(&[], &launch.locals)?;
                 own.set(f.var, Slot::Scalar(prim::Scalar::I64(number)))?;
+                for &(buffer, bytes) in &pads {
+                    let (space, label) = (own.space(buffer), own.label(buffer));
+                    let at = self.memory.alloc(bytes, Kind::Frame, space, label)?;
+                    own.blocks.push((buffer, at));
+                    own.set(buffer, Slot::Buffer(Some(at)))?;
+                }
                 self.block(&mut own, common)?;
                 resident.push(begin(number, own, threads, locals, size)?);
             }
@@ -183,12 +196,31 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// What a block has in the scratchpad fits there.
+fn fit(common: &[Stmt], pads: &[(Var, i64)]) -> Result<()> {
+    let frames = common.iter().filter_map(|stmt| {
+        if let Stmt::Frame { elem, count, .. } = stmt {
+            Some(elem.size().saturating_mul(*count))
+        } else {
+            None
+        }
+    });
+    // A negative size counts as more than there is.
+    let pads = pads.iter();
+    let pads = pads.map(|(_, bytes)| u64::try_from(*bytes).unwrap_or(u64::MAX));
+    let bytes = frames.chain(pads).fold(0, u64::saturating_add);
+    if bytes > SCRATCHPAD_BYTES {
+        return limit(format!("a block with {bytes} bytes in the scratchpad"));
+    }
+    Ok(())
+}
+
 /// A block before any of its threads runs.
 fn begin<'p>(
     number: i64,
     frame: Frame<'p>,
     threads: &'p For,
-    locals: &[crate::Var],
+    locals: &[Var],
     size: i64,
 ) -> Result<Block<'p>> {
     let mut all = Vec::with_capacity(size as usize);

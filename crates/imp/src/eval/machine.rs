@@ -73,7 +73,7 @@ impl Frame<'_> {
     }
 
     /// Where blocks of a variable lie.
-    fn space(&self, var: Var) -> Space {
+    pub(super) fn space(&self, var: Var) -> Space {
         let info = self.function.vars.get(var.index());
         info.and_then(|info| info.ty.space()).unwrap_or(Space::Host)
     }

@@ -129,14 +129,9 @@ impl Gen<'_, '_> {
                 Ok(())
             }
             Space::Scratchpad => {
-                let bytes = bytes
-                    .constant()
-                    .and_then(prim::Scalar::as_i64)
-                    .ok_or_else(|| PassError::bug("a part of the scratchpad of unknown size"))?;
-                let count = (bytes as u64).div_ceil(PrimType::I64.size()).max(1);
-                let hint = self.function.names.hint(pat.name).clone();
-                let buffer = self.block_frame(&hint, PrimType::I64, count)?;
-                self.set_var(pat.name, buffer);
+                let room = self.scratchpad.rooms.get(&pat.name).copied();
+                let room = room.ok_or_else(|| PassError::bug("a part of no scratchpad"))?;
+                self.set_var(pat.name, room);
                 Ok(())
             }
         }

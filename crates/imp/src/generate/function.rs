@@ -3,8 +3,7 @@
 
 use super::accs::Target;
 use super::expr::{add, mul};
-use super::gpu::{Around, Team};
-use super::liveness::Blocks;
+use super::gpu::{Around, Scratchpad, Team};
 use super::tables::Tables;
 use super::{Shared, var_type};
 use crate::syntax::{
@@ -13,7 +12,7 @@ use crate::syntax::{
 };
 use ir::decision::Kind;
 use ir::fuel::Fuel;
-use ir::mem::{Block, Lmad, MemAnn};
+use ir::mem::{Block, Blocks, Lmad, MemAnn};
 use ir::name::{Name, SrcLoc};
 use ir::poly::Poly;
 use ir::syntax::{Atom, Attr, DimIndex, Function, Param};
@@ -61,8 +60,8 @@ pub(crate) struct Gen<'a, 'b> {
     pub(crate) kernel: Option<Around>,
     /// The threads that run the code at hand together, if a block of a kernel does.
     pub(crate) team: Option<Team>,
-    /// What the threads of the kernel at hand have elements of, in the scratchpad.
-    pub(crate) parts: Vec<(PrimType, Var)>,
+    /// What lies in the scratchpad of the kernel at hand.
+    pub(crate) scratchpad: Scratchpad,
     /// How many `withacc` of a block are open in which updates may meet.
     pub(crate) meeting: usize,
     /// Where the statement comes from that code is made for.
@@ -99,7 +98,7 @@ pub(crate) fn generate(
             .then_some(shared.device),
         kernel: None,
         team: None,
-        parts: Vec::new(),
+        scratchpad: Scratchpad::default(),
         meeting: 0,
         prov: Prov::NONE,
         counters: Vec::new(),

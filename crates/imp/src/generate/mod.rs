@@ -1,7 +1,7 @@
 //! The memory level to the imperative IR.
 //!
 //! Arrays disappear: what is left are buffers and index functions. A block is
-//! released right after the statement that uses it last ([`liveness`]). All of that
+//! released right after the statement that uses it last ([`Blocks`](ir::mem::Blocks)). All of that
 //! is the same for every target; how segops run is a target's schedule: on a CPU
 //! ([`cpu`]) a segop becomes a loop over its chunks that runs as tasks, with a
 //! sequential loop over the points of the chunk inside; its partial results are
@@ -13,6 +13,7 @@
 
 mod accs;
 mod basic;
+mod calls;
 mod control;
 mod copies;
 mod cpu;
@@ -20,7 +21,6 @@ mod entries;
 pub(crate) mod expr;
 mod function;
 mod gpu;
-mod liveness;
 mod operators;
 mod tables;
 mod tunables;
@@ -176,7 +176,7 @@ fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
         .collect();
     let mut recursive = vec![false; nodes.len()];
     for (at, function) in program.functions.iter().enumerate() {
-        for callee in liveness::callees(&function.body) {
+        for callee in calls::callees(&function.body) {
             if let Some(&to) = by_name.get(&callee) {
                 graph.add_edge(nodes[at], nodes[to], ());
                 recursive[at] |= at == to;

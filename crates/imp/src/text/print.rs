@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Arg, Code, Entry, EntryValue, Expr, For, Function, How, LaneAccess, LanePositions,
-    Launch, Off, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
+    Launch, Off, Pad, Plan, Program, Region, Slots, Stmt, Tile, Var, VarType,
 };
 use ir::text::{
     is_identifier, is_plain_hint, quote, show_entry_value, show_opaque_types, show_scalar,
@@ -524,7 +524,7 @@ impl<'a> Printer<'a> {
 
     fn launch(&self, what: &str, launch: &Launch) -> String {
         format!(
-            " {what}#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({}){}",
+            " {what}#{} {} at {} cost {}{} owned ({}) locals ({}) captures ({}) distinct ({}){}{}",
             launch.id,
             quote(&launch.name),
             quote(&launch.provenance),
@@ -540,8 +540,21 @@ impl<'a> Printer<'a> {
             match launch.scattered.as_slice() {
                 [] => String::new(),
                 scattered => format!(" scattered ({})", self.vars(scattered)),
-            }
+            },
+            self.pads(&launch.pads)
         )
+    }
+
+    fn pads(&self, pads: &[Pad]) -> String {
+        if pads.is_empty() {
+            return String::new();
+        }
+        let pads = pads.iter().map(|Pad { buffer, bytes }| {
+            let buffer = self.typed_var(*buffer);
+            format!("{buffer} of {}", self.expr(bytes))
+        });
+        let pads: Vec<String> = pads.collect();
+        format!(" pads ({})", pads.join(", "))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::parse::{FunctionParser, Result, function_id};
 use crate::{
     Access, Arg, CheckId, DataId, DeviceOp, Expr, For, GlobalId, How, LaneAccess, LanePositions,
-    Launch, MAX_LANES, Off, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
+    Launch, MAX_LANES, Off, Pad, Pieces, Plan, Region, Slots, Stmt, Tile, Var,
 };
 
 impl FunctionParser<'_, '_> {
@@ -414,6 +414,15 @@ impl FunctionParser<'_, '_> {
         } else {
             Vec::new()
         };
+        let mut pads = Vec::new();
+        if self.p.take_keyword("pads") {
+            pads = self.list(|f| {
+                let buffer = f.typed_var()?;
+                f.p.keyword("of")?;
+                let bytes = f.expr()?;
+                Ok(Pad { buffer, bytes })
+            })?;
+        }
         Ok(Launch {
             id,
             name,
@@ -425,6 +434,7 @@ impl FunctionParser<'_, '_> {
             captures,
             distinct,
             scattered,
+            pads,
         })
     }
 

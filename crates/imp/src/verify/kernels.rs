@@ -283,7 +283,10 @@ impl<'a> Walk<'a> {
         match (&f.how, who) {
             (How::Seq { .. } | How::Scheduled, _) => self.block(&f.body, who),
             (How::Lanes(_), Who::Host { .. }) => self.block(&f.body, who),
-            (How::Tasks(_), Who::Host { .. }) => {
+            (How::Tasks(launch), Who::Host { .. }) => {
+                if !launch.pads.is_empty() {
+                    self.error("tasks have arrays in a scratchpad");
+                }
                 self.block(&f.body, Who::Host { in_task: true });
             }
             (How::Grid(launch), Who::Host { in_task: false }) => self.kernel(f, launch),
@@ -302,6 +305,13 @@ impl<'a> Walk<'a> {
     fn kernel(&mut self, f: &'a For, launch: &Launch) {
         if !launch.owned.is_empty() || launch.pieces.is_some() {
             self.error("a kernel owns blocks or takes pieces");
+        }
+        for pad in &launch.pads {
+            self.made(pad.buffer, &[Space::Scratchpad], "an array of a block");
+            if !launch.locals.contains(&pad.buffer) {
+                let name = self.name(pad.buffer);
+                self.error(format!("{name} does not belong to a block"));
+            }
         }
         self.counts(f);
         let Some((Stmt::For(threads), common)) = f.body.split_last() else {

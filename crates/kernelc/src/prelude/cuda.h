@@ -39,6 +39,14 @@ typedef float f32;
 typedef double f64;
 #endif
 
+/* Where in the memory that threads share, of a size that the launch says, an array begins:
+   a parameter, and the address. */
+#ifdef BR_PADS
+extern __shared__ u64 br_pads[];
+#endif
+#define BR_PAD(name) u64 name
+#define BR_PAD_AT(name) ((unsigned char *)br_pads + name)
+
 BR_FN u32 br_bits_f32(f32 x) { return __float_as_uint(x); }
 BR_FN f32 br_f32_from(u32 bits) { return __uint_as_float(bits); }
 BR_FN f32 br_fma_f32(f32 x, f32 y, f32 z) { return __fmaf_rn(x, y, z); }

@@ -21,6 +21,9 @@
 #define BR_LOCAL __local
 #define BR_SHARED __local
 #define BR_TABLE __constant
+/* A parameter for memory that threads share, of a size that the launch says, and that. */
+#define BR_PAD(name) __local ulong *name
+#define BR_PAD_AT(name) (name)
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
 #define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -135,6 +135,7 @@ pub fn launch() -> Launch {
         captures: vec![],
         distinct: vec![],
         scattered: vec![],
+        pads: Vec::new(),
     }
 }
 /// A tile that is one element wider than long.

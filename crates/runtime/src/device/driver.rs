@@ -12,6 +12,8 @@ pub enum Arg {
     Memory(Option<Memory>),
     /// A scalar: its bytes, of which so many count.
     Scalar([u8; 8], usize),
+    /// So many bytes of the memory that a block shares, a multiple of eight and some.
+    Pad(u64),
 }
 
 /// What a device has, as far as it decides what fits.
@@ -21,6 +23,8 @@ pub struct Limits {
     pub memory: u64,
     /// Bytes of the largest block that it gives.
     pub block: u64,
+    /// Bytes of the memory that threads of a block share.
+    pub shared: u64,
 }
 
 /// The driver of a device that has a program's kernels. Errors say what failed, in words.

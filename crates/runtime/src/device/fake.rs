@@ -44,6 +44,7 @@ impl Driver for Fake {
         Limits {
             memory: self.left,
             block: self.left,
+            shared: 1 << 10,
         }
     }
 

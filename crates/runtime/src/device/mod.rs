@@ -91,6 +91,8 @@ struct State {
     slot: Memory,
     /// How many bytes that has.
     slot_bytes: usize,
+    /// Bytes of the memory that threads of a block share.
+    shared: u64,
     /// Whether kernels have been launched since the note was looked at.
     unread: bool,
     launches: u64,
@@ -147,6 +149,7 @@ impl Device {
             desc: *desc,
             slot,
             slot_bytes,
+            shared: limits.shared,
             unread: false,
             launches: 0,
             copied: [0; WAYS.len()],
@@ -156,6 +159,11 @@ impl Device {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes of the memory that threads of a block share.
+    pub(crate) fn shared(&self) -> u64 {
+        self.state().shared
     }
 
     /// Takes back what a block of the host's stood for.
@@ -292,6 +300,28 @@ impl State {
             } else {
                 Arg::Scalar(word.to_le_bytes(), size as usize)
             });
+        }
+        let mut shared = 0u64;
+        for &bytes in words.get(desc.sizes().len()..).unwrap_or_default() {
+            // Nobody has the half of all addresses, which negative numbers are.
+            let bytes = bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX);
+            shared = shared.saturating_add(bytes);
+            args.push(Arg::Pad(bytes.max(8)));
+        }
+        if shared > self.shared {
+            let what = if shared > i64::MAX as u64 {
+                heap::TOO_LARGE.to_owned()
+            } else {
+                format!(
+                    "the kernel `{}` needs {shared} bytes that a block shares, the device has {}.",
+                    desc.shown.get(),
+                    self.shared
+                )
+            };
+            // Of several operations that became one, the last.
+            let places = desc.places.get();
+            let place = places.split("\n\n").next().unwrap_or_default();
+            return Err(render(&what, place));
         }
         let launched = self.driver.launch(kernel, blocks, &args);
         launched.map_err(|e| self.broken(&e))?;
@@ -435,7 +465,7 @@ pub unsafe extern "C" fn br_device_copy(
 ///
 /// # Safety
 /// `ctx` must be the calling thread's view of a live context, `words` as many words as the
-/// kernel has captures.
+/// kernel has captures and arrays whose sizes the launch says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn br_launch(
     ctx: *mut Ctx,
@@ -457,7 +487,7 @@ pub unsafe extern "C" fn br_launch(
         .desc
         .kernels()
         .get(kernel)
-        .map_or(0, |k| k.sizes().len());
+        .map_or(0, |k| k.sizes().len() + k.n_pads as usize);
     let words = if count == 0 {
         &[]
     } else {
@@ -494,19 +524,24 @@ mod tests {
         threads: 256,
         sizes: std::ptr::null(),
         n_sizes: 0,
+        n_pads: 0,
     };
 
     #[test]
     fn a_kernel_s_failure_comes_with_what_is_read_next_and_leaves_no_trace() {
         let checks = [check("", ""), check("no {i64} of {bool}", "a.fut:1:1-2")];
         let checks: Vec<*const CheckDesc> = checks.iter().map(std::ptr::from_ref).collect();
-        let kernels = [KERNEL; 3];
+        let shares = KernelDesc {
+            n_pads: 2,
+            ..KERNEL
+        };
+        let kernels = [KERNEL, KERNEL, KERNEL, shares];
         let desc = DeviceDesc {
             target: TARGET_OPENCL,
             source: Str::new(""),
             needs: Str::new(""),
             kernels: kernels.as_ptr(),
-            n_kernels: 3,
+            n_kernels: 4,
             checks: checks.as_ptr(),
             n_checks: 2,
         };
@@ -544,7 +579,16 @@ mod tests {
         assert!(device.settle().is_err());
         let broken = device.state().launch(2, 1, &[]).expect_err("it fails");
         assert_eq!(broken, "Error: the device `fake` fails: it is gone.");
-        let unknown = device.state().launch(3, 1, &[]).expect_err("it fails");
+        let unknown = device.state().launch(4, 1, &[]).expect_err("it fails");
         assert!(unknown.contains("a kernel does not exist"), "{unknown}");
+        let share = |bytes: [i64; 2]| device.state().launch(3, 1, &bytes.map(|it| it as u64));
+        assert_eq!(share([0, 1024]), Ok(()));
+        let more = share([1, 1024]).expect_err("it is too much");
+        let wanted = "Error: the kernel `main.segmap` needs 1032 bytes that a block shares, the \
+                      device has 1024.\n\nBacktrace:\n-> #0  a.fut:1:1-2";
+        assert_eq!(more, wanted);
+        let negative = share([-1, 8]).expect_err("it is no size");
+        let wanted = crate::error::render(crate::heap::TOO_LARGE, "a.fut:1:1-2");
+        assert_eq!(negative, wanted);
     }
 }

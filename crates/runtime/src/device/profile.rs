@@ -196,6 +196,7 @@ mod tests {
         threads: 256,
         sizes: std::ptr::null(),
         n_sizes: 0,
+        n_pads: 0,
     };
 
     fn desc(kernels: &[KernelDesc]) -> DeviceDesc {

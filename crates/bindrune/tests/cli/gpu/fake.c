@@ -59,7 +59,7 @@ int DRIVER(cuDeviceTotalMem_v2, hipDeviceTotalMem)(size_t *bytes, int device) {
     return 0;
 }
 int DRIVER(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value, int what, int device) {
-    *value = what == 75 ? 9 : device - device;
+    *value = what == 75 ? 9 : what == 97 ? 65536 : device - device;
     return 0;
 }
 int DRIVER(cuDriverGetVersion, hipDriverGetVersion)(int *version) {
@@ -90,14 +90,21 @@ int DRIVER(cuModuleGetFunction, hipModuleGetFunction)(
     return name[0] == 'k' ? 0 : 500;
 }
 int DRIVER(cuFuncGetAttribute, hipFuncGetAttribute)(int *value, int what, void *kernel) {
-    *value = fails("block") ? 128 : 1024;
-    return what != 0 || kernel != &blocks;
+    *value = what == 1 ? 2048 : fails("block") ? 128 : 1024;
+    return what > 1 || kernel != &blocks;
 }
+#ifndef HIP
+int cuFuncSetAttribute(void *kernel, int what, int value) {
+    note("%d bytes may be shared", value);
+    return what != 8 || kernel != &blocks;
+}
+#endif
 int DRIVER(cuLaunchKernel, hipModuleLaunchKernel)(
     void *kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned ty, unsigned tz,
     unsigned shared, void *stream, void **args, void **extra) {
     note("launch %u by %u", x, threads);
-    if (kernel != &blocks || y * z * ty * tz != 1 || shared != 0) return 1;
+    if (shared != 0) note("%u bytes are shared", shared);
+    if (kernel != &blocks || y * z * ty * tz != 1) return 1;
     if (stream != NULL || args == NULL || extra != NULL) return 1;
     return fails("launch") ? 719 : 0;
 }

@@ -70,6 +70,7 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct,
             scattered,
+            pads: Vec::new(),
         };
         let how = How::Tasks(launch);
         self.emit(Stmt::For(For {

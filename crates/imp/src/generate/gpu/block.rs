@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for block in 0 .. n grid#0 ".." {
-//!   part = frame [256]f32                -- arrays of the block
+//!   part = frame [256]f32                -- arrays of the block, and such as the launch makes
 //!   for thread in 0 .. 256 block {
 //!     k = ks[block]                      -- all threads compute scalars, and get the same
 //!     barrier
@@ -20,21 +20,34 @@
 //! shared out, with a barrier before, as others may still read what was there, and one after
 //! it. Code of a segop's points is a thread's ([`shared`](super::shared)).
 
-use crate::generate::expr::mul;
+use crate::generate::expr::{binary, mul};
 use crate::generate::function::Gen;
-use crate::syntax::{DeviceOp, Expr, Region, Stmt, Var};
-use ir::mem::MemOp;
+use crate::syntax::{DeviceOp, Expr, Pad, Region, Space, Stmt, Var, VarType};
+use ir::mem::{MemOp, rooms};
 use ir::seg::{Seg, SegOp};
 use ir::syntax::{Body, Exp, Param};
 use ir::walk::with_stack;
-use ir::{Mems, PassError, Prov};
-use prim::PrimType;
+use ir::{Mems, Name, PassError, Prov};
+use prim::{BinOp, PrimType, Scalar};
+use rustc_hash::FxHashMap;
+use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
 
 /// The threads of a block that run code together.
 #[derive(Clone, Copy)]
 pub(crate) struct Team {
     /// The number of the thread at hand.
     thread: Var,
+}
+
+/// What lies in the scratchpad of a kernel whose blocks are points.
+#[derive(Default)]
+pub(crate) struct Scratchpad {
+    /// What its threads have elements of.
+    parts: Vec<(PrimType, Var)>,
+    /// Where blocks of the scratchpad lie.
+    pub(crate) rooms: FxHashMap<Name, Var>,
+    /// What has a size that the launch knows.
+    pub(super) pads: Vec<Pad>,
 }
 
 impl Gen<'_, '_> {
@@ -46,7 +59,8 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let n = self.product(&seg.space.dims, "n")?;
-        self.parts.clear();
+        self.scratchpad.parts.clear();
+        let rooms = self.rooms_of(&seg.body)?;
         self.kernel(("segmap", prov), n, |g, block| {
             g.threads(prov, |g, thread| {
                 let Expr::Var(thread) = thread else {
@@ -55,9 +69,59 @@ impl Gen<'_, '_> {
                 g.team = Some(Team { thread });
                 let made = g.map_point(pat, seg, &Expr::Var(block));
                 g.team = None;
-                made
+                made?;
+                g.make_rooms(rooms)
             })
         })
+    }
+
+    /// The rooms of what a block allocates in the scratchpad, and the bytes of each.
+    fn rooms_of(&mut self, body: &Body<Mems>) -> Result<Vec<(Var, Expr)>, PassError> {
+        self.scratchpad.rooms.clear();
+        let mut made = Vec::new();
+        for room in rooms(body, &self.blocks)? {
+            let Some((first, _)) = room.blocks.first() else {
+                continue;
+            };
+            let hint = self.function.names.hint(*first).clone();
+            let var = self.new_var(VarType::Buffer(Space::Scratchpad), &hint);
+            let mut bytes: Option<Expr> = None;
+            for (block, own) in room.blocks {
+                self.scratchpad.rooms.insert(block, var);
+                let own = self.atom(own)?;
+                bytes = Some(match bytes {
+                    None => own,
+                    Some(other) => larger(other, own),
+                });
+            }
+            made.push((var, bytes.unwrap_or(Expr::i64(0))));
+        }
+        Ok(made)
+    }
+
+    /// Rooms come to be: those of constant size are arrays of the block as long as they fit on
+    /// any device, the launch makes the others.
+    fn make_rooms(&mut self, rooms: Vec<(Var, Expr)>) -> Result<(), PassError> {
+        let threads = self.layout().block.unsigned_abs();
+        let parts = self
+            .scratchpad
+            .parts
+            .iter()
+            .map(|(elem, _)| elem.size() * threads);
+        let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).saturating_sub(parts.sum());
+        let word = PrimType::I64.size();
+        for (room, bytes) in rooms {
+            if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
+                && let count = bytes.unsigned_abs().div_ceil(word).max(1)
+                && let Some(rest) = left.checked_sub(count.saturating_mul(word))
+            {
+                left = rest;
+                self.frame_of_block(room, PrimType::I64, count)?;
+            } else {
+                self.pad(room, bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// What the threads of a team share out, by their numbers.
@@ -118,7 +182,7 @@ impl Gen<'_, '_> {
     /// Arrays with an element of each type for each thread of the block. What lies there is
     /// for one segop; all of a kernel's have the same.
     pub(super) fn parts_of_block(&mut self, types: &[PrimType]) -> Result<Vec<Var>, PassError> {
-        let mut free = self.parts.clone();
+        let mut free = self.scratchpad.parts.clone();
         let mut parts = Vec::with_capacity(types.len());
         for &elem in types {
             if let Some(at) = free.iter().position(|(ty, _)| *ty == elem) {
@@ -127,10 +191,22 @@ impl Gen<'_, '_> {
             }
             let count = self.layout().block.unsigned_abs();
             let part = self.block_frame("part", elem, count)?;
-            self.parts.push((elem, part));
+            self.scratchpad.parts.push((elem, part));
             parts.push(part);
         }
         Ok(parts)
+    }
+}
+
+/// The larger of two numbers of bytes; a negative one, which stands for too many, is the
+/// largest.
+fn larger(one: Expr, other: Expr) -> Expr {
+    match (&one, &other) {
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => {
+            Expr::i64((*x as u64).max(*y as u64) as i64)
+        }
+        _ if one == other => one,
+        _ => binary(BinOp::UMax, one, other),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::generate::expr::{add, binary, compare, div, mul};
 use crate::generate::function::{Frame, Gen};
 use crate::generate::operators::div_up;
 use crate::generate::var_type;
-use crate::syntax::{DeviceOp, Expr, For, How, Launch, Space, Stmt, Var, VarType};
+use crate::syntax::{DeviceOp, Expr, For, How, Launch, Pad, Space, Stmt, Var, VarType};
 use ir::name::Name;
 use ir::types::{Dim, Type};
 use ir::{PassError, Prov};
@@ -90,6 +90,7 @@ impl Gen<'_, '_> {
             captures: Vec::new(),
             distinct: Vec::new(),
             scattered,
+            pads: std::mem::take(&mut self.scratchpad.pads),
         };
         self.emit(Stmt::For(For {
             how: How::Grid(launch),
@@ -156,6 +157,17 @@ impl Gen<'_, '_> {
         count: u64,
     ) -> Result<Var, PassError> {
         let buffer = self.new_var(VarType::Buffer(Space::Scratchpad), hint);
+        self.frame_of_block(buffer, elem, count)?;
+        Ok(buffer)
+    }
+
+    /// A variable denotes an array of so many elements in the scratchpad.
+    pub(super) fn frame_of_block(
+        &mut self,
+        buffer: Var,
+        elem: PrimType,
+        count: u64,
+    ) -> Result<(), PassError> {
         let around = self.kernel;
         let around = around.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
         if let (Some(list), Some(frame)) = (
@@ -169,7 +181,19 @@ impl Gen<'_, '_> {
             });
             frame.locals.push(buffer);
         }
-        Ok(buffer)
+        Ok(())
+    }
+
+    /// A variable denotes an array in the scratchpad of so many bytes, which the host
+    /// computes.
+    pub(super) fn pad(&mut self, buffer: Var, bytes: Expr) -> Result<(), PassError> {
+        let frame = self
+            .kernel
+            .and_then(|around| self.frames.get_mut(around.frames));
+        let frame = frame.ok_or_else(|| PassError::bug("a scratchpad outside of a kernel"))?;
+        frame.locals.push(buffer);
+        self.scratchpad.pads.push(Pad { buffer, bytes });
+        Ok(())
     }
 
     /// A kernel with a thread for each of `n` points: `f` gets the point.

@@ -37,7 +37,7 @@ mod tiles;
 mod transpose;
 
 use super::function::Gen;
-pub(crate) use block::Team;
+pub(crate) use block::{Scratchpad, Team};
 pub(super) use callees::check_callees;
 use ir::seg::{Seg, SegKind};
 use ir::syntax::{Aux, Param};

@@ -2,10 +2,15 @@
 //!
 //! | segop | threads |
 //! |---|---|
-//! | segmap, segments of folds | take points, segments, a block's worth apart |
+//! | segmap | take points, a block's worth apart |
 //! | reductions | reduce own points, then what they have in the scratchpad |
 //! | scans | take a block's worth of points at a time, which is scanned in the scratchpad |
+//! | folds of several segments | the same with one segment after another where these are few and long, else each takes segments |
 //! | histograms | take points, if the device combines values at once |
+//!
+//! Few and long are segments if that takes fewer rounds, by sizes alone: each segment takes a
+//! round for each block's worth of its points, and those in which the threads' values come
+//! together.
 //!
 //! One thread runs all else, in order: histograms of other operators, what reduces beside a
 //! scan by an operator that does not commute, updates without an operator of arrays that
@@ -51,21 +56,13 @@ impl Gen<'_, '_> {
             }
             SegKind::Folds(folds) => match dims.split_last() {
                 Some((inner, [])) if folds.scans.is_empty() && folds.post.is_none() => {
-                    self.reduce_shared(team, pat, seg, folds, inner)
+                    self.reduce_shared(team, pat, seg, folds, (inner, &[]))
                 }
                 Some((inner, [])) if folds.reduces.iter().all(|op| op.comm) => {
-                    self.scan_shared(team, pat, seg, folds, inner)
+                    self.scan_shared(team, pat, seg, folds, (inner, &[]))
                 }
                 Some((inner, outer)) if !outer.is_empty() => {
-                    let n = self.product(outer, "segments")?;
-                    let (reduced, _) = folds.results(pat);
-                    self.together(team, |g, thread| {
-                        g.share_out((&Expr::i64(0), &n), true, thread, |g, segment| {
-                            g.bind_point(outer, &segment)?;
-                            let totals = g.fold_segment(pat, seg, folds, inner)?;
-                            g.write_vars(reduced, outer, &totals)
-                        })
-                    })
+                    self.segments_shared(team, pat, seg, folds, (inner, outer))
                 }
                 _ => self.seg_by_one(team, pat, seg),
             },
@@ -85,6 +82,53 @@ impl Gen<'_, '_> {
             }
             SegKind::FlatMap => Err(self.not_in_kernels("flat maps", self.prov)),
         }
+    }
+
+    /// Folds of several segments: all threads fold one after another, or each some of them.
+    fn segments_shared(
+        &mut self,
+        team: Team,
+        pat: &[Param<Mems>],
+        seg: &Seg<Mems>,
+        folds: &Folds<Mems>,
+        (inner, outer): (&(Name, Dim), &[(Name, Dim)]),
+    ) -> Result<(), PassError> {
+        let n = self.product(outer, "segments")?;
+        let reduces = folds.scans.is_empty() && folds.post.is_none();
+        let may_share = reduces || folds.reduces.iter().all(|op| op.comm);
+        let size = self.layout().block;
+        let each = |g: &mut Self| {
+            let (reduced, _) = folds.results(pat);
+            g.together(team, |g, thread| {
+                g.share_out((&Expr::i64(0), &n), true, thread, |g, segment| {
+                    g.bind_point(outer, &segment)?;
+                    let totals = g.fold_segment(pat, seg, folds, inner)?;
+                    g.write_vars(reduced, outer, &totals)
+                })
+            })
+        };
+        if !may_share {
+            return each(self);
+        }
+        let width = self.dim(inner.1)?;
+        let alone = mul(div_up(n.clone(), size), width.clone());
+        let together = i64::from(2 * size.trailing_zeros());
+        let rounds = mul(n.clone(), add(div_up(width, size), Expr::i64(together)));
+        let few = compare(CmpOp::SLt, rounds, alone);
+        let few = self.name_value(few, PrimType::Bool, "few");
+        let shared = self.collect(|g| {
+            g.for_seq("segment", Expr::i64(0), n.clone(), false, |g, segment| {
+                g.bind_point(outer, &Expr::Var(segment))?;
+                if reduces {
+                    g.reduce_shared(team, pat, seg, folds, (inner, outer))
+                } else {
+                    g.scan_shared(team, pat, seg, folds, (inner, outer))
+                }
+            })
+        })?;
+        let apart = self.collect(each)?;
+        self.emit(Stmt::If(few, shared, apart));
+        Ok(())
     }
 
     /// A segop that one thread runs for all, which get the scalars that it gives.
@@ -122,14 +166,15 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Reductions to scalars, which all threads get.
+    /// Reductions of a segment: to scalars, which all threads get, or an element of arrays
+    /// over the outer dimensions.
     fn reduce_shared(
         &mut self,
         team: Team,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         folds: &Folds<Mems>,
-        (index, width): &(Name, Dim),
+        ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let (reduced, mapped) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
@@ -149,7 +194,7 @@ impl Gen<'_, '_> {
                 })
             })?;
             g.reduce_block(&reduction, &part, &accs, thread)?;
-            Ok(g.load_all(&part, types, Expr::i64(0), "sum"))
+            g.totals_of(&reduction, &part, outer, thread)
         })?;
         for (param, sum) in reduced.iter().zip(sums) {
             self.set_var(param.name, sum);
@@ -157,14 +202,34 @@ impl Gen<'_, '_> {
         Ok(())
     }
 
-    /// Scans, and what commutes and is reduced beside.
+    /// What a segment was reduced to: for all threads if there are no others, else the first
+    /// one writes it.
+    fn totals_of(
+        &mut self,
+        reduction: &Reduction<'_>,
+        part: &[Var],
+        outer: &[(Name, Dim)],
+        thread: &Expr,
+    ) -> Result<Vec<Var>, PassError> {
+        let types = &reduction.types;
+        if outer.is_empty() {
+            return Ok(self.load_all(part, types, Expr::i64(0), "sum"));
+        }
+        self.first_thread(thread, |g| {
+            let sums = g.load_all(part, types, Expr::i64(0), "sum");
+            g.write_vars(reduction.pat, outer, &sums)
+        })?;
+        Ok(Vec::new())
+    }
+
+    /// Scans of a segment, and what commutes and is reduced beside.
     fn scan_shared(
         &mut self,
         team: Team,
         pat: &[Param<Mems>],
         seg: &Seg<Mems>,
         folds: &Folds<Mems>,
-        (index, width): &(Name, Dim),
+        ((index, width), outer): (&(Name, Dim), &[(Name, Dim)]),
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
         let (reduced, elements) = folds.results(pat);
@@ -240,7 +305,7 @@ impl Gen<'_, '_> {
                 return Ok(Vec::new());
             }
             g.reduce_block(&reduction, beside, &accs, thread)?;
-            Ok(g.load_all(beside, &reduction.types, Expr::i64(0), "sum"))
+            g.totals_of(&reduction, beside, outer, thread)
         })?;
         for (param, sum) in reduced.iter().zip(sums) {
             self.set_var(param.name, sum);

@@ -19,6 +19,9 @@ impl<'a> FunctionCheck<'_, 'a> {
         let (from, to) = (self.expr(from), self.expr(to));
         if let Some(launch) = how.launch() {
             self.typed(&launch.cost, PrimType::I64);
+            for pad in &launch.pads {
+                self.typed(&pad.bytes, PrimType::I64);
+            }
         }
         if let Some(launch) = how.launch()
             && let Some(pieces) = &launch.pieces

@@ -78,9 +78,15 @@ pub const SUCCESS: Status = 0;
 pub const OUT_OF_MEMORY: Status = 2;
 /// The number of what a kernel says, CUDA's and HIP's: the most threads of its blocks.
 pub const MOST_THREADS: i32 = 0;
+/// The same: bytes that threads of a block share without being asked for at launches.
+pub const OWN_SHARED: i32 = 1;
 /// CUDA's numbers of what a device says.
 pub const CAPABILITY_MAJOR: i32 = 75;
 pub const CAPABILITY_MINOR: i32 = 76;
+/// The same: bytes that threads of a block may share, if the kernel is told.
+pub const MOST_SHARED: i32 = 97;
+/// CUDA's number of what a kernel is told: the bytes that are asked for at launches.
+const DYNAMIC_SHARED: i32 = 8;
 
 macro_rules! functions {
     (
@@ -191,6 +197,22 @@ impl Api {
         } else {
             Err(format!("{what}: {}", self.describe(status)))
         }
+    }
+
+    /// A kernel may be launched with so many bytes that threads of a block share. Devices of
+    /// AMD's need not be told.
+    pub fn allow_shared(&self, kernel: Function, bytes: u64) -> Result<(), String> {
+        type Tell = unsafe extern "C" fn(Function, i32, i32) -> Status;
+        if self.vendor != Vendor::Cuda {
+            return Ok(());
+        }
+        // SAFETY: the symbol has this type.
+        let tell = unsafe { self.library.get::<Tell>(b"cuFuncSetAttribute\0") };
+        let tell = tell.map_err(|_| "the driver is too old: it has no `cuFuncSetAttribute`")?;
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        // SAFETY: a kernel of this library.
+        let status = unsafe { tell(kernel, DYNAMIC_SHARED, bytes) };
+        self.checked("a block does not get the memory that it shares", status)
     }
 
     /// What the driver calls an error.

@@ -21,6 +21,9 @@ use timer::Timer;
 /// Most bytes of a device's name.
 const NAME_BYTES: usize = 256;
 
+/// Bytes that threads of a block share on any device, without being asked for more.
+const USUAL_SHARED: u64 = 48 << 10;
+
 /// A device.
 struct Found {
     ordinal: api::Ordinal,
@@ -87,6 +90,8 @@ pub struct Gpu {
     descs: Vec<KernelDesc>,
     /// Only where times are wanted.
     timer: Option<Timer>,
+    /// Bytes that threads of a block share at most.
+    shared: u64,
 }
 
 // SAFETY: contexts may be entered by any thread, by one at a time here.
@@ -119,7 +124,10 @@ pub fn open(vendor: Vendor, desc: &DeviceDesc, config: &Config) -> Result<Gpu, S
         kernels: vec![None; desc.kernels().len()],
         descs: desc.kernels().to_vec(),
         timer: config.timed.then(Timer::new),
+        shared: USUAL_SHARED,
     };
+    let most = gpu.attribute(api::MOST_SHARED);
+    gpu.shared = u64::try_from(most).map_or(USUAL_SHARED, |most| most.max(USUAL_SHARED));
     if !desc.kernels().is_empty() {
         gpu.load(desc.source.get(), config)?;
     }
@@ -211,6 +219,14 @@ impl Gpu {
                 desc.threads
             ));
         }
+        if desc.n_pads > 0 && self.shared > USUAL_SHARED {
+            let mut own = 0;
+            // SAFETY: a kernel of this library; there is room for a number.
+            let status = unsafe { (self.api.ask_function)(&raw mut own, api::OWN_SHARED, kernel) };
+            self.api.checked(&what, status)?;
+            let own = u64::try_from(own).unwrap_or(0);
+            (self.api).allow_shared(kernel, self.shared.saturating_sub(own))?;
+        }
         *place = Some(kernel);
         Ok((kernel, *desc))
     }
@@ -229,6 +245,7 @@ impl Driver for Gpu {
         Limits {
             memory: self.device.memory,
             block: self.device.memory,
+            shared: self.shared,
         }
     }
 
@@ -288,10 +305,15 @@ impl Driver for Gpu {
         let blocks = i32::try_from(blocks).ok();
         let blocks = blocks.ok_or_else(|| format!("{what}: it has too many blocks"))?;
         let mut words: Vec<u64> = Vec::with_capacity(args.len());
+        let mut shared = 0;
         for arg in args {
             words.push(match arg {
                 Arg::Memory(block) => block.map_or(0, |block| block.0 as u64),
                 Arg::Scalar(word, _) => u64::from_le_bytes(*word),
+                Arg::Pad(bytes) => {
+                    shared += bytes;
+                    shared - bytes
+                }
             });
         }
         let mut places: Vec<*mut std::ffi::c_void> = words
@@ -310,7 +332,7 @@ impl Driver for Gpu {
                 desc.threads as u32,
                 1,
                 1,
-                0,
+                shared as u32,
                 std::ptr::null_mut(),
                 places.as_mut_ptr(),
                 std::ptr::null_mut(),

@@ -174,6 +174,7 @@ impl Driver for OpenCl {
         Limits {
             memory: number(api::DEVICE_GLOBAL_MEM_SIZE),
             block: number(api::DEVICE_MAX_MEM_ALLOC_SIZE),
+            shared: number(api::DEVICE_LOCAL_MEM_SIZE),
         }
     }
 
@@ -307,8 +308,10 @@ impl Driver for OpenCl {
                     bytes = *word;
                     ((&raw const bytes).cast(), *size)
                 }
+                Arg::Pad(bytes) => (std::ptr::null(), *bytes as usize),
             };
-            // SAFETY: there are so many bytes, which OpenCL copies.
+            // SAFETY: there are so many bytes, which OpenCL copies; of what a block shares it
+            // wants the number alone.
             let status = unsafe { (self.api.set_arg)(kernel, i as u32, size, place) };
             call("clSetKernelArg", status)?;
         }

@@ -1,20 +1,33 @@
-//! Which blocks a statement uses, so that they can be released after the last
-//! one that does.
+//! Which blocks arrays lie in, and which a statement uses.
 
-use ir::mem::{Block, MemAnn};
-use ir::name::{FunName, Name};
-use ir::syntax::{Body, Exp, Function, Param, Stm};
-use ir::types::Type;
-use ir::walk::Visit;
-use ir::{Mems, walk};
+use crate::mem::{Block, MemAnn, Mems};
+use crate::name::Name;
+use crate::syntax::{Body, Function, Param, Stm};
+use crate::types::Type;
+use crate::walk::{self, Visit};
 use rustc_hash::FxHashSet;
 
 /// For each name the block that it is or lies in.
-pub(crate) struct Blocks(Vec<Option<Name>>);
+#[derive(Debug)]
+pub struct Blocks(Vec<Option<Name>>);
 
 impl Blocks {
     /// The blocks of a function's names.
-    pub(crate) fn new(function: &Function<Mems>) -> Self {
+    pub fn new(function: &Function<Mems>) -> Self {
+        let params = function.params.iter().map(|param| &param.param);
+        Self::of_names(params, &function.body, function.names.len())
+    }
+
+    /// The blocks of the names bound in a body, of so many names of its function.
+    pub fn of_body(body: &Body<Mems>, names: usize) -> Self {
+        Self::of_names(std::iter::empty(), body, names)
+    }
+
+    fn of_names<'p>(
+        params: impl Iterator<Item = &'p Param<Mems>>,
+        body: &Body<Mems>,
+        names: usize,
+    ) -> Self {
         struct Collect(Vec<Option<Name>>);
         impl Visit<Mems> for Collect {
             fn param(&mut self, param: &Param<Mems>) {
@@ -33,22 +46,22 @@ impl Blocks {
                 self.walk_param(param);
             }
         }
-        let mut collect = Collect(vec![None; function.names.len()]);
-        for param in &function.params {
-            collect.param(&param.param);
+        let mut collect = Collect(vec![None; names]);
+        for param in params {
+            collect.param(param);
         }
-        collect.body(&function.body);
+        collect.body(body);
         Self(collect.0)
     }
 
     /// The block that a name is or lies in.
-    pub(crate) fn of(&self, name: Name) -> Option<Name> {
+    pub fn of(&self, name: Name) -> Option<Name> {
         self.0.get(name.index()).copied().flatten()
     }
 
     /// For each statement of a body the blocks among `own` that no later
     /// statement and no result uses.
-    pub(crate) fn last_uses(&self, body: &Body<Mems>) -> Vec<Vec<Name>> {
+    pub fn last_uses(&self, body: &Body<Mems>) -> Vec<Vec<Name>> {
         let own: FxHashSet<Name> = body
             .stms
             .iter()
@@ -75,7 +88,7 @@ impl Blocks {
     }
 
     /// The blocks that a statement mentions, each once, in order of mention.
-    fn used(&self, stm: &Stm<Mems>) -> Vec<Name> {
+    pub fn used(&self, stm: &Stm<Mems>) -> Vec<Name> {
         struct Uses<'a> {
             blocks: &'a Blocks,
             seen: FxHashSet<Name>,
@@ -108,27 +121,11 @@ impl Blocks {
     }
 
     /// The blocks that a segop's body reads: those of its free names.
-    pub(crate) fn read_by(&self, body: &Body<Mems>) -> FxHashSet<Name> {
+    pub fn read_by(&self, body: &Body<Mems>) -> FxHashSet<Name> {
         walk::free_names(body)
             .into_iter()
             .filter(|&name| self.of(name) != Some(name))
             .filter_map(|name| self.of(name))
             .collect()
     }
-}
-
-/// The functions that a body calls.
-pub(crate) fn callees(body: &Body<Mems>) -> Vec<FunName> {
-    struct Calls(Vec<FunName>);
-    impl Visit<Mems> for Calls {
-        fn exp(&mut self, exp: &Exp<Mems>) {
-            if let Exp::Apply { fun, args: _ } = exp {
-                self.0.push(fun.clone());
-            }
-            self.walk_exp(exp);
-        }
-    }
-    let mut calls = Calls(Vec::new());
-    calls.body(body);
-    calls.0
 }

@@ -1,0 +1,321 @@
+//! Which versions have arrays that fit into the scratchpad, before they get memory.
+//!
+//! ```text
+//! if enough {                          let bytes = ..             -- what the segop needs
+//!   segmap level 1 (i < n) {           let large = size_at_least bytes scratchpad_0
+//!     .. arrays of m elements ..   =>  let goes = select large false enough
+//!     segred level 0 ..                if goes { segmap level 1 (i < n) { .. } } else { .. }
+//!   }
+//! } else { .. }
+//! ```
+//!
+//! The points of such a segop are those of blocks, whose threads share what a point computes.
+//! Its arrays lie in the scratchpad, all of them ([`kernel`](crate::kernel)). How many bytes
+//! that are, with those that are not alive at once in one place
+//! ([`rooms`](ir::mem::rooms)), is found by giving the function memory for trial. Where it is
+//! a constant that any device has, there is nothing to ask. Else the choice between versions
+//! that the segop stands in asks for it, too, as soon as the sizes are known there; and where
+//! there is no choice, one is made: between the segop and a copy whose arrays lie on the
+//! device. So no launch asks for more scratchpad than there is.
+//!
+//! What there is, is a tuning parameter of the function, `scratchpad`; the runtime knows its
+//! value. `size_at_least` asks for one byte less, as what is as large as the scratchpad fits.
+//!
+//! Before and after: level `segs`, right before memory. Each segop takes a unit of fuel.
+
+use crate::callees::Callees;
+use crate::functions::needs;
+use ir::forest::first_unless;
+use ir::name::NameTable;
+use ir::seg::SegOp;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, Stm};
+use ir::tunable::{Class, Rule, Tunable, TunableId};
+use ir::types::{Dim, Space, Type};
+use ir::walk::{Substitution, refresh_body, sub_bodies, sub_bodies_mut, with_stack};
+use ir::{Builder, Context, Name, PassError, Segs, TypeEnv};
+use prim::{BinOp, ConvOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::device::SCRATCHPAD_BYTES;
+
+/// What a segop needs of the scratchpad.
+pub(crate) struct Need {
+    /// Bytes beside arrays.
+    pub(crate) taken: u64,
+    /// The arrays, those in one place together.
+    pub(crate) rooms: Vec<Vec<Type>>,
+}
+
+/// Bytes to which the beginnings of arrays are rounded up.
+const ALIGNMENT: u64 = 8;
+
+/// The segops of a function whose arrays fit, by their first results; the function asks for
+/// it where that is not known.
+pub(crate) fn fits(
+    function: &mut Function<Segs>,
+    callees: &Callees,
+    context: &mut Context,
+) -> Result<FxHashSet<Name>, PassError> {
+    if callees.get(&function.name)?.home != Space::Device {
+        return Ok(FxHashSet::default());
+    }
+    let mut trial = Context::new(None, (*context.options).clone());
+    let mut needs = needs(function, callees, &mut trial)?;
+    needs.retain(|(_, need)| !need.rooms.is_empty() && context.fuel.take());
+    let small = |need: &Need| {
+        need.constant()
+            .is_some_and(|bytes| bytes <= SCRATCHPAD_BYTES)
+    };
+    let (known, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|(_, need)| small(need));
+    let fitting: FxHashSet<Name> = known.into_iter().map(|(name, _)| name).collect();
+    if asked.is_empty() {
+        return Ok(fitting);
+    }
+    let tunable = TunableId(function.tunables.len() as u32);
+    function.tunables.push(Tunable {
+        rule: Rule::Scratchpad,
+        ordinal: 0,
+        class: Class::Capacity,
+        default: SCRATCHPAD_BYTES as i64,
+    });
+    let mut types = TypeEnv::of_function(function);
+    let params = function.params.iter().map(|it| it.param.name);
+    let mut guards = Guards {
+        tunable,
+        scope: params.collect(),
+        needs: asked.into_iter().collect(),
+        names: &mut function.names,
+        types: &mut types,
+        fitting,
+    };
+    guards.body(&mut function.body, false);
+    guards.body(&mut function.body, true);
+    Ok(guards.fitting)
+}
+
+impl Need {
+    /// How many bytes at most, if that is constant.
+    fn constant(&self) -> Option<u64> {
+        let mut all = self.taken;
+        for room in &self.rooms {
+            let mut most = 0;
+            for ty in room {
+                let bytes = crate::alloc::constant_bytes(ty)?;
+                most = u64::try_from(bytes).unwrap_or_default().max(most);
+            }
+            all = all.saturating_add(most).saturating_add(ALIGNMENT);
+        }
+        Some(all)
+    }
+
+    /// The sizes that it depends on.
+    fn sizes(&self) -> impl Iterator<Item = Name> + '_ {
+        let dims = self.rooms.iter().flatten().flat_map(Type::shape);
+        dims.filter_map(|dim| match dim {
+            Dim::Var(name) => Some(*name),
+            Dim::Const(_) | Dim::Ext(_) => None,
+        })
+    }
+
+    /// Appends what computes the number of bytes less one, which does not wrap.
+    fn bytes(&self, builder: &mut Builder<'_, Segs>) -> Atom {
+        let float = |x: f64| Atom::Const(Scalar::F64(x));
+        let rounding = ALIGNMENT * self.rooms.len() as u64;
+        let mut all = float((self.taken + rounding) as f64 - 1.0);
+        for room in &self.rooms {
+            let mut most: Option<Atom> = None;
+            for ty in room {
+                let known = ty.shape().iter().map(|dim| match dim {
+                    Dim::Const(n) => *n as f64,
+                    Dim::Var(_) | Dim::Ext(_) => 1.0,
+                });
+                let elem = ty.elem().map_or(1, PrimType::size) as f64;
+                let mut bytes = float(known.fold(elem, |bytes, n| bytes * n));
+                for size in ty.shape().iter().filter_map(|dim| dim.atom()?.var()) {
+                    let size =
+                        builder.convert(ConvOp::SToF, PrimType::I64, PrimType::F64, size.into());
+                    let product = builder.binary(BinOp::FMul, PrimType::F64, bytes, size);
+                    bytes = product.into();
+                }
+                most = Some(match most {
+                    None => bytes,
+                    Some(most) => {
+                        let most = builder.binary(BinOp::FMax, PrimType::F64, most, bytes);
+                        most.into()
+                    }
+                });
+            }
+            let own = most.unwrap_or(float(0.0));
+            all = (builder.binary(BinOp::FAdd, PrimType::F64, all, own)).into();
+        }
+        // What is too large for an integer is the largest.
+        builder.convert(ConvOp::FToS, PrimType::F64, PrimType::I64, all)
+    }
+}
+
+/// A function that comes to ask whether arrays fit.
+struct Guards<'f> {
+    tunable: TunableId,
+    /// The names that are bound where the walk stands.
+    scope: FxHashSet<Name>,
+    /// What segops need for which that is not asked yet.
+    needs: FxHashMap<Name, Need>,
+    names: &'f mut NameTable,
+    types: &'f mut TypeEnv,
+    fitting: FxHashSet<Name>,
+}
+
+impl Guards<'_> {
+    /// Guards what stands in choices between versions; then, if that is the `last` walk, what
+    /// is left.
+    fn body(&mut self, body: &mut Body<Segs>, last: bool) {
+        with_stack(|| {
+            let mut own: Vec<Name> = Vec::new();
+            let mut choices: FxHashSet<Name> = FxHashSet::default();
+            let mut stms = Vec::with_capacity(body.stms.len());
+            for mut stm in std::mem::take(&mut body.stms) {
+                self.inside(&mut stm, last);
+                let first = stm.pat.first().map(|param| param.name);
+                if let (Exp::Basic(op), Some(name)) = (&stm.exp, first)
+                    && (matches!(op, BasicOp::SizeAtLeast { .. })
+                        || first_unless(op).is_some_and(|(it, _)| choices.contains(&it)))
+                {
+                    choices.insert(name);
+                }
+                if !last {
+                    self.choice(&mut stm, &choices, &mut stms);
+                } else if first.is_some_and(|name| self.needs.contains_key(&name)) {
+                    stm = self.either(stm, &mut stms);
+                }
+                let bound = stm.pat.iter().map(|param| param.name);
+                own.extend(bound.filter(|name| self.scope.insert(*name)));
+                stms.push(stm);
+            }
+            body.stms = stms;
+            own.iter().for_each(|name| {
+                self.scope.remove(name);
+            });
+        });
+    }
+
+    /// The bodies of a statement, but for those that are kernels.
+    fn inside(&mut self, stm: &mut Stm<Segs>, last: bool) {
+        if matches!(&stm.exp, Exp::Op(SegOp::Seg(_))) {
+            return;
+        }
+        let mut own: Vec<Name> = Vec::new();
+        match &stm.exp {
+            Exp::Loop { params, form, .. } => {
+                own.extend(params.iter().map(|it| it.param.name));
+                if let LoopForm::For { var, .. } = form {
+                    own.push(*var);
+                }
+            }
+            Exp::Op(SegOp::WithAcc { lambda, .. }) => {
+                own.extend(lambda.params.iter().map(|param| param.name));
+            }
+            Exp::Basic(_) | Exp::If { .. } | Exp::Apply { .. } | Exp::Op(SegOp::Seg(_)) => {}
+        }
+        own.retain(|name| self.scope.insert(*name));
+        sub_bodies_mut(&mut stm.exp, |body| self.body(body, last));
+        own.iter().for_each(|name| {
+            self.scope.remove(name);
+        });
+    }
+
+    /// A choice between versions asks whether the arrays of one of them fit.
+    fn choice(&mut self, stm: &mut Stm<Segs>, choices: &FxHashSet<Name>, out: &mut Vec<Stm<Segs>>) {
+        let Exp::If {
+            cond,
+            then_body,
+            else_body,
+        } = &mut stm.exp
+        else {
+            return;
+        };
+        if !cond.var().is_some_and(|name| choices.contains(&name)) {
+            return;
+        }
+        let first = self.known_in(then_body);
+        let second = self.known_in(else_body);
+        let (segops, instead) = match (first.is_empty(), second.is_empty()) {
+            (false, _) => (first, false),
+            (true, false) => (second, true),
+            (true, true) => return,
+        };
+        let instead = Atom::Const(Scalar::Bool(instead));
+        for segop in segops {
+            if let Some(need) = self.needs.remove(&segop) {
+                self.fitting.insert(segop);
+                let mut builder = Builder::new(self.names, self.types);
+                builder.prov = stm.aux.prov;
+                let large = large(&mut builder, &need, self.tunable);
+                let goes = builder.select(PrimType::Bool, large.into(), instead, *cond);
+                out.extend(builder.take_stms());
+                *cond = goes.into();
+            }
+        }
+    }
+
+    /// The segops in a body that need what depends on sizes known here.
+    fn known_in(&self, body: &Body<Segs>) -> Vec<Name> {
+        with_stack(|| {
+            let mut found = Vec::new();
+            for stm in &body.stms {
+                let first = stm.pat.first().map(|param| param.name);
+                if let Exp::Op(SegOp::Seg(_)) = &stm.exp {
+                    let need = first.and_then(|name| self.needs.get(&name));
+                    let known = need.is_some_and(|it| it.sizes().all(|n| self.scope.contains(&n)));
+                    found.extend(first.filter(|_| known));
+                } else {
+                    sub_bodies(&stm.exp, |body| found.extend(self.known_in(body)));
+                }
+            }
+            found
+        })
+    }
+
+    /// A choice between a segop and a copy whose arrays lie on the device.
+    fn either(&mut self, stm: Stm<Segs>, out: &mut Vec<Stm<Segs>>) -> Stm<Segs> {
+        let first = stm.pat.first().map(|param| param.name);
+        // Accumulators stay with what updates them.
+        let updates = stm.pat.iter().any(|it| matches!(it.ty, Type::Acc { .. }));
+        let need = first.and_then(|name| self.needs.remove(&name));
+        let Some(need) = need.filter(|_| !updates) else {
+            return stm;
+        };
+        let mut builder = Builder::new(self.names, self.types);
+        builder.prov = stm.aux.prov;
+        let large = large(&mut builder, &need, self.tunable);
+        out.extend(builder.take_stms());
+        let (pat, mut aux) = (stm.pat.clone(), Aux::at(stm.aux.prov));
+        for (at, order) in stm.aux.facts.orders() {
+            aux.facts.set_order(*at, order.clone());
+        }
+        let result = stm.pat.iter().map(|param| Atom::Var(param.name)).collect();
+        let own = Body {
+            stms: vec![stm],
+            result,
+        };
+        let [then_body, else_body] = [(); 2].map(|()| self.copy(&own));
+        let fitting = else_body.stms.first().and_then(|stm| stm.pat.first());
+        self.fitting.extend(fitting.map(|param| param.name));
+        let exp = Exp::If {
+            cond: large.into(),
+            then_body,
+            else_body,
+        };
+        Stm { pat, aux, exp }
+    }
+
+    fn copy(&mut self, body: &Body<Segs>) -> Body<Segs> {
+        let copy = refresh_body(body, self.names, &mut Substitution::default());
+        self.types.add_body(&copy);
+        copy
+    }
+}
+
+/// Appends whether a segop needs more than there is.
+fn large(builder: &mut Builder<'_, Segs>, need: &Need, tunable: TunableId) -> Name {
+    let size = need.bytes(builder);
+    builder.let_basic("large", BasicOp::SizeAtLeast { size, tunable })
+}
