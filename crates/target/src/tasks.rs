@@ -31,8 +31,8 @@ pub const FILL_GRAIN: i64 = 1 << 15;
 /// where it is known before what a point costs (`bench/run.py lanes`, `bindrune bench
 /// bench/programs/turns.fut`).
 pub const LANES_GRAIN: i64 = 64;
-/// Chunks that there are at least where points of known cost fill lanes ([`crate::LANES`])
-/// rather than have chunks of fewer: 98 chunks of 2 of 196 take as long as 24 of 8 on as many
+/// Chunks that there are at least where points of known cost fill lanes (a register of what
+/// they give) rather than have chunks of fewer: 98 chunks of 2 of 196 take as long as 24 of 8 on as many
 /// cores, and four times as long on one (`bench/run.py tuned --case random-5`).
 pub const LEAST_FULL: i64 = 16;
 /// Points of a chunk, dear or not, where points side by side read what lies side by

@@ -22,7 +22,9 @@ use ir::types::{Dim, Space as MemSpace};
 use ir::walk::{free_names, sub_bodies, with_stack};
 use ir::{Mems, PassError, Prov};
 use prim::PrimType;
-use target::tasks::{CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, LEAST_FULL, MOST_ALONE};
+use target::tasks::{
+    BLOCK_BYTES, CHUNK_WORK, ELEMENT_WORK, LANES_GRAIN, LANES_LEAST, LEAST_FULL, MOST_ALONE,
+};
 use target::{LANES, TRIPS, levels, time};
 
 /// A segop's one dimension and what else its kinds share.
@@ -132,7 +134,7 @@ impl Gen<'_, '_> {
             self.step(n.clone(), 1, LANES_LEAST)
         } else if decomp.grain < LANES_GRAIN {
             let few = self.step(n.clone(), LANES_GRAIN, together);
-            self.enough_work(space, n.clone(), few)?
+            self.enough_work(space, n.clone(), few, lanes_of(pat))?
         } else {
             Expr::i64(LANES_GRAIN)
         };
@@ -247,7 +249,13 @@ impl Gen<'_, '_> {
     /// At least `few` points, a power of two, and where it is known before the segop what
     /// a point costs, so many that it takes some work to compute them in lanes, and that
     /// lanes are filled while there are still some chunks: a lane more costs nothing then.
-    fn enough_work(&mut self, space: &Space<'_>, n: Expr, few: Expr) -> Result<Expr, PassError> {
+    fn enough_work(
+        &mut self,
+        space: &Space<'_>,
+        n: Expr,
+        few: Expr,
+        lanes: i64,
+    ) -> Result<Expr, PassError> {
         if !space.independent || !self.is_bounded(space.body) {
             return Ok(few);
         }
@@ -255,7 +263,7 @@ impl Gen<'_, '_> {
         let enough = div(Expr::i64(CHUNK_WORK * LANES), point);
         let enough = self.name_value(enough, PrimType::I64, "enough");
         let enough = self.step(enough, 1, LANES_GRAIN);
-        let full = self.step(n, LEAST_FULL, LANES);
+        let full = self.step(n, LEAST_FULL, lanes);
         let few = max(few, full);
         Ok(self.name_value(max(few, enough), PrimType::I64, "step"))
     }
@@ -394,6 +402,13 @@ impl Gen<'_, '_> {
         }
         Ok(sum)
     }
+}
+
+/// How many lanes points of these results fill at least: those of a register of the widest.
+fn lanes_of(pat: &[Param<Mems>]) -> i64 {
+    let sizes = pat.iter().filter_map(|param| Some(param.ty.elem()?.size()));
+    let widest = sizes.max().unwrap_or(BLOCK_BYTES);
+    ((BLOCK_BYTES / widest.max(1)) as i64).clamp(LANES, LANES_LEAST)
 }
 
 /// Whether a body allocates blocks of its own.
