@@ -11,6 +11,7 @@ mod fma;
 mod int;
 mod lanes;
 mod powers;
+mod quotients;
 mod roots;
 
 use crate::emit::{Emit, call_value};

@@ -4,6 +4,7 @@
 //! nobody wants.
 
 use super::build::{int_like, lanes_of, ones_like, width};
+use super::quotients::by_products;
 use super::{Ops, no_operator};
 use crate::emit::{Effects, call_value};
 use crate::error::Res;
@@ -26,12 +27,12 @@ impl<'c> Ops<'_, '_, 'c> {
             BinOp::Add => self.add(x, y),
             BinOp::Sub => self.sub(x, y),
             BinOp::Mul => self.mul(x, y),
-            BinOp::SQuot => self.quotient(ty, x, self.safe_divisor(x, y)?, true),
-            BinOp::SRem => self.remainder(ty, x, self.safe_divisor(x, y)?, true),
+            BinOp::SQuot => self.quotient(ty, x, self.signed_divisor(ty, x, y)?, true),
+            BinOp::SRem => self.remainder(ty, x, self.signed_divisor(ty, x, y)?, true),
             BinOp::UDiv => self.quotient(ty, x, self.nonzero(y)?, false),
             BinOp::UMod => self.remainder(ty, x, self.nonzero(y)?, false),
             BinOp::SDiv => {
-                let y = self.safe_divisor(x, y)?;
+                let y = self.signed_divisor(ty, x, y)?;
                 let quotient = self.quotient(ty, x, y, true)?;
                 let below = self.rounds_down(self.remainder(ty, x, y, true)?, y)?;
                 // -1 where the exact quotient lies below the truncated one.
@@ -39,7 +40,7 @@ impl<'c> Ops<'_, '_, 'c> {
                 self.add(quotient, step)
             }
             BinOp::SMod => {
-                let y = self.safe_divisor(x, y)?;
+                let y = self.signed_divisor(ty, x, y)?;
                 let rest = self.remainder(ty, x, y, true)?;
                 let step = self.select(self.rounds_down(rest, y)?, y, int_like(y, 0)?)?;
                 self.add(rest, step)
@@ -68,42 +69,36 @@ impl<'c> Ops<'_, '_, 'c> {
     }
 
     /// `x / y` towards 0, where that is defined.
-    ///
-    /// There are no vector instructions for it, but narrow integers divide as
-    /// floats: a quotient that is not whole is at least `1/|y|` away from the next
-    /// integer, and `|x/y|` is rounded by one part in 2^24 (or 2^53) at most.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn quotient(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        let types = &self.emit.types;
-        let float = match ty.bits() {
-            8 | 16 => types.f32,
-            _ => types.f64,
-        };
-        match y {
-            Value::VectorValue(divisors) if ty.bits() <= 32 && !divisors.is_const() => {
-                let x = self.int_to_float(x, float, signed)?;
-                let y = self.int_to_float(y, float, signed)?;
-                // Both types have room for narrow integers without signs.
-                let signed = signed || ty.bits() < 32;
-                let quotient = self.float_to_int(self.float_div(x, y)?, types.i32, signed)?;
-                self.resize(quotient, types.int(ty), signed)
-            }
-            _ if signed => self.signed_div(x, y),
-            _ => self.unsigned_div(x, y),
+        if by_products(ty, y) {
+            return self.quotient_by_products(ty, x, y, signed);
+        }
+        if signed {
+            self.signed_div(x, y)
+        } else {
+            self.unsigned_div(x, y)
         }
     }
 
     /// What `x / y` towards 0 leaves, where that is defined.
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
     fn remainder(&self, ty: PrimType, x: Value<'c>, y: Value<'c>, signed: bool) -> Res<Value<'c>> {
-        match y {
-            Value::VectorValue(divisors) if ty.bits() <= 32 && !divisors.is_const() => {
-                let quotient = self.quotient(ty, x, y, signed)?;
-                self.sub(x, self.mul(quotient, y)?)
-            }
-            _ if signed => self.signed_rem(x, y),
-            _ => self.unsigned_rem(x, y),
+        if by_products(ty, y) {
+            let quotient = self.quotient(ty, x, y, signed)?;
+            return self.sub(x, self.mul(quotient, y)?);
         }
+        if signed {
+            self.signed_rem(x, y)
+        } else {
+            self.unsigned_rem(x, y)
+        }
+    }
+
+    /// The divisor, or 1 where the machine has no quotient with a sign.
+    fn signed_divisor(&self, ty: PrimType, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        if by_products(ty, y) {
+            return self.nonzero(y);
+        }
+        self.safe_divisor(x, y)
     }
 
     /// The divisor, or 1 in place of 0.

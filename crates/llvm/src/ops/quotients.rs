@@ -1,0 +1,65 @@
+//! Quotients of narrow integers in vectors, for which there are no instructions: products
+//! with the reciprocal as a float, which leaves loops where the divisor is the same each time.
+//!
+//! Let d be the divisor, n the dividend, at most 2^32 with doubles and 2^16 with floats of 32
+//! bits, and r the float next to the rounded 1 / d, away from 0. Then r = (1 + e) / d with
+//! e above 0 and below 3u, where u is 2^-53 (or 2^-24), and n r is rounded once. Where n / d is whole
+//! it is a float itself, and n r is not rounded across it. Else n / d is at least 1 / |d| away
+//! from the next integer away from 0, and n r no further than n / |d| times 5u; as n times 5u is below 1,
+//! both have the same integer part.
+
+use super::Ops;
+use super::build::{float_like, int_like};
+use crate::error::Res;
+use crate::types::Value;
+use inkwell::FloatPredicate;
+use prim::PrimType;
+
+/// What the quotients of 32 bits that do not fit come to: 2^31.
+const BEYOND: f64 = 2_147_483_648.0;
+
+/// Whether quotients by these divisors are products.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
+pub(super) fn by_products(ty: PrimType, y: Value<'_>) -> bool {
+    match y {
+        Value::VectorValue(divisors) => ty.bits() <= 32 && !divisors.is_const(),
+        _ => false,
+    }
+}
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// `x / y` towards 0, where `y` is not 0; what does not fit wraps around.
+    pub(super) fn quotient_by_products(
+        &self,
+        ty: PrimType,
+        x: Value<'c>,
+        y: Value<'c>,
+        signed: bool,
+    ) -> Res<Value<'c>> {
+        let types = &self.emit.types;
+        let narrow = ty.bits() < 32;
+        let (float, bits) = if narrow {
+            (types.f32, types.i32)
+        } else {
+            (types.f64, types.i64)
+        };
+        let divisor = self.int_to_float(y, float, signed)?;
+        let rounded = self.float_div(float_like(divisor, 1.0)?, divisor)?;
+        let rounded = self.bits_as(rounded, bits)?;
+        let above = self.add(rounded, int_like(rounded, 1)?)?;
+        let reciprocal = self.bits_as(above, float)?;
+        let mut product = self.float_mul(self.int_to_float(x, float, signed)?, reciprocal)?;
+        if signed && !narrow {
+            let beyond = float_like(product, BEYOND)?;
+            let wraps = self.float_compare(FloatPredicate::OGE, product, beyond)?;
+            product = self.select(wraps, float_like(product, -BEYOND)?, product)?;
+        }
+        // An integer of 32 bits has room for narrow ones without signs.
+        let signed = signed || narrow;
+        self.resize(
+            self.float_to_int(product, types.i32, signed)?,
+            types.int(ty),
+            signed,
+        )
+    }
+}
