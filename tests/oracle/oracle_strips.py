@@ -22,7 +22,7 @@ def lengths(n, k):
         at = turns(i) % (k + 2) - 1
         if 0 <= at < k:
             numbers[at] += 1
-            sums[at] += turns(i) / (i % 97 + 1)
+            sums[at] += turns(i) * (i % 97 + 1) / 64
     return numbers, sums
 
 
