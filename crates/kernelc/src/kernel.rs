@@ -12,6 +12,9 @@
 //! block ends. No thread can take a later failure for an earlier one, though others may
 //! fail while it looks.
 //!
+//! A thread that awaits a signal of another block looks whether anything has failed, and
+//! takes no further part then: a block that has failed may not signal any more.
+//!
 //! Threads that have failed do not compute what decides whether further barriers are
 //! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
 //! wait for each other before they decide, and a block that ends does not go in.
@@ -66,7 +69,8 @@ impl Unit<'_> {
             let _ = write!(head, ", {}{}", declarator(&ty), writer.exprs.name(*var)?);
         }
         head.push(')');
-        let stops = can_fail(&grid.body) && has_barrier(&grid.body);
+        writer.stops = can_fail(&grid.body);
+        let stops = writer.stops && has_barrier(&grid.body);
         writer.leaves = Leaves::Kernel;
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
@@ -149,7 +153,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Statements without barriers, for threads that have not failed.
     fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
-        let fails = can_fail(stmts);
+        let fails = self.leaves_in(stmts);
         // Nothing jumps over what is declared in the block that it stands in.
         if failing.before {
             self.open("if (br_goes_on) {");
@@ -189,7 +193,7 @@ impl<'a> Writer<'a, '_> {
         }
         // A loop comes back to its head with what has failed in it.
         if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
-            && can_fail(body)
+            && self.leaves_in(body)
         {
             (failing.before, failing.since) = (true, true);
         }
@@ -238,6 +242,11 @@ impl<'a> Writer<'a, '_> {
             // None of these has a barrier in it.
             imp::leaf_stmt!() => self.stmt(stmt, false),
         }
+    }
+
+    /// Whether a thread may come to an end in statements of the kernel.
+    fn leaves_in(&self, stmts: &[Stmt]) -> bool {
+        can_fail(stmts) || self.stops && awaits(stmts)
     }
 
     fn barrier_or_stop(&mut self, failing: &mut Failing) {
@@ -299,6 +308,25 @@ impl<'a> Writer<'a, '_> {
                 };
                 let old = self.name(*old)?;
                 self.line(format!("{old} = {was};"));
+                Ok(())
+            }
+            DeviceOp::Signal { at, value } => {
+                let place = self.place(at, dialect::scalar(at.elem))?;
+                let value = self.exprs.whole(value)?;
+                self.line(format!("br_signal({place}, {value});"));
+                Ok(())
+            }
+            DeviceOp::Await { var, at } => {
+                let place = self.place(at, dialect::scalar(at.elem))?;
+                let seen = format!("({} = br_seen({place})) == 0", self.name(*var)?);
+                if self.stops {
+                    self.open(format!("while ({seen}) {{"));
+                    self.fail_if("ctx->check != 0", "");
+                    self.close("}");
+                } else {
+                    self.line(format!("while ({seen});"));
+                }
+                self.line("BR_FENCE");
                 Ok(())
             }
         }
@@ -366,6 +394,15 @@ fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
         found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier));
+    });
+    found
+}
+
+/// Whether statements await signals.
+fn awaits(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Device(DeviceOp::Await { .. }));
     });
     found
 }
