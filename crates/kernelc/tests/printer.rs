@@ -26,13 +26,13 @@ fn programs_become_the_c_beside_them() {
 #[test]
 fn kernels_become_the_opencl_c_beside_them() {
     let print = |program: &imp::Program| kernelc::kernels_code(program, Target::OpenCl);
-    become_what_is_beside_them("opencl", 7, print);
+    become_what_is_beside_them("opencl", 9, print);
 }
 
 #[test]
 fn kernels_become_the_cuda_beside_them() {
     let print = |program: &imp::Program| kernelc::kernels_code(program, Target::Cuda);
-    become_what_is_beside_them("cuda", 2, print);
+    become_what_is_beside_them("cuda", 4, print);
 }
 
 fn become_what_is_beside_them(

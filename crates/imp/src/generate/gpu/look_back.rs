@@ -25,14 +25,20 @@
 //! those signal their totals before they await anything. So it takes a device that lets
 //! blocks go on ([`Device::progress`](target::device::Device::progress)).
 //!
+//! No barrier stands in a conditional, though all threads of a block decide alike: of such
+//! code, with optimisation, PoCL 3.1 made results that were wrong.
+//!
 //! **Segments.** Where a segment begins, nothing from before is combined. Where one begins in
 //! a tile, what the tile ends with is known without looking back, and where one begins with
-//! it, the block does not. Where segments begin follows from sizes.
+//! it, the block does not look. Where segments begin follows from sizes.
+
+mod chain;
+mod runs;
 
 use super::reduce::Reduction;
 use super::segments::Segments;
 use crate::device::SIGNAL;
-use crate::generate::expr::{add, and, binary, compare, div, max, min, mul, sub};
+use crate::generate::expr::{add, binary, compare, min, mul, sub};
 use crate::generate::function::Gen;
 use crate::generate::operators::{at, div_up, operator_types};
 use crate::syntax::{DeviceOp, Expr, Space, Stmt, Update, Var, VarType};
@@ -91,23 +97,10 @@ struct Tile {
     from: Expr,
     /// The point behind its last.
     to: Expr,
-    /// Whether a segment begins with it.
-    opens: Expr,
+    /// Whether it goes on with a segment.
+    goes_on: Expr,
     /// Whether a segment begins in it.
     closed: Expr,
-}
-
-/// The points of a thread.
-struct Run {
-    /// The place of the first in the tile.
-    place: Expr,
-    /// The first point.
-    from: Expr,
-    /// The point where the segment of the first one began.
-    begin: Expr,
-    /// The first point, this one or behind it, where a segment begins; where there is only
-    /// one segment, behind the tile.
-    next: Expr,
 }
 
 impl Gen<'_, '_> {
@@ -174,7 +167,8 @@ impl Gen<'_, '_> {
                 let left = g.threads_of_segment(&tiled, &tile, &run, &thread);
                 let folded = (tiled.operators.as_slice(), tiled.types.as_slice());
                 g.scan_block(folded, &pads.part, &accs_of_run, (&thread, &left))?;
-                g.look_back(&tiled, &pads, &tile, (&run, &thread))?;
+                let lefts = g.look_back(&tiled, &pads, &tile, (&run, &thread))?;
+                g.join_run(&tiled, &pads, &tile, (&run, &lefts))?;
                 g.barrier();
                 g.points_of_tile(&tiled, &tile, &thread, |g, round, place, point| {
                     g.bind_point(tiled.dims, &point)?;
@@ -302,22 +296,24 @@ impl Gen<'_, '_> {
             tiled.points.clone(),
         );
         let to = self.name_value(to, PrimType::I64, "to");
-        let first = compare(CmpOp::Eq, number.clone(), Expr::i64(0));
-        let (opens, closed) = match &tiled.width {
-            None => (first.clone(), first),
+        let (goes_on, closed) = match &tiled.width {
+            None => (
+                compare(CmpOp::SLt, Expr::i64(0), number.clone()),
+                compare(CmpOp::Eq, number.clone(), Expr::i64(0)),
+            ),
             Some(width) => {
                 let inside = |point: Expr| binary(BinOp::UMod, point, width.clone());
-                let opens = compare(CmpOp::Eq, inside(from.clone()), Expr::i64(0));
+                let goes_on = compare(CmpOp::SLt, Expr::i64(0), inside(from.clone()));
                 let last = sub(to.clone(), Expr::i64(1));
                 let begin = sub(last.clone(), inside(last));
-                (opens, compare(CmpOp::SLe, from.clone(), begin))
+                (goes_on, compare(CmpOp::SLe, from.clone(), begin))
             }
         };
         Ok(Tile {
             number,
             from,
             to,
-            opens: self.name_value(opens, PrimType::Bool, "opens"),
+            goes_on: self.name_value(goes_on, PrimType::Bool, "goes_on"),
             closed: self.name_value(closed, PrimType::Bool, "closed"),
         })
     }
@@ -429,307 +425,5 @@ impl Gen<'_, '_> {
             }));
         }
         values
-    }
-
-    fn run_of(&mut self, tiled: &Tiled<'_>, tile: &Tile, thread: &Expr) -> Run {
-        let place = mul(thread.clone(), Expr::i64(tiled.own));
-        let place = self.name_value(place, PrimType::I64, "place");
-        let from = add(tile.from.clone(), place.clone());
-        let from = self.name_value(from, PrimType::I64, "first");
-        let (begin, next) = match &tiled.width {
-            None => (Expr::i64(0), tile.to.clone()),
-            Some(width) => {
-                let inside = binary(BinOp::UMod, from.clone(), width.clone());
-                let begin = sub(from.clone(), inside);
-                let begin = self.name_value(begin, PrimType::I64, "begin");
-                let opens = compare(CmpOp::Eq, begin.clone(), from.clone());
-                let behind = add(begin.clone(), width.clone());
-                let next = Expr::Select(
-                    PrimType::I64,
-                    Box::new(opens),
-                    Box::new(from.clone()),
-                    Box::new(behind),
-                );
-                (begin, self.name_value(next, PrimType::I64, "next"))
-            }
-        };
-        Run {
-            place,
-            from,
-            begin,
-            next,
-        }
-    }
-
-    /// The thread's points are scanned in the tile; gives what the last ones come to, since a
-    /// segment began among them.
-    fn scan_run(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        tile: &Tile,
-        run: &Run,
-    ) -> Result<Vec<Var>, PassError> {
-        let (operators, types) = (&tiled.operators, &tiled.types);
-        let accs = self.neutral(operators, types)?;
-        let begin = self.scalar(PrimType::I64, "begin");
-        if tiled.width.is_some() {
-            self.emit(Stmt::Set(begin, run.next.clone()));
-        }
-        let own = Expr::i64(tiled.own);
-        self.for_seq("k", Expr::i64(0), own, false, |g, k| {
-            let point = add(run.from.clone(), Expr::Var(k));
-            let point = g.name_value(point, PrimType::I64, "point");
-            let inside = compare(CmpOp::SLt, point.clone(), tile.to.clone());
-            let body = g.collect(|g| {
-                if let Some(width) = &tiled.width {
-                    let body = g.collect(|g| {
-                        let neutral = g.neutral(operators, types)?;
-                        for (&acc, neutral) in accs.iter().zip(neutral) {
-                            g.emit(Stmt::Set(acc, Expr::Var(neutral)));
-                        }
-                        let next = add(Expr::Var(begin), width.clone());
-                        g.emit(Stmt::Set(begin, next));
-                        Ok(())
-                    })?;
-                    let begins = compare(CmpOp::Eq, point, Expr::Var(begin));
-                    g.emit(Stmt::If(begins, body, Vec::new()));
-                }
-                let place = add(run.place.clone(), Expr::Var(k));
-                let place = g.name_value(place, PrimType::I64, "place");
-                let xs = g.load_all(&pads.tile, types, place.clone(), "x");
-                g.combine(operators, &accs, &xs)?;
-                g.store_all(&pads.tile, types, place, &accs);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(inside, body, Vec::new()));
-            Ok(())
-        })?;
-        Ok(accs)
-    }
-
-    /// How many threads to the left have points of the segment that the thread's last point
-    /// is in, and none of another one behind these.
-    fn threads_of_segment(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        run: &Run,
-        thread: &Expr,
-    ) -> Expr {
-        let Some(width) = &tiled.width else {
-            return thread.clone();
-        };
-        let last = min(
-            add(run.from.clone(), Expr::i64(tiled.own - 1)),
-            sub(tile.to.clone(), Expr::i64(1)),
-        );
-        let last = self.name_value(last, PrimType::I64, "last");
-        let begin = sub(last.clone(), binary(BinOp::UMod, last, width.clone()));
-        let skipped = div(
-            max(sub(begin, tile.from.clone()), Expr::i64(0)),
-            Expr::i64(tiled.own),
-        );
-        self.name_value(sub(thread.clone(), skipped), PrimType::I64, "joined")
-    }
-
-    /// The tile's total is signalled; what came before the tile is found, and what it ends
-    /// with is signalled; then what came before the thread's points is put on the left of
-    /// those up to where a segment begins.
-    fn look_back(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        tile: &Tile,
-        (run, thread): (&Run, &Expr),
-    ) -> Result<(), PassError> {
-        let (operators, types) = (&tiled.operators, &tiled.types);
-        let lefts = self.neutral(operators, types)?;
-        let body = self.collect(|g| {
-            let other = sub(thread.clone(), Expr::i64(1));
-            let parts = g.load_all(&pads.part, types, other, "left");
-            for (&left, part) in lefts.iter().zip(parts) {
-                g.emit(Stmt::Set(left, Expr::Var(part)));
-            }
-            Ok(())
-        })?;
-        let (above, within) = (
-            compare(CmpOp::SLt, Expr::i64(0), thread.clone()),
-            compare(CmpOp::SLt, run.begin.clone(), run.from.clone()),
-        );
-        self.emit(Stmt::If(and(above, within), body, Vec::new()));
-        let last = Expr::i64(self.layout().block - 1);
-        let lasts = self.load_all(&pads.part, types, last, "last");
-        self.first_thread(thread, |g| {
-            let ending = g.collect(|g| g.signal(tiled, tile, (&tiled.endings, ENDING), &lasts))?;
-            let total = g.collect(|g| g.signal(tiled, tile, (&tiled.totals, TOTAL), &lasts))?;
-            g.emit(Stmt::If(tile.closed.clone(), ending, total));
-            Ok(())
-        })?;
-        let looks = self.collect(|g| {
-            let near = g.nearest(tiled, pads, tile, thread)?;
-            let carries = g.load_all(&tiled.endings, types, near.clone(), "carry");
-            g.fold_totals(tiled, pads, tile, (&near, thread), &carries)?;
-            g.first_thread(thread, |g| {
-                g.store_all(&pads.part, types, Expr::i64(0), &carries);
-                let body = g.collect(|g| {
-                    g.combine(operators, &carries, &lasts)?;
-                    g.signal(tiled, tile, (&tiled.endings, ENDING), &carries)
-                })?;
-                g.emit(Stmt::If(tile.closed.clone(), Vec::new(), body));
-                Ok(())
-            })?;
-            g.barrier();
-            // What goes on from before the tile.
-            let body = g.collect(|g| {
-                let carries = g.load_all(&pads.part, types, Expr::i64(0), "carry");
-                g.combine(operators, &carries, &lefts)?;
-                for (&left, carry) in lefts.iter().zip(carries) {
-                    g.emit(Stmt::Set(left, Expr::Var(carry)));
-                }
-                Ok(())
-            })?;
-            let goes_on = compare(CmpOp::SLt, run.begin.clone(), tile.from.clone());
-            g.emit(Stmt::If(goes_on, body, Vec::new()));
-            Ok(())
-        })?;
-        self.emit(Stmt::If(tile.opens.clone(), Vec::new(), looks));
-        let stop = min(run.next.clone(), tile.to.clone());
-        let stop = self.name_value(stop, PrimType::I64, "stop");
-        let own = Expr::i64(tiled.own);
-        self.for_seq("k", Expr::i64(0), own, false, |g, k| {
-            let point = add(run.from.clone(), Expr::Var(k));
-            let body = g.collect(|g| {
-                let place = add(run.place.clone(), Expr::Var(k));
-                let place = g.name_value(place, PrimType::I64, "place");
-                let accs = g.copied(types, &lefts, "acc");
-                let xs = g.load_all(&pads.tile, types, place.clone(), "x");
-                g.combine(operators, &accs, &xs)?;
-                g.store_all(&pads.tile, types, place, &accs);
-                Ok(())
-            })?;
-            g.emit(Stmt::If(compare(CmpOp::SLt, point, stop), body, Vec::new()));
-            Ok(())
-        })
-    }
-
-    /// Values of the tile are signalled.
-    fn signal(
-        &mut self,
-        tiled: &Tiled<'_>,
-        tile: &Tile,
-        (buffers, state): (&[Var], i32),
-        values: &[Var],
-    ) -> Result<(), PassError> {
-        self.store_all(buffers, &tiled.types, tile.number.clone(), values);
-        self.emit(Stmt::Device(DeviceOp::Signal {
-            at: at(tiled.state, SIGNAL, add(tile.number.clone(), Expr::i64(1))),
-            value: Expr::Const(Scalar::I32(state)),
-        }));
-        Ok(())
-    }
-
-    /// The nearest tile before the block's of which is known what all up to its end come to;
-    /// of those between, the totals are there. The block looks at a window of tiles at once.
-    fn nearest(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        tile: &Tile,
-        thread: &Expr,
-    ) -> Result<Expr, PassError> {
-        let window = self.layout().scans.window;
-        let near = self.scalar(PrimType::I64, "near");
-        let (end, goes_on) = (
-            self.scalar(PrimType::I64, "end"),
-            self.scalar(PrimType::Bool, "goes_on"),
-        );
-        self.emit(Stmt::Set(end, tile.number.clone()));
-        self.emit(Stmt::Set(goes_on, Expr::Const(Scalar::Bool(true))));
-        let body = self.collect(|g| {
-            let other = sub(sub(Expr::Var(end), Expr::i64(1)), thread.clone());
-            let other = g.name_value(other, PrimType::I64, "other");
-            let body = g.collect(|g| {
-                let state = g.scalar(SIGNAL, "state");
-                g.emit(Stmt::Device(DeviceOp::Await {
-                    var: state,
-                    at: at(tiled.state, SIGNAL, add(other.clone(), Expr::i64(1))),
-                }));
-                let narrow = Expr::Convert(
-                    ConvOp::SExt,
-                    PrimType::I64,
-                    PrimType::I32,
-                    Box::new(other.clone()),
-                );
-                let found = Stmt::Device(DeviceOp::Update(Box::new(Update {
-                    old: None,
-                    at: at(pads.told, PrimType::I32, Expr::i64(1)),
-                    op: BinOp::SMax,
-                    value: narrow,
-                })));
-                let ends = Expr::Compare(
-                    CmpOp::Eq,
-                    SIGNAL,
-                    Box::new(Expr::Var(state)),
-                    Box::new(Expr::Const(Scalar::I32(ENDING))),
-                );
-                g.emit(Stmt::If(ends, vec![found], Vec::new()));
-                Ok(())
-            })?;
-            let looks = and(
-                compare(CmpOp::SLt, thread.clone(), Expr::i64(window)),
-                compare(CmpOp::SLe, Expr::i64(0), other),
-            );
-            g.emit(Stmt::If(looks, body, Vec::new()));
-            g.barrier();
-            let found = g.load_i32(pads.told, 1, "found");
-            g.emit(Stmt::Set(near, found.clone()));
-            g.emit(Stmt::Set(end, sub(Expr::Var(end), Expr::i64(window))));
-            g.emit(Stmt::Set(goes_on, compare(CmpOp::SLt, found, Expr::i64(0))));
-            g.barrier();
-            Ok(())
-        })?;
-        self.emit(Stmt::While(goes_on, body));
-        Ok(Expr::Var(near))
-    }
-
-    /// The first thread combines what the tiles up to one come to with the totals of those
-    /// behind it, from left to right; all threads load these.
-    fn fold_totals(
-        &mut self,
-        tiled: &Tiled<'_>,
-        pads: &Pads,
-        tile: &Tile,
-        (near, thread): (&Expr, &Expr),
-        carries: &[Var],
-    ) -> Result<(), PassError> {
-        let (size, types) = (self.layout().block, &tiled.types);
-        let first = self.name_value(add(near.clone(), Expr::i64(1)), PrimType::I64, "first");
-        let count = sub(tile.number.clone(), first.clone());
-        let count = self.name_value(count, PrimType::I64, "count");
-        let rounds = div_up(count.clone(), size);
-        self.for_seq("round", Expr::i64(0), rounds, false, |g, round| {
-            let before = mul(Expr::Var(round), Expr::i64(size));
-            let before = g.name_value(before, PrimType::I64, "before");
-            let rest = g.name_value(sub(count, before.clone()), PrimType::I64, "rest");
-            let body = g.collect(|g| {
-                let other = add(first, add(before, thread.clone()));
-                let totals = g.load_all(&tiled.totals, types, other, "total");
-                g.store_all(&pads.part, types, thread.clone(), &totals);
-                Ok(())
-            })?;
-            let inside = compare(CmpOp::SLt, thread.clone(), rest.clone());
-            g.emit(Stmt::If(inside, body, Vec::new()));
-            g.barrier();
-            g.first_thread(thread, |g| {
-                let to = min(rest, Expr::i64(size));
-                g.for_seq("k", Expr::i64(0), to, false, |g, k| {
-                    let totals = g.load_all(&pads.part, types, Expr::Var(k), "total");
-                    g.combine(&tiled.operators, carries, &totals)
-                })
-            })?;
-            g.barrier();
-            Ok(())
-        })
     }
 }
