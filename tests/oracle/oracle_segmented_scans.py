@@ -54,3 +54,8 @@ def kinds(n):
     rest = [x for x in xs if x % 3 != 0]
     sums, most = list(accumulate(xs)), list(accumulate(xs, max))
     return wrap(weigh(some) - weigh(rest), "i32"), weigh(sums), weigh(most)
+
+
+@oracle(HERE, "i32")
+def checked(n, limit):
+    return weigh(list(accumulate(i % 3 for i in range(n))))

@@ -17,7 +17,9 @@
 //!
 //! Threads that have failed do not compute what decides whether further barriers are
 //! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
-//! wait for each other before they decide, and a block that ends does not go in.
+//! wait for each other before they decide, and a block that ends does not go in. Loops ask for
+//! that where they ask whether they go on: of loops with barriers in a conditional, PoCL 3.1
+//! makes code that is wrong if it optimises.
 
 use crate::dialect;
 use crate::error::{Error, Res};
@@ -184,30 +186,32 @@ impl<'a> Writer<'a, '_> {
             self.barrier_or_stop(failing);
             return Ok(());
         }
-        let asks = failing.before && !failing.knows(stmt);
-        if asks {
-            if failing.since {
-                self.barrier_or_stop(failing);
-            }
-            self.open("if (br_goes_on) {");
+        let is_while = matches!(stmt, Stmt::While(..));
+        let asks = failing.before && (is_while || !failing.knows(stmt));
+        if asks && failing.since {
+            self.barrier_or_stop(failing);
         }
+        let since = failing.since;
         // A loop comes back to its head with what has failed in it.
         if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
             && self.leaves_in(body)
         {
             (failing.before, failing.since) = (true, true);
         }
-        self.decided(stmt, failing)?;
-        if asks {
-            self.close("}");
-        }
+        self.decided(stmt, asks, failing)?;
+        // It may have had no turn, and no barrier.
+        failing.since |= since;
         Ok(())
     }
 
-    /// What has barriers in it, behind a decision that is the same for all threads.
-    fn decided(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
+    /// What has barriers in it, behind a decision that is the same for all threads; if one
+    /// asks, not for blocks that end.
+    fn decided(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
         match stmt {
             Stmt::If(cond, yes, no) => {
+                if asks {
+                    self.open("if (br_goes_on) {");
+                }
                 let cond = self.exprs.whole(cond)?;
                 self.open(format!("if ({cond}) {{"));
                 let (before, since) = (failing.before, failing.since);
@@ -222,18 +226,25 @@ impl<'a> Writer<'a, '_> {
                 failing.before |= after.0;
                 failing.since |= after.1;
                 self.close("}");
+                if asks {
+                    self.close("}");
+                }
                 Ok(())
             }
             Stmt::For(f) if matches!(f.how, How::Seq { .. } | How::Scheduled) => {
-                self.counting(f, |writer| writer.stretches(&f.body, failing))
+                let only_if = asks.then_some("br_goes_on");
+                self.counting(f, only_if, |writer| writer.stretches(&f.body, failing))
             }
             Stmt::While(cond, body) => {
                 let cond = self.name(*cond)?;
-                self.open(format!("while ({cond}) {{"));
+                self.open(if failing.before {
+                    format!("while (br_goes_on && {cond}) {{")
+                } else {
+                    format!("while ({cond}) {{")
+                });
                 self.stretches(body, failing)?;
                 if failing.before {
                     self.barrier_or_stop(failing);
-                    self.line("if (!br_goes_on) break;");
                 }
                 self.close("}");
                 Ok(())

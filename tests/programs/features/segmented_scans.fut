@@ -69,3 +69,16 @@ entry kinds (n: i64) : (i32, i32, i32) =
   let sums = scan (\(a, b) (c, d) -> (a + c, i32.max b d)) (0, i32.lowest) (map (\i -> (value i, value i)) (iota n))
   let (ss, ms) = unzip sums
   in (weigh as - weigh bs, weigh ss, weigh ms)
+
+-- The operator fails in some tile, while others wait for what it comes to.
+-- ==
+-- entry: checked
+-- input { 12001i64 20000i32 }
+-- output { 1212782672i32 }
+-- input { 12001i64 11000i32 }
+-- error: Assertion is false
+-- input { 12001i64 2i32 }
+-- error: Assertion is false
+entry checked (n: i64) (limit: i32) : i32 =
+  let below (x: i32) = assert (x < limit) x
+  in weigh (scan (\a b -> below (a + b)) 0 (map (\i -> i32.i64 (i % 3)) (iota n)))
