@@ -103,6 +103,7 @@ fn settings(source: &str) -> Result<(Options, Vec<Sizes>), String> {
                 options.stack = Stack::named(name).ok_or_else(|| format!("{line}: no machine"))?;
             }
             Some(("device", "small")) => options.device = Device::SMALL,
+            Some(("device", "without-progress")) => options.device.progress = false,
             Some(("flatten", name)) if !name.contains(' ') => {
                 let mode = Flatten::ALL.into_iter().find(|mode| mode.name() == name);
                 options.flatten = mode.ok_or_else(|| format!("{line}: no mode"))?;

@@ -19,7 +19,13 @@
 //! common: arrays in the scratchpad, and scalars that each of them could compute. The
 //! last statement is the loop over the threads ([`How::Block`](crate::How::Block)),
 //! whose bound the host knows. Blocks and threads run in any order, side by side; what
-//! threads of a block did before a barrier, the others see after it, and nothing else.
+//! threads of a block did before a barrier, the others see after it. Of what other blocks
+//! do, a thread sees what stands behind a signal that it has awaited: what the thread
+//! that gave it had done and seen by then. Nothing else.
+//!
+//! **Progress.** Who awaits a signal of another block relies on two things: that the other
+//! block has begun, as a number that it took from a counter shows, and that the device
+//! lets blocks that have begun go on ([`Device::progress`](target::device::Device::progress)).
 //!
 //! Arrays of the scratchpad have a constant size (`frame`), or one that the host computes: these
 //! stand in the launch, as its [`Pad`](crate::Pad)s.
@@ -31,11 +37,12 @@
 //!
 //! **Failure.** A thread whose check fails takes no further part. Threads do not wait
 //! for it at barriers: where one of a block has failed, the block ends at its next
-//! barrier. The host fails with what one of the failed threads says, once the kernel has
+//! barrier. Where one of any block has failed, threads that await a signal in vain fail,
+//! too. The host fails with what one of the failed threads says, once the kernel has
 //! ended.
 
 use crate::syntax::{Access, Expr, Var};
-use prim::BinOp;
+use prim::{BinOp, PrimType};
 
 /// What threads of a device do beside what all code does.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,7 +63,25 @@ pub enum DeviceOp {
         /// What it gets.
         value: Expr,
     },
+    /// An element gets a value, at once and behind all that the thread has done so far.
+    Signal {
+        /// The element, of [`SIGNAL`].
+        at: Access,
+        /// What it gets.
+        value: Expr,
+    },
+    /// A variable gets an element once that is not 0, and before all that the thread does
+    /// from then on.
+    Await {
+        /// The variable.
+        var: Var,
+        /// The element, of [`SIGNAL`].
+        at: Access,
+    },
 }
+
+/// The type of signals.
+pub const SIGNAL: PrimType = PrimType::I32;
 
 /// An element that is combined with a value: see [`DeviceOp::Update`].
 #[derive(Clone, PartialEq, Debug)]

@@ -189,6 +189,14 @@ impl Change<'_> {
                 self.expr(expected);
                 self.expr(value);
             }
+            Stmt::Device(DeviceOp::Signal { at, value }) => {
+                self.access(at);
+                self.expr(value);
+            }
+            Stmt::Device(DeviceOp::Await { var, at }) => {
+                self.set(var);
+                self.access(at);
+            }
             Stmt::Check {
                 cond,
                 check: _,

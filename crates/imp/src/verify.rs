@@ -45,8 +45,8 @@
 //!     constant size fit) and threads, counted from 0, whose number depends on what it captures.
 //! 14. Threads, and functions that they call, allocate nothing, keep no blocks, launch
 //!     nothing, and know neither globals nor tuning parameters; these functions neither
-//!     call themselves nor have barriers. Atomic operations are at types and with
-//!     operators that are.
+//!     call themselves nor have barriers or signals. Atomic operations are at types and with
+//!     operators that are; signals lie in memory of the device.
 //! 15. Barriers stand where threads of a block have not parted.
 //!
 //! Not checked: that variables are set before they are read, that accesses stay

@@ -206,6 +206,14 @@ pub fn names(stmt: &Stmt, f: &mut dyn FnMut(Var, Use)) {
             in_access(at, f);
             f(*old, Use::Sets);
         }
+        Stmt::Device(DeviceOp::Signal { at, value }) => {
+            in_expr(value, f);
+            in_access(at, f);
+        }
+        Stmt::Device(DeviceOp::Await { var, at }) => {
+            in_access(at, f);
+            f(*var, Use::Sets);
+        }
         Stmt::Check {
             cond,
             check: _,

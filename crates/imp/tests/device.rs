@@ -30,7 +30,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
         }}
         fun main(n_0: i64) -> (r_1: i64) {{
           owned xs_2, out_3, host_4
-          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, common_9: i64
+          vars xs_2: buffer device, out_3: buffer device, pad_5: buffer scratchpad, own_6: buffer private, x_11: i64, y_12: i64, z_13: i64, go_14: bool, s_15: i32, common_9: i64
           host_4 = alloc 128
           for i_7: i64 in 0 .. 16 {{ host_4[i64: i_7] = i_7 }}
           xs_2 = alloc 128
@@ -40,7 +40,7 @@ fn program_with(lists: &str, blocks: &str, common: &str, threads: &str) -> Progr
             owned () locals (pad_5, common_9) captures () distinct () {lists} {{
             {frame}
             {common}
-            for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14) {{ {threads} }}
+            for thread_10: i64 in 0 .. 4 block locals (x_11, y_12, z_13, own_6, go_14, s_15) {{ {threads} }}
           }}
           copy [1]i64 host_4[0 strides 1] <- out_3[0 strides 1] as memory
           r_1: i64 = host_4[i64: at 0]
@@ -329,4 +329,151 @@ fn divergent_barriers_are_told() {
     let text = text.replace("barrier\n      }", "barrier\n      } else {\n barrier\n }");
     let other = parse(&text).expect("it is as it was");
     is_told(&other, "wait at different barriers");
+}
+
+/// What two blocks do of which one hands something on to the other: the one that takes
+/// number 0 from a counter, and the other one.
+fn handed_on(first: &str, second: &str) -> Program {
+    program(
+        "2",
+        "",
+        &format!(
+            "if eq.i64(thread_10, 0) {{
+               atomic s_15: i32 = add xs_2[i32: at 3] <- 1i32
+               pad_5[i64: at 0] = sext.i32.i64(s_15)
+             }}
+             barrier
+             x_11: i64 = pad_5[i64: at 0]
+             if eq.i64(x_11, 0) {{ {first} }} else {{ {second} }}"
+        ),
+    )
+}
+
+/// The signal of the block with number 0.
+const GIVEN: &str = "if eq.i64(thread_10, 0) { signal xs_2[i32: at 1] <- 7i32 }";
+const AWAITED: &str = "if eq.i64(thread_10, 2) { await s_15: i32 = xs_2[i32: at 1] }";
+const WRITTEN: &str = "xs_2[i64: (4 + thread_10)] = n_0";
+const READ: &str = "y_12: i64 = xs_2[i64: (7 - thread_10)] out_3[i64: thread_10] = y_12";
+
+#[test]
+fn who_awaits_a_signal_sees_what_stands_before_it() {
+    let whole = handed_on(
+        &format!("{WRITTEN} barrier {GIVEN}"),
+        &format!("{AWAITED} barrier {READ}"),
+    );
+    gives(&whole, 13, 13);
+    // One thread alone needs no barriers.
+    let alone = handed_on(
+        "if eq.i64(thread_10, 0) { xs_2[i64: at 4] = n_0 signal xs_2[i32: at 1] <- 7i32 }",
+        "if eq.i64(thread_10, 2) {
+           await s_15: i32 = xs_2[i32: at 1]
+           y_12: i64 = xs_2[i64: at 4]
+           xs_2[i64: at 4] = 0
+           out_3[i64: at 0] = (y_12 + sext.i32.i64(s_15))
+         }",
+    );
+    gives(&alone, 13, 20);
+}
+
+#[test]
+fn signals_go_from_block_to_block() {
+    // Each block awaits the one before it, and adds to what that one wrote.
+    let chain = program(
+        "8",
+        "",
+        "if eq.i64(thread_10, 0) {
+           atomic s_15: i32 = add xs_2[i32: at 3] <- 1i32
+           x_11: i64 = sext.i32.i64(s_15)
+           y_12: i64 = n_0
+           if slt.i64(0, x_11) {
+             await s_15: i32 = xs_2[i32: (9 + (x_11 * 2))]
+             y_12: i64 = xs_2[i64: at 14]
+           }
+           y_12: i64 = (y_12 + x_11)
+           xs_2[i64: at 14] = y_12
+           if eq.i64(x_11, 7) { out_3[i64: at 0] = y_12 }
+           signal xs_2[i32: (11 + (x_11 * 2))] <- 1i32
+         }",
+    );
+    gives(&chain, 2, 2 + 28);
+    // What came before comes along.
+    let chain = program(
+        "6",
+        "",
+        "if eq.i64(thread_10, 0) {
+           atomic s_15: i32 = add xs_2[i32: at 3] <- 1i32
+           x_11: i64 = sext.i32.i64(s_15)
+           if eq.i64(x_11, 0) { xs_2[i64: at 14] = n_0 } else {
+             await s_15: i32 = xs_2[i32: (9 + (x_11 * 2))]
+           }
+           if eq.i64(x_11, 5) { y_12: i64 = xs_2[i64: at 14] out_3[i64: at 0] = y_12 }
+           signal xs_2[i32: (11 + (x_11 * 2))] <- 1i32
+         }",
+    );
+    gives(&chain, 9, 9);
+}
+
+#[test]
+fn what_no_signal_hands_on_is_told() {
+    let told = |first: &str, second: &str| {
+        is_told(&handed_on(first, second), "of block xs_2: one");
+    };
+    let (awaited, written) = (
+        format!("{AWAITED} barrier {READ}"),
+        format!("{WRITTEN} barrier {GIVEN}"),
+    );
+    // Nobody signals or awaits.
+    told(WRITTEN, READ);
+    told(&written, READ);
+    // An atomic update is no signal, and reading by one awaits none.
+    let update = "if eq.i64(thread_10, 0) { atomic smax xs_2[i32: at 1] <- 7i32 }";
+    told(&format!("{WRITTEN} barrier {update}"), &awaited);
+    let polls = "go_14: bool = true
+        while go_14 {
+          atomic s_15: i32 = add xs_2[i32: at 1] <- 0i32
+          go_14: bool = eq.i32(s_15, 0i32)
+        }";
+    told(&written, &format!("{polls} {READ}"));
+    // The signal stands before what it should stand behind, of the thread or of another one.
+    told(&format!("{GIVEN} {WRITTEN}"), &awaited);
+    told(&format!("{WRITTEN} {GIVEN}"), &awaited);
+    // Another thread of the block has awaited it, and no barrier stands between.
+    told(&written, &format!("{AWAITED} {READ}"));
+    // Signals meet what is no signal.
+    told(&written, "y_12: i64 = xs_2[i64: at 0]");
+}
+
+#[test]
+fn what_nobody_signals_is_told() {
+    let never = program("2", "", "await s_15: i32 = xs_2[i32: at 1]");
+    is_told(&never, "await signals that none of them gives");
+    // Not all blocks are there that are awaited: none has taken a number.
+    let next = program(
+        "8",
+        "",
+        "if eq.i64(thread_10, 0) {
+           if slt.i64(block_8, 7) { await s_15: i32 = xs_2[i32: (3 + (block_8 * 2))] }
+           signal xs_2[i32: (1 + (block_8 * 2))] <- 1i32
+           if eq.i64(block_8, 0) { out_3[i64: at 0] = n_0 }
+         }",
+    );
+    let errors = run(&next, 5).into_iter().filter_map(Result::err);
+    let errors: Vec<EvalError> = errors.collect();
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(error.message.contains("that none of them gives"), "{error}");
+    }
+}
+
+#[test]
+fn a_failed_block_keeps_no_other_one_waiting() {
+    let fails = handed_on(
+        &format!("check#0 slt.i64(n_0, thread_10) values (n_0) barrier {GIVEN}"),
+        &format!("{AWAITED} barrier {READ}"),
+    );
+    for result in run(&fails, 5) {
+        let error = result.expect_err("threads fail");
+        assert_eq!(error.class, ErrorClass::Failure, "{error}");
+        assert!(error.message.starts_with("5 is bad."), "{error}");
+    }
 }

@@ -327,6 +327,32 @@ fn atomic_operations_are() {
 }
 
 #[test]
+fn signals_lie_on_the_device() {
+    refused(THREAD, "signal b_2[i64: at 0] <- 1", "a signal of i64");
+    refused(
+        THREAD,
+        "await x_10: i64 = b_2[i64: at 0]",
+        "a signal of i64",
+    );
+    refused(
+        THREAD,
+        "signal pad_5[i32: at 0] <- 1i32",
+        "pad_5 is given signals",
+    );
+    refused(THREAD, "signal b_2[i32: at 0] <- 1", "a value of type i64");
+    refused(
+        HOST,
+        "signal b_2[i32: at 0] <- 1i32",
+        "the host does what only threads of a device do",
+    );
+    refused(
+        THREAD,
+        "await z_20: i32 = b_2[i32: at 0] if eq.i32(z_20, 1i32) { barrier }",
+        "a barrier stands where threads of a block part",
+    );
+}
+
+#[test]
 fn barriers_stand_where_threads_have_not_parted() {
     let parted = "a barrier stands where threads of a block part";
     refused(THREAD, "if slt.i64(thread_9, 2) { barrier }", parted);

@@ -43,6 +43,8 @@ pub struct Writer<'a, 'p> {
     pub leaves: Leaves,
     /// Whether anything can fail.
     pub fails: bool,
+    /// Whether a check of the kernel can.
+    pub stops: bool,
 }
 
 /// Where code goes whose check fails.
@@ -173,6 +175,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             frames: Vec::new(),
             leaves: Leaves::Function,
             fails: false,
+            stops: false,
         }
     }
 

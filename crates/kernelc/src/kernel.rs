@@ -12,9 +12,14 @@
 //! block ends. No thread can take a later failure for an earlier one, though others may
 //! fail while it looks.
 //!
+//! A thread that awaits a signal of another block looks whether anything has failed, and
+//! takes no further part then: a block that has failed may not signal any more.
+//!
 //! Threads that have failed do not compute what decides whether further barriers are
 //! reached: a condition, the bound of a loop. So where that comes from a stretch, all threads
-//! wait for each other before they decide, and a block that ends does not go in.
+//! wait for each other before they decide, and a block that ends does not go in. Loops ask for
+//! that where they ask whether they go on: of loops with barriers in a conditional, PoCL 3.1
+//! makes code that is wrong if it optimises.
 
 use crate::dialect;
 use crate::error::{Error, Res};
@@ -70,7 +75,8 @@ impl Unit<'_> {
             let _ = write!(head, ", BR_PAD({}_room)", writer.exprs.name(*buffer)?);
         }
         head.push(')');
-        let stops = can_fail(&grid.body) && has_barrier(&grid.body);
+        writer.stops = can_fail(&grid.body);
+        let stops = writer.stops && has_barrier(&grid.body);
         writer.leaves = Leaves::Kernel;
         let block = writer.name(grid.var)?;
         let ty = declarator(&writer.exprs.spelled(grid.var)?);
@@ -157,7 +163,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Statements without barriers, for threads that have not failed.
     fn stretch(&mut self, stmts: &'a [Stmt], failing: &mut Failing) -> Res<()> {
-        let fails = can_fail(stmts);
+        let fails = self.leaves_in(stmts);
         // Nothing jumps over what is declared in the block that it stands in.
         if failing.before {
             self.open("if (br_goes_on) {");
@@ -188,30 +194,32 @@ impl<'a> Writer<'a, '_> {
             self.barrier_or_stop(failing);
             return Ok(());
         }
-        let asks = failing.before && !failing.knows(stmt);
-        if asks {
-            if failing.since {
-                self.barrier_or_stop(failing);
-            }
-            self.open("if (br_goes_on) {");
+        let is_while = matches!(stmt, Stmt::While(..));
+        let asks = failing.before && (is_while || !failing.knows(stmt));
+        if asks && failing.since {
+            self.barrier_or_stop(failing);
         }
+        let since = failing.since;
         // A loop comes back to its head with what has failed in it.
         if let Stmt::For(For { body, .. }) | Stmt::While(_, body) = stmt
-            && can_fail(body)
+            && self.leaves_in(body)
         {
             (failing.before, failing.since) = (true, true);
         }
-        self.decided(stmt, failing)?;
-        if asks {
-            self.close("}");
-        }
+        self.decided(stmt, asks, failing)?;
+        // It may have had no turn, and no barrier.
+        failing.since |= since;
         Ok(())
     }
 
-    /// What has barriers in it, behind a decision that is the same for all threads.
-    fn decided(&mut self, stmt: &'a Stmt, failing: &mut Failing) -> Res<()> {
+    /// What has barriers in it, behind a decision that is the same for all threads; if one
+    /// asks, not for blocks that end.
+    fn decided(&mut self, stmt: &'a Stmt, asks: bool, failing: &mut Failing) -> Res<()> {
         match stmt {
             Stmt::If(cond, yes, no) => {
+                if asks {
+                    self.open("if (br_goes_on) {");
+                }
                 let cond = self.exprs.whole(cond)?;
                 self.open(format!("if ({cond}) {{"));
                 let (before, since) = (failing.before, failing.since);
@@ -226,18 +234,25 @@ impl<'a> Writer<'a, '_> {
                 failing.before |= after.0;
                 failing.since |= after.1;
                 self.close("}");
+                if asks {
+                    self.close("}");
+                }
                 Ok(())
             }
             Stmt::For(f) if matches!(f.how, How::Seq { .. } | How::Scheduled) => {
-                self.counting(f, |writer| writer.stretches(&f.body, failing))
+                let only_if = asks.then_some("br_goes_on");
+                self.counting(f, only_if, |writer| writer.stretches(&f.body, failing))
             }
             Stmt::While(cond, body) => {
                 let cond = self.name(*cond)?;
-                self.open(format!("while ({cond}) {{"));
+                self.open(if failing.before {
+                    format!("while (br_goes_on && {cond}) {{")
+                } else {
+                    format!("while ({cond}) {{")
+                });
                 self.stretches(body, failing)?;
                 if failing.before {
                     self.barrier_or_stop(failing);
-                    self.line("if (!br_goes_on) break;");
                 }
                 self.close("}");
                 Ok(())
@@ -246,6 +261,11 @@ impl<'a> Writer<'a, '_> {
             // None of these has a barrier in it.
             imp::leaf_stmt!() => self.stmt(stmt, false),
         }
+    }
+
+    /// Whether a thread may come to an end in statements of the kernel.
+    fn leaves_in(&self, stmts: &[Stmt]) -> bool {
+        can_fail(stmts) || self.stops && awaits(stmts)
     }
 
     fn barrier_or_stop(&mut self, failing: &mut Failing) {
@@ -307,6 +327,25 @@ impl<'a> Writer<'a, '_> {
                 };
                 let old = self.name(*old)?;
                 self.line(format!("{old} = {was};"));
+                Ok(())
+            }
+            DeviceOp::Signal { at, value } => {
+                let place = self.place(at, dialect::scalar(at.elem))?;
+                let value = self.exprs.whole(value)?;
+                self.line(format!("br_signal({place}, {value});"));
+                Ok(())
+            }
+            DeviceOp::Await { var, at } => {
+                let place = self.place(at, dialect::scalar(at.elem))?;
+                let seen = format!("({} = br_seen({place})) == 0", self.name(*var)?);
+                if self.stops {
+                    self.open(format!("while ({seen}) {{"));
+                    self.fail_if("ctx->check != 0", "");
+                    self.close("}");
+                } else {
+                    self.line(format!("while ({seen});"));
+                }
+                self.line("BR_FENCE");
                 Ok(())
             }
         }
@@ -374,6 +413,15 @@ fn has_barrier(stmts: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(stmts, &mut |stmt| {
         found |= matches!(stmt, Stmt::Device(DeviceOp::Barrier));
+    });
+    found
+}
+
+/// Whether statements await signals.
+fn awaits(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(stmts, &mut |stmt| {
+        found |= matches!(stmt, Stmt::Device(DeviceOp::Await { .. }));
     });
     found
 }

@@ -2,6 +2,7 @@
 //! pieces of a range, there is one piece, all of it.
 
 use crate::error::{Error, Res};
+use crate::expr::Expressions;
 use crate::function::{Writer, declarator};
 use imp::walk::names;
 use imp::{Expr, For, How, Launch, Pieces, Stmt, Var};
@@ -32,7 +33,7 @@ impl<'a> Writer<'a, '_> {
 
     /// A loop over its range, whose iterations own blocks of their own.
     fn counted(&mut self, f: &'a For, owned: &[Var]) -> Res<()> {
-        self.counting(f, |writer| {
+        self.counting(f, None, |writer| {
             writer.statements(&f.body)?;
             for var in owned {
                 let name = writer.name(*var)?;
@@ -43,13 +44,23 @@ impl<'a> Writer<'a, '_> {
         })
     }
 
-    /// A loop over a range, with a body that `body` writes.
-    pub fn counting(&mut self, f: &'a For, body: impl FnOnce(&mut Self) -> Res<()>) -> Res<()> {
-        let (name, from) = (self.name(f.var)?, self.exprs.whole(&f.from)?);
+    /// A loop over a range, with a body that `body` writes; over none unless a condition
+    /// holds, if one is given.
+    pub fn counting(
+        &mut self,
+        f: &'a For,
+        only_if: Option<&str>,
+        body: impl FnOnce(&mut Self) -> Res<()>,
+    ) -> Res<()> {
+        let limit = |exprs: &Expressions<'_>, e: &Expr| match only_if {
+            Some(cond) if *e != Expr::i64(0) => Ok(format!("{cond} ? {} : 0", exprs.operand(e)?)),
+            Some(_) | None => exprs.whole(e),
+        };
+        let (name, from) = (self.name(f.var)?, limit(&self.exprs, &f.from)?);
         let ty = declarator(&self.exprs.spelled(f.var)?);
-        let to = self.exprs.whole(&f.to)?;
+        let to = limit(&self.exprs, &f.to)?;
         // The bound is computed once.
-        let is_fixed = matches!(f.to, Expr::Const(_));
+        let is_fixed = only_if.is_none() && matches!(f.to, Expr::Const(_));
         let bound = if is_fixed {
             to.clone()
         } else {

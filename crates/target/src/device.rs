@@ -17,7 +17,49 @@ pub struct Device {
     pub grain: i64,
     /// How what points share goes through the scratchpad.
     pub tiles: Tiles,
+    /// How scans go through the scratchpad.
+    pub scans: Scans,
+    /// Whether a block that has begun comes to its end while another one waits for it.
+    pub progress: bool,
 }
+
+/// Tiles of scans that read and write each element once: the points of a block, which its
+/// threads hold in the scratchpad.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scans {
+    /// Points of a thread at most, an odd number: threads side by side then take theirs from
+    /// different banks.
+    pub points: i64,
+    /// How many tiles before its own a block looks at together, up to the threads of a
+    /// block.
+    pub window: i64,
+}
+
+impl Scans {
+    /// Points of a thread where the scratchpad of a block of so many threads has so many bytes
+    /// for each point and as many for each thread, and beside so many for each thread; none
+    /// if not even one fits.
+    pub const fn points(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
+        let block = block.unsigned_abs();
+        let others = (bytes + beside) * block + SMALL_BYTES;
+        let Some(room) = SCRATCHPAD_BYTES.checked_sub(others) else {
+            return None;
+        };
+        let each = bytes * block;
+        if room < each {
+            return None;
+        }
+        let room = if room < TILE_BYTES { room } else { TILE_BYTES };
+        let fit = match room.checked_div(each) {
+            Some(fit) if (fit as i64) < self.points => fit as i64,
+            Some(_) | None => self.points,
+        };
+        Some(if fit < 3 { 1 } else { fit - 1 + fit % 2 })
+    }
+}
+
+/// Bytes that a kernel has for what its threads tell each other beside.
+const SMALL_BYTES: u64 = 64;
 
 /// Pieces of arrays that the threads of a block load together, each element once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +81,9 @@ impl Default for Device {
     /// What the paper on redomap takes: blocks of 256 threads, as many blocks as one
     /// block can combine. No GPU was at hand to choose the tiles on: a square is as wide as
     /// threads run in step on most, 16 points of a thread leave registers for what each
-    /// carries, and two tiles of doubles stay below [`TILE_BYTES`].
+    /// carries, and two tiles of doubles stay below [`TILE_BYTES`]. All of today make
+    /// progress: blocks stay where they are until they end, and where processors run them,
+    /// in threads of the operating system.
     fn default() -> Self {
         Self {
             block: 256,
@@ -51,6 +95,11 @@ impl Default for Device {
                 depth: 16,
                 fill: 64,
             },
+            scans: Scans {
+                points: 15,
+                window: 32,
+            },
+            progress: true,
         }
     }
 }
@@ -67,6 +116,11 @@ impl Device {
             depth: 3,
             fill: 1,
         },
+        scans: Scans {
+            points: 3,
+            window: 2,
+        },
+        progress: true,
     };
 
     /// The threads of a block as rows and columns, as far as possible as many; the

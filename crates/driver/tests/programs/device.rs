@@ -28,9 +28,13 @@ const COLLIDING: [(&str, &str); 1] = [("tests/programs/features/accumulators.fut
 
 /// A program for a device.
 fn compile(program: &Program) -> Result<imp::Program, String> {
+    compile_for(program, Device::SMALL)
+}
+
+fn compile_for(program: &Program, device: Device) -> Result<imp::Program, String> {
     let mut session = program.session();
     session.options.stack = GPU;
-    session.options.device = Device::SMALL;
+    session.options.device = device;
     match made(&mut session) {
         Ok(Ir::Imp(made)) => Ok(made),
         Ok(_) => Err("no imperative IR".to_owned()),
@@ -185,4 +189,35 @@ fn without_scratchpad(made: &imp::Program, settings: &Settings) -> Option<Settin
         }
     }
     (without != *settings).then_some(without)
+}
+
+/// Programs that scan, at least.
+const WITH_SCANS: usize = 20;
+
+#[test]
+fn scans_in_several_kernels_give_the_expected_values_on_the_simulated_device() {
+    let count = Mutex::new(0);
+    every_program(|program| {
+        if program.spec.rejected.is_some() {
+            return Vec::new();
+        }
+        let device = Device {
+            progress: false,
+            ..Device::SMALL
+        };
+        let made = match compile_for(program, device) {
+            Ok(made) => made,
+            Err(message) => return vec![message],
+        };
+        let kernels = imp::kernels::kernels(&made);
+        let mut names = kernels.iter().map(|kernel| &*kernel.launch.name);
+        if !names.any(|name| name.ends_with(".segscan.add")) {
+            return Vec::new();
+        }
+        *count.lock().expect("no thread panics") += 1;
+        run(program, &made, &Settings::default())
+    });
+    let count = count.into_inner().expect("no thread panics");
+    println!("{count} programs scan");
+    assert!(count >= WITH_SCANS, "{count} programs scan");
 }

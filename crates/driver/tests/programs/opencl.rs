@@ -42,6 +42,12 @@ const LONG: [(&str, &str); 2] = [
     ("tests/programs/features/scan_and_reduce.fut", "as_apart"),
 ];
 
+/// Programs whose kernels PoCL optimises, as it does by default.
+const OPTIMISED: [&str; 2] = [
+    "tests/programs/features/scans_reductions.fut",
+    "tests/programs/features/segmented_scans.fut",
+];
+
 /// Programs with nests, for which the threads of a block share what is inside: scans that
 /// solve systems of equations, reductions, scans, maps and histograms in maps, loops around
 /// them.
@@ -138,10 +144,15 @@ fn run(
     let mut problems = Vec::new();
     // Blocks put sums together in another order than a thread.
     let tuned = !tuning.is_empty();
+    // There is much to compile, and little to run.
+    let build_options = if OPTIMISED.contains(&program.name.as_str()) {
+        Vec::new()
+    } else {
+        vec!["-cl-opt-disable".to_owned()]
+    };
     let config = Config {
         device: device::Config {
-            // There is much to compile, and little to run.
-            build_options: vec!["-cl-opt-disable".to_owned()],
+            build_options,
             ..device::Config::default()
         },
         tuning,

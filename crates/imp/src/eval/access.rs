@@ -4,11 +4,11 @@ use super::expr::{Slot, binary, is_on};
 use super::machine::{Frame, Machine};
 use super::memory::Pointer;
 use super::{Result, bug};
-use crate::{Access, DeviceOp, Expr, LaneAccess, LanePositions, Region};
+use crate::{Access, DeviceOp, Expr, LaneAccess, LanePositions, Region, Var};
 use prim::{PrimType, Scalar};
 
 impl<'p> Machine<'p> {
-    /// What threads do at once; barriers are not theirs alone.
+    /// What threads do at once; barriers and awaited signals are not theirs alone.
     pub(super) fn device_op(&mut self, frame: &mut Frame<'p>, op: &'p DeviceOp) -> Result<()> {
         match op {
             DeviceOp::Barrier => bug("a barrier that no block is at"),
@@ -38,6 +38,26 @@ impl<'p> Machine<'p> {
                 let old = self.memory.update(at, access.elem, position, swapped)?;
                 frame.set(*var, Slot::Scalar(old))
             }
+            DeviceOp::Signal { at: access, value } => {
+                let (at, position) = place(frame, access)?;
+                let value = frame.values().scalar(value)?;
+                self.memory.signal(at, position, value)
+            }
+            DeviceOp::Await { .. } => bug("a signal that no block awaits"),
+        }
+    }
+
+    /// Whether a variable has got the signal that a thread awaits.
+    pub(super) fn hears(
+        &mut self,
+        frame: &mut Frame<'p>,
+        var: Var,
+        access: &'p Access,
+    ) -> Result<bool> {
+        let (at, position) = place(frame, access)?;
+        match self.memory.awaited(at, access.elem, position)? {
+            Some(signal) => frame.set(var, Slot::Scalar(signal)).map(|()| true),
+            None => Ok(false),
         }
     }
 

@@ -2,17 +2,22 @@
 //!
 //! A few blocks are there at a time, in a shuffled order. Again and again one of their
 //! threads is picked at random and runs a few statements. At a barrier it waits until
-//! all of its block do. Told are:
+//! all of its block do; for a signal that is not there, until elements have been updated.
+//! Told are:
 //!
-//! - threads that meet in memory ([`races`]),
+//! - threads that meet in memory ([`races`]), if no barrier stands between and no signal
+//!   ([`signals`]),
 //! - threads of a block that wait at different barriers, or while others have ended,
+//! - threads that await what none of the blocks that have begun will give,
 //! - all misuse of memory that the evaluator tells of the host: accesses outside of a
 //!   block, elements that nobody wrote.
 //!
 //! Where a check fails, the thread takes no further part, and its block ends when all
-//! others wait or have ended. The kernel fails with what the first one said.
+//! others wait or have ended. So does a thread that awaits a signal then. The kernel fails
+//! with what the first one said.
 
 pub(super) mod races;
+mod signals;
 mod thread;
 
 use super::expr::Slot;
@@ -22,6 +27,7 @@ use super::races::Label;
 use super::{EvalError, Result, bug, limit};
 use crate::{For, How, Launch, Pad, Stmt, Var};
 use races::{Actor, Running};
+use signals::Signals;
 use target::device::SCRATCHPAD_BYTES;
 use thread::{Step, Thread};
 
@@ -39,12 +45,27 @@ struct Block<'p> {
     ready: Vec<usize>,
     /// The threads that wait, and where.
     waiting: Vec<(usize, &'p Stmt)>,
+    /// The threads that await signals.
+    awaiting: Vec<usize>,
     /// How many threads have ended.
     ended: usize,
     /// Whether a check has failed.
     failed: bool,
     /// How many barriers its threads have passed.
     phase: u32,
+}
+
+impl Block<'_> {
+    /// Elements have changed that threads may await.
+    fn look_again(&mut self) {
+        self.ready.append(&mut self.awaiting);
+    }
+
+    /// Something has failed: what awaits signals fails with it.
+    fn give_up(&mut self) {
+        self.failed |= !self.awaiting.is_empty();
+        self.awaiting.clear();
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -77,12 +98,15 @@ impl<'p> Machine<'p> {
             block: 0,
             thread: 0,
             phase: 0,
+            signals: 0,
         };
         let running = Running {
             label: Label::Grid(launch.name.clone(), launch.id),
             number: self.kernels,
             scattered: scattered.collect(),
             now,
+            signals: Signals::default(),
+            changes: 0,
         };
         if self.memory.kernel.replace(running).is_some() {
             return bug("a kernel launches another one");
@@ -111,16 +135,50 @@ impl<'p> Machine<'p> {
                 break;
             }
             let at = self.orders.below(resident.len() as u64) as usize;
+            let changes = self.changes();
             if let Some(error) = self.turn(&mut resident[at])? {
+                if failure.is_none() {
+                    resident.iter_mut().for_each(Block::give_up);
+                }
                 failure.get_or_insert(error);
             }
-            if resident[at].ready.is_empty() && !self.pass_barrier(&mut resident[at])? {
+            if self.changes() != changes {
+                resident.iter_mut().for_each(Block::look_again);
+            }
+            let block = &mut resident[at];
+            if !block.ready.is_empty() {
+                continue;
+            }
+            if !block.awaiting.is_empty() {
+                if failure.is_some() {
+                    block.give_up();
+                } else if resident.iter().all(|block| block.ready.is_empty()) {
+                    return self.nobody_signals(&resident);
+                }
+            } else if !self.pass_barrier(block)? {
                 let block = resident.swap_remove(at);
                 self.end_block(block);
             }
         }
         self.memory.kernel = None;
         failure.map_or(Ok(()), Err)
+    }
+
+    /// How often elements have changed that threads may await.
+    fn changes(&self) -> u64 {
+        let kernel = self.memory.kernel.as_ref();
+        kernel.map_or(0, |kernel| kernel.changes)
+    }
+
+    /// All threads that are there wait, and some of them for signals.
+    fn nobody_signals(&self, resident: &[Block<'p>]) -> Result<()> {
+        let label = self.memory.kernel.as_ref().map(|kernel| &kernel.label);
+        let label = label.map_or_else(String::new, ToString::to_string);
+        let mut blocks: Vec<i64> = resident.iter().map(|block| block.number).collect();
+        blocks.sort_unstable();
+        bug(format!(
+            "the blocks {blocks:?} of {label} await signals that none of them gives"
+        ))
     }
 
     /// A thread of a block runs a few statements; the failure, if it comes to one.
@@ -136,27 +194,32 @@ impl<'p> Machine<'p> {
                 block: block.number,
                 thread: thread.number,
                 phase: block.phase,
+                signals: thread.signals,
             };
         }
+        let mut failure = None;
         for _ in 0..=self.orders.below(BURST) {
             match thread.step(self)? {
                 Step::On => continue,
                 Step::Waits(barrier) => block.waiting.push((at, barrier)),
+                Step::Awaits => block.awaiting.push(at),
                 Step::Ends => block.ended += 1,
                 Step::Fails(error) => {
                     block.failed = true;
-                    block.ready.swap_remove(place);
-                    return Ok(Some(error));
+                    failure = Some(error);
                 }
             }
             block.ready.swap_remove(place);
             break;
         }
-        Ok(None)
+        if let Some(kernel) = &self.memory.kernel {
+            thread.signals = kernel.now.signals;
+        }
+        Ok(failure)
     }
 
     /// No thread of a block can go on: whether that changes.
-    fn pass_barrier(&self, block: &mut Block<'p>) -> Result<bool> {
+    fn pass_barrier(&mut self, block: &mut Block<'p>) -> Result<bool> {
         let Some((first, barrier)) = block.waiting.first().copied() else {
             return Ok(false);
         };
@@ -179,6 +242,9 @@ impl<'p> Machine<'p> {
             ));
         }
         block.phase += 1;
+        if let Some(kernel) = &mut self.memory.kernel {
+            kernel.signals.barrier(number);
+        }
         block
             .ready
             .extend(block.waiting.drain(..).map(|(at, _)| at));
@@ -187,6 +253,9 @@ impl<'p> Machine<'p> {
 
     /// Nothing of a block's is left.
     fn end_block(&mut self, block: Block<'p>) {
+        if let Some(kernel) = &mut self.memory.kernel {
+            kernel.signals.end(block.number);
+        }
         let frames = block.threads.into_iter().map(|thread| thread.frame);
         for frame in frames.chain([block.frame]) {
             for (_, at) in frame.blocks {
@@ -236,6 +305,7 @@ fn begin<'p>(
         ready: (0..all.len()).collect(),
         threads: all,
         waiting: Vec::new(),
+        awaiting: Vec::new(),
         ended: 0,
         failed: false,
         phase: 0,

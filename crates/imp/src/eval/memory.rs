@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The first byte of a block. A block's place is used again, under another
 /// generation, so that what points to a block that is gone is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Pointer {
     place: u32,
     generation: u32,
@@ -325,7 +325,47 @@ impl Memory {
         let new = f(old)?;
         let block = self.block_mut(at)?;
         block.bytes[range].copy_from_slice(&new.bits().to_le_bytes()[..size]);
+        if let Some(kernel) = &mut self.kernel {
+            kernel.changed();
+        }
         Ok(old)
+    }
+
+    /// An element becomes a signal of the thread whose turn it is.
+    pub(super) fn signal(&mut self, at: Pointer, position: i64, value: Scalar) -> Result<()> {
+        self.update(at, value.ty(), position, |_| Ok(value))?;
+        let range = self.block(at)?.range(value.ty(), position, 1)?;
+        if let Some(kernel) = &mut self.kernel {
+            kernel.give(at, range.start);
+        }
+        Ok(())
+    }
+
+    /// The signal in an element, if the thread whose turn it is need not wait for it.
+    pub(super) fn awaited(
+        &mut self,
+        at: Pointer,
+        elem: PrimType,
+        position: i64,
+    ) -> Result<Option<Scalar>> {
+        let range = self.block(at)?.range(elem, position, 1)?;
+        self.note(at, range.clone(), Access::Update)?;
+        let block = self.block(at)?;
+        if block.set[range.clone()].contains(&false) {
+            return bug(format!(
+                "element {position} is awaited and was never written"
+            ));
+        }
+        let (mut word, size) = ([0; 8], range.len());
+        word[..size].copy_from_slice(&block.bytes[range.clone()]);
+        let bits = u64::from_le_bytes(word);
+        if bits == 0 {
+            return Ok(None);
+        }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.hear(at, range.start);
+        }
+        Ok(Some(Scalar::from_bits(elem, bits)))
     }
 
     /// The block and the bytes of an element that is written.

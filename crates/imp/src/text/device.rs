@@ -5,6 +5,8 @@
 //! atomic old_1: i32 = add counts_2[i32: i_3] <- 1i32
 //! atomic max best_4[i64: at 0] <- x_5
 //! swap old_6: i32 = lock_7[i32: at 0] expected 0i32 to 1i32
+//! signal state_8[i32: i_3] <- 2i32
+//! await seen_9: i32 = state_8[i32: (i_3 - 1)]
 //! ```
 
 use super::parse::{FunctionParser, Result};
@@ -39,6 +41,12 @@ impl Printer<'_> {
                 self.expr(expected),
                 self.expr(value)
             ),
+            DeviceOp::Signal { at, value } => {
+                format!("signal {} <- {}", self.access(at), self.expr(value))
+            }
+            DeviceOp::Await { var, at } => {
+                format!("await {} = {}", self.typed_var(*var), self.access(at))
+            }
         }
     }
 }
@@ -81,5 +89,21 @@ impl FunctionParser<'_, '_> {
             expected,
             value,
         }))
+    }
+
+    /// What stands behind `signal`.
+    pub(super) fn signal(&mut self) -> Result<Stmt> {
+        let at = self.one_element()?;
+        self.p.punct("<-")?;
+        let value = self.expr()?;
+        Ok(Stmt::Device(DeviceOp::Signal { at, value }))
+    }
+
+    /// What stands behind `await`.
+    pub(super) fn await_(&mut self) -> Result<Stmt> {
+        let var = self.typed_var()?;
+        self.p.punct("=")?;
+        let at = self.one_element()?;
+        Ok(Stmt::Device(DeviceOp::Await { var, at }))
     }
 }

@@ -105,6 +105,14 @@ impl FunctionParser<'_, '_> {
                 self.p.ident()?;
                 self.swap()
             }
+            "signal" => {
+                self.p.ident()?;
+                self.signal()
+            }
+            "await" => {
+                self.p.ident()?;
+                self.await_()
+            }
             "global" => {
                 self.p.ident()?;
                 let global = GlobalId(self.id()?);

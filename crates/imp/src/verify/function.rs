@@ -436,6 +436,14 @@ impl<'t, 'a> FunctionCheck<'t, 'a> {
                 self.typed(value, at.elem);
                 self.write_value(*old, Some(VarType::Scalar(at.elem)));
             }
+            DeviceOp::Signal { at, value } => {
+                self.access(at);
+                self.typed(value, at.elem);
+            }
+            DeviceOp::Await { var, at } => {
+                self.access(at);
+                self.write_value(*var, Some(VarType::Scalar(at.elem)));
+            }
         }
     }
 

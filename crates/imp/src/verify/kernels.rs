@@ -5,6 +5,7 @@
 use super::uniform::divergent_barriers;
 use super::{Tables, VerifyError};
 use crate::captures::captured;
+use crate::device::SIGNAL;
 use crate::walk::{each_stmt, in_expr};
 use crate::{
     Access, DeviceOp, Expr, For, FunId, Function, How, Launch, Plan, Slots, Space, Stmt, Var,
@@ -268,6 +269,15 @@ impl<'a> Walk<'a> {
                 self.shared(at);
                 if !is_word(at.elem) {
                     self.error(format!("a swap of {} is not atomic", at.elem));
+                }
+            }
+            DeviceOp::Signal { at, .. } | DeviceOp::Await { at, .. } => {
+                if who == Who::Callee {
+                    self.error("a signal stands in a function");
+                }
+                self.made(at.buffer, &[Space::Device], "given signals");
+                if at.elem != SIGNAL {
+                    self.error(format!("a signal of {}", at.elem));
                 }
             }
         }

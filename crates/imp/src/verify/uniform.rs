@@ -5,7 +5,7 @@
 //! variable depends on all that is read to compute it, and on what decides whether it is
 //! set: the conditions and bounds around, each of which is a node too. The sources are
 //! the thread's number, what it reads from memory of its own, and what it gets from
-//! atomic updates and from functions that are given memory; what they make of scalars is
+//! atomic updates, awaited signals and from functions that are given memory; what they make of scalars is
 //! the same of the same. An element of shared memory at the same place is the same for all
 //! threads, as they may not race for it. Takes time linear in the kernel.
 
@@ -87,12 +87,15 @@ impl Graph<'_> {
             Use::Sets => sets.push(var),
         });
         own |= match stmt {
-            Stmt::Device(DeviceOp::Update(_) | DeviceOp::Swap { .. }) => !sets.is_empty(),
+            Stmt::Device(DeviceOp::Update(_) | DeviceOp::Swap { .. } | DeviceOp::Await { .. }) => {
+                !sets.is_empty()
+            }
             Stmt::Call { args, .. } => args.iter().any(|arg| matches!(arg, Arg::Buffer(_))),
             Stmt::Device(DeviceOp::Barrier) => {
                 self.barriers.push(region);
                 false
             }
+            Stmt::Device(DeviceOp::Signal { .. }) => false,
             Stmt::Set(..)
             | Stmt::Load(..)
             | Stmt::Store(..)

@@ -20,6 +20,8 @@
 #define BR_BLOCK ((i64)blockIdx.x)
 #define BR_THREAD ((i64)threadIdx.x)
 #define BR_BARRIER __syncthreads();
+/* What a thread did before it is seen by all of the device before what it does from then on. */
+#define BR_FENCE __threadfence();
 #define BR_FN static __device__ __forceinline__
 /* The compiler takes no pointers to be different because of what they point to. */
 #define BR_ALIAS
@@ -84,3 +86,5 @@ BR_FN f64 br_root_f64(f64 x) { return __dsqrt_rn(x); }
 #define br_atomic_umax_u64(p, x) atomicMax((u64 *)(p), x)
 #define br_atomic_swap_u64(p, before, after) atomicCAS((u64 *)(p), before, after)
 #define br_lowest_i32(p, x) atomicMin((i32 *)(p), x)
+#define br_set_signal(p, x) atomicExch((i32 *)(p), x)
+#define br_seen(p) (*(p))

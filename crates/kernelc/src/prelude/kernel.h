@@ -1,4 +1,4 @@
-/* What kernels have whatever the target: elements of blocks, and how kernels fail: where that
+/* What kernels have whatever the target: elements of blocks, signals, and how kernels fail: where that
    is noted, and how threads of a block stop that wait for each other. */
 
 /* Blocks hold elements of one type after another, so these may alias. */
@@ -23,6 +23,13 @@ typedef struct {
 /* Notes that a check fails; whether it is the first, whose message is wanted. */
 BR_FN bool br_is_first(BR_GLOBAL br_ctx *ctx, i32 check) {
     return br_atomic_swap_u32((volatile BR_GLOBAL u32 *)&ctx->check, 0u, (u32)check) == 0u;
+}
+
+/* A signal stands behind all that its thread has done; BR_FENCE before what one does that has
+   seen it. */
+BR_FN void br_signal(volatile BR_GLOBAL i32 *at, i32 value) {
+    BR_FENCE
+    br_set_signal(at, value);
 }
 
 /* A kernel does nothing where an earlier one has failed. */

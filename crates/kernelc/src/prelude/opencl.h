@@ -27,6 +27,15 @@
 #define BR_BLOCK ((i64)get_group_id(0))
 #define BR_THREAD ((i64)get_local_id(0))
 #define BR_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+/* What a thread did before it is seen by all of the device before what it does from then on.
+   The language's own fence need not reach beyond a block. */
+#if defined(__NV_CL_C_VERSION)
+#define BR_FENCE asm volatile("membar.gl;" ::: "memory");
+#elif defined(__clang__)
+#define BR_FENCE __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#else
+#define BR_FENCE mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#endif
 #define BR_FN static inline
 #ifdef __clang__
 #define BR_ALIAS __attribute__((may_alias))
@@ -103,3 +112,5 @@ BR_FN f64 br_root_f64(f64 x) { return sqrt(x); }
 #define br_atomic_umax_u64 atom_max
 #define br_atomic_swap_u64 atom_cmpxchg
 #define br_lowest_i32 atomic_min
+#define br_set_signal(p, x) atomic_xchg(p, x)
+#define br_seen(p) (*(p))

@@ -1,14 +1,16 @@
 //! Threads of a kernel that meet in memory.
 //!
 //! Threads of a block are in order where a barrier stands between what they do; threads
-//! of different blocks never are while the kernel runs. So of each place it is enough to
-//! know who wrote, read and updated it since the block's last barrier, and whether other
-//! blocks have: whatever came before is in order with a thread of the same block, and a
-//! thread of another block meets the later access as well as the earlier one.
+//! of different blocks where one knows of what the other did ([`signals`](super::signals)).
+//! So of each place it is enough to know who wrote, read and updated it last, as long as
+//! they are in order: who is in order with a later one is so with those before it, too. Of
+//! several that are not, one stands for all of them: for those of a block since a barrier,
+//! or for those of different blocks, who meet all that follows.
 //!
-//! Atomic updates meet what reads and writes, not each other. Writes may meet in buffers
+//! Atomic updates, signals among them, meet what reads and writes, not each other. Writes may meet in buffers
 //! that the launch lists as `scattered`, if nobody reads what is written.
 
+use super::signals::Signals;
 use crate::eval::memory::Pointer;
 use crate::eval::races::{Access, Label, Shadow};
 use crate::eval::{Result, bug};
@@ -22,6 +24,8 @@ pub(in crate::eval) struct Actor {
     pub(super) thread: i64,
     /// How many barriers it has passed.
     pub(super) phase: u32,
+    /// How many signals it has given.
+    pub(super) signals: u32,
 }
 
 impl fmt::Display for Actor {
@@ -46,35 +50,39 @@ enum Group {
 
 impl Group {
     /// One of the group that is not in order with a thread, if there is one.
-    fn meets(self, now: Actor) -> Option<Actor> {
+    fn meets(self, now: Actor, signals: &Signals) -> Option<Actor> {
         match self {
             Self::Nobody => None,
             Self::One(other) => {
-                let ordered = other.block == now.block
-                    && (other.phase != now.phase || other.thread == now.thread);
+                let ordered = if other.block == now.block {
+                    other.phase != now.phase || other.thread == now.thread
+                } else {
+                    signals.knows(now, other, true)
+                };
                 (!ordered).then_some(other)
             }
             Self::Several(other) => {
-                let ordered = other.block == now.block && other.phase != now.phase;
+                let ordered = if other.block == now.block {
+                    other.phase != now.phase
+                } else {
+                    signals.knows(now, other, false)
+                };
                 (!ordered).then_some(other)
             }
             Self::Blocks(other) => Some(other),
         }
     }
 
-    fn add(&mut self, now: Actor) {
-        *self = match *self {
-            Self::Nobody => Self::One(now),
-            Self::One(other) | Self::Several(other) if other.block != now.block => {
-                Self::Blocks(other)
-            }
-            Self::One(other) if other.phase == now.phase && other.thread != now.thread => {
+    fn add(&mut self, now: Actor, signals: &Signals) {
+        *self = match (self.meets(now, signals), *self) {
+            (None, _) => Self::One(now),
+            (Some(other), Self::Nobody | Self::One(_) | Self::Several(_))
+                if other.block == now.block =>
+            {
                 Self::Several(other)
             }
-            Self::Several(other) if other.phase == now.phase => Self::Several(other),
-            Self::One(_) | Self::Several(_) => Self::One(now),
-            Self::Blocks(other) => Self::Blocks(other),
-        }
+            (Some(other), _) => Self::Blocks(other),
+        };
     }
 }
 
@@ -97,9 +105,29 @@ pub(in crate::eval) struct Running {
     pub(super) scattered: Vec<Pointer>,
     /// Whose turn it is.
     pub(super) now: Actor,
+    /// What threads know of other blocks.
+    pub(super) signals: Signals,
+    /// How often an element has changed that may be a signal.
+    pub(super) changes: u64,
 }
 
 impl Running {
+    /// The thread gives a signal in an element.
+    pub(in crate::eval) fn give(&mut self, at: Pointer, byte: usize) {
+        self.signals.give(self.now, (at, byte));
+        self.now.signals += 1;
+    }
+
+    /// The thread has awaited an element.
+    pub(in crate::eval) fn hear(&mut self, at: Pointer, byte: usize) {
+        self.signals.hear(self.now, (at, byte));
+    }
+
+    /// An element was updated.
+    pub(in crate::eval) fn changed(&mut self) {
+        self.changes += 1;
+    }
+
     /// Takes note of an access to bytes of a block of memory of so many; an error if
     /// other threads must not have done what they did there.
     pub(in crate::eval) fn note(
@@ -120,9 +148,19 @@ impl Running {
                 };
             }
             let now = self.now;
-            let writer = cell.writers.meets(now).map(|it| (it, Access::Write));
-            let reader = cell.readers.meets(now).map(|it| (it, Access::Read));
-            let updater = cell.updaters.meets(now).map(|it| (it, Access::Update));
+            let signals = &self.signals;
+            let writer = cell
+                .writers
+                .meets(now, signals)
+                .map(|it| (it, Access::Write));
+            let reader = cell
+                .readers
+                .meets(now, signals)
+                .map(|it| (it, Access::Read));
+            let updater = cell
+                .updaters
+                .meets(now, signals)
+                .map(|it| (it, Access::Update));
             let other = match access {
                 Access::Read => writer.or(updater),
                 Access::Write if self.scattered.contains(&at) => reader.or(updater),
@@ -139,9 +177,9 @@ impl Running {
                 ));
             }
             match access {
-                Access::Read => cell.readers.add(now),
-                Access::Write => cell.writers.add(now),
-                Access::Update => cell.updaters.add(now),
+                Access::Read => cell.readers.add(now, signals),
+                Access::Write => cell.writers.add(now, signals),
+                Access::Update => cell.updaters.add(now, signals),
             }
         }
         Ok(())

@@ -9,6 +9,8 @@ use prim::{PrimType, Scalar};
 /// A thread.
 pub(super) struct Thread<'p> {
     pub(super) number: i64,
+    /// How many signals it has given.
+    pub(super) signals: u32,
     pub(super) frame: Frame<'p>,
     lists: Vec<List<'p>>,
 }
@@ -41,6 +43,8 @@ pub(super) enum Step<'p> {
     On,
     /// It waits at a barrier.
     Waits(&'p Stmt),
+    /// It awaits a signal, by the statement that it is at.
+    Awaits,
     /// It has ended.
     Ends,
     /// A check has failed.
@@ -57,6 +61,7 @@ impl<'p> Thread<'p> {
         };
         Self {
             number,
+            signals: 0,
             frame,
             lists: vec![list],
         }
@@ -97,6 +102,12 @@ impl<'p> Thread<'p> {
             }
             Stmt::For(f) => self.enter(f)?,
             Stmt::Device(DeviceOp::Barrier) => return Ok(Step::Waits(stmt)),
+            Stmt::Device(DeviceOp::Await { var, at }) => {
+                if !machine.hears(&mut self.frame, *var, at)? {
+                    list.at -= 1;
+                    return Ok(Step::Awaits);
+                }
+            }
             crate::leaf_stmt!() => match machine.located_stmt(&mut self.frame, stmt) {
                 Err(error) if error.class == ErrorClass::Failure => {
                     return Ok(Step::Fails(error));

@@ -14,6 +14,7 @@
 //! | [`tiles`] | segmaps whose points share what they read |
 //! | [`segments`] | how segments fall apart into chunks, one for each block |
 //! | [`reduce`], [`scan`], [`hist`] | the other segops |
+//! | [`look_back`] | scans that read and write each element once |
 //! | [`block`] | kernels whose blocks are points: what threads do together, or one for all |
 //! | [`shared`] | segops that the threads of a block share |
 //! | [`in_order`] | segops of one thread: loops |
@@ -28,6 +29,7 @@ mod hist;
 mod host;
 mod in_order;
 mod kernel;
+mod look_back;
 mod map;
 mod reduce;
 mod scan;

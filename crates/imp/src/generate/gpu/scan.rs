@@ -1,4 +1,5 @@
-//! Scans in three kernels, the body run once.
+//! Scans: by tiles in one kernel ([`look_back`](super::look_back)), or where the device lets no
+//! block wait for another one, or a tile does not fit, in three kernels. The body runs once.
 //!
 //! ```text
 //! block of a chunk    for its points, a block's worth at a time:
@@ -55,6 +56,9 @@ impl Gen<'_, '_> {
         prov: Prov,
     ) -> Result<(), PassError> {
         let dims = seg.space.dims.as_slice();
+        if let Some(own) = self.points_in_tiles(folds, dims.len() > 1) {
+            return self.scan_by_tiles(pat, seg, folds, (own, prov));
+        }
         let (reduced, elements) = folds.results(pat);
         let reduction = Reduction::of(folds, reduced)?;
         let segments = self.segments(&seg.space)?;
@@ -113,7 +117,8 @@ impl Gen<'_, '_> {
                         })
                     })?;
                     g.emit(Stmt::If(inside.clone(), body, Vec::new()));
-                    g.scan_block((&scan.operators, &scan.types), &part, &xs, &thread)?;
+                    let folded = (scan.operators.as_slice(), scan.types.as_slice());
+                    g.scan_block(folded, &part, &xs, (&thread, &thread))?;
                     // What came before stands on the left.
                     let own = g.copied(&scan.types, &carry, "own");
                     let mine = g.load_all(&part, &scan.types, thread.clone(), "mine");
@@ -202,13 +207,13 @@ impl Gen<'_, '_> {
     }
 
     /// The threads' values are scanned in the scratchpad, inclusively: each takes what is
-    /// 1, 2, 4 and so on to its left.
+    /// 1, 2, 4 and so on to its left, of so many threads that it goes on from.
     pub(super) fn scan_block(
         &mut self,
         (operators, types): (&[&Operator<Mems>], &[PrimType]),
         part: &[Var],
         xs: &[Var],
-        thread: &Expr,
+        (thread, joined): (&Expr, &Expr),
     ) -> Result<(), PassError> {
         self.store_all(part, types, thread.clone(), xs);
         self.barrier();
@@ -216,7 +221,7 @@ impl Gen<'_, '_> {
         self.for_seq("step", Expr::i64(0), Expr::i64(rounds), false, |g, step| {
             let distance = binary(BinOp::Shl, Expr::i64(1), Expr::Var(step));
             let distance = g.name_value(distance, PrimType::I64, "distance");
-            let has_left = compare(CmpOp::SLe, distance.clone(), thread.clone());
+            let has_left = compare(CmpOp::SLe, distance.clone(), joined.clone());
             let sums = g.neutral(operators, types)?;
             let body = g.collect(|g| {
                 let other = sub(thread.clone(), distance);
