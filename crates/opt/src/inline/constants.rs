@@ -174,7 +174,7 @@ impl<L: Level> VisitMut<L> for Hoist<'_, L> {
                             else_body,
                         };
                     }
-                    exp => {
+                    exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
                         stm.exp = exp;
                         self.walk_stm(&mut stm);
                     }
