@@ -36,7 +36,7 @@ pub use rename::{
     substitute_lambda, substitute_param, substitute_stm, substitute_type,
 };
 
-use crate::name::{Name, Prov};
+use crate::name::{FunName, Name, Prov};
 use crate::poly::Poly;
 use crate::syntax::{
     Atom, Aux, BasicOp, Body, DimIndex, Exp, FunParam, FunResult, Function, Lambda, Level,
@@ -492,4 +492,18 @@ pub fn stm_names<L: Level>(stm: &Stm<L>, f: impl FnMut(Name)) {
         }
     }
     Uses(f).stm(stm);
+}
+
+/// Calls `f` with each function that a body calls, as often as it does.
+pub fn callees<L: Level>(body: &Body<L>, f: impl FnMut(&FunName)) {
+    struct Calls<F>(F);
+    impl<L: Level, F: FnMut(&FunName)> Visit<L> for Calls<F> {
+        fn exp(&mut self, exp: &Exp<L>) {
+            if let Exp::Apply { fun, args: _ } = exp {
+                (self.0)(fun);
+            }
+            self.walk_exp(exp);
+        }
+    }
+    Calls(f).body(body);
 }

@@ -27,7 +27,7 @@ use crate::callees::Callees;
 use crate::functions::needs;
 use ir::forest::first_unless;
 use ir::name::NameTable;
-use ir::seg::SegOp;
+use ir::seg::{SegOp, outermost};
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, Stm};
 use ir::tunable::{Class, Rule, Tunable, TunableId};
 use ir::types::{Dim, Space, Type};
@@ -55,7 +55,7 @@ pub(crate) fn fits(
     callees: &Callees,
     context: &mut Context,
 ) -> Result<FxHashSet<Name>, PassError> {
-    if callees.get(&function.name)?.home != Space::Device {
+    if callees.get(&function.name)?.home != Space::Device || !has_blocks(&function.body) {
         return Ok(FxHashSet::default());
     }
     let mut trial = Context::new(None, (*context.options).clone());
@@ -312,6 +312,13 @@ impl Guards<'_> {
         self.types.add_body(&copy);
         copy
     }
+}
+
+/// Whether there are segops whose points are those of blocks.
+fn has_blocks(body: &Body<Segs>) -> bool {
+    outermost(body)
+        .iter()
+        .any(|op| matches!(op, SegOp::Seg(seg) if !outermost(&seg.body).is_empty()))
 }
 
 /// Appends whether a segop needs more than there is.

@@ -31,7 +31,7 @@ use ir::types::{Dim, Space, Type};
 use ir::{Mems, PassError, Segs};
 use prim::PrimType;
 use rustc_hash::{FxHashMap, FxHashSet};
-use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
+use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
 
 /// The kernel that the code at hand stands in.
 pub(crate) struct Kernel {
@@ -99,7 +99,7 @@ impl Kernel {
             types.collect()
         };
         Ok(Some(Need {
-            taken: self.taken + ROOM_FOR_FAILURES,
+            taken: self.taken + ROOM_FOR_NOTES,
             rooms: rooms.iter().map(arrays).collect(),
         }))
     }
@@ -143,7 +143,7 @@ impl Ctx<'_> {
             return Ok(Kernel::new(&seg.space));
         }
         let needed = values_of_threads(&inner).saturating_mul(self.block);
-        let Some(left) = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).checked_sub(needed) else {
+        let Some(left) = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).checked_sub(needed) else {
             return Err(Self::not_in_kernels("operators on so many values"));
         };
         let fits = |param: &Param<Segs>| self.fitting.contains(&param.name);

@@ -31,7 +31,7 @@ use ir::decision::{Kind, Operation};
 use ir::name::FunName;
 use ir::syntax::{Body, Exp, Function};
 use ir::version::{Place, Version};
-use ir::walk::{Visit, VisitMut, sub_bodies_mut, with_stack};
+use ir::walk::{VisitMut, callees, sub_bodies_mut, with_stack};
 use ir::{Context, Name, PassError, Program, Segs, TypeEnv};
 use outline::Outline;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -150,7 +150,7 @@ fn twins(
     let mut twins: Vec<Option<Function<Segs>>> = placed.iter().map(|_| None).collect();
     let mut open: Vec<FunName> = Vec::new();
     for own in placed.iter().flat_map(|(_, own)| own) {
-        called(&own.body, &mut open);
+        callees(&own.body, |fun| open.push(fun.clone()));
     }
     while let Some(name) = open.pop() {
         let Some(&at) = by_name.get(&name) else {
@@ -170,24 +170,10 @@ fn twins(
             ..function.clone()
         };
         host::convert(&mut twin)?;
-        called(&twin.body, &mut open);
+        callees(&twin.body, |fun| open.push(fun.clone()));
         twins[at] = Some(twin);
     }
     Ok(twins)
-}
-
-/// The functions that a body calls.
-fn called(body: &Body<Segs>, found: &mut Vec<FunName>) {
-    struct Calls<'a>(&'a mut Vec<FunName>);
-    impl Visit<Segs> for Calls<'_> {
-        fn exp(&mut self, exp: &Exp<Segs>) {
-            if let Exp::Apply { fun, .. } = exp {
-                self.0.push(fun.clone());
-            }
-            self.walk_exp(exp);
-        }
-    }
-    Visit::<Segs>::body(&mut Calls(found), body);
 }
 
 /// The functions that an entry point reaches.
@@ -200,7 +186,7 @@ fn reached(program: &Program<Segs>) -> FxHashSet<FunName> {
         if let Some(function) = by_name.get(&name)
             && reached.insert(name)
         {
-            called(&function.body, &mut open);
+            callees(&function.body, |fun| open.push(fun.clone()));
         }
     }
     reached

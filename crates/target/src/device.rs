@@ -41,7 +41,7 @@ impl Scans {
     /// if not even one fits.
     pub const fn points(&self, bytes: u64, beside: u64, block: i64) -> Option<i64> {
         let block = block.unsigned_abs();
-        let others = (bytes + beside) * block + SMALL_BYTES;
+        let others = (bytes + beside) * block + ROOM_FOR_NOTES;
         let Some(room) = SCRATCHPAD_BYTES.checked_sub(others) else {
             return None;
         };
@@ -57,9 +57,6 @@ impl Scans {
         Some(if fit < 3 { 1 } else { fit - 1 + fit % 2 })
     }
 }
-
-/// Bytes that a kernel has for what its threads tell each other beside.
-const SMALL_BYTES: u64 = 64;
 
 /// Pieces of arrays that the threads of a block load together, each element once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,8 +135,9 @@ pub const TILE_BYTES: u64 = SCRATCHPAD_BYTES / 2;
 /// Bytes of the scratchpad that a block may have on any device of today: what CUDA
 /// gives to arrays of constant size.
 pub const SCRATCHPAD_BYTES: u64 = 48 * 1024;
-/// Bytes of the scratchpad that are left for noting which block has failed.
-pub const ROOM_FOR_FAILURES: u64 = 64;
+/// Bytes of the scratchpad that are left for what threads of a block tell each other: that
+/// one has failed, which tile is theirs.
+pub const ROOM_FOR_NOTES: u64 = 64;
 
 /// Whether devices combine elements of a type by an operator at once: the order in which
 /// they do does not show.

@@ -32,8 +32,10 @@ pub const FILL_GRAIN: i64 = 1 << 15;
 /// bench/programs/turns.fut`).
 pub const LANES_GRAIN: i64 = 64;
 /// Chunks that there are at least where points of known cost fill lanes (a register of what
-/// they give) rather than have chunks of fewer: 98 chunks of 2 of 196 take as long as 24 of 8 on as many
-/// cores, and four times as long on one (`bench/run.py tuned --case random-5`).
+/// they give) rather than have chunks of fewer: 98 chunks of 2 of 196 take as long as 24 of 8
+/// on as many cores, and four times as long on one (`bench/run.py tuned --case random-5`); of
+/// 1000 points of `f32`, chunks of 8 take twice as long as of 16 (`accelerate/nbody` of
+/// `bench/run.py reference`).
 pub const LEAST_FULL: i64 = 16;
 /// Points of a chunk, dear or not, where points side by side read what lies side by
 /// side (`bench/run.py rows`, `column_sums`).

@@ -13,7 +13,6 @@
 
 mod accs;
 mod basic;
-mod calls;
 mod control;
 mod copies;
 mod cpu;
@@ -176,12 +175,12 @@ fn recursive_functions(program: &ir::Program<Mems>) -> Vec<bool> {
         .collect();
     let mut recursive = vec![false; nodes.len()];
     for (at, function) in program.functions.iter().enumerate() {
-        for callee in calls::callees(&function.body) {
-            if let Some(&to) = by_name.get(&callee) {
+        ir::walk::callees(&function.body, |callee| {
+            if let Some(&to) = by_name.get(callee) {
                 graph.add_edge(nodes[at], nodes[to], ());
                 recursive[at] |= at == to;
             }
-        }
+        });
     }
     for component in petgraph::algo::kosaraju_scc(&graph) {
         if component.len() > 1 {

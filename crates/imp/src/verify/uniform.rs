@@ -5,8 +5,8 @@
 //! variable depends on all that is read to compute it, and on what decides whether it is
 //! set: the conditions and bounds around, each of which is a node too. The sources are
 //! the thread's number, what it reads from memory of its own, and what it gets from
-//! atomic updates, awaited signals and from functions that are given memory; what they make of scalars is
-//! the same of the same. An element of shared memory at the same place is the same for all
+//! atomic updates, awaited signals and from functions that are given memory; what they make
+//! of scalars is the same of the same. An element of shared memory at the same place is the same for all
 //! threads, as they may not race for it. Takes time linear in the kernel.
 
 use crate::walk::{Use, names};

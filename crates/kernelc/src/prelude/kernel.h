@@ -1,5 +1,5 @@
-/* What kernels have whatever the target: elements of blocks, signals, and how kernels fail: where that
-   is noted, and how threads of a block stop that wait for each other. */
+/* What kernels have whatever the target: elements of blocks, signals, and how kernels fail:
+   where that is noted, and how threads of a block stop that wait for each other. */
 
 /* Blocks hold elements of one type after another, so these may alias. */
 typedef i8 BR_ALIAS i8_m;

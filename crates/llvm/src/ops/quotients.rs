@@ -3,10 +3,10 @@
 //!
 //! Let d be the divisor, n the dividend, at most 2^32 with doubles and 2^16 with floats of 32
 //! bits, and r the float next to the rounded 1 / d, away from 0. Then r = (1 + e) / d with
-//! e above 0 and below 3u, where u is 2^-53 (or 2^-24), and n r is rounded once. Where n / d is whole
-//! it is a float itself, and n r is not rounded across it. Else n / d is at least 1 / |d| away
-//! from the next integer away from 0, and n r no further than n / |d| times 5u; as n times 5u is below 1,
-//! both have the same integer part.
+//! e above 0 and below 3u, where u is 2^-53 (or 2^-24), and n r is rounded once. Where n / d
+//! is whole it is a float itself, and n r is not rounded across it. Else n / d is at least
+//! 1 / |d| away from the next integer away from 0, and n r no further than |n / d| times 5u;
+//! as |n| times 5u is below 1, both have the same integer part.
 
 use super::Ops;
 use super::build::{float_like, int_like};
@@ -19,12 +19,8 @@ use prim::PrimType;
 const BEYOND: f64 = 2_147_483_648.0;
 
 /// Whether quotients by these divisors are products.
-#[allow(clippy::wildcard_enum_match_arm, reason = "the enum is LLVM's")]
 pub(super) fn by_products(ty: PrimType, y: Value<'_>) -> bool {
-    match y {
-        Value::VectorValue(divisors) => ty.bits() <= 32 && !divisors.is_const(),
-        _ => false,
-    }
+    ty.bits() <= 32 && matches!(y, Value::VectorValue(divisors) if !divisors.is_const())
 }
 
 impl<'c> Ops<'_, '_, 'c> {

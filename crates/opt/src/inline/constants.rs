@@ -9,12 +9,12 @@
 //! Needs what each function is and calls, callees first. Guarantees the same values.
 
 use super::Function;
-use crate::simplify::cse::never_fails;
-use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, FunKind, Level, LoopForm, Param, Stm};
+use crate::simplify::cse::{is_whole_power, never_fails};
+use ir::syntax::{Atom, BasicOp, Body, Exp, FunKind, Level, LoopForm, Stm};
 use ir::types::Dim;
 use ir::walk::{Substitution, Visit, VisitMut, substitute_body};
 use ir::{Fuel, FunName, Name};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Elements that an array in a constant may have.
 const ELEMENTS: u64 = 1 << 16;
@@ -46,7 +46,8 @@ impl Sure {
             sure: self,
             fuel,
             lands: true,
-            called: Vec::new(),
+            called: FxHashMap::default(),
+            order: Vec::new(),
             leaving: Vec::new(),
             twins: Substitution::default(),
         };
@@ -75,7 +76,9 @@ impl<L: Level> Visit<L> for Quiet<'_> {
             elements.is_some_and(|elements| elements <= ELEMENTS)
         });
         self.holds &= match &stm.exp {
-            Exp::Basic(BasicOp::Binary(op, _, _, y)) => never_fails(*op, *y),
+            Exp::Basic(BasicOp::Binary(op, ty, _, y)) => {
+                never_fails(*op, *y) && !is_whole_power(*op, *ty)
+            }
             Exp::Basic(
                 BasicOp::Assert { .. }
                 | BasicOp::Index { .. }
@@ -101,8 +104,10 @@ struct Hoist<'a, L: Level> {
     fuel: &'a mut Fuel,
     /// Whether calls may stand in the body that comes next.
     lands: bool,
-    /// The calls that stand around here, and what they bind.
-    called: Vec<(FunName, Vec<Name>)>,
+    /// What the calls bind that stand around here.
+    called: FxHashMap<FunName, Vec<Name>>,
+    /// Their functions, in the order of the calls.
+    order: Vec<FunName>,
     /// Calls that are to stand before the current statement of a body where they may.
     leaving: Vec<Stm<L>>,
     /// What stands for the results of other calls.
@@ -110,75 +115,76 @@ struct Hoist<'a, L: Level> {
 }
 
 impl<L: Level> Hoist<'_, L> {
+    /// Whether a statement calls a constant that may be computed anywhere.
+    fn is_sure(&self, stm: &Stm<L>) -> bool {
+        let certain = stm.aux.certs.is_empty();
+        matches!(&stm.exp, Exp::Apply { fun, .. } if certain && self.sure.0.contains(fun))
+    }
+
     /// A call of a constant: it stands here already, is to stand further out, or stays.
-    fn call(&mut self, pat: Vec<Param<L>>, aux: Aux, fun: FunName, lands: bool) -> Option<Stm<L>> {
-        let known = self.called.iter().find(|(other, _)| *other == fun);
-        if let Some((_, names)) = known
+    fn call(&mut self, stm: Stm<L>, lands: bool) -> Option<Stm<L>> {
+        let Exp::Apply { fun, .. } = &stm.exp else {
+            return Some(stm);
+        };
+        let own = stm.pat.iter().map(|param| param.name);
+        if let Some(known) = self.called.get(fun)
             && self.fuel.take()
         {
-            let names = names.iter().map(|name| Atom::Var(*name));
-            let own = pat.iter().map(|param| param.name);
-            self.twins.extend(own.zip(names));
+            self.twins
+                .extend(own.zip(known.iter().copied().map(Atom::Var)));
             return None;
         }
         let leaves = !lands && self.fuel.take();
         if lands || leaves {
-            let names = pat.iter().map(|param| param.name).collect();
-            self.called.push((fun.clone(), names));
+            self.called.insert(fun.clone(), own.collect());
+            self.order.push(fun.clone());
         }
-        let args = Vec::new();
-        let stm = Stm {
-            pat,
-            aux,
-            exp: Exp::Apply { fun, args },
-        };
         if leaves {
             self.leaving.push(stm);
             return None;
         }
         Some(stm)
     }
+
+    /// An arm of a conditional, in which calls may stand.
+    fn arm(&mut self, arm: &mut Body<L>) {
+        let leaving = std::mem::take(&mut self.leaving);
+        let around = self.order.len();
+        self.lands = true;
+        self.body(arm);
+        for fun in self.order.drain(around..) {
+            self.called.remove(&fun);
+        }
+        self.leaving = leaving;
+    }
 }
 
 impl<L: Level> VisitMut<L> for Hoist<'_, L> {
+    fn exp(&mut self, exp: &mut Exp<L>) {
+        if let Exp::If {
+            cond: _,
+            then_body,
+            else_body,
+        } = exp
+        {
+            self.arm(then_body);
+            self.arm(else_body);
+        } else {
+            self.walk_exp(exp);
+        }
+    }
+
     fn body(&mut self, body: &mut Body<L>) {
         ir::walk::with_stack(|| {
             let lands = std::mem::replace(&mut self.lands, false);
             let stms = std::mem::take(&mut body.stms);
             let mut out = Vec::with_capacity(stms.len());
             for mut stm in stms {
-                match stm.exp {
-                    Exp::Apply { fun, args }
-                        if self.sure.0.contains(&fun) && stm.aux.certs.is_empty() =>
-                    {
-                        debug_assert!(args.is_empty(), "constants have no parameters");
-                        out.extend(self.call(stm.pat, stm.aux, fun, lands));
-                        continue;
-                    }
-                    Exp::If {
-                        cond,
-                        mut then_body,
-                        mut else_body,
-                    } => {
-                        for arm in [&mut then_body, &mut else_body] {
-                            let leaving = std::mem::take(&mut self.leaving);
-                            let around = self.called.len();
-                            self.lands = true;
-                            self.body(arm);
-                            self.called.truncate(around);
-                            self.leaving = leaving;
-                        }
-                        stm.exp = Exp::If {
-                            cond,
-                            then_body,
-                            else_body,
-                        };
-                    }
-                    exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
-                        stm.exp = exp;
-                        self.walk_stm(&mut stm);
-                    }
+                if self.is_sure(&stm) {
+                    out.extend(self.call(stm, lands));
+                    continue;
                 }
+                self.exp(&mut stm.exp);
                 if lands {
                     out.append(&mut self.leaving);
                 }

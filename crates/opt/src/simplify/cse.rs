@@ -4,7 +4,7 @@ use ir::Name;
 use ir::syntax::{Atom, BasicOp, DimIndex, Level, Param};
 use ir::types::Dim;
 use ir::walk::Visit;
-use prim::{BinOp, Scalar};
+use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
@@ -70,7 +70,12 @@ pub(crate) fn mobility(op: &BasicOp) -> Mobility {
     }
 }
 
-/// Whether the operator has a value for every first operand.
+/// Whether the operator is a power of integers, which negative exponents have not.
+pub(crate) fn is_whole_power(op: BinOp, ty: PrimType) -> bool {
+    op == BinOp::Pow && ty != PrimType::Bool && ty.is_int()
+}
+
+/// Whether the operator has a value for every first operand, if it is no power of integers.
 pub(crate) fn never_fails(op: BinOp, y: Atom) -> bool {
     !op.is_division()
         || y.constant()

@@ -230,8 +230,7 @@ impl Visit<Soacs> for Mentions<'_, '_> {
 /// Whether an operation on scalars has a value for all operands.
 fn cannot_fail(s: &Simplifier<'_, Soacs>, op: &BasicOp) -> bool {
     if let BasicOp::Binary(op, ty, _, y) = op {
-        return s.never_fails(*op, *y)
-            && !(*op == BinOp::Pow && *ty != PrimType::Bool && ty.is_int());
+        return s.never_fails(*op, *y) && !cse::is_whole_power(*op, *ty);
     }
     op.is_scalar() && !matches!(op, BasicOp::SizeAtLeast { .. })
 }

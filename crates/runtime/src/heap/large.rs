@@ -19,7 +19,8 @@ const MAP_BYTES: u64 = 256 << 10;
 const HUGE_BYTES: u64 = 4 << 20;
 const HUGE_PAGE: u64 = 2 << 20;
 const PAGE: u64 = 4 << 10;
-/// Bytes of freed blocks that are kept although never so many were in use at a time.
+/// Bytes of freed blocks that are kept although never so many were in use at a time
+/// (`bench/run.py reference --case breadthFirstSearch`).
 const SPARE: u64 = 32 << 20;
 /// Up to this size a block may do for one of half its size, else for one of four fifths.
 const LOOSE_BYTES: u64 = 2 << 20;
@@ -130,7 +131,9 @@ impl SharedHeap {
     pub fn take(&self, total: u64) -> Result<(NonNull<u8>, u64, bool), Refused> {
         let total = round_up(total, if total < MAP_BYTES { 64 } else { PAGE });
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = (total + total / 4).max((2 * total).min(LOOSE_BYTES));
+        let most = total
+            .saturating_add(total / 4)
+            .max(total.saturating_mul(2).min(LOOSE_BYTES));
         let fit = cache
             .blocks
             .iter()
@@ -276,4 +279,34 @@ fn map(total: u64) -> Option<NonNull<u8>> {
         );
     }
     NonNull::new(aligned as *mut u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn what_grows_and_shrinks_finds_its_blocks_again() {
+        let heap = SharedHeap::new(None);
+        let turn = |mib: u64| {
+            let (at, total, cached) = heap.take(mib * MIB).expect("there is memory");
+            heap.put(at, total);
+            cached
+        };
+        let first = [1, 3, 5].map(turn);
+        let again = [1, 3, 5].map(turn);
+        assert_eq!((first, again), ([false; 3], [true; 3]));
+        // Half of what is cached is enough of small blocks only.
+        assert!(turn(4) && !turn(2));
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused() {
+        let heap = SharedHeap::new(Some(MIB));
+        let refused = heap.take(1 << 63).expect_err("there is not so much");
+        assert_eq!((refused.live, refused.limit), (0, Some(MIB)));
+        assert_eq!(heap.live(), 0);
+    }
 }

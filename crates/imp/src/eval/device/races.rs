@@ -7,8 +7,8 @@
 //! several that are not, one stands for all of them: for those of a block since a barrier,
 //! or for those of different blocks, who meet all that follows.
 //!
-//! Atomic updates, signals among them, meet what reads and writes, not each other. Writes may meet in buffers
-//! that the launch lists as `scattered`, if nobody reads what is written.
+//! Atomic updates, signals among them, meet what reads and writes, not each other. Writes
+//! may meet in buffers that the launch lists as `scattered`, if nobody reads what is written.
 
 use super::signals::Signals;
 use crate::eval::memory::Pointer;

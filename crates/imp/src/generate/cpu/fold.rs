@@ -86,7 +86,6 @@ impl Gen<'_, '_> {
     /// The points `lo..hi` into as many accumulators as the virtual width says.
     fn fold_rounds(&mut self, fold: &Fold<'_>, lo: Expr, hi: Expr) -> Result<Vec<Var>, PassError> {
         let width = i64::from(fold.space.decomp.width);
-        let apart = fold.space.independent;
         let buffers = self.accumulators(fold, width)?;
         let points = sub(hi, lo.clone());
         let rounds = div(points.clone(), Expr::i64(width));
@@ -94,36 +93,26 @@ impl Gen<'_, '_> {
         self.for_seq("round", Expr::i64(0), rounds.clone(), false, |g, round| {
             let first = add(lo.clone(), mul(Expr::Var(round), Expr::i64(width)));
             let first = g.name_value(first, PrimType::I64, "first");
-            let all = Expr::i64(width);
             if !fold.mapped.is_empty() {
-                return g.fold_round(fold, &buffers, first, all);
+                return g.fold_round(fold, &buffers, first, None);
             }
             g.skipping_round(fold, &buffers, &first.clone(), |g| {
-                g.fold_round(fold, &buffers, first, all)
+                g.fold_round(fold, &buffers, first, None)
             })
         })?;
         let done = mul(rounds, Expr::i64(width));
         let done = self.name_value(done, PrimType::I64, "done");
         let first = self.name_value(add(lo, done.clone()), PrimType::I64, "first");
         let rest = self.name_value(sub(points, done), PrimType::I64, "rest");
-        // All accumulators are written, so that they stay in registers.
-        let last = self.collect(|g| {
-            g.for_seq("w", Expr::i64(0), Expr::i64(width), apart, |g, w| {
-                let accs = g.load_all(&buffers, fold.types, Expr::Var(w), "acc");
-                let there = compare(CmpOp::SLt, Expr::Var(w), rest.clone());
-                let index = add(first, Expr::Var(w));
-                let point = g.collect(|g| g.fold_into(fold, &accs, index))?;
-                g.emit(Stmt::If(there, point, Vec::new()));
-                g.store_all(&buffers, fold.types, Expr::Var(w), &accs);
-                Ok(())
-            })
-        })?;
-        let some = compare(CmpOp::SLt, Expr::i64(0), rest);
+        let some = compare(CmpOp::SLt, Expr::i64(0), rest.clone());
+        let last = self.collect(|g| g.fold_round(fold, &buffers, first, Some(rest)))?;
         self.emit(Stmt::If(some, last, Vec::new()));
         self.fold_halves(fold, &buffers, width)
     }
 
-    /// Combines accumulators by halves; what they come to.
+    /// Combines accumulators by halves; what they come to. There is a copy of the operators for
+    /// each step, as vectors differ: code for one of 4000 statements doubles, and building it
+    /// takes a fourth more processor time.
     fn fold_halves(
         &mut self,
         fold: &Fold<'_>,
@@ -146,40 +135,48 @@ impl Gen<'_, '_> {
         Ok(self.load_all(buffers, fold.types, Expr::i64(0), "acc"))
     }
 
-    /// `count` points from `first` on, one for each accumulator.
+    /// The points from `first` on, one for each accumulator, or for the first `count` of them.
+    /// All are written all the same, so that they stay in registers.
     fn fold_round(
         &mut self,
         fold: &Fold<'_>,
         buffers: &[Var],
         first: Expr,
-        count: Expr,
+        count: Option<Expr>,
     ) -> Result<(), PassError> {
+        let width = Expr::i64(i64::from(fold.space.decomp.width));
         let apart = fold.space.independent;
-        self.for_seq("w", Expr::i64(0), count, apart, |g, w| {
-            g.fold_point(fold, buffers, add(first, Expr::Var(w)), w)
+        self.for_seq("w", Expr::i64(0), width, apart, |g, w| {
+            let there = count.map(|count| compare(CmpOp::SLt, Expr::Var(w), count));
+            g.fold_point(fold, buffers, add(first, Expr::Var(w)), w, there)
         })
     }
 
-    /// The point at an index, into the accumulators at position `w`.
+    /// The point at an index, if it is there, into the accumulators at position `w`.
     pub(crate) fn fold_point(
         &mut self,
         fold: &Fold<'_>,
         buffers: &[Var],
-        at_index: Expr,
+        index: Expr,
         w: Var,
+        there: Option<Expr>,
     ) -> Result<(), PassError> {
         let accs = self.load_all(buffers, fold.types, Expr::Var(w), "acc");
-        self.fold_into(fold, &accs, at_index)?;
+        let point = |g: &mut Self| {
+            g.at_point(fold.space, index);
+            g.point(fold.space.body, |g, results| {
+                g.fold_results(fold, &accs, &results)
+            })
+        };
+        match there {
+            Some(there) => {
+                let point = self.collect(point)?;
+                self.emit(Stmt::If(there, point, Vec::new()));
+            }
+            None => point(self)?,
+        }
         self.store_all(buffers, fold.types, Expr::Var(w), &accs);
         Ok(())
-    }
-
-    /// The point at an index, into these accumulators.
-    fn fold_into(&mut self, fold: &Fold<'_>, accs: &[Var], index: Expr) -> Result<(), PassError> {
-        self.at_point(fold.space, index);
-        self.point(fold.space.body, |g, results| {
-            g.fold_results(fold, accs, &results)
-        })
     }
 
     /// New arrays in the frame, filled with the neutral elements.

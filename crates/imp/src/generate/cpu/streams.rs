@@ -98,7 +98,7 @@ impl Gen<'_, '_> {
                         g.tiled.insert(input.name, access);
                     }
                     let index = add(step, mul(Expr::Var(w), length.clone()));
-                    g.fold_point(fold, &buffers, index, w)
+                    g.fold_point(fold, &buffers, index, w, None)
                 })
             })
         })?;

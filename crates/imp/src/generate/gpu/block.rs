@@ -30,7 +30,7 @@ use ir::walk::with_stack;
 use ir::{Mems, Name, PassError, Prov};
 use prim::{BinOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
-use target::device::{ROOM_FOR_FAILURES, SCRATCHPAD_BYTES};
+use target::device::{ROOM_FOR_NOTES, SCRATCHPAD_BYTES};
 
 /// The threads of a block that run code together.
 #[derive(Clone, Copy)]
@@ -108,7 +108,7 @@ impl Gen<'_, '_> {
             .parts
             .iter()
             .map(|(elem, _)| elem.size() * threads);
-        let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_FAILURES).saturating_sub(parts.sum());
+        let mut left = (SCRATCHPAD_BYTES - ROOM_FOR_NOTES).saturating_sub(parts.sum());
         let word = PrimType::I64.size();
         for (room, bytes) in rooms {
             if let Expr::Const(Scalar::I64(bytes @ 0..)) = bytes
