@@ -26,6 +26,9 @@
 //! Runs after fusion, which would take the table back. Needs unique names; guarantees that all
 //! values stay, bit for bit.
 
+mod whole;
+
+use crate::alias::Aliases;
 use crate::passes::Signatures;
 use crate::sink::is_arithmetic;
 use ir::decision::Kind;
@@ -36,7 +39,7 @@ use ir::walk::{
     Substitution, binders, free_names, refresh_lambda, stm_names, sub_bodies, sub_bodies_mut,
     substitute_body, used_names, with_stack,
 };
-use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, cost};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Soacs, TypeEnv, cost};
 use prim::{BinOp, CmpOp, PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::time;
@@ -51,9 +54,10 @@ const MANY: usize = 64;
 /// Makes tables wherever that pays.
 pub(crate) fn tables(
     mut function: Function<Soacs>,
-    _: &Signatures,
+    signatures: &Signatures,
     context: &mut Context,
 ) -> Result<Function<Soacs>, PassError> {
+    let types = TypeEnv::of_function(&function);
     let params = function.params.iter().map(|param| (param.param.name, 0));
     let mut pass = Tables {
         levels: Vec::new(),
@@ -62,6 +66,8 @@ pub(crate) fn tables(
         known: params.collect(),
         iotas: FxHashMap::default(),
         made: Vec::new(),
+        aliases: Aliases::of(&function, &types, signatures),
+        types,
         names: &mut function.names,
         fuel: &mut context.fuel,
     };
@@ -97,6 +103,8 @@ struct Tables<'a> {
     iotas: FxHashMap<Name, Stm<Soacs>>,
     /// Where values come from that have a table.
     made: Vec<Prov>,
+    aliases: Aliases,
+    types: TypeEnv,
     names: &'a mut NameTable,
     fuel: &'a mut Fuel,
 }
@@ -143,6 +151,9 @@ impl Tables<'_> {
                 self.known.extend(params.map(|param| (param.name, below)));
                 let body = &mut screma.map.body;
                 body.stms = self.statements(std::mem::take(&mut body.stms));
+                if self.around.len() > outside {
+                    self.lift(body, below);
+                }
                 self.around.truncate(outside);
                 return;
             }

@@ -4,7 +4,7 @@
 pub const PARTIAL_BYTES: u64 = 32 * 1024;
 /// Bytes of private arrays of all lanes together: half of the first cache, beside
 /// what they are computed from.
-pub const PRIVATE_BYTES: u64 = 16 * 1024;
+pub const PRIVATE_BYTES: u64 = 32 * 1024;
 /// Bytes of an array of constant size that lies in the frame.
 pub const FRAME_BYTES: i64 = 2048;
 /// Operations that a processor looks ahead over, half of its window: the rest is

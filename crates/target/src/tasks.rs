@@ -36,7 +36,7 @@ pub const LANES_GRAIN: i64 = 64;
 /// on as many cores, and four times as long on one (`bench/run.py tuned --case random-5`); of
 /// 1000 points of `f32`, chunks of 8 take twice as long as of 16 (`accelerate/nbody` of
 /// `bench/run.py reference`).
-pub const LEAST_FULL: i64 = 16;
+pub const LEAST_FULL: i64 = 4;
 /// Points of a chunk, dear or not, where points side by side read what lies side by
 /// side (`bench/run.py rows`, `column_sums`).
 pub const LANES_LEAST: i64 = 16;
@@ -45,6 +45,9 @@ pub const LANES_LEAST: i64 = 16;
 /// elements in rows of 1 are scanned in 2.3 ms instead of 5.6, of 4 in 2.1 instead of 2.6, of
 /// 8 in the same time).
 pub const SHORTEST_ROWS: i64 = 4;
+/// Rows of at least so many elements have a loop of their own where a program counts all
+/// elements by one index (`misc/bfast` of `bench/run.py reference`).
+pub const SHORTEST_UNRAVELLED: i64 = 8;
 /// Statements of such a fold at most.
 pub const ROW_STATEMENTS: usize = 12;
 /// Chunks of a scan whose sums are combined together (`bench/run.py mini --only scan_plus`).

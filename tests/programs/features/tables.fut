@@ -45,3 +45,53 @@ entry turns [n] (xs: [n]f64) (k: i32) (m: i64) : [n]f64 =
 -- output { [0.4375, 0.875] }
 entry elements [n][m] (xs: [n]f64) (is: [m]i64) : [n]f64 =
   map (\x -> f64.sum (map (\i -> x * coefficient i) is)) xs
+
+-- Whole arrays that are the same for all points.
+-- ==
+-- entry: whole
+-- input { [1.0, 2.0] 5i64 }
+-- output { [2.21875, 3.9375] }
+-- input { empty([0]f64) -5i64 }
+-- output { empty([0]f64) }
+-- input { empty([0]f64) 1000000000000000i64 }
+-- output { empty([0]f64) }
+-- input { [1.0] 0i64 }
+-- output { [1.25] }
+-- input { [1.0] -5i64 }
+-- error: Range 0..1..<-5 is invalid
+entry whole [n] (xs: [n]f64) (m: i64) : [n]f64 =
+  map (\x -> let cs = map coefficient (iota m)
+             let all = [0.5, 0.25] ++ cs
+             in x * f64.sum all + f64.maximum all + f64.sum (map (* x) cs))
+      xs
+
+-- ==
+-- entry: matrices
+-- input { [1.0, 2.0] 2i64 3i64 4i64 }
+-- output { [[0.8203125, 1.2890625], [1.640625, 2.109375]] }
+-- input { empty([0]f64) 0i64 -3i64 4i64 }
+-- output { empty([0][0]f64) }
+-- input { [1.0, 2.0] 0i64 -3i64 -4i64 }
+-- output { empty([2][0]f64) }
+-- input { [1.0] 1i64 2i64 -4i64 }
+-- error: Range 0..1..<-4 is invalid
+entry matrices [n] (xs: [n]f64) (k: i64) (a: i64) (b: i64) : [n][k]f64 =
+  map (\x -> map (\j -> let css = map (\p -> map (\q -> coefficient (p + q)) (iota b)) (iota a)
+                        let sums = map f64.sum css
+                        let sums' = map f64.sum (transpose css)
+                        in x * f64.sum sums + f64.i64 j * f64.maximum (sums ++ sums'))
+                 (iota k))
+      xs
+
+-- Each point changes an array of its own.
+-- ==
+-- entry: updated
+-- input { [1.0, 2.0] 3i64 }
+-- output { [2.1875, 4.1875] }
+-- input { empty([0]f64) 3i64 }
+-- output { empty([0]f64) }
+entry updated [n] (xs: [n]f64) (m: i64) : [n]f64 =
+  map (\x -> let cs = map coefficient (iota m)
+             let ds = (copy cs) with [0] = x
+             in f64.sum ds + f64.maximum ds)
+      xs

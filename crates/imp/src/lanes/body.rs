@@ -151,7 +151,7 @@ impl Emit<'_, '_> {
         let private = self.shapes.private.contains_key(&access.buffer);
         let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
         let masked = there.is_some();
-        let at = load_positions(self.shapes, position, masked);
+        let at = load_positions(self.shapes, position, masked, self.machine);
         self.out.push(Stmt::LoadLanes {
             var: into,
             from: self.lane_access(access, at, masked),

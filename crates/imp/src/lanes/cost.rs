@@ -4,6 +4,7 @@
 
 use super::chain;
 use super::likely::Likely;
+use super::steps::Steps;
 use super::value::{Shape, Shapes, Stride, Val};
 use crate::syntax::{Access, Arg, Expr, For, Region, Stmt, VarInfo};
 use crate::walk::{divides, type_of};
@@ -57,6 +58,8 @@ pub(super) struct Costs<'s, 'a> {
     uneven: u32,
     /// How often the loops around run.
     scale: f64,
+    /// How variables move in the innermost loop, if that counts.
+    steps: Option<Steps>,
 }
 
 impl<'s, 'a> Costs<'s, 'a> {
@@ -73,6 +76,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             fused: false,
             uneven: 0,
             scale: 1.0,
+            steps: None,
         }
     }
 
@@ -89,6 +93,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             fused: false,
             uneven: 0,
             scale: 1.0,
+            steps: None,
         }
     }
 
@@ -219,8 +224,14 @@ impl<'s, 'a> Costs<'s, 'a> {
             cost += self.expr(index) + self.expr(stride) * 0.5;
         }
         let position = self.shapes.map(|shapes| shapes.position(access));
-        // Far apart, each lane has cache lines of its own.
-        let each = if store { 4.0 } else { 3.0 };
+        let along = self.steps.as_ref().is_some_and(|steps| steps.along(access));
+        let each = match (along, store) {
+            (true, false) => 1.2,
+            (true, true) => 2.0,
+            // Far apart, each lane has cache lines of its own.
+            (false, false) => 3.0,
+            (false, true) => 4.0,
+        };
         let cost_here = match position {
             None | Some(Val::Uniform(_)) => return cost + 1.0,
             Some(Val::Affine(_, _, Stride::Const(1))) => {
@@ -234,6 +245,10 @@ impl<'s, 'a> Costs<'s, 'a> {
             Some(Val::Affine(..)) => {
                 self.gathers = true;
                 each * self.lanes()
+            }
+            Some(Val::Vector(_)) if along => {
+                self.gathers = true;
+                each * self.lanes() + 2.0
             }
             Some(Val::Vector(_)) => {
                 self.gathers = true;
@@ -252,8 +267,18 @@ impl<'s, 'a> Costs<'s, 'a> {
         inner: &mut dyn FnMut(&mut Self, &[Stmt]) -> f64,
     ) -> f64 {
         match stmt {
-            Stmt::Set(_, e) => self.expr(e),
-            Stmt::Load(_, access) => self.access(access, false),
+            Stmt::Set(v, e) => {
+                if let Some(steps) = &mut self.steps {
+                    steps.set(*v, Some(e));
+                }
+                self.expr(e)
+            }
+            Stmt::Load(v, access) => {
+                if let Some(steps) = &mut self.steps {
+                    steps.set(*v, None);
+                }
+                self.access(access, false)
+            }
             Stmt::Store(access, e) => self.access(access, true) + self.expr(e),
             // Hardly ever done.
             Stmt::If(Expr::Logging, ..) | Stmt::Compared(..) => 0.0,
@@ -277,7 +302,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             Stmt::While(cond, body) => {
                 self.loops = true;
                 let kind = self.priced(&Expr::Var(*cond)).1;
-                let body = self.scaled(WHILE_TRIPS, |costs| inner(costs, body));
+                let body = self.within(None, WHILE_TRIPS, |costs| inner(costs, body));
                 match (kind, self.shapes) {
                     (Kind::Uniform, None) => WHILE_TRIPS * (body + 1.0) + 2.0 * BRANCH,
                     (Kind::Uniform, Some(_)) => WHILE_TRIPS * (body + 1.0),
@@ -292,7 +317,8 @@ impl<'s, 'a> Costs<'s, 'a> {
                 let (from, from_kind) = self.priced(&f.from);
                 let (to, to_kind) = self.priced(&f.to);
                 let before = self.uneven;
-                let body = self.scaled(trips(f), |costs| inner(costs, &f.body));
+                let steps = Some(Steps::of(f.var));
+                let body = self.within(steps, trips(f), |costs| inner(costs, &f.body));
                 let uniform = from_kind.max(to_kind) == Kind::Uniform;
                 let more = if uniform {
                     body + 1.0
@@ -361,6 +387,19 @@ impl<'s, 'a> Costs<'s, 'a> {
         }
     }
 
+    /// What is done so many times in a loop.
+    fn within(
+        &mut self,
+        steps: Option<Steps>,
+        times: f64,
+        f: impl FnOnce(&mut Self) -> f64,
+    ) -> f64 {
+        let around = std::mem::replace(&mut self.steps, steps);
+        let cost = self.scaled(times, f);
+        self.steps = around;
+        cost
+    }
+
     /// What is done so many times, as far as weights count.
     fn scaled(&mut self, times: f64, f: impl FnOnce(&mut Self) -> f64) -> f64 {
         let scale = self.scale;
@@ -375,15 +414,20 @@ impl<'s, 'a> Costs<'s, 'a> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
                 .iter()
-                .map(|stmt| {
-                    if let Stmt::While(_, body) | Stmt::For(For { body, .. }) = stmt {
-                        self.once(body)
-                    } else {
+                .map(|stmt| match stmt {
+                    Stmt::While(_, body) => self.once(body),
+                    Stmt::For(f) => self.turn(f),
+                    crate::leaf_stmt!() | Stmt::If(..) => {
                         self.stmt(stmt, &mut |costs, stmts| costs.once(stmts))
                     }
                 })
                 .sum()
         })
+    }
+
+    /// The cost of a turn of a loop, if every loop in it runs once.
+    fn turn(&mut self, f: &For) -> f64 {
+        self.within(Some(Steps::of(f.var)), 1.0, |costs| costs.once(&f.body))
     }
 
     /// The cost of one round of the dearest loop, 0 if there is none, and how long its
@@ -394,7 +438,7 @@ impl<'s, 'a> Costs<'s, 'a> {
             for stmt in stmts {
                 let found = match stmt {
                     Stmt::While(cond, body) => (self.once(body), chain::rounds(body, Some(*cond))),
-                    Stmt::For(For { body, .. }) => (self.once(body), chain::rounds(body, None)),
+                    Stmt::For(f) => (self.turn(f), chain::rounds(&f.body, None)),
                     Stmt::If(_, yes, no) => {
                         let (yes, no) = (self.rounds(yes), self.rounds(no));
                         if yes.0 >= no.0 { yes } else { no }

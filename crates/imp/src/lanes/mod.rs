@@ -30,7 +30,9 @@
 //! | [`indices`] | indices of 32 bits, which are affine though their arithmetic wraps |
 //! | [`likely`], [`chain`] | which conditions nearly always hold, how long rounds wait for each other |
 //! | [`cost`], [`choose`] | which loops do run in lanes, how wide |
+//! | [`steps`] | which accesses go along rows |
 //! | [`rows`] | which loops go over rows that may have few elements |
+//! | [`unravel`] | which loops go over pairs of indices |
 //! | [`twins`] | copies of these by how many; of loops of few iterations beside those of many |
 //! | [`emit`], [`body`] | vector code |
 //!
@@ -50,7 +52,9 @@ mod positions;
 mod rewrite;
 mod rows;
 mod sink;
+mod steps;
 mod twins;
+mod unravel;
 mod value;
 mod vary;
 
@@ -79,6 +83,12 @@ fn vectorise_function(function: &mut Function, context: &mut Context) {
     expand::expand(function);
     sink::sink(function);
     let mut places = Places::new(function);
+    let mut flat = unravel::flat(function, &places);
+    flat.retain(|_, _| context.fuel.take());
+    if !flat.is_empty() {
+        twins::split(function, &places, &flat);
+        places = Places::new(function);
+    }
     let mut rows = rows::short(function, &places, context.options.machine);
     rows.retain(|_, _| context.fuel.take());
     if !rows.is_empty() {

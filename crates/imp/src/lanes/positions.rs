@@ -11,7 +11,7 @@
 
 use super::value::{Shapes, Stride, Val};
 use crate::syntax::{Expr, LanePositions};
-use target::throughput;
+use target::{Machine, throughput};
 
 /// Whether lanes lie one after another.
 pub(super) const fn is_unit(position: &Val) -> bool {
@@ -19,9 +19,18 @@ pub(super) const fn is_unit(position: &Val) -> bool {
 }
 
 /// How a load goes about it.
-pub(super) fn load_positions(shapes: &Shapes<'_>, position: Val, masked: bool) -> LanePositions {
+pub(super) fn load_positions(
+    shapes: &Shapes<'_>,
+    position: Val,
+    masked: bool,
+    machine: Machine,
+) -> LanePositions {
     let near = if masked { 1 } else { throughput::NEAR };
-    positions(shapes, position, masked, near)
+    let at = positions(shapes, position.clone(), masked, near);
+    if matches!(at, LanePositions::Strided(..)) && machine.masks() && machine.make.gathers() {
+        return LanePositions::Each(shapes.vector(position));
+    }
+    at
 }
 
 /// How a store goes about it.

@@ -38,7 +38,7 @@ pub(super) fn short(function: &Function, places: &Places, machine: Machine) -> B
 }
 
 /// Calls `f` on all loops, with their numbers.
-fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnMut(&For, u32)) {
+pub(super) fn look(stmts: &[Stmt], mut at: u32, places: &Places, f: &mut dyn FnMut(&For, u32)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             match stmt {

@@ -1,5 +1,6 @@
 //! Copies of loops: those of few iterations beside those that fill lanes, and those over
-//! rows of few elements ([`rows`](super::rows)) by how many these have.
+//! rows of few elements ([`rows`](super::rows)) by how many these have; two loops beside
+//! one that counts pairs of indices ([`unravel`](super::unravel)).
 //!
 //! ```text
 //! for i in lo .. hi independent {        if hi - lo < least {
@@ -14,15 +15,19 @@
 //! them where these could have them. A copy has variables of its own, as those of the
 //! original become vectors. Needed before statements are numbered for good.
 
-use crate::generate::expr::{compare, sub};
+use super::unravel::{Rows, in_row};
+use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
 use crate::places::Places;
 use crate::rename::{each_var_mut, replace};
 use crate::syntax::{Expr, For, Function, How, Stmt, Var, VarInfo};
 use crate::walk::{Use, each_stmt, names};
-use prim::CmpOp;
+use prim::{CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use target::tasks::SHORTEST_ROWS;
+use target::tasks::{SHORTEST_ROWS, SHORTEST_UNRAVELLED};
+
+/// Indices and sizes up to this one are the same in 32 bits.
+const SMALL: i64 = i32::MAX as i64;
 
 /// Old and new variables.
 type Renamed = FxHashMap<Var, Var>;
@@ -32,6 +37,9 @@ type Renamed = FxHashMap<Var, Var>;
 pub(super) enum Twin {
     /// Fewer iterations than these, from which on lanes take them.
     Few(i64),
+    /// Two loops, over rows and in each, where rows have enough elements and all numbers
+    /// are small.
+    Unravelled(Rows),
     /// Each value of a variable, the number of a row's elements, up to
     /// [`SHORTEST_ROWS`].
     Rows(Var),
@@ -81,6 +89,7 @@ impl Split<'_> {
             Stmt::For(f) if f.how.is_kernel() => Stmt::For(f),
             Stmt::For(f) => match self.twins.get(&at) {
                 Some(&Twin::Few(least)) => self.twin(f, at, least),
+                Some(&Twin::Unravelled(rows)) => self.unravelled(f, at, rows),
                 Some(&Twin::Rows(size)) => self.by_size(f, at, size),
                 None => Stmt::For(self.for_loop(f, at)),
             },
@@ -120,6 +129,60 @@ impl Split<'_> {
         Stmt::If(cond, few, vec![Stmt::For(f)])
     }
 
+    /// The loop, and beside it one over rows.
+    fn unravelled(&mut self, f: For, at: u32, rows: Rows) -> Stmt {
+        let mut copy = vec![Stmt::For(f.clone())];
+        self.rename(&mut copy, at);
+        let Some(Stmt::For(mut inner)) = copy.pop() else {
+            return Stmt::For(f);
+        };
+        let [row, place] = [f.var; 2].map(|index| self.like(index));
+        in_row(&mut inner, rows, row, place);
+        let size = Expr::Var(rows.size);
+        let size = if rows.ty == PrimType::I64 {
+            size
+        } else {
+            Expr::Convert(ConvOp::SExt, rows.ty, PrimType::I64, Box::new(size))
+        };
+        let (lo, hi) = (f.from.clone(), f.to.clone());
+        let first = mul(Expr::Var(row), size.clone());
+        let index = add(first.clone(), Expr::Var(place));
+        inner.body.insert(0, Stmt::Set(inner.var, index));
+        let outer = For {
+            how: f.how.clone(),
+            var: row,
+            from: div(lo.clone(), size.clone()),
+            to: div(
+                add(hi.clone(), sub(size.clone(), Expr::i64(1))),
+                size.clone(),
+            ),
+            body: vec![Stmt::For(For {
+                var: place,
+                from: max(sub(lo.clone(), first.clone()), Expr::i64(0)),
+                to: min(sub(hi.clone(), first), size.clone()),
+                ..inner
+            })],
+        };
+        let least = |x, y| compare(CmpOp::SLe, x, y);
+        let conds = [
+            least(Expr::i64(SHORTEST_UNRAVELLED), size.clone()),
+            least(size, Expr::i64(SMALL)),
+            least(hi, Expr::i64(SMALL)),
+            least(Expr::i64(0), lo),
+        ];
+        let cond = conds.into_iter().reduce(and);
+        let cond = cond.unwrap_or(Expr::Const(Scalar::Bool(false)));
+        Stmt::If(cond, vec![Stmt::For(outer)], vec![Stmt::For(f)])
+    }
+
+    /// A new variable like another.
+    fn like(&mut self, var: Var) -> Var {
+        let new = Var(self.vars.len() as u32);
+        self.vars.push(self.vars[var.index()].clone());
+        self.renamed.push((var, new));
+        new
+    }
+
     /// The loop, and before it copies for what few elements a row has.
     fn by_size(&mut self, f: For, at: u32, size: Var) -> Stmt {
         let mut rest = Stmt::For(f.clone());
@@ -155,10 +218,8 @@ impl Split<'_> {
                 {
                     return;
                 }
-                let new = Var(self.vars.len() as u32);
-                self.vars.push(self.vars[var.index()].clone());
+                let new = self.like(var);
                 renamed.insert(var, new);
-                self.renamed.push((var, new));
             });
         });
         renamed

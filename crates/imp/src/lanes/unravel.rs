@@ -1,0 +1,111 @@
+//! Which loops go over pairs of indices that are counted as one.
+//!
+//! ```text
+//! for i in lo .. hi independent {        if 8 <= m && .. {
+//!   k = udiv.i64(i, m)                     for k in lo / m .. (hi + m - 1) / m independent {
+//!   j = umod.i64(i, m)            =>         for j in .. independent { i = k * m + j; .. } }
+//!   ..                                   } else {
+//! }                                        for i in lo .. hi independent { .. }
+//!                                        }
+//! ```
+//!
+//! Programs flatten two dimensions into one where that suits another machine. In two loops
+//! what depends on one index is the same for all of a row, lanes lie side by side in what the
+//! other index reads, and nothing is divided ([`twins`](super::twins) makes the copies). Narrow
+//! numbers have the value of the index below 2^31, which is asked for with the rest.
+
+use super::rows::look;
+use super::twins::Twin;
+use crate::places::Places;
+use crate::syntax::{Expr, For, Function, How, Stmt, Var};
+use crate::walk::{Use, each_stmt, names};
+use prim::{BinOp, ConvOp, PrimType};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+
+/// Statements of a loop's body at most.
+const MOST: usize = 200;
+
+/// A loop's index is divided by this variable of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rows {
+    pub(super) ty: PrimType,
+    pub(super) size: Var,
+}
+
+/// The loops of a function whose index is divided, by their numbers.
+pub(super) fn flat(function: &Function, places: &Places) -> BTreeMap<u32, Twin> {
+    let mut found = BTreeMap::new();
+    look(&function.body, Places::FIRST, places, &mut |f, at| {
+        if let Some(rows) = rows(f) {
+            found.insert(at, Twin::Unravelled(rows));
+        }
+    });
+    found
+}
+
+fn rows(f: &For) -> Option<Rows> {
+    if f.how != (How::Seq { independent: true }) {
+        return None;
+    }
+    let index = indices(f);
+    let divided = |stmt: &Stmt| Some(divides(stmt, &index)?.1);
+    let rows = f.body.iter().find_map(divided)?;
+    let (mut count, mut own) = (0, false);
+    each_stmt(&f.body, &mut |stmt| {
+        count += 1;
+        names(stmt, &mut |var, used| {
+            own |= var == rows.size && used == Use::Sets;
+        });
+    });
+    (count <= MOST && !own && rows.size != f.var).then_some(rows)
+}
+
+/// The variables of a loop's body that have the value of its index, where that is small.
+fn indices(f: &For) -> FxHashSet<Var> {
+    let narrow = f.body.iter().filter_map(|stmt| match stmt {
+        Stmt::Set(var, Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x))
+            if **x == Expr::Var(f.var) && matches!(to, PrimType::I32 | PrimType::I64) =>
+        {
+            Some(*var)
+        }
+        _ => None,
+    });
+    narrow.chain([f.var]).collect()
+}
+
+/// Whether a statement has the quotient of an index, or its remainder, and by what.
+fn divides(stmt: &Stmt, index: &FxHashSet<Var>) -> Option<(bool, Rows)> {
+    let Stmt::Set(_, Expr::Binary(op, ty, x, y)) = stmt else {
+        return None;
+    };
+    let (Expr::Var(x), Expr::Var(size)) = (&**x, &**y) else {
+        return None;
+    };
+    let quotient = matches!(op, BinOp::SDiv | BinOp::UDiv | BinOp::SQuot);
+    let remainder = matches!(op, BinOp::SMod | BinOp::UMod | BinOp::SRem);
+    let wide = matches!(ty, PrimType::I32 | PrimType::I64);
+    let rows = Rows {
+        ty: *ty,
+        size: *size,
+    };
+    ((quotient || remainder) && wide && index.contains(x)).then_some((quotient, rows))
+}
+
+/// The loop's body where its index is in this place of this row.
+pub(super) fn in_row(f: &mut For, rows: Rows, row: Var, place: Var) {
+    let index = indices(f);
+    for stmt in &mut f.body {
+        let (Some((quotient, by)), Stmt::Set(_, e)) = (divides(stmt, &index), &mut *stmt) else {
+            continue;
+        };
+        if by == rows {
+            let value = Expr::Var(if quotient { row } else { place });
+            *e = if rows.ty == PrimType::I64 {
+                value
+            } else {
+                Expr::Convert(ConvOp::SExt, PrimType::I64, rows.ty, Box::new(value))
+            };
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Whole combinators that are the same for all points of the map around them, and dear,
+//! leave it, with what is made of their results alone.
+//!
+//! ```text
+//!                                          let size = if n <= 0 then 0 else m
+//!                                          let ts = if n <= 0 then scratch [size] else
+//! let zs = map n (y <- ys) {                 map size (x <- iota size) { in (cos (conv x)) }
+//!   let ts = map m (x <- iota m) {   =>    let zs = map n (y <- ys) {
+//!     in (cos (conv x)) }                    let ts = coerce [m] ts
+//!   ..                                       ..
+//! ```
+//!
+//! `simplify` takes them out where they certainly run, or may run in any case. Here a branch
+//! stands around them, so that they run where the map has a point, as they did. Sizes that
+//! no array outside has need not be sizes where the map has none, and are 0 then.
+//!
+//! What fails, is consumed or is a result of a point stays.
+
+use super::{DEAR, Tables, drop_unused};
+use crate::sink::is_arithmetic;
+use ir::soac::Soac;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, ReshapeKind, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{
+    Substitution, free_names, free_names_exp, refresh_body, stm_names, sub_bodies, with_stack,
+};
+use ir::{Name, Prov, Soacs, cost};
+use prim::{BinOp, CmpOp, PrimType, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use target::TRIPS;
+
+/// What of a map's body is the same for all its points.
+struct Same {
+    /// The level that each of its statements needs, by their numbers.
+    levels: FxHashMap<usize, usize>,
+    /// Those that leave: dear ones, and what is made of their results.
+    leaving: FxHashSet<usize>,
+    /// What else these need of the body.
+    needed: FxHashSet<usize>,
+    /// Their results that the rest of the body reads.
+    results: Vec<(Name, Type)>,
+}
+
+impl Tables<'_> {
+    /// What is the same for all points, and dear, leaves the body of the map at a level.
+    pub(super) fn lift(&mut self, body: &mut Body<Soacs>, map: usize) {
+        if map <= self.floor {
+            return;
+        }
+        let Some(same) = Same::of(self, body, map) else {
+            return;
+        };
+        let all: FxHashSet<usize> = same.leaving.union(&same.needed).copied().collect();
+        let level = all
+            .iter()
+            .map(|at| same.levels[at])
+            .fold(self.floor, usize::max);
+        let Some(to) = self.place(level, map).filter(|_| self.fuel.take()) else {
+            return;
+        };
+        let made = Body {
+            stms: pick(body, |at| all.contains(&at)),
+            result: same
+                .results
+                .iter()
+                .map(|(name, _)| (*name).into())
+                .collect(),
+        };
+        let sizes = self.sizes(&same.results, &made, to);
+        let cond = self.none(to);
+        self.made
+            .extend(same.leaving.iter().map(|at| body.stms[*at].aux.prov));
+        let mut own: Substitution = sizes.iter().map(|(old, new)| (*old, *new)).collect();
+        let else_body = refresh_body(&made, self.names, &mut own);
+        let mut then_body = Body {
+            stms: Vec::new(),
+            result: Vec::new(),
+        };
+        let (mut pat, mut reads) = (Vec::new(), Vec::new());
+        for (name, ty) in &same.results {
+            let table = self.param(*name, resized(ty, &sizes));
+            self.known.insert(table.name, to);
+            let read = match (&table.ty, ty) {
+                (Type::Array { elem, shape }, Type::Array { shape: known, .. }) => {
+                    let nothing = self.param(*name, table.ty.clone());
+                    then_body.result.push(nothing.name.into());
+                    let (elem, shape) = (*elem, shape.clone());
+                    then_body
+                        .stms
+                        .push(basic(nothing, BasicOp::Scratch { elem, shape }));
+                    BasicOp::Reshape {
+                        kind: ReshapeKind::Coerce,
+                        shape: known.clone(),
+                        array: table.name,
+                    }
+                }
+                (ty, _) => {
+                    let zero = Scalar::zero(ty.elem().unwrap_or(PrimType::Bool));
+                    then_body.result.push(Atom::Const(zero));
+                    BasicOp::Atom(table.name.into())
+                }
+            };
+            let param = Param {
+                name: *name,
+                ty: ty.clone(),
+                ann: (),
+            };
+            reads.push(basic(param, read));
+            pat.push(table);
+        }
+        self.levels[to].push(Stm {
+            pat,
+            aux: Aux::at(Prov::NONE),
+            exp: Exp::If {
+                cond,
+                then_body,
+                else_body,
+            },
+        });
+        let left = |at: &usize| !same.leaving.contains(at);
+        let others = (0..body.stms.len()).filter(left).enumerate();
+        let needed = others.filter(|(_, before)| same.needed.contains(before));
+        let needed = needed.map(|(now, _)| now).collect();
+        body.stms = pick(body, |at| left(&at));
+        drop_unused(body, &needed);
+        body.stms.splice(0..0, reads);
+    }
+
+    /// What the sizes of results become that need not be sizes where a map around has no point.
+    fn sizes(
+        &mut self,
+        results: &[(Name, Type)],
+        made: &Body<Soacs>,
+        to: usize,
+    ) -> FxHashMap<Name, Atom> {
+        let mut sure = FxHashSet::default();
+        for name in free_names(made) {
+            let dims = self.types.get(name).into_iter().flat_map(Type::shape);
+            sure.extend(dims.copied());
+        }
+        let mut sizes = FxHashMap::default();
+        for dim in results.iter().flat_map(|(_, ty)| ty.shape()) {
+            if let (Dim::Var(name), false) = (dim, sure.contains(dim))
+                && !sizes.contains_key(name)
+            {
+                let size = self.size_if_any(*dim, to);
+                sizes.extend(size.atom().map(|size| (*name, size)));
+            }
+        }
+        sizes
+    }
+
+    /// Whether something around does not run that stands below a level; there.
+    fn none(&mut self, level: usize) -> Atom {
+        let below = self.around.iter().filter(|around| around.level > level);
+        let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
+        let mut none = Atom::Const(Scalar::Bool(false));
+        for (ty, turns) in turns {
+            let zero = Atom::Const(Scalar::int(ty, 0));
+            let here = BasicOp::Compare(CmpOp::SLe, ty, turns, zero);
+            let here = self.scalar(level, "none", PrimType::Bool, here);
+            none = if none.constant().is_some() {
+                here
+            } else {
+                let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, none, here);
+                self.scalar(level, "none", PrimType::Bool, either)
+            };
+        }
+        none
+    }
+}
+
+impl Same {
+    /// What is the same for all points of the map whose body has a level, if some of it is
+    /// dear and all that leaves may.
+    fn of(tables: &Tables<'_>, body: &Body<Soacs>, map: usize) -> Option<Self> {
+        let mut same = Self {
+            levels: FxHashMap::default(),
+            leaving: FxHashSet::default(),
+            needed: FxHashSet::default(),
+            results: Vec::new(),
+        };
+        // Where what is the same is bound, and what each such statement uses of it.
+        let mut bound: FxHashMap<Name, usize> = FxHashMap::default();
+        let mut uses: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (at, stm) in body.stms.iter().enumerate() {
+            let mut of = Vec::new();
+            let mut level = Some(0);
+            for name in names_of(stm) {
+                let needs = match (bound.get(&name), tables.known.get(&name)) {
+                    (Some(at), _) => {
+                        of.push(*at);
+                        same.levels.get(at).copied()
+                    }
+                    (None, Some(known)) => Some(*known).filter(|known| *known < map),
+                    (None, None) => None,
+                };
+                level = level
+                    .zip(needs)
+                    .map(|(level, needs): (usize, usize)| level.max(needs));
+            }
+            let (Some(level), true) = (level, may_leave(stm)) else {
+                continue;
+            };
+            let makes = matches!(&stm.exp, Exp::Op(_) | Exp::If { .. })
+                || matches!(&stm.exp, Exp::Basic(op) if is_array(op));
+            let follows = makes && of.iter().any(|at| same.leaving.contains(at));
+            if follows || is_dear(stm) {
+                same.leaving.insert(at);
+            }
+            same.levels.insert(at, level);
+            bound.extend(stm.pat.iter().map(|param| (param.name, at)));
+            uses.insert(at, of);
+        }
+        if same.leaving.is_empty() {
+            return None;
+        }
+        let mut open: Vec<usize> = same.leaving.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            for of in &uses[&at] {
+                if !same.leaving.contains(of) && same.needed.insert(*of) {
+                    open.push(*of);
+                }
+            }
+        }
+        let mut read: FxHashSet<Name> = body.result.iter().filter_map(|it| it.var()).collect();
+        let classes = read.iter().map(|name| tables.aliases.class(*name));
+        let classes: FxHashSet<usize> = classes.collect();
+        for (at, stm) in body.stms.iter().enumerate() {
+            if !same.leaving.contains(&at) {
+                stm_names(stm, |name| {
+                    read.insert(name);
+                });
+            }
+        }
+        for (_, stm) in body
+            .stms
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| same.leaving.contains(at))
+        {
+            for param in &stm.pat {
+                let aliases = &tables.aliases;
+                let own =
+                    aliases.consumed(param.name) || classes.contains(&aliases.class(param.name));
+                if param.ty.is_array() && own {
+                    return None;
+                }
+                if read.contains(&param.name) {
+                    same.results.push((param.name, param.ty.clone()));
+                }
+            }
+        }
+        (!same.results.is_empty()).then_some(same)
+    }
+}
+
+/// All that a statement needs: what it uses, its certificates and what its types mention.
+fn names_of(stm: &Stm<Soacs>) -> Vec<Name> {
+    let own: FxHashSet<Name> = stm.pat.iter().map(|param| param.name).collect();
+    let mut names = free_names_exp(&stm.exp);
+    names.extend(stm.aux.certs.iter().copied());
+    for dim in stm.pat.iter().flat_map(|param| param.ty.shape()) {
+        names.extend(dim.atom().and_then(|dim| dim.var()));
+    }
+    names.retain(|name| !own.contains(name));
+    names
+}
+
+/// Whether a statement may run before the map does, and anew for each point or not.
+fn may_leave(stm: &Stm<Soacs>) -> bool {
+    let values = |ty: &Type| ty.is_prim() || ty.is_array();
+    if !stm.pat.iter().all(|param| values(&param.ty)) {
+        return false;
+    }
+    let mut may = match &stm.exp {
+        Exp::Basic(op) => is_arithmetic(op) || is_array(op) || is_view(op),
+        Exp::Op(Soac::Screma(_)) | Exp::If { .. } => true,
+        Exp::Loop { params, .. } => params.iter().all(|param| !param.consumed),
+        Exp::Apply { .. } | Exp::Op(_) => false,
+    };
+    with_stack(|| sub_bodies(&stm.exp, |body| may &= body.stms.iter().all(may_leave)));
+    may
+}
+
+/// Whether an operation makes an array of what it is given.
+const fn is_array(op: &BasicOp) -> bool {
+    matches!(
+        op,
+        BasicOp::Concat { .. }
+            | BasicOp::Iota { .. }
+            | BasicOp::Replicate { .. }
+            | BasicOp::Copy(_)
+            | BasicOp::Manifest { .. }
+            | BasicOp::ArrayLit { .. }
+    )
+}
+
+/// Whether an operation reads an array, or shows it in another way.
+const fn is_view(op: &BasicOp) -> bool {
+    matches!(
+        op,
+        BasicOp::Index { .. }
+            | BasicOp::FlatIndex { .. }
+            | BasicOp::Rearrange { .. }
+            | BasicOp::Reshape { .. }
+            | BasicOp::ConstArray { .. }
+    )
+}
+
+/// Whether a statement is a combinator that takes much longer than to read its results.
+fn is_dear(stm: &Stm<Soacs>) -> bool {
+    matches!(&stm.exp, Exp::Op(_)) && all_of(&stm.exp) >= DEAR
+}
+
+/// What the operations of a statement cost for an element of its results.
+fn all_of(exp: &Exp<Soacs>) -> i64 {
+    let (mut sum, times) = match exp {
+        Exp::Basic(op) => (cost::basic(op), 1),
+        Exp::Op(Soac::Screma(screma)) if screma.folds.is_map() => (0, 1),
+        Exp::Loop { .. } | Exp::Op(_) => (0, TRIPS),
+        Exp::If { .. } | Exp::Apply { .. } => (0, 1),
+    };
+    with_stack(|| {
+        sub_bodies(exp, |body| {
+            let all = body.stms.iter().map(|stm| all_of(&stm.exp));
+            sum += all.fold(0, i64::saturating_add).saturating_mul(times);
+        });
+    });
+    sum
+}
+
+/// A type with other sizes.
+fn resized(ty: &Type, sizes: &FxHashMap<Name, Atom>) -> Type {
+    let mut ty = ty.clone();
+    if let Type::Array { shape, .. } = &mut ty {
+        for dim in shape {
+            let size = dim.atom().and_then(|dim| sizes.get(&dim.var()?));
+            if let Some(size) = size {
+                *dim = size.var().map_or(Dim::Const(0), Dim::Var);
+            }
+        }
+    }
+    ty
+}
+
+fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
+    Stm {
+        pat: vec![param],
+        aux: Aux::at(Prov::NONE),
+        exp: Exp::Basic(op),
+    }
+}
+
+/// The statements of a body with such numbers.
+fn pick(body: &Body<Soacs>, which: impl Fn(usize) -> bool) -> Vec<Stm<Soacs>> {
+    let stms = body.stms.iter().enumerate();
+    let stms = stms.filter(|(at, _)| which(*at));
+    stms.map(|(_, stm)| stm.clone()).collect()
+}

@@ -1,0 +1,35 @@
+"""Pairs of indices that are counted as one."""
+
+from futdata import wrap
+from registry import oracle
+
+UNRAVEL = "tests/programs/features/unravel.fut"
+
+
+@oracle(UNRAVEL, "[]i64")
+def wide(t, m):
+    return [(i // m) * 1000 + (i % m) * 3 + i for i in range(t)]
+
+
+@oracle(UNRAVEL, "[]i32")
+def narrow(t, m):
+    return [wrap((i // m) * 1000 + (i % m) * 3 + i, "i32") for i in range(t)]
+
+
+@oracle(UNRAVEL, "[]i32")
+def toward_zero(t, m):
+    quotients = [i // abs(m) * (1 if m > 0 else -1) for i in range(t)]
+    return [k * 1000 + i % abs(m) * 3 + i for i, k in enumerate(quotients)]
+
+
+@oracle(UNRAVEL, "[][]i32")
+def elimination(n, m, xss):
+    def step(xs):
+        a = [wrap(xs[i % len(xs)] * i, "i32") for i in range(n * m)]
+        for i in range(n):
+            row = [x + 1 for x in a[:m]]
+            rest = [wrap(a[k * m + j] - a[k * m + i] * row[j], "i32") for k in range(1, n) for j in range(m)]
+            a = rest + row
+        return a
+
+    return [step(xs) for xs in xss]
