@@ -151,7 +151,9 @@ impl Emit<'_, '_> {
         let private = self.shapes.private.contains_key(&access.buffer);
         let there = mask.lanes.filter(|_| !(private && is_unit(&position)));
         let masked = there.is_some();
-        let at = load_positions(self.shapes, position, masked, self.machine);
+        // In a loop, addresses by lane would take up more registers than there are.
+        let gathers = self.inside > 0 && self.machine.leaves_out(access.elem.size());
+        let at = load_positions(self.shapes, position, masked, gathers);
         self.out.push(Stmt::LoadLanes {
             var: into,
             from: self.lane_access(access, at, masked),
@@ -230,7 +232,7 @@ impl Emit<'_, '_> {
 
     fn while_loop(&mut self, cond: Var, body: &[Stmt], at: u32, outer: u32, mask: Mask) {
         if self.shapes.shape(cond) == Shape::Uniform {
-            let body = self.collect(|emit| emit.block(body, at + 1, at, mask));
+            let body = self.turn(|emit| emit.block(body, at + 1, at, mask));
             self.out.push(Stmt::While(cond, body));
             return;
         }
@@ -256,7 +258,7 @@ impl Emit<'_, '_> {
             lanes: Some(live),
             region: Some(Region::Loop { end, outer }),
         };
-        let stmts = self.collect(|emit| {
+        let stmts = self.turn(|emit| {
             body(emit, inside);
             let next = Self::restrict(Some(live), go(emit));
             emit.out.push(Stmt::Set(live, next));
@@ -269,7 +271,7 @@ impl Emit<'_, '_> {
         let (from, to) = (self.shapes.value(&f.from), self.shapes.value(&f.to));
         let (from, to) = match (from, to) {
             (Val::Uniform(from), Val::Uniform(to)) => {
-                let body = self.collect(|emit| emit.block(&f.body, at + 1, at, mask));
+                let body = self.turn(|emit| emit.block(&f.body, at + 1, at, mask));
                 let how = match &f.how {
                     How::Lanes(_) => How::Seq { independent: true },
                     how @ (How::Seq { .. }

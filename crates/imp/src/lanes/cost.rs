@@ -227,7 +227,7 @@ impl<'s, 'a> Costs<'s, 'a> {
         let along = self.steps.as_ref().is_some_and(|steps| steps.along(access));
         let each = match (along, store) {
             (true, false) => 1.2,
-            (true, true) => 2.0,
+            (true, true) => 3.0,
             // Far apart, each lane has cache lines of its own.
             (false, false) => 3.0,
             (false, true) => 4.0,
@@ -414,10 +414,12 @@ impl<'s, 'a> Costs<'s, 'a> {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
             stmts
                 .iter()
-                .map(|stmt| match stmt {
-                    Stmt::While(_, body) => self.once(body),
-                    Stmt::For(f) => self.turn(f),
-                    crate::leaf_stmt!() | Stmt::If(..) => {
+                .map(|stmt| {
+                    if let Stmt::While(_, body) = stmt {
+                        self.once(body)
+                    } else if let Stmt::For(f) = stmt {
+                        self.turn(f)
+                    } else {
                         self.stmt(stmt, &mut |costs, stmts| costs.once(stmts))
                     }
                 })

@@ -35,6 +35,8 @@ pub(super) struct Emit<'s, 'a> {
     pub(super) shapes: &'s Shapes<'a>,
     pub(super) places: &'s Places,
     pub(super) machine: Machine,
+    /// Loops in the body around what is written.
+    pub(super) inside: u32,
     /// Variables made on the way; their numbers follow those of the function.
     pub(super) fresh: Vec<VarInfo>,
     pub(super) out: Vec<Stmt>,
@@ -53,6 +55,7 @@ pub(super) fn vector_loop(
         shapes,
         places,
         machine,
+        inside: 0,
         fresh: Vec::new(),
         out: Vec::new(),
     };
@@ -99,6 +102,14 @@ impl Emit<'_, '_> {
         let before = std::mem::take(&mut self.out);
         f(self);
         std::mem::replace(&mut self.out, before)
+    }
+
+    /// The statements that `f` writes for the body of a loop.
+    pub(super) fn turn(&mut self, f: impl FnOnce(&mut Self)) -> Vec<Stmt> {
+        self.inside += 1;
+        let stmts = self.collect(f);
+        self.inside -= 1;
+        stmts
     }
 
     fn groups(&mut self, f: &For, at: u32) {

@@ -6,28 +6,29 @@
 //! - lanes one after another, forwards or backwards, are one access;
 //! - loads of lanes a small constant distance apart read the gaps too, unless there
 //!   is a mask, and sort what they read ([`throughput::NEAR`]);
-//! - other regular distances are an access for each lane; with a mask the lanes
-//!   have addresses of their own, like all else.
+//! - other regular distances are an access for each lane; with a mask, and for loads in
+//!   loops where the processor gathers well, the lanes have addresses of their own, like all
+//!   else (`misc/ocean-sim` of `bench/run.py reference`).
 
 use super::value::{Shapes, Stride, Val};
 use crate::syntax::{Expr, LanePositions};
-use target::{Machine, throughput};
+use target::throughput;
 
 /// Whether lanes lie one after another.
 pub(super) const fn is_unit(position: &Val) -> bool {
     matches!(position, Val::Affine(_, _, Stride::Const(1)))
 }
 
-/// How a load goes about it.
+/// How a load goes about it; regular distances may be gathers.
 pub(super) fn load_positions(
     shapes: &Shapes<'_>,
     position: Val,
     masked: bool,
-    machine: Machine,
+    gathers: bool,
 ) -> LanePositions {
     let near = if masked { 1 } else { throughput::NEAR };
     let at = positions(shapes, position.clone(), masked, near);
-    if matches!(at, LanePositions::Strided(..)) && machine.masks() && machine.make.gathers() {
+    if gathers && matches!(at, LanePositions::Strided(..)) {
         return LanePositions::Each(shapes.vector(position));
     }
     at

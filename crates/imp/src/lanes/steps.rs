@@ -43,21 +43,21 @@ impl Steps {
     }
 
     fn step(&self, e: &Expr) -> Option<i64> {
-        match e {
-            Expr::Var(var) => self.0.get(var).copied().unwrap_or(Some(0)),
-            Expr::Binary(BinOp::Add, PrimType::I64, x, y) => {
-                self.step(x)?.checked_add(self.step(y)?)
-            }
-            Expr::Binary(BinOp::Sub, PrimType::I64, x, y) => {
-                self.step(x)?.checked_sub(self.step(y)?)
-            }
-            Expr::Binary(BinOp::Mul, PrimType::I64, x, y) => self.times(x, y),
-            e => {
-                let mut stays = true;
-                each_part(e, &mut |part| stays &= self.step(part) == Some(0));
-                stays.then_some(0)
+        if let Expr::Var(var) = e {
+            return self.0.get(var).copied().unwrap_or(Some(0));
+        }
+        if let Expr::Binary(op, PrimType::I64, x, y) = e {
+            if *op == BinOp::Add {
+                return self.step(x)?.checked_add(self.step(y)?);
+            } else if *op == BinOp::Sub {
+                return self.step(x)?.checked_sub(self.step(y)?);
+            } else if *op == BinOp::Mul {
+                return self.times(x, y);
             }
         }
+        let mut stays = true;
+        each_part(e, &mut |part| stays &= self.step(part) == Some(0));
+        stays.then_some(0)
     }
 
     fn times(&self, x: &Expr, y: &Expr) -> Option<i64> {

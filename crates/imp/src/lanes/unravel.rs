@@ -63,13 +63,13 @@ fn rows(f: &For) -> Option<Rows> {
 
 /// The variables of a loop's body that have the value of its index, where that is small.
 fn indices(f: &For) -> FxHashSet<Var> {
-    let narrow = f.body.iter().filter_map(|stmt| match stmt {
-        Stmt::Set(var, Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x))
-            if **x == Expr::Var(f.var) && matches!(to, PrimType::I32 | PrimType::I64) =>
-        {
-            Some(*var)
-        }
-        _ => None,
+    let narrow = f.body.iter().filter_map(|stmt| {
+        let Stmt::Set(var, Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x)) = stmt
+        else {
+            return None;
+        };
+        let index = **x == Expr::Var(f.var) && matches!(to, PrimType::I32 | PrimType::I64);
+        index.then_some(*var)
     });
     narrow.chain([f.var]).collect()
 }

@@ -261,7 +261,7 @@ fn names_of(stm: &Stm<Soacs>) -> Vec<Name> {
     let mut names = free_names_exp(&stm.exp);
     names.extend(stm.aux.certs.iter().copied());
     for dim in stm.pat.iter().flat_map(|param| param.ty.shape()) {
-        names.extend(dim.atom().and_then(|dim| dim.var()));
+        names.extend(dim.atom().and_then(Atom::var));
     }
     names.retain(|name| !own.contains(name));
     names
