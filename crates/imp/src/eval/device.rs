@@ -90,7 +90,10 @@ impl<'p> Machine<'p> {
         for Pad { buffer, bytes } in &launch.pads {
             pads.push((*buffer, frame.values().i64(bytes)?));
         }
-        fit(common, &pads)?;
+        // Sizes need not be sizes where nothing is launched.
+        if blocks > 0 {
+            fit(common, &pads)?;
+        }
         let scattered = launch.scattered.iter();
         let scattered = scattered.filter_map(|var| frame.values().pointer(*var).ok());
         self.kernels += 1;
