@@ -9,8 +9,14 @@
 //! lanes, and when all loops have their shape, [`share`] marks the roots that are
 //! shared out.
 //!
+//! Quotients of singles are computed by multiplications, too, a register at a time: as
+//! many of a loop's as leave the divider no longer busy than the others. They take longer
+//! then, so those stay that the next turn of a loop waits for.
+//!
 //! [`shares_roots`] needs nothing of the code but its operators; they may be
 //! scalar or in lanes.
+
+mod quotients;
 
 use crate::syntax::{Expr, For, Function, How, ROOT_LANES, Stmt, VarInfo};
 use crate::walk::{each_part, each_part_mut, lanes_of};
@@ -25,7 +31,10 @@ const QUOTIENT_STEPS: f64 = 3.0;
 const ROOT_STEPS: f64 = 2.0;
 /// Operations of the multipliers for a root without the divider.
 const ROOT_BY_PRODUCTS: f64 = 15.0;
-/// What sharing the roots out must promise at least.
+/// The same for a quotient of singles, and for a reciprocal.
+const QUOTIENT_BY_PRODUCTS: f64 = 17.0;
+const RECIPROCAL_BY_PRODUCTS: f64 = 11.0;
+/// What sharing must promise at least.
 const WORTH: f64 = 0.9;
 
 /// Whether a loop with this body, inner loops left out, is done sooner if every
@@ -55,8 +64,8 @@ pub fn shares_roots(body: &[Stmt], machine: Machine) -> bool {
     roots > 0.0 && cycles(roots / 2.0) <= WORTH * cycles(roots)
 }
 
-/// Shares out the square roots of a function's loops that would wait for the divider,
-/// all of them for one unit of fuel.
+/// Shares out the square roots and quotients of a function's loops that would wait for the
+/// divider, all of them for one unit of fuel.
 pub(crate) fn share(function: &mut Function, machine: Machine, fuel: &mut Fuel) {
     if machine.masks() && fuel.take() {
         let share = Share {
@@ -112,6 +121,7 @@ impl Share<'_> {
     fn body(&self, body: &mut [Stmt]) {
         let shares = shares_roots(body, self.machine);
         self.block(body, shares);
+        quotients::share(self.vars, self.machine, body);
     }
 
     /// Marks the roots in an expression.
@@ -190,6 +200,7 @@ impl Load {
                 | Expr::Binary(..)
                 | Expr::Select(..)
                 | Expr::SharedRoot(_)
+                | Expr::SharedQuotient(..)
                 | Expr::Math(..)
                 | Expr::Splat(..)
                 | Expr::Lanes(..)

@@ -50,6 +50,9 @@ pub enum Expr {
     /// first half and the multipliers the other one (see
     /// [`divider`](crate::divider)); the bits are those of the operator.
     SharedRoot(Box<Expr>),
+    /// The quotients of vectors of singles, a multiple of [`ROOT_LANES`], without the divider;
+    /// the bits are those of the operator.
+    SharedQuotient(Box<Expr>, Box<Expr>),
     /// `a * b + c` with one rounding.
     Fma(PrimType, Box<Expr>, Box<Expr>, Box<Expr>),
     /// A library function of the runtime.

@@ -282,6 +282,7 @@ macro_rules! operands {
                 | Expr::Count(x) => f(x),
                 Expr::Binary(_, _, x, y)
                 | Expr::Compare(_, _, x, y)
+                | Expr::SharedQuotient(x, y)
                 | Expr::Extract(x, y)
                 | Expr::Pack(x, y)
                 | Expr::Shift(x, _, y) => {
@@ -325,6 +326,7 @@ pub fn type_of(vars: &[VarInfo], expr: &Expr) -> Option<PrimType> {
         Expr::Compare(..) | Expr::Any(_) | Expr::All(_) | Expr::Logging => PrimType::Bool,
         Expr::FirstLane(_) | Expr::Count(_) | Expr::Tunable(_) => PrimType::I64,
         Expr::SharedRoot(_) => PrimType::F64,
+        Expr::SharedQuotient(..) => PrimType::F32,
         Expr::Unary(_, ty, _)
         | Expr::Binary(_, ty, _, _)
         | Expr::Convert(_, _, ty, _)
@@ -362,6 +364,7 @@ pub(crate) fn lanes_of(vars: &[VarInfo], expr: &Expr) -> Option<u32> {
         Expr::Unary(_, _, x)
         | Expr::Convert(_, _, _, x)
         | Expr::Binary(_, _, x, _)
+        | Expr::SharedQuotient(x, _)
         | Expr::Compare(_, _, x, _)
         | Expr::Fma(_, x, _, _)
         | Expr::Select(_, _, x, _)
@@ -390,6 +393,7 @@ pub(crate) fn divides(e: &Expr) -> bool {
         | Expr::Convert(..)
         | Expr::Select(..)
         | Expr::SharedRoot(_)
+        | Expr::SharedQuotient(..)
         | Expr::Fma(..)
         | Expr::Splat(..)
         | Expr::Lanes(..)

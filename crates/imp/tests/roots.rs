@@ -1,4 +1,4 @@
-//! Which square roots are shared out, and that results stay.
+//! Which square roots and quotients are shared out, and that results stay.
 
 use imp::eval::{EvalValue, eval_entry};
 use imp::{Program, parse, print, verify};
@@ -12,11 +12,13 @@ fn program(how: &str, body: &str) -> Program {
         entry \"main\" = main (\"n\": \"i64\" as i64) -> (\"\": \"i64\" as i64)
         fun main(n_0: i64) -> (r_1: i64) {{
           vars y_6: 8 x f64
+          z_7: 16 x f32 = sitofp.i64.f32(lanes.i64.16)
+          w_8: 16 x f32 = splat.16(0.0f32)
           x_5: 16 x f64 = sitofp.i64.f64(lanes.i64.16)
           {how} {{
             {body}
           }}
-          r_1: i64 = tobits.f64.i64(extract(x_5, 7))
+          r_1: i64 = tobits.f64.i64(fadd.f64(extract(x_5, 7), fpconv.f32.f64(extract(w_8, 7))))
         }}"
     );
     let program = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -30,7 +32,7 @@ fn result(program: &Program) -> EvalValue {
     results.remove(0)
 }
 
-/// How many roots are shared out on a machine.
+/// How many roots and quotients are shared out on a machine.
 #[track_caller]
 fn shared(how: &str, body: &str, machine: Machine) -> usize {
     let before = program(how, body);
@@ -44,7 +46,7 @@ fn shared(how: &str, body: &str, machine: Machine) -> usize {
     assert_eq!(verify(&after), Ok(()), "{text}");
     assert_eq!(parse(&text).as_ref(), Ok(&after), "{text}");
     assert_eq!(result(&after), result(&before), "{text}");
-    text.matches("shared_sqrt").count()
+    text.matches("shared_").count()
 }
 
 const LOOP: &str = "for i_2: i64 in 0 .. n_0 independent";
@@ -71,4 +73,25 @@ fn roots_of_two_registers_in_loops_that_wait_are_shared() {
         ..wide
     };
     assert_eq!(shared(LOOP, &busy, slow), 1);
+}
+
+#[test]
+fn quotients_of_singles_that_nothing_waits_for_are_computed_by_products() {
+    let intel = Machine {
+        make: Make::INTEL,
+        ..Machine::of(64)
+    };
+    let sum = |x: &str| format!("w_8: 16 x f32 = fadd.f32(w_8, {x})");
+    let reciprocal = "fdiv.f32(splat.16(1.0f32), fadd.f32(z_7, splat.16(1.0f32)))";
+    let quotient = "fdiv.f32(z_7, splat.16(3.0f32))";
+    assert_eq!(shared(LOOP, &sum(reciprocal), intel), 1);
+    assert_eq!(shared(LOOP, &sum(quotient), intel), 0);
+    // The divider takes one, the multipliers the other.
+    let both = format!("{}\n{}", sum(quotient), sum(quotient));
+    assert_eq!(shared(LOOP, &both, intel), 1);
+    // What the next turn waits for.
+    let next = "z_7: 16 x f32 = fdiv.f32(splat.16(1.0f32), fadd.f32(z_7, splat.16(1.0f32)))";
+    assert_eq!(shared(LOOP, next, intel), 0);
+    // A divider that is as fast.
+    assert_eq!(shared(LOOP, &sum(reciprocal), Machine::of(64)), 0);
 }

@@ -186,6 +186,7 @@ impl Expressions<'_> {
             Expr::Fma(ty, x, y, z) => self.call(&format!("br_fma_{ty}"), &[x, y, z]),
             Expr::Math(fun, ty, args) => self.math(*fun, *ty, args),
             Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)

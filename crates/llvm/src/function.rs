@@ -410,6 +410,10 @@ impl<'e, 'p, 'c> Frame<'e, 'p, 'c> {
                 let x = self.expr(x)?;
                 self.ops().shared_roots(x)
             }
+            Expr::SharedQuotient(x, y) => {
+                let (x, y) = (self.expr(x)?, self.expr(y)?);
+                self.ops().shared_quotients(x, y)
+            }
             Expr::Unary(op, ty, x) => {
                 let x = self.expr(x)?;
                 self.ops().unary(*op, *ty, x)
@@ -511,6 +515,7 @@ fn small_power(exponent: &Expr) -> Option<u32> {
         | Expr::Convert(..)
         | Expr::Select(..)
         | Expr::SharedRoot(_)
+        | Expr::SharedQuotient(..)
         | Expr::Fma(..)
         | Expr::Math(..)
         | Expr::Lanes(..)

@@ -12,6 +12,7 @@ mod int;
 mod lanes;
 mod powers;
 mod quotients;
+mod reciprocals;
 mod roots;
 
 use crate::emit::{Emit, call_value};

@@ -24,6 +24,8 @@ pub const SELECT: Latency = (1.0, 0.25);
 pub const MATH: Latency = (100.0, 100.0);
 /// Two square roots of which the divider computes one.
 pub const SHARED_ROOT: Latency = (22.0, 8.0);
+/// A quotient of singles without the divider.
+pub const SHARED_QUOTIENT: Latency = (32.0, 9.0);
 /// What goes from lane to lane.
 pub const ACROSS: Latency = (5.0, 1.0);
 /// What takes no instruction.

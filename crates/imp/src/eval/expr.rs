@@ -114,6 +114,7 @@ impl<'s> Values<'s> {
             | Expr::Convert(..)
             | Expr::Select(..)
             | Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
@@ -186,6 +187,7 @@ impl<'s> Values<'s> {
                 known(x[self.lane(lane, x.len())?], "the lane")
             }
             Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Pack(..)
@@ -260,6 +262,9 @@ impl<'s> Values<'s> {
             }
             Expr::Unary(op, _, x) => self.lanes([x], |[x]| eval::unary(*op, x)),
             Expr::SharedRoot(x) => self.lanes([x], |[x]| eval::unary(UnOp::FSqrt, x)),
+            Expr::SharedQuotient(x, y) => {
+                self.lane_pairs(x, y, |x, y| eval::binary(BinOp::FDiv, x?, y?))
+            }
             Expr::Binary(op @ (BinOp::And | BinOp::Or), PrimType::Bool, x, y) => {
                 // A mask decides, whatever the other operand is.
                 let deciding = Some(Scalar::Bool(*op == BinOp::Or));

@@ -448,6 +448,7 @@ pub(super) fn is_plain(body: &[Stmt], machine: Machine) -> bool {
                 expr(x, fma) && expr(y, fma) && expr(z, fma)
             }
             Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Math(..)
             | Expr::Splat(..)
             | Expr::Lanes(..)

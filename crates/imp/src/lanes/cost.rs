@@ -186,6 +186,7 @@ impl<'s, 'a> Costs<'s, 'a> {
                 self.operator(args.as_slice(), *ty, false, throughput::MATH)
             }
             Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)

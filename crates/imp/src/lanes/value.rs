@@ -90,6 +90,7 @@ impl Shapes<'_> {
             | Expr::Convert(..)
             | Expr::Select(..)
             | Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Fma(..)
             | Expr::Math(..)
             | Expr::Splat(..)
@@ -160,6 +161,7 @@ impl Shapes<'_> {
             }
             // Vector expressions do not stand in loops that are still scalar.
             Expr::SharedRoot(_)
+            | Expr::SharedQuotient(..)
             | Expr::Splat(..)
             | Expr::Lanes(..)
             | Expr::Any(_)

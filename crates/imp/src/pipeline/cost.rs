@@ -81,6 +81,7 @@ pub(crate) fn operation(expr: &Expr) -> Latency {
         Expr::Binary(op, ty, _, _) => latency::binary(*op, *ty),
         Expr::Unary(op, ty, _) => latency::unary(*op, *ty),
         Expr::SharedRoot(_) => latency::SHARED_ROOT,
+        Expr::SharedQuotient(..) => latency::SHARED_QUOTIENT,
         Expr::Compare(..) => latency::COMPARE,
         Expr::Convert(op, _, _, _) => latency::convert(*op),
         Expr::Select(..) => latency::SELECT,

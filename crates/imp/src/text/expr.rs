@@ -70,6 +70,11 @@ impl FunctionParser<'_, '_> {
                 Ok(Expr::Logging)
             }
             ("tunable", None, None) => Ok(Expr::Tunable(self.tunable()?)),
+            ("shared_div", None, None) => {
+                self.p.ident()?;
+                let [x, y] = self.operands()?;
+                Ok(Expr::SharedQuotient(x, y))
+            }
             ("pack", None, None) => {
                 self.p.ident()?;
                 let [x, mask] = self.operands()?;

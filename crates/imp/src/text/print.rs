@@ -268,6 +268,9 @@ impl<'a> Printer<'a> {
                 )
             }
             Expr::SharedRoot(x) => format!("shared_sqrt({})", self.expr(x)),
+            Expr::SharedQuotient(x, y) => {
+                format!("shared_div({}, {})", self.expr(x), self.expr(y))
+            }
             Expr::Fma(ty, x, y, z) => {
                 format!(
                     "fma.{ty}({}, {}, {})",

@@ -67,6 +67,16 @@ impl FunctionCheck<'_, '_> {
                 self.wanted(x, ty);
                 Some(ty)
             }
+            Expr::SharedQuotient(x, y) => {
+                let ty = self.elementwise(&[(x, PrimType::F32), (y, PrimType::F32)], PrimType::F32);
+                let full = |lanes: u32| lanes.is_multiple_of(ROOT_LANES);
+                if !matches!(ty, Some(VarType::Vector(_, lanes)) if full(lanes)) {
+                    self.error(format!(
+                        "shared_div takes vectors of {ROOT_LANES} lanes or more"
+                    ));
+                }
+                ty
+            }
             Expr::Fma(ty, x, y, z) => {
                 self.domain(ty.is_float(), "fma", *ty);
                 self.elementwise(&[(x, *ty), (y, *ty), (z, *ty)], *ty)

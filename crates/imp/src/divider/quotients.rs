@@ -1,0 +1,212 @@
+//! Which quotients of singles in a loop's body are computed by multiplications.
+//!
+//! Those that the next turn waits for stay: what they need was set by the turn before, in
+//! variables or in memory.
+
+use super::{LANES, QUOTIENT_BY_PRODUCTS, RECIPROCAL_BY_PRODUCTS, WORTH};
+use crate::syntax::{Expr, ROOT_LANES, Stmt, Var, VarInfo};
+use crate::walk::{Use, each_part, each_part_mut, each_stmt, lanes_of, names};
+use prim::{BinOp, PrimType, Scalar, UnOp};
+use rustc_hash::FxHashSet;
+use target::Machine;
+
+/// Marks as many quotients of a body, inner loops left out, as make it faster; reciprocals
+/// first, which take fewer steps.
+pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
+    let mut load = Load {
+        vars,
+        machine,
+        waiting: waiting(body),
+        reciprocals: 0,
+        others: 0,
+        divider: 0.0,
+        multipliers: 0.0,
+    };
+    block(body, &mut |e| load.expr(e));
+    let operation = LANES * machine.make.product_f64;
+    let quotient = f64::from(ROOT_LANES) * machine.make.quotient_f32;
+    let all = load.reciprocals + load.others;
+    let cycles = |shared: usize| {
+        let reciprocals = shared.min(load.reciprocals);
+        let steps = RECIPROCAL_BY_PRODUCTS * reciprocals as f64
+            + QUOTIENT_BY_PRODUCTS * (shared - reciprocals) as f64;
+        let divider = load.divider + quotient * (all - shared) as f64;
+        divider.max(load.multipliers + operation * steps)
+    };
+    let (mut best, mut shared) = (cycles(0) * WORTH, 0);
+    for count in 1..=all {
+        if cycles(count) < best {
+            (best, shared) = (cycles(count), count);
+        }
+    }
+    let mut left = (
+        shared.min(load.reciprocals),
+        shared.saturating_sub(load.reciprocals),
+    );
+    if shared > 0 {
+        block_mut(body, &mut |e| mark(vars, &load.waiting, &mut left, e));
+    }
+}
+
+/// What a body has to do, in cycles.
+struct Load<'v> {
+    vars: &'v [VarInfo],
+    machine: Machine,
+    waiting: FxHashSet<Var>,
+    /// Quotients that may be computed by multiplications.
+    reciprocals: usize,
+    others: usize,
+    /// What keeps the divider busy besides.
+    divider: f64,
+    multipliers: f64,
+}
+
+impl Load<'_> {
+    fn expr(&mut self, e: &Expr) {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let (make, lanes) = (self.machine.make, f64::from(ROOT_LANES));
+            if let Some(reciprocal) = quotient(self.vars, &self.waiting, e) {
+                *(if reciprocal {
+                    &mut self.reciprocals
+                } else {
+                    &mut self.others
+                }) += 1;
+            } else if let Expr::Binary(BinOp::FDiv, ty, ..) = e {
+                let each = if *ty == PrimType::F32 {
+                    make.quotient_f32
+                } else {
+                    make.quotient_f64
+                };
+                self.divider += lanes * each;
+            } else if let Expr::Unary(UnOp::FSqrt, ty, _) = e {
+                let each = if *ty == PrimType::F32 {
+                    make.root_f32
+                } else {
+                    make.root_f64
+                };
+                self.divider += lanes * each;
+            } else if operates(e) {
+                self.multipliers += LANES * make.product_f64;
+            }
+            each_part(e, &mut |part| self.expr(part));
+        });
+    }
+}
+
+/// Whether an expression keeps the multipliers busy, which add and compare, too.
+fn operates(e: &Expr) -> bool {
+    if let Expr::Binary(_, ty, ..) = e {
+        return ty.is_float() || *ty == PrimType::I32;
+    }
+    matches!(
+        e,
+        Expr::Fma(..) | Expr::Compare(..) | Expr::Convert(..) | Expr::Select(..)
+    )
+}
+
+/// Whether an expression is a quotient of vectors of singles that nothing waits for, and if
+/// so, whether it is a reciprocal.
+fn quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> Option<bool> {
+    let Expr::Binary(BinOp::FDiv, PrimType::F32, x, y) = e else {
+        return None;
+    };
+    let full = lanes_of(vars, y).is_some_and(|lanes| lanes.is_multiple_of(ROOT_LANES));
+    (full && !needs(x, waiting) && !needs(y, waiting)).then(|| is_one(x))
+}
+
+fn is_one(e: &Expr) -> bool {
+    if let Expr::Splat(_, x) = e {
+        return is_one(x);
+    }
+    *e == Expr::Const(Scalar::F32(1.0))
+}
+
+fn needs(e: &Expr, waiting: &FxHashSet<Var>) -> bool {
+    let mut found = matches!(e, Expr::Var(var) if waiting.contains(var));
+    each_part(e, &mut |part| found |= needs(part, waiting));
+    found
+}
+
+/// The variables of a body that depend on the turn before.
+fn waiting(body: &[Stmt]) -> FxHashSet<Var> {
+    let (mut sets, mut stored) = (FxHashSet::default(), FxHashSet::default());
+    each_stmt(body, &mut |stmt| {
+        if let Stmt::Store(access, _) = stmt {
+            stored.insert(access.buffer);
+        } else if let Stmt::StoreLanes { to, .. } = stmt {
+            stored.insert(to.buffer);
+        }
+        names(stmt, &mut |var, used| {
+            if used == Use::Sets {
+                sets.insert(var);
+            }
+        });
+    });
+    let (mut seen, mut waiting) = (FxHashSet::default(), FxHashSet::default());
+    each_stmt(body, &mut |stmt| {
+        let (mut waits, mut own) = (false, Vec::new());
+        names(stmt, &mut |var, used| {
+            if used == Use::Sets {
+                own.push(var);
+            } else if sets.contains(&var) && !seen.contains(&var) {
+                waiting.insert(var);
+            }
+            waits |= used == Use::Reads && (waiting.contains(&var) || stored.contains(&var));
+        });
+        seen.extend(own.iter().copied());
+        if waits {
+            waiting.extend(own);
+        }
+    });
+    waiting
+}
+
+/// Computes a quotient in an expression by multiplications, while some are left: reciprocals
+/// and others.
+fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e: &mut Expr) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        each_part_mut(e, &mut |part| mark(vars, waiting, left, part));
+        let left = match quotient(vars, waiting, e) {
+            Some(true) => &mut left.0,
+            Some(false) => &mut left.1,
+            None => return,
+        };
+        if *left > 0
+            && let Expr::Binary(_, _, x, y) = e
+        {
+            *left -= 1;
+            let [x, y] = [x, y].map(|x| std::mem::replace(x, Box::new(Expr::i64(0))));
+            *e = Expr::SharedQuotient(x, y);
+        }
+    });
+}
+
+/// Calls `f` on the values of a body, inner loops left out.
+fn block(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            if let Stmt::Set(_, e) | Stmt::Store(_, e) | Stmt::StoreLanes { value: e, .. } = stmt {
+                f(e);
+            } else if let Stmt::If(cond, yes, no) = stmt {
+                f(cond);
+                block(yes, f);
+                block(no, f);
+            }
+        }
+    });
+}
+
+/// As [`block`], to change them.
+fn block_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        for stmt in stmts {
+            if let Stmt::Set(_, e) | Stmt::Store(_, e) | Stmt::StoreLanes { value: e, .. } = stmt {
+                f(e);
+            } else if let Stmt::If(cond, yes, no) = stmt {
+                f(cond);
+                block_mut(yes, f);
+                block_mut(no, f);
+            }
+        }
+    });
+}

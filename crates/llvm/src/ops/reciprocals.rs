@@ -1,0 +1,129 @@
+//! Quotients of singles by multiplications, where the code says so (`imp::divider`).
+//!
+//! With x and y the operands and r0 the machine's estimate of 1 / y, wrong by no more than
+//! 2^-14 of itself,
+//!
+//! ```text
+//! r1 = r0 + r0 (1 - y r0);  r = r1 + r1 (1 - y r1)
+//! q = x r;  x / y = q + (x - q y) r
+//! ```
+//!
+//! where each line but `x r` is two fused multiply-adds. r1 is 1 / y less up to 2^-28 of it,
+//! rounded, so one of two numbers. From either r comes to 1 / y as it is rounded, unless all
+//! bits of y's fraction are set: then a tie may go the wrong way. Reciprocals are done then.
+//! q is wrong by no more than 1.5 of its last places, and what is added by 2^-22.4 of one, r's
+//! and the difference's rounding. So the sum is rounded as x / y is unless x / y lies so near
+//! the middle between two singles that X 2^(k+1) - (2 M + 1) Y, with all of them integers of
+//! 24 bits, is at most 6 from 0. There are some 47 million such pairs of fractions, and for
+//! all of them the sum was found to be right; the tests try those of some divisors.
+//!
+//! This holds where nothing over- or underflows; if any lane's operand is not between 2^-60
+//! and 2^60, or has a divisor with all bits set, the divider takes all.
+
+use super::Ops;
+use super::build::{float_like, int_like};
+use crate::emit::call_value;
+use crate::error::Res;
+use crate::types::{Value, int, vector};
+use inkwell::IntPredicate;
+use inkwell::values::VectorValue;
+
+/// Lanes of the registers that have an instruction for the estimate.
+const LANES: u32 = imp::ROOT_LANES;
+/// The bits of 2^-60.
+const LEAST: u64 = (127 - 60) << 23;
+/// What the bits of operands have above these at most.
+const RANGE: u64 = 120 << 23;
+/// All bits but the sign.
+const UNSIGNED: u64 = (1 << 31) - 1;
+/// The bits of the fraction.
+const FRACTION: u64 = (1 << 23) - 1;
+
+impl<'c> Ops<'_, '_, 'c> {
+    /// Quotients of registers of singles without the divider, if the processor has the
+    /// instruction, unless an operand is far from 1.
+    pub fn shared_quotients(&self, x: Value<'c>, y: Value<'c>) -> Res<Value<'c>> {
+        if !self.emit.processor.has_masks() {
+            return self.float_div(x, y);
+        }
+        let b = self.builder;
+        let reciprocals = x == float_like(y, 1.0)?;
+        let mut good = self.near(y)?;
+        good = self.and(good, self.has_gaps(y)?)?;
+        if !reciprocals {
+            good = self.and(good, self.near(x)?)?;
+        }
+        let all_good = int(self.all(good)?)?;
+        let (near, far, after) = (
+            self.new_block("quotient.near")?,
+            self.new_block("quotient.far")?,
+            self.new_block("quotient")?,
+        );
+        let branch = b.build_conditional_branch(all_good, near, far)?;
+        self.emit.metadata.likely(branch)?;
+
+        b.position_at_end(near);
+        let products = self.by_newton(x, y, reciprocals)?;
+        b.build_unconditional_branch(after)?;
+
+        b.position_at_end(far);
+        let plain = self.float_div(x, y)?;
+        b.build_unconditional_branch(after)?;
+
+        b.position_at_end(after);
+        let phi = b.build_phi(vector(y)?.get_type(), "quotient")?;
+        phi.add_incoming(&[(&plain, far), (&products, near)]);
+        Ok(phi.as_basic_value())
+    }
+
+    /// Which lanes are in the range where nothing over- or underflows.
+    fn near(&self, x: Value<'c>) -> Res<Value<'c>> {
+        let bits = self.bits_as(x, self.emit.types.i32)?;
+        let size = self.and(bits, int_like(bits, UNSIGNED)?)?;
+        let above = self.sub(size, int_like(bits, LEAST)?)?;
+        self.int_compare(IntPredicate::ULT, above, int_like(bits, RANGE)?)
+    }
+
+    /// Which lanes have fractions of which not all bits are set.
+    fn has_gaps(&self, x: Value<'c>) -> Res<Value<'c>> {
+        let bits = self.bits_as(x, self.emit.types.i32)?;
+        let next = self.add(bits, int_like(bits, 1)?)?;
+        let fraction = self.and(next, int_like(bits, FRACTION)?)?;
+        self.int_compare(IntPredicate::NE, fraction, int_like(bits, 0)?)
+    }
+
+    /// The steps of the module's header.
+    fn by_newton(&self, x: Value<'c>, y: Value<'c>, reciprocals: bool) -> Res<Value<'c>> {
+        let fma = |x, y, z| self.intrinsic("llvm.fma", &[x, y, z]);
+        let (one, minus_y) = (float_like(y, 1.0)?, self.float_neg(y)?);
+        let mut r = self.reciprocal_estimates(vector(y)?)?.into();
+        for _ in 0..2 {
+            r = fma(r, fma(minus_y, r, one)?, r)?;
+        }
+        if reciprocals {
+            return Ok(r);
+        }
+        let q = self.float_mul(x, r)?;
+        fma(fma(minus_y, q, x)?, r, q)
+    }
+
+    /// 1 over each lane, wrong by 2^-14 of it at most.
+    fn reciprocal_estimates(&self, y: VectorValue<'c>) -> Res<VectorValue<'c>> {
+        let (none, lanes) = (y.get_type().get_poison(), y.get_type().get_size());
+        if lanes == LANES {
+            let function = self.emit.intrinsic("llvm.x86.avx512.rcp14.ps.512", &[])?;
+            let all = self.emit.types.i16.const_all_ones().into();
+            return vector(call_value(
+                self.builder,
+                function,
+                &[y.into(), none.into(), all],
+            )?);
+        }
+        let half = |from: u32| {
+            let places: Vec<_> = (from..from + lanes / 2).map(Some).collect();
+            self.reciprocal_estimates(self.shuffle(y, none, &places)?)
+        };
+        let places: Vec<_> = (0..lanes).map(Some).collect();
+        self.shuffle(half(0)?, half(lanes / 2)?, &places)
+    }
+}
