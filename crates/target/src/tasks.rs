@@ -48,6 +48,8 @@ pub const SHORTEST_ROWS: i64 = 4;
 /// Rows of at least so many elements have a loop of their own where a program counts all
 /// elements by one index (`misc/bfast` of `bench/run.py reference`).
 pub const SHORTEST_UNRAVELLED: i64 = 8;
+/// The same where an element takes long: rows leave few lanes idle then.
+pub const SHORTEST_DEAR: i64 = 64;
 /// Statements of such a fold at most.
 pub const ROW_STATEMENTS: usize = 12;
 /// Chunks of a scan whose sums are combined together (`bench/run.py mini --only scan_plus`).

@@ -15,7 +15,7 @@
 //! them where these could have them. A copy has variables of its own, as those of the
 //! original become vectors. Needed before statements are numbered for good.
 
-use super::unravel::{Rows, in_row};
+use super::unravel::{Rows, in_row, is_dear};
 use crate::generate::expr::{add, and, compare, div, max, min, mul, sub};
 use crate::places::Places;
 use crate::rename::{each_var_mut, replace};
@@ -24,7 +24,7 @@ use crate::walk::{Use, each_stmt, names};
 use prim::{CmpOp, ConvOp, PrimType, Scalar};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use target::tasks::{SHORTEST_ROWS, SHORTEST_UNRAVELLED};
+use target::tasks::{SHORTEST_DEAR, SHORTEST_ROWS, SHORTEST_UNRAVELLED};
 
 /// Indices and sizes up to this one are the same in 32 bits.
 const SMALL: i64 = i32::MAX as i64;
@@ -163,9 +163,14 @@ impl Split<'_> {
                 ..inner
             })],
         };
+        let shortest = if is_dear(&f) {
+            SHORTEST_DEAR
+        } else {
+            SHORTEST_UNRAVELLED
+        };
         let least = |x, y| compare(CmpOp::SLe, x, y);
         let conds = [
-            least(Expr::i64(SHORTEST_UNRAVELLED), size.clone()),
+            least(Expr::i64(shortest), size.clone()),
             least(size, Expr::i64(SMALL)),
             least(hi, Expr::i64(SMALL)),
             least(Expr::i64(0), lo),

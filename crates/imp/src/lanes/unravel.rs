@@ -25,12 +25,24 @@ use std::collections::BTreeMap;
 
 /// Statements of a loop's body at most.
 const MOST: usize = 200;
+/// From so many statements on, or with loops in it, a body is dear.
+const DEAR: usize = 64;
 
 /// A loop's index is divided by this variable of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rows {
     pub(super) ty: PrimType,
     pub(super) size: Var,
+}
+
+/// Whether a loop's body takes much longer than a quotient, so that lanes have to be full.
+pub(super) fn is_dear(f: &For) -> bool {
+    let (mut count, mut loops) = (0, false);
+    each_stmt(&f.body, &mut |stmt| {
+        count += 1;
+        loops |= matches!(stmt, Stmt::For(_) | Stmt::While(..));
+    });
+    loops || count >= DEAR
 }
 
 /// The loops of a function whose index is divided, by their numbers.
