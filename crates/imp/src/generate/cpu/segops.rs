@@ -122,7 +122,7 @@ impl Gen<'_, '_> {
         let cost = self.cost(space)?;
         let decomp = space.decomp;
         let n = self.name_value(space.width.clone(), PrimType::I64, "n");
-        // Points that allocate are not for lanes.
+        // Points that allocate may differ much.
         let alone = allocates(space.body);
         let together = if alone { LANES_LEAST } else { LANES_GRAIN };
         let most = if alone { MOST_ALONE } else { decomp.max_chunks };
@@ -312,6 +312,7 @@ impl Gen<'_, '_> {
                 form,
                 body,
             } => self.trips(form).is_some() && self.is_bounded(body),
+            Exp::Op(MemOp::Alloc { .. }) => true,
             Exp::Apply { .. } | Exp::Op(_) => false,
         })
     }
