@@ -35,7 +35,7 @@ mod emit;
 mod ends;
 mod guard;
 mod invariant;
-mod leave;
+pub(crate) mod leave;
 mod once;
 mod pieces;
 pub(crate) mod range;

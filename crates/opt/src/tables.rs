@@ -217,7 +217,9 @@ impl Tables<'_> {
         let width = if sized {
             screma.width
         } else {
-            self.size_if_any(screma.width, to)
+            let varies = matches!(screma.width, Dim::Var(_));
+            let none = varies.then(|| self.none(to)).flatten();
+            self.size_if_any(screma.width, none, to)
         };
         let (params, inputs) = self.inputs_of(inputs, width, to);
         let bound = |name: &Name| {
@@ -293,13 +295,11 @@ impl Tables<'_> {
             if *start == Atom::i64(0) && *stride == Atom::i64(1))
     }
 
-    /// A size, or 0 where something around does not run that stands below a level; there.
-    fn size_if_any(&mut self, size: Dim, level: usize) -> Dim {
+    /// Whether something around does not run that stands below a level, if that may be; there.
+    fn none(&mut self, level: usize) -> Option<Atom> {
         let below = self.around.iter().filter(|around| around.level > level);
         let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
-        let Some(mut size) = size.atom().filter(|size| size.var().is_some()) else {
-            return size;
-        };
+        let mut none: Option<Atom> = None;
         for (ty, turns) in turns {
             if turns
                 .constant()
@@ -307,16 +307,31 @@ impl Tables<'_> {
             {
                 continue;
             }
-            let none = BasicOp::Compare(CmpOp::SLe, ty, turns, Atom::Const(Scalar::int(ty, 0)));
-            let none = self.scalar(level, "none", PrimType::Bool, none);
-            let any = BasicOp::Select {
-                ty: PrimType::I64,
-                cond: none,
-                if_true: Atom::i64(0),
-                if_false: size,
-            };
-            size = self.scalar(level, "size", PrimType::I64, any);
+            let here = BasicOp::Compare(CmpOp::SLe, ty, turns, Atom::Const(Scalar::int(ty, 0)));
+            let here = self.scalar(level, "none", PrimType::Bool, here);
+            none = Some(match none {
+                None => here,
+                Some(none) => {
+                    let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, none, here);
+                    self.scalar(level, "none", PrimType::Bool, either)
+                }
+            });
         }
+        none
+    }
+
+    /// A size, or 0 where something around does not run; at a level.
+    fn size_if_any(&mut self, size: Dim, none: Option<Atom>, level: usize) -> Dim {
+        let (Some(cond), Some(if_false @ Atom::Var(_))) = (none, size.atom()) else {
+            return size;
+        };
+        let any = BasicOp::Select {
+            ty: PrimType::I64,
+            cond,
+            if_true: Atom::i64(0),
+            if_false,
+        };
+        let size = self.scalar(level, "size", PrimType::I64, any);
         size.var().map_or(Dim::Const(0), Dim::Var)
     }
 
@@ -324,15 +339,12 @@ impl Tables<'_> {
     fn scalar(&mut self, level: usize, hint: &str, ty: PrimType, op: BasicOp) -> Atom {
         let name = self.names.fresh(hint);
         self.known.insert(name, level);
-        self.levels[level].push(Stm {
-            pat: vec![Param {
-                name,
-                ty: Type::Prim(ty),
-                ann: (),
-            }],
-            aux: Aux::at(Prov::NONE),
-            exp: Exp::Basic(op),
-        });
+        let param = Param {
+            name,
+            ty: Type::Prim(ty),
+            ann: (),
+        };
+        self.levels[level].push(whole::basic(param, op));
         name.into()
     }
 

@@ -35,7 +35,7 @@ pub const LANES_GRAIN: i64 = 64;
 /// they give) rather than have chunks of fewer: 98 chunks of 2 of 196 take as long as 24 of 8
 /// on as many cores, and four times as long on one (`bench/run.py tuned --case random-5`); of
 /// 1000 points of `f32`, chunks of 8 take twice as long as of 16 (`accelerate/nbody` of
-/// `bench/run.py reference`).
+/// `bench/run.py reference`); of 100, chunks of one up to twice as long (`jgf/series`).
 pub const LEAST_FULL: i64 = 4;
 /// Points of a chunk, dear or not, where points side by side read what lies side by
 /// side (`bench/run.py rows`, `column_sums`).

@@ -13,6 +13,11 @@ use target::Machine;
 /// Marks as many quotients of a body, inner loops left out, as make it faster; reciprocals
 /// first, which take fewer steps.
 pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
+    let (none, mut any) = (FxHashSet::default(), false);
+    block(body, &mut |e| any |= has_quotient(vars, &none, e));
+    if !any {
+        return;
+    }
     let mut load = Load {
         vars,
         machine,
@@ -44,7 +49,7 @@ pub(super) fn share(vars: &[VarInfo], machine: Machine, body: &mut [Stmt]) {
         shared.saturating_sub(load.reciprocals),
     );
     if shared > 0 {
-        block_mut(body, &mut |e| mark(vars, &load.waiting, &mut left, e));
+        block(body, &mut |e| mark(vars, &load.waiting, &mut left, e));
     }
 }
 
@@ -64,7 +69,8 @@ struct Load<'v> {
 impl Load<'_> {
     fn expr(&mut self, e: &Expr) {
         stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-            let (make, lanes) = (self.machine.make, f64::from(ROOT_LANES));
+            let make = self.machine.make;
+            let lanes = lanes_of(self.vars, e).map_or(1.0, |_| f64::from(ROOT_LANES));
             if let Some(reciprocal) = quotient(self.vars, &self.waiting, e) {
                 *(if reciprocal {
                     &mut self.reciprocals
@@ -112,6 +118,12 @@ fn quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> Option<bool
     };
     let full = lanes_of(vars, y).is_some_and(|lanes| lanes.is_multiple_of(ROOT_LANES));
     (full && !needs(x, waiting) && !needs(y, waiting)).then(|| is_one(x))
+}
+
+fn has_quotient(vars: &[VarInfo], waiting: &FxHashSet<Var>, e: &Expr) -> bool {
+    let mut found = quotient(vars, waiting, e).is_some();
+    each_part(e, &mut |part| found |= has_quotient(vars, waiting, part));
+    found
 }
 
 fn is_one(e: &Expr) -> bool {
@@ -182,7 +194,7 @@ fn mark(vars: &[VarInfo], waiting: &FxHashSet<Var>, left: &mut (usize, usize), e
 }
 
 /// Calls `f` on the values of a body, inner loops left out.
-fn block(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
+fn block(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
         for stmt in stmts {
             if let Stmt::Set(_, e) | Stmt::Store(_, e) | Stmt::StoreLanes { value: e, .. } = stmt {
@@ -191,21 +203,6 @@ fn block(stmts: &[Stmt], f: &mut dyn FnMut(&Expr)) {
                 f(cond);
                 block(yes, f);
                 block(no, f);
-            }
-        }
-    });
-}
-
-/// As [`block`], to change them.
-fn block_mut(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
-        for stmt in stmts {
-            if let Stmt::Set(_, e) | Stmt::Store(_, e) | Stmt::StoreLanes { value: e, .. } = stmt {
-                f(e);
-            } else if let Stmt::If(cond, yes, no) = stmt {
-                f(cond);
-                block_mut(yes, f);
-                block_mut(no, f);
             }
         }
     });

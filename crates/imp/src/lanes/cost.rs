@@ -227,6 +227,8 @@ impl<'s, 'a> Costs<'s, 'a> {
         let position = self.shapes.map(|shapes| shapes.position(access));
         let along = self.steps.as_ref().is_some_and(|steps| steps.along(access));
         let each = match (along, store) {
+            // Stores as cheap as loads would give prefix sums of short rows lanes, which take
+            // longer then (`bench/run.py nests --case 1000000x10`).
             (true, false) => 1.2,
             (true, true) => 3.0,
             // Far apart, each lane has cache lines of its own.

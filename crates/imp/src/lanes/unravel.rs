@@ -20,7 +20,7 @@ use crate::places::Places;
 use crate::syntax::{Expr, For, Function, How, Stmt, Var};
 use crate::walk::{Use, each_stmt, names};
 use prim::{BinOp, ConvOp, PrimType};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Statements of a loop's body at most.
@@ -60,34 +60,47 @@ fn rows(f: &For) -> Option<Rows> {
     if f.how != (How::Seq { independent: true }) {
         return None;
     }
+    let mut divided = f.body.iter().filter_map(divides).peekable();
+    // Before the whole body is looked at.
+    divided.peek()?;
     let index = indices(f);
-    let divided = |stmt: &Stmt| Some(divides(stmt, &index)?.1);
-    let rows = f.body.iter().find_map(divided)?;
-    let (mut count, mut own) = (0, false);
-    each_stmt(&f.body, &mut |stmt| {
-        count += 1;
-        names(stmt, &mut |var, used| {
-            own |= var == rows.size && used == Use::Sets;
-        });
-    });
-    (count <= MOST && !own && rows.size != f.var).then_some(rows)
+    let rows = divided.find(|(x, ..)| index.contains(x))?.2;
+    let mut count = 0;
+    each_stmt(&f.body, &mut |_| count += 1);
+    let own = rows.size == f.var || sets(&f.body).contains_key(&rows.size);
+    (count <= MOST && !own).then_some(rows)
 }
 
-/// The variables of a loop's body that have the value of its index, where that is small.
+/// How often statements set variables.
+fn sets(stmts: &[Stmt]) -> FxHashMap<Var, usize> {
+    let mut sets = FxHashMap::default();
+    each_stmt(stmts, &mut |stmt| {
+        names(stmt, &mut |var, used| {
+            if used == Use::Sets {
+                *sets.entry(var).or_default() += 1;
+            }
+        });
+    });
+    sets
+}
+
+/// The variables of a loop's body that have the value of its index throughout, where that is
+/// small.
 fn indices(f: &For) -> FxHashSet<Var> {
+    let sets = sets(&f.body);
     let narrow = f.body.iter().filter_map(|stmt| {
         let Stmt::Set(var, Expr::Convert(ConvOp::SExt | ConvOp::ZExt, PrimType::I64, to, x)) = stmt
         else {
             return None;
         };
         let index = **x == Expr::Var(f.var) && matches!(to, PrimType::I32 | PrimType::I64);
-        index.then_some(*var)
+        (index && sets.get(var) == Some(&1)).then_some(*var)
     });
     narrow.chain([f.var]).collect()
 }
 
-/// Whether a statement has the quotient of an index, or its remainder, and by what.
-fn divides(stmt: &Stmt, index: &FxHashSet<Var>) -> Option<(bool, Rows)> {
+/// What a statement divides, whether it has the quotient or the remainder, and by what.
+fn divides(stmt: &Stmt) -> Option<(Var, bool, Rows)> {
     let Stmt::Set(_, Expr::Binary(op, ty, x, y)) = stmt else {
         return None;
     };
@@ -101,17 +114,17 @@ fn divides(stmt: &Stmt, index: &FxHashSet<Var>) -> Option<(bool, Rows)> {
         ty: *ty,
         size: *size,
     };
-    ((quotient || remainder) && wide && index.contains(x)).then_some((quotient, rows))
+    ((quotient || remainder) && wide).then_some((*x, quotient, rows))
 }
 
 /// The loop's body where its index is in this place of this row.
 pub(super) fn in_row(f: &mut For, rows: Rows, row: Var, place: Var) {
     let index = indices(f);
     for stmt in &mut f.body {
-        let (Some((quotient, by)), Stmt::Set(_, e)) = (divides(stmt, &index), &mut *stmt) else {
+        let (Some((x, quotient, by)), Stmt::Set(_, e)) = (divides(stmt), &mut *stmt) else {
             continue;
         };
-        if by == rows {
+        if by == rows && index.contains(&x) {
             let value = Expr::Var(if quotient { row } else { place });
             *e = if rows.ty == PrimType::I64 {
                 value

@@ -4,7 +4,7 @@
 use super::Ops;
 use crate::emit::call_value;
 use crate::error::{Error, Res};
-use crate::types::Value;
+use crate::types::{Value, int};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicType, BasicTypeEnum, FloatType, IntType, VectorType};
 use inkwell::{FloatPredicate, IntPredicate};
@@ -275,6 +275,34 @@ impl<'c> Ops<'_, '_, 'c> {
     pub(super) fn intrinsic(&self, name: &str, args: &[Value<'c>]) -> Res<Value<'c>> {
         let types: Vec<_> = args.iter().take(1).map(Value::get_type).collect();
         call_value(self.builder, self.emit.intrinsic(name, &types)?, args)
+    }
+
+    /// The one value where a condition holds, which is likely, else the other.
+    pub(super) fn usually(
+        &self,
+        cond: Value<'c>,
+        name: &str,
+        usual: impl FnOnce() -> Res<Value<'c>>,
+        other: impl FnOnce() -> Res<Value<'c>>,
+    ) -> Res<Value<'c>> {
+        let b = self.builder;
+        let (near, far, after) = (
+            self.new_block(&format!("{name}.near"))?,
+            self.new_block(&format!("{name}.far"))?,
+            self.new_block(name)?,
+        );
+        let branch = b.build_conditional_branch(int(cond)?, near, far)?;
+        self.emit.metadata.likely(branch)?;
+        b.position_at_end(near);
+        let usual = usual()?;
+        b.build_unconditional_branch(after)?;
+        b.position_at_end(far);
+        let other = other()?;
+        b.build_unconditional_branch(after)?;
+        b.position_at_end(after);
+        let phi = b.build_phi(usual.get_type(), name)?;
+        phi.add_incoming(&[(&other, far), (&usual, near)]);
+        Ok(phi.as_basic_value())
     }
 
     /// A new block of the function that is being filled.

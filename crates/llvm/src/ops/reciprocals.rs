@@ -24,7 +24,7 @@ use super::Ops;
 use super::build::{float_like, int_like};
 use crate::emit::call_value;
 use crate::error::Res;
-use crate::types::{Value, int, vector};
+use crate::types::{Value, vector};
 use inkwell::IntPredicate;
 use inkwell::values::VectorValue;
 
@@ -46,34 +46,16 @@ impl<'c> Ops<'_, '_, 'c> {
         if !self.emit.processor.has_masks() {
             return self.float_div(x, y);
         }
-        let b = self.builder;
         let reciprocals = x == float_like(y, 1.0)?;
         let mut good = self.near(y)?;
         good = self.and(good, self.has_gaps(y)?)?;
         if !reciprocals {
             good = self.and(good, self.near(x)?)?;
         }
-        let all_good = int(self.all(good)?)?;
-        let (near, far, after) = (
-            self.new_block("quotient.near")?,
-            self.new_block("quotient.far")?,
-            self.new_block("quotient")?,
-        );
-        let branch = b.build_conditional_branch(all_good, near, far)?;
-        self.emit.metadata.likely(branch)?;
-
-        b.position_at_end(near);
-        let products = self.by_newton(x, y, reciprocals)?;
-        b.build_unconditional_branch(after)?;
-
-        b.position_at_end(far);
-        let plain = self.float_div(x, y)?;
-        b.build_unconditional_branch(after)?;
-
-        b.position_at_end(after);
-        let phi = b.build_phi(vector(y)?.get_type(), "quotient")?;
-        phi.add_incoming(&[(&plain, far), (&products, near)]);
-        Ok(phi.as_basic_value())
+        let products = || self.by_newton(x, y, reciprocals);
+        self.usually(self.all(good)?, "quotient", products, || {
+            self.float_div(x, y)
+        })
     }
 
     /// Which lanes are in the range where nothing over- or underflows.

@@ -25,7 +25,7 @@ use super::Ops;
 use super::build::{float_like, int_like};
 use crate::emit::call_value;
 use crate::error::Res;
-use crate::types::{Value, int, vector};
+use crate::types::{Value, vector};
 use inkwell::IntPredicate;
 
 /// Lanes of doubles in the registers that have an instruction for the estimate.
@@ -58,31 +58,11 @@ impl<'c> Ops<'_, '_, 'c> {
     /// Square roots of one register of doubles without the divider, unless an
     /// argument is far from 1.
     fn root_by_products(&self, x: Value<'c>) -> Res<Value<'c>> {
-        let b = self.builder;
         let bits = self.bits_as(x, self.emit.types.i64)?;
         let above = self.sub(bits, int_like(bits, LEAST)?)?;
         let near = self.int_compare(IntPredicate::ULT, above, int_like(bits, RANGE)?)?;
-        let all_near = int(self.all(near)?)?;
-        let (near, far, after) = (
-            self.new_block("root.near")?,
-            self.new_block("root.far")?,
-            self.new_block("root")?,
-        );
-        let branch = b.build_conditional_branch(all_near, near, far)?;
-        self.emit.metadata.likely(branch)?;
-
-        b.position_at_end(near);
-        let root = self.newton(x)?;
-        b.build_unconditional_branch(after)?;
-
-        b.position_at_end(far);
-        let plain = self.intrinsic("llvm.sqrt", &[x])?;
-        b.build_unconditional_branch(after)?;
-
-        b.position_at_end(after);
-        let phi = b.build_phi(vector(x)?.get_type(), "root")?;
-        phi.add_incoming(&[(&plain, far), (&root, near)]);
-        Ok(phi.as_basic_value())
+        let plain = || self.intrinsic("llvm.sqrt", &[x]);
+        self.usually(self.all(near)?, "root", || self.newton(x), plain)
     }
 
     /// The steps of the module's header.

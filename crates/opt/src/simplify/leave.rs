@@ -17,7 +17,7 @@ use prim::{BinOp, CmpOp, PrimType, Scalar};
 use target::memory::AGAIN;
 
 /// Nothing leaves a body that lies deeper.
-const DEEP: usize = 32;
+pub(crate) const DEEP: usize = 32;
 /// Through so many views of an array it is looked for what made it.
 const VIEWS: usize = 4;
 

@@ -17,15 +17,17 @@
 //! What fails, is consumed or is a result of a point stays.
 
 use super::{DEAR, Tables, drop_unused};
+use crate::simplify::leave::DEEP;
 use crate::sink::is_arithmetic;
 use ir::soac::Soac;
 use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Param, ReshapeKind, Stm};
 use ir::types::{Dim, Type};
 use ir::walk::{
-    Substitution, free_names, free_names_exp, refresh_body, stm_names, sub_bodies, with_stack,
+    Substitution, free_names, free_names_exp, refresh_body, stm_names, sub_bodies, substitute_type,
+    with_stack,
 };
 use ir::{Name, Prov, Soacs, cost};
-use prim::{BinOp, CmpOp, PrimType, Scalar};
+use prim::{PrimType, Scalar};
 use rustc_hash::{FxHashMap, FxHashSet};
 use target::TRIPS;
 
@@ -44,7 +46,7 @@ struct Same {
 impl Tables<'_> {
     /// What is the same for all points, and dear, leaves the body of the map at a level.
     pub(super) fn lift(&mut self, body: &mut Body<Soacs>, map: usize) {
-        if map <= self.floor {
+        if map <= self.floor || map > DEEP {
             return;
         }
         let Some(same) = Same::of(self, body, map) else {
@@ -58,27 +60,31 @@ impl Tables<'_> {
         let Some(to) = self.place(level, map).filter(|_| self.fuel.take()) else {
             return;
         };
+        let stms = body.stms.iter().enumerate();
+        let stms = stms
+            .filter(|(at, _)| all.contains(at))
+            .map(|(_, stm)| stm.clone());
         let made = Body {
-            stms: pick(body, |at| all.contains(&at)),
+            stms: stms.collect(),
             result: same
                 .results
                 .iter()
                 .map(|(name, _)| (*name).into())
                 .collect(),
         };
-        let sizes = self.sizes(&same.results, &made, to);
-        let cond = self.none(to);
+        let none = self.none(to);
+        let mut sizes = self.sizes(&same.results, &made, none, to);
+        let cond = none.unwrap_or(Atom::Const(Scalar::Bool(false)));
         self.made
             .extend(same.leaving.iter().map(|at| body.stms[*at].aux.prov));
-        let mut own: Substitution = sizes.iter().map(|(old, new)| (*old, *new)).collect();
-        let else_body = refresh_body(&made, self.names, &mut own);
         let mut then_body = Body {
             stms: Vec::new(),
             result: Vec::new(),
         };
         let (mut pat, mut reads) = (Vec::new(), Vec::new());
         for (name, ty) in &same.results {
-            let table = self.param(*name, resized(ty, &sizes));
+            let mut table = self.param(*name, ty.clone());
+            substitute_type(&mut table.ty, &sizes);
             self.known.insert(table.name, to);
             let read = match (&table.ty, ty) {
                 (Type::Array { elem, shape }, Type::Array { shape: known, .. }) => {
@@ -108,6 +114,7 @@ impl Tables<'_> {
             reads.push(basic(param, read));
             pat.push(table);
         }
+        let else_body = refresh_body(&made, self.names, &mut sizes);
         self.levels[to].push(Stm {
             pat,
             aux: Aux::at(Prov::NONE),
@@ -121,7 +128,8 @@ impl Tables<'_> {
         let others = (0..body.stms.len()).filter(left).enumerate();
         let needed = others.filter(|(_, before)| same.needed.contains(before));
         let needed = needed.map(|(now, _)| now).collect();
-        body.stms = pick(body, |at| left(&at));
+        let mut at = 0..;
+        body.stms.retain(|_| at.next().is_some_and(|at| left(&at)));
         drop_unused(body, &needed);
         body.stms.splice(0..0, reads);
     }
@@ -131,42 +139,24 @@ impl Tables<'_> {
         &mut self,
         results: &[(Name, Type)],
         made: &Body<Soacs>,
+        none: Option<Atom>,
         to: usize,
-    ) -> FxHashMap<Name, Atom> {
+    ) -> Substitution {
         let mut sure = FxHashSet::default();
         for name in free_names(made) {
             let dims = self.types.get(name).into_iter().flat_map(Type::shape);
             sure.extend(dims.copied());
         }
-        let mut sizes = FxHashMap::default();
+        let mut sizes = Substitution::default();
         for dim in results.iter().flat_map(|(_, ty)| ty.shape()) {
             if let (Dim::Var(name), false) = (dim, sure.contains(dim))
                 && !sizes.contains_key(name)
             {
-                let size = self.size_if_any(*dim, to);
+                let size = self.size_if_any(*dim, none, to);
                 sizes.extend(size.atom().map(|size| (*name, size)));
             }
         }
         sizes
-    }
-
-    /// Whether something around does not run that stands below a level; there.
-    fn none(&mut self, level: usize) -> Atom {
-        let below = self.around.iter().filter(|around| around.level > level);
-        let turns: Vec<(PrimType, Atom)> = below.map(|around| around.turns).collect();
-        let mut none = Atom::Const(Scalar::Bool(false));
-        for (ty, turns) in turns {
-            let zero = Atom::Const(Scalar::int(ty, 0));
-            let here = BasicOp::Compare(CmpOp::SLe, ty, turns, zero);
-            let here = self.scalar(level, "none", PrimType::Bool, here);
-            none = if none.constant().is_some() {
-                here
-            } else {
-                let either = BasicOp::Binary(BinOp::Or, PrimType::Bool, none, here);
-                self.scalar(level, "none", PrimType::Bool, either)
-            };
-        }
-        none
     }
 }
 
@@ -330,31 +320,10 @@ fn all_of(exp: &Exp<Soacs>) -> i64 {
     sum
 }
 
-/// A type with other sizes.
-fn resized(ty: &Type, sizes: &FxHashMap<Name, Atom>) -> Type {
-    let mut ty = ty.clone();
-    if let Type::Array { shape, .. } = &mut ty {
-        for dim in shape {
-            let size = dim.atom().and_then(|dim| sizes.get(&dim.var()?));
-            if let Some(size) = size {
-                *dim = size.var().map_or(Dim::Const(0), Dim::Var);
-            }
-        }
-    }
-    ty
-}
-
-fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
+pub(super) fn basic(param: Param<Soacs>, op: BasicOp) -> Stm<Soacs> {
     Stm {
         pat: vec![param],
         aux: Aux::at(Prov::NONE),
         exp: Exp::Basic(op),
     }
-}
-
-/// The statements of a body with such numbers.
-fn pick(body: &Body<Soacs>, which: impl Fn(usize) -> bool) -> Vec<Stm<Soacs>> {
-    let stms = body.stms.iter().enumerate();
-    let stms = stms.filter(|(at, _)| which(*at));
-    stms.map(|(_, stm)| stm.clone()).collect()
 }
