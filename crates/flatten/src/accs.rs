@@ -18,11 +18,13 @@
 //!     updateacc a (k) (vs)
 //! ```
 //!
-//! Accumulators with operators on scalars, and those without, stay as they are.
+//! Accumulators with operators on scalars, and those without, stay as they are. Histograms
+//! whose operators are maps become such accumulators ([`hist`]).
 //!
 //! Needs: a verified program of combinators. Guarantees: every operator of a
 //! `withacc` works on scalars. Bound names keep their names but for accumulators.
 
+mod hist;
 mod interchange;
 mod map;
 
@@ -58,10 +60,23 @@ pub fn accumulators(
 fn has_array_operator(body: &Body<Soacs>) -> bool {
     ir::walk::with_stack(|| {
         body.stms.iter().any(|stm| {
-            let mut found = matches!(
-                &stm.exp,
-                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) if inputs.iter().any(|i| i.op.as_ref().is_some_and(on_arrays))
-            );
+            let mut found = match &stm.exp {
+                Exp::Op(Soac::WithAcc { inputs, lambda: _ }) => {
+                    inputs.iter().any(|i| i.op.as_ref().is_some_and(on_arrays))
+                }
+                Exp::Op(Soac::Hist { ops, .. }) => ops.iter().any(|op| on_arrays(&op.op)),
+                Exp::Op(
+                    Soac::Screma(_)
+                    | Soac::Stream { .. }
+                    | Soac::FlatMap { .. }
+                    | Soac::Jvp { .. }
+                    | Soac::Vjp { .. },
+                )
+                | Exp::Basic(_)
+                | Exp::Apply { .. }
+                | Exp::If { .. }
+                | Exp::Loop { .. } => false,
+            };
             sub_bodies(&stm.exp, |body| found = found || has_array_operator(body));
             found
         })
@@ -290,6 +305,25 @@ impl Pass {
     }
 
     fn soac(&mut self, b: &mut Build<'_>, pat: Vec<Param<Soacs>>, aux: &Aux, mut soac: Soac) {
+        if let Soac::Hist {
+            width,
+            inputs,
+            map,
+            ops,
+        } = soac
+        {
+            if hist::by_rows(&ops, &self.replicates) {
+                let (inputs, lambda) = hist::accumulated(b, width, &inputs, map, ops);
+                self.with_acc(b, pat, inputs, lambda);
+                return;
+            }
+            soac = Soac::Hist {
+                width,
+                inputs,
+                map,
+                ops,
+            };
+        }
         match &mut soac {
             Soac::Screma(Screma {
                 width,
