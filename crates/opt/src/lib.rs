@@ -23,6 +23,7 @@ mod dce;
 mod fma;
 mod fuse;
 mod inline;
+mod jam;
 mod join;
 mod level;
 pub mod passes;

@@ -4,7 +4,7 @@
 //! all by [`run`].
 
 use crate::level::OptLevel;
-use crate::{fma, fuse, inline, join, simplify, sink, tables};
+use crate::{fma, fuse, inline, jam, join, simplify, sink, tables};
 use ir::syntax::Function;
 use ir::{Context, FunName, Level, PassError, Program, Segs, Soacs};
 use rustc_hash::FxHashMap;
@@ -70,6 +70,11 @@ pub const SEGS: &[Pass<Segs>] = &[
         name: "fma",
         description: "fuse products with the sums that they go to, where loops brought them together",
         run: |program, context| per_function(program, context, fma::fuse_products),
+    },
+    Pass {
+        name: "jam",
+        description: "turns of loops share reductions that need nothing of the turn before",
+        run: |program, context| per_function(program, context, jam::jam),
     },
     Pass {
         name: "sink",

@@ -1,0 +1,523 @@
+//! Several turns of a loop share a reduction: where each turn reduces in lanes and needs
+//! nothing of the turn before for it, the reductions of some turns become one with as many
+//! operators (unroll and jam).
+//!
+//! ```text
+//! loop (*out = ..) for i < n do              loop (*out = ..) for g < n / 4 do
+//!   let r = segred level 0 (j < m)             let (r0, .., r3) = segred level 0 (j < m)
+//!             { x[j] * y[i, j] } (+)     =>             { let x = x[j]
+//!   let out' = out with [i] = r                           x * y[4g, j], .., x * y[4g + 3, j] } (+) .. (+)
+//!   in (out')                                  let out' = out with [4g] = r0
+//!                                              ..
+//!                                            loop (*out = ..) for i < n % 4 do ..
+//! ```
+//!
+//! What the points of all turns read is read once, and the steps that fold one turn's lanes
+//! stand beside those of the others, which wait for nothing of each other. Each operator
+//! folds as before, so all values stay to the last bit.
+//!
+//! Before: the reduction is there, alone or as one arm of a branch that all turns take alike
+//! (lanes or none, by the size). Needs nothing; guarantees that all values stay, and that the
+//! rest of each turn goes in order.
+
+use crate::inline::size_of;
+use crate::passes::Signatures;
+use crate::sink::is_arithmetic;
+use ir::folds::Folds;
+use ir::seg::{Seg, SegKind, SegOp, SegSpace};
+use ir::soac::Operator;
+use ir::syntax::{Atom, Aux, BasicOp, Body, Exp, Function, LoopForm, LoopParam, Param, Stm};
+use ir::types::{Dim, Type};
+use ir::walk::{
+    Substitution, VisitMut, free_names_lambda, refresh_body, substitute_body, used_names,
+    with_stack,
+};
+use ir::{Context, Fuel, Name, NameTable, PassError, Prov, Segs};
+use prim::{BinOp, PrimType};
+use rustc_hash::FxHashSet;
+use target::levels;
+
+/// Statements that a turn may have, as it is there several times afterwards.
+const MOST_STATEMENTS: usize = 48;
+/// Values that a reduction may fold: each has accumulators in registers.
+const MOST_VALUES: usize = 2;
+
+/// Shares reductions between turns, where level 0 is lanes.
+pub(crate) fn jam(
+    mut function: Function<Segs>,
+    _: &Signatures,
+    context: &mut Context,
+) -> Result<Function<Segs>, PassError> {
+    if !context.options.stack.nests() {
+        return Ok(function);
+    }
+    let Some(turns) = turns(context.options.machine.bytes) else {
+        return Ok(function);
+    };
+    let mut pass = Jam {
+        turns,
+        names: &mut function.names,
+        fuel: &mut context.fuel,
+    };
+    VisitMut::<Segs>::body(&mut pass, &mut function.body);
+    Ok(function)
+}
+
+/// How many turns go together on a machine with vectors of so many bytes: the accumulators
+/// of all of them stay in registers, of which those with the longest have twice as many.
+fn turns(bytes: u32) -> Option<i64> {
+    match bytes {
+        64 => Some(4),
+        32 => Some(2),
+        _ => None,
+    }
+}
+
+struct Jam<'a> {
+    turns: i64,
+    names: &'a mut NameTable,
+    fuel: &'a mut Fuel,
+}
+
+impl VisitMut<Segs> for Jam<'_> {
+    fn body(&mut self, body: &mut Body<Segs>) {
+        with_stack(|| {
+            self.walk_body(body);
+            let mut stms: Vec<Stm<Segs>> = Vec::with_capacity(body.stms.len());
+            for stm in std::mem::take(&mut body.stms) {
+                match self.shared(&stm) {
+                    Some(shared) if self.fuel.take() => self.together(stm, &shared, &mut stms),
+                    _ => stms.push(stm),
+                }
+            }
+            body.stms = stms;
+        });
+    }
+}
+
+/// What turns of a loop share.
+struct Shared {
+    /// The place of the reduction in the loop's body.
+    at: usize,
+    /// Of the statements before it: whether the reduction needs it.
+    early: Vec<bool>,
+    /// What differs from turn to turn, of what the reduction needs.
+    varying: FxHashSet<Name>,
+}
+
+/// A loop with a counter of 64 bits.
+struct Counted {
+    pat: Vec<Param<Segs>>,
+    aux: Aux,
+    params: Vec<LoopParam<Segs>>,
+    var: Name,
+    bound: Atom,
+    body: Body<Segs>,
+}
+
+impl Jam<'_> {
+    /// Whether, and which, reduction the turns of a loop can share.
+    fn shared(&self, stm: &Stm<Segs>) -> Option<Shared> {
+        let Exp::Loop {
+            params,
+            form:
+                LoopForm::For {
+                    var,
+                    ty: PrimType::I64,
+                    bound,
+                },
+            body,
+        } = &stm.exp
+        else {
+            return None;
+        };
+        let few = bound.constant().and_then(prim::Scalar::as_i64);
+        if few.is_some_and(|n| n < self.turns) {
+            return None;
+        }
+        let at = body.stms.iter().position(is_fold)?;
+        let carried: FxHashSet<Name> = params.iter().map(|p| p.param.name).collect();
+        let sizes = params.iter().flat_map(|p| p.param.ty.shape().iter());
+        let own = |dim: &Dim| matches!(dim, Dim::Var(name) if carried.contains(name));
+        if sizes.into_iter().any(own) || size_of(body) > MOST_STATEMENTS {
+            return None;
+        }
+        let mut early = vec![false; at];
+        let mut needed: FxHashSet<Name> = uses_of(&body.stms[at]).collect();
+        for (early, stm) in early.iter_mut().zip(&body.stms).rev() {
+            *early = stm.pat.iter().any(|param| needed.contains(&param.name));
+            if *early {
+                if !goes_ahead(stm) {
+                    return None;
+                }
+                needed.extend(uses_of(stm));
+            }
+        }
+        let mut varying = FxHashSet::from_iter([*var]);
+        for (stm, _) in body.stms.iter().zip(&early).filter(|(_, early)| **early) {
+            if uses_of(stm).any(|name| varying.contains(&name)) {
+                varying.extend(stm.pat.iter().map(|param| param.name));
+            }
+        }
+        let alike = fixed(&body.stms[at])
+            .into_iter()
+            .all(|name| !varying.contains(&name));
+        (alike && needed.is_disjoint(&carried)).then_some(Shared { at, early, varying })
+    }
+
+    /// The loop over groups of turns, and that of the turns which are left.
+    fn together(&mut self, stm: Stm<Segs>, shared: &Shared, out: &mut Vec<Stm<Segs>>) {
+        let Stm { pat, aux, exp } = stm;
+        let Exp::Loop {
+            params,
+            form: LoopForm::For { var, bound, .. },
+            body,
+        } = exp
+        else {
+            return;
+        };
+        let turns = Atom::i64(self.turns);
+        let groups = self.bind(BinOp::SQuot, bound, turns, aux.prov, out);
+        let done = self.bind(BinOp::Mul, groups, turns, aux.prov, out);
+        let left = self.bind(BinOp::Sub, bound, done, aux.prov, out);
+        let whole = Counted {
+            pat,
+            aux,
+            params,
+            var,
+            bound: groups,
+            body,
+        };
+        let first = self.groups(&whole, shared);
+        let between: Vec<Atom> = first.pat.iter().map(|param| param.name.into()).collect();
+        out.push(first);
+        let Counted {
+            pat,
+            aux,
+            mut params,
+            var,
+            mut body,
+            ..
+        } = whole;
+        for (param, init) in params.iter_mut().zip(between) {
+            param.init = init;
+        }
+        let counter = self.names.fresh_like(var);
+        let mut ahead = Vec::new();
+        let turn = self.bind(BinOp::Add, done, counter.into(), aux.prov, &mut ahead);
+        let from = Substitution::from_iter([(var, turn)]);
+        substitute_body(&mut body, &from);
+        ahead.append(&mut body.stms);
+        body.stms = ahead;
+        let form = LoopForm::For {
+            var: counter,
+            ty: PrimType::I64,
+            bound: left,
+        };
+        let exp = Exp::Loop { params, form, body };
+        out.push(Stm { pat, aux, exp });
+    }
+
+    /// The loop over groups of turns.
+    fn groups(&mut self, whole: &Counted, shared: &Shared) -> Stm<Segs> {
+        let Counted {
+            pat,
+            aux,
+            params,
+            var,
+            bound,
+            body,
+        } = whole;
+        let group = self.names.fresh("group");
+        let mut stms = Vec::new();
+        let turns = Atom::i64(self.turns);
+        let first = self.bind(BinOp::Mul, group.into(), turns, aux.prov, &mut stms);
+        let mut copies: Vec<Substitution> = Vec::new();
+        for k in 0..self.turns {
+            let turn = match k {
+                0 => first,
+                k => self.bind(BinOp::Add, first, Atom::i64(k), aux.prov, &mut stms),
+            };
+            copies.push(Substitution::from_iter([(*var, turn)]));
+        }
+        let (before, rest) = body.stms.split_at(shared.at);
+        let marked = before.iter().zip(&shared.early);
+        let early = Body {
+            stms: marked
+                .clone()
+                .filter(|(_, early)| **early)
+                .map(|(stm, _)| stm.clone())
+                .collect(),
+            result: Vec::new(),
+        };
+        for copy in &mut copies {
+            stms.extend(refresh_body(&early, self.names, copy).stms);
+        }
+        if let Some(fold) = rest.first() {
+            stms.push(self.folded(fold, &shared.varying, &mut copies));
+        }
+        let others = marked.filter(|(_, early)| !**early).map(|(stm, _)| stm);
+        let late = Body {
+            stms: others.chain(rest.iter().skip(1)).cloned().collect(),
+            result: body.result.clone(),
+        };
+        let own: Vec<LoopParam<Segs>> = params
+            .iter()
+            .map(|param| LoopParam {
+                param: self.fresh(&param.param),
+                ..param.clone()
+            })
+            .collect();
+        let mut values: Vec<Atom> = own.iter().map(|p| p.param.name.into()).collect();
+        for copy in &mut copies {
+            let carried = params.iter().map(|p| p.param.name);
+            copy.extend(carried.zip(values));
+            let late = refresh_body(&late, self.names, copy);
+            stms.extend(late.stms);
+            values = late.result;
+        }
+        let form = LoopForm::For {
+            var: group,
+            ty: PrimType::I64,
+            bound: *bound,
+        };
+        let body = Body {
+            stms,
+            result: values,
+        };
+        Stm {
+            pat: pat.iter().map(|param| self.fresh(param)).collect(),
+            aux: aux.clone(),
+            exp: Exp::Loop {
+                params: own,
+                form,
+                body,
+            },
+        }
+    }
+
+    /// The reduction of all turns; `copies` say what each turn has in place of names, and
+    /// learn what it has in place of the reduction's results.
+    fn folded(
+        &mut self,
+        stm: &Stm<Segs>,
+        varying: &FxHashSet<Name>,
+        copies: &mut [Substitution],
+    ) -> Stm<Segs> {
+        let mut pat = Vec::new();
+        let exp = match &stm.exp {
+            Exp::Op(SegOp::Seg(seg)) => {
+                let seg = self.merged(seg, varying, copies);
+                Exp::Op(SegOp::Seg(seg))
+            }
+            Exp::If {
+                cond,
+                then_body,
+                else_body,
+            } => {
+                let mut inner = copies.to_vec();
+                let stms = then_body.stms.iter();
+                let stms = stms.map(|stm| self.folded(stm, varying, &mut inner));
+                let mut then = Body {
+                    stms: stms.collect(),
+                    result: Vec::new(),
+                };
+                let mut other = Body {
+                    stms: Vec::new(),
+                    result: Vec::new(),
+                };
+                for (copy, inner) in copies.iter_mut().zip(&inner) {
+                    let results = then_body.result.iter();
+                    then.result.extend(results.map(|result| of(inner, *result)));
+                    let own = refresh_body(else_body, self.names, copy);
+                    other.stms.extend(own.stms);
+                    other.result.extend(own.result);
+                }
+                Exp::If {
+                    cond: *cond,
+                    then_body: then,
+                    else_body: other,
+                }
+            }
+            exp @ (Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_)) => {
+                exp.clone()
+            }
+        };
+        for copy in copies {
+            for param in &stm.pat {
+                let own = self.fresh(param);
+                copy.insert(param.name, own.name.into());
+                pat.push(own);
+            }
+        }
+        let aux = stm.aux.clone();
+        Stm { pat, aux, exp }
+    }
+
+    /// One reduction for those of all turns.
+    fn merged(
+        &mut self,
+        seg: &Seg<Segs>,
+        varying: &FxHashSet<Name>,
+        copies: &[Substitution],
+    ) -> Seg<Segs> {
+        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        let mut varying = varying.clone();
+        for stm in &seg.body.stms {
+            if uses_of(stm).any(|name| varying.contains(&name)) {
+                varying.extend(stm.pat.iter().map(|param| param.name));
+                own.push(stm.clone());
+            } else {
+                shared.push(stm.clone());
+            }
+        }
+        let mut points = Substitution::default();
+        let dims = seg.space.dims.iter().map(|(point, dim)| {
+            let fresh = self.names.fresh_like(*point);
+            points.insert(*point, fresh.into());
+            (fresh, *dim)
+        });
+        let space = SegSpace {
+            dims: dims.collect(),
+            lane: seg.space.lane,
+        };
+        let shared = Body {
+            stms: shared,
+            result: Vec::new(),
+        };
+        let own = Body {
+            stms: own,
+            result: seg.body.result.clone(),
+        };
+        let mut body = refresh_body(&shared, self.names, &mut points);
+        let mut reduces: Vec<Operator<Segs>> = Vec::new();
+        let mut ret = Vec::new();
+        for copy in copies {
+            let mut names = points.clone();
+            names.extend(copy.iter().map(|(name, atom)| (*name, *atom)));
+            let turn = refresh_body(&own, self.names, &mut names);
+            body.stms.extend(turn.stms);
+            body.result.extend(turn.result);
+            ret.extend_from_slice(&seg.ret);
+            if let SegKind::Folds(folds) = &seg.kind {
+                reduces.extend(folds.reduces.iter().map(|op| op.refreshed(self.names)));
+            }
+        }
+        Seg {
+            space,
+            kind: SegKind::Folds(Folds {
+                reduces,
+                ..Folds::default()
+            }),
+            body,
+            ret,
+            ..seg.clone()
+        }
+    }
+
+    fn fresh(&mut self, param: &Param<Segs>) -> Param<Segs> {
+        Param {
+            name: self.names.fresh_like(param.name),
+            ..param.clone()
+        }
+    }
+
+    fn bind(&mut self, op: BinOp, x: Atom, y: Atom, prov: Prov, out: &mut Vec<Stm<Segs>>) -> Atom {
+        let name = self.names.fresh("turn");
+        out.push(Stm {
+            pat: vec![Param {
+                name,
+                ty: Type::I64,
+                ann: (),
+            }],
+            aux: Aux::at(prov),
+            exp: Exp::Basic(BasicOp::Binary(op, PrimType::I64, x, y)),
+        });
+        name.into()
+    }
+}
+
+/// What stands for a value in a turn.
+fn of(copy: &Substitution, atom: Atom) -> Atom {
+    let known = atom.var().and_then(|name| copy.get(&name));
+    known.copied().unwrap_or(atom)
+}
+
+/// The names that a statement uses.
+fn uses_of(stm: &Stm<Segs>) -> impl Iterator<Item = Name> {
+    let mut names: Vec<Name> = stm.aux.certs.to_vec();
+    used_names(&stm.exp, |name| names.push(name));
+    names.into_iter()
+}
+
+/// Whether a statement may go ahead of what earlier turns do: it makes scalars or views.
+fn goes_ahead(stm: &Stm<Segs>) -> bool {
+    match &stm.exp {
+        Exp::Basic(op) => {
+            is_arithmetic(op) || matches!(op, BasicOp::Index { .. } | BasicOp::Assert { .. })
+        }
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}
+
+/// Whether a statement is a reduction that turns may share, or takes one of two ways that
+/// is one.
+fn is_fold(stm: &Stm<Segs>) -> bool {
+    match &stm.exp {
+        Exp::Op(SegOp::Seg(seg)) => is_small(seg),
+        Exp::If { then_body, .. } => {
+            let scalars = stm.pat.iter().all(|param| param.ty.is_prim());
+            let one = matches!(
+                then_body.stms.as_slice(),
+                [Stm { exp: Exp::Op(SegOp::Seg(seg)), .. }] if is_small(seg)
+            );
+            scalars && one
+        }
+        Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => false,
+    }
+}
+
+/// Whether a segop reduces little in lanes, and gives nothing else.
+fn is_small(seg: &Seg<Segs>) -> bool {
+    let SegKind::Folds(folds) = &seg.kind else {
+        return false;
+    };
+    seg.level == levels::LANES
+        && seg.space.dims.len() == 1
+        && seg.decomp.width > 1
+        && seg.keeps.is_none()
+        && folds.scans.is_empty()
+        && folds.post.is_none()
+        && folds.operators().all(Operator::is_scalar)
+        && seg.ret.len() == folds.n_reduced()
+        && seg.ret.len() <= MOST_VALUES
+        && seg
+            .body
+            .stms
+            .iter()
+            .all(|stm| matches!(stm.exp, Exp::Basic(_)))
+}
+
+/// The names that must be the same in all turns: of the condition, of sizes and operators.
+fn fixed(stm: &Stm<Segs>) -> Vec<Name> {
+    match &stm.exp {
+        Exp::Op(SegOp::Seg(seg)) => {
+            let dims = seg.space.dims.iter();
+            let mut names: Vec<Name> = dims.filter_map(|(_, dim)| dim.atom()?.var()).collect();
+            if let SegKind::Folds(folds) = &seg.kind {
+                for op in folds.operators() {
+                    names.extend(op.neutral.iter().filter_map(|ne| ne.var()));
+                    names.extend(free_names_lambda(&op.op));
+                }
+            }
+            names
+        }
+        Exp::If {
+            cond, then_body, ..
+        } => {
+            let inner = then_body.stms.iter().flat_map(fixed);
+            inner.chain(cond.var()).collect()
+        }
+        Exp::Basic(_) | Exp::Loop { .. } | Exp::Apply { .. } | Exp::Op(_) => Vec::new(),
+    }
+}
