@@ -9,11 +9,13 @@ from lanes import compiler
 
 
 class Kept:
-    """Cases and rows of one compiler under one setting; another one begins anew."""
+    """Cases and rows under one setting, of one compiler unless they tell that themselves;
+    another one begins anew."""
 
-    def __init__(self, path, setting=""):
+    def __init__(self, path, setting="", by_compiler=True):
         status = os.stat(shutil.which(compiler()))
-        stamp = [status.st_size, status.st_mtime_ns, *([setting] if setting else [])]
+        stamp = [status.st_size, status.st_mtime_ns] if by_compiler else []
+        stamp += [setting] if setting else []
         known = json.loads(path.read_text()) if path.exists() else {}
         self.path = path
         self.data = known if known.get("compiler") == stamp else {"compiler": stamp, "cases": {}, "rows": {}}

@@ -9,12 +9,15 @@ set is that of neighbours in time, the fastest peer's median over ours within a 
 of these the median over the rounds; that of a program the geometric mean over its data
 sets. A peer that takes much longer than ours, or than the fastest one so far, is stopped,
 as only the fastest one counts; its ratio is then what it was stopped at, so at least that.
-Programs with a data set of some tenths of a second run once a turn.
+One that was far behind another on all data sets of the first round takes no part in the
+others. Programs with a data set of some tenths of a second run once a turn.
 
 What was measured is kept in `build/bench/reference.kept.json`, so that the figure can be
-measured in pieces (`--case`, `--seconds`). Another compiler starts anew.
+measured in pieces (`--case`, `--seconds`). A program is measured again when the compiler
+makes other code of it, or the runtime has changed.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -25,7 +28,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from contest import CFLAGS, WORK, tool
+from contest import CFLAGS, ROOT, WORK, tool
 from inputs.blocks import install
 from kept import Kept
 from lanes import compiler
@@ -41,6 +44,8 @@ LIMIT = 30
 SLOWER = 6
 # And so many times as long as the fastest one so far.
 BEHIND = 2
+# And one that took so many times as long as the fastest in the first round is far behind.
+FAR = 1.5
 # What `futhark bench` says of a data set that was stopped.
 STOPPED = "Execution exceeded"
 # Microseconds of a data set of ours above which a program runs once a turn.
@@ -116,14 +121,36 @@ def ours(path, runs, options):
     return measured([*command, "--no-convergence-phase", "--no-tuning", path.name], path.parent)
 
 
+def code(path, options):
+    """What stays as long as the compiler makes the same of a program: its LLVM text and the
+    runtime's source."""
+    text = hashlib.sha256()
+    for source in sorted((ROOT / "crates" / "runtime" / "src").rglob("*.rs")):
+        text.update(source.read_bytes())
+    dump = [compiler(), "dev", "--stage", "llvm", path.name]
+    text.update(subprocess.run(dump, cwd=path.parent, capture_output=True).stdout)
+    return f"{text.hexdigest()}{options.backend or ''}"
+
+
+def close(turn):
+    """Those that were not far behind another peer on all data sets of a round."""
+    peers = {who: times for who, times in turn.items() if who != "bindrune"}
+    fastest = {}
+    for times in peers.values():
+        for key, time in times.items():
+            fastest[key] = min(time, fastest.get(key, math.inf))
+    near = lambda times: any(time <= FAR * fastest[key] < math.inf for key, time in times.items())
+    return ["bindrune", *(who for who, times in peers.items() if near(times))]
+
+
 def compare(futhark, folders, folder, path, options):
     """One program: of each data set the fastest peer's time, ours and the ratio."""
-    place, rounds = path.relative_to(folder), []
+    place, rounds, there = path.relative_to(folder), [], list(folders)
     own, peers = ours(folders["bindrune"] / place, 1, options), {}
     runs = 1 if max(own.values(), default=0) > LONG else options.runs
     for i in range(options.rounds):
         turn = {}
-        for who in list(folders)[:: -1 if i % 2 else 1]:
+        for who in there[:: -1 if i % 2 else 1]:
             if who == "bindrune":
                 own = turn[who] = ours(folders[who] / place, runs, options)
             elif own:
@@ -133,14 +160,15 @@ def compare(futhark, folders, folder, path, options):
         if not own:
             return {}
         rounds.append(turn)
+        there = close(rounds[0])
     rows = {}
     for key in rounds[0]["bindrune"]:
         own = [turn["bindrune"].get(key) for turn in rounds]
         ratios = {}
         for who in list(folders)[1:]:
-            peer = [turn[who].get(key) for turn in rounds]
-            if all(own) and all(peer):
-                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in zip(peer, own))
+            peer = [(turn[who].get(key), b) for turn, b in zip(rounds, own) if who in turn]
+            if all(own) and all(a for a, _ in peer):
+                ratios[who] = statistics.median(SLOWER if a == math.inf else a / b for a, b in peer)
         if ratios and max(own) >= SHORT:
             best = min(ratios, key=ratios.get)
             rows[" ".join(key)] = {"bindrune": statistics.median(own), "peer": best, "ratio": ratios[best]}
@@ -160,8 +188,13 @@ def figure_reference(options, notes):
     folder = Path(folder).resolve()
     backends = [options.backend] if options.backend else BACKENDS
     folders, end = copies(folder, backends, notes), time.monotonic() + options.seconds
-    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}" + (f", {options.backend}" if options.backend else ""))
-    rows = kept.data["rows"]
+    kept = Kept(KEPT, f"{options.rounds} rounds of {options.runs}", by_compiler=False)
+    rows, made = kept.data["rows"], {}
+    for path in programs(folder):
+        name = str(path.relative_to(folder))
+        made[name] = code(folders["bindrune"] / name, options)
+        if name in rows and rows[name].get("code") != made[name]:
+            del rows[name]
     for path in programs(folder):
         name = str(path.relative_to(folder))
         if options.case not in name or name in rows:
@@ -171,7 +204,8 @@ def figure_reference(options, notes):
             break
         found = compare(futhark, folders, folder, path, options)
         if found:
-            rows[name] = {"sets": found, "ratio": mean([row["ratio"] for row in found.values()])}
+            ratio = mean([row["ratio"] for row in found.values()])
+            rows[name] = {"sets": found, "ratio": ratio, "code": made[name]}
             kept.save()
             print(name, rows[name], flush=True)
         else:
