@@ -19,11 +19,13 @@
 //! ```
 //!
 //! Accumulators with operators on scalars, and those without, stay as they are. Histograms
-//! whose operators are maps become such accumulators ([`hist`]).
+//! whose operators are maps become such accumulators ([`hist`]), or, where tasks contain no
+//! tasks, histograms of columns ([`columns`]).
 //!
 //! Needs: a verified program of combinators. Guarantees: every operator of a
 //! `withacc` works on scalars. Bound names keep their names but for accumulators.
 
+mod columns;
 mod hist;
 mod interchange;
 mod map;
@@ -48,9 +50,10 @@ pub fn accumulators(
     mut program: Program<Soacs>,
     context: &mut Context,
 ) -> Result<Program<Soacs>, PassError> {
+    let nests = context.options.stack.nests();
     program.functions = context.each(program.functions, |mut function, _| {
         if has_array_operator(&function.body) {
-            rewrite(&mut function)?;
+            rewrite(&mut function, nests)?;
         }
         Ok(function)
     })?;
@@ -88,7 +91,7 @@ fn on_arrays(op: &Operator<Soacs>) -> bool {
     op.op.ret.iter().any(Type::is_array)
 }
 
-fn rewrite(function: &mut Function<Soacs>) -> Result<(), PassError> {
+fn rewrite(function: &mut Function<Soacs>, nests: bool) -> Result<(), PassError> {
     let mut types = TypeEnv::of_function(function);
     let body = std::mem::replace(
         &mut function.body,
@@ -101,6 +104,7 @@ fn rewrite(function: &mut Function<Soacs>) -> Result<(), PassError> {
         kinds: FxHashMap::default(),
         arrays: FxHashMap::default(),
         replicates: FxHashMap::default(),
+        nests,
         error: None,
     };
     let mut b = Builder::new(&mut function.names, &mut types);
@@ -148,6 +152,8 @@ struct Pass {
     kinds: FxHashMap<Name, Rc<Kind>>,
     /// The scalars that arrays repeat, by their names.
     replicates: FxHashMap<Name, Atom>,
+    /// Whether tasks may contain tasks.
+    nests: bool,
     /// What each of these accumulators is now.
     arrays: FxHashMap<Name, Vec<Name>>,
     /// The first thing that cannot be rewritten.
@@ -312,7 +318,12 @@ impl Pass {
             ops,
         } = soac
         {
-            if hist::by_rows(&ops, &self.replicates) {
+            let by_rows = hist::by_rows(&ops, &self.replicates);
+            if by_rows && !self.nests && columns::pays(b, &ops) {
+                columns::histogram(b, pat, (width, &inputs, map), ops, &self.replicates);
+                return;
+            }
+            if by_rows {
                 let (inputs, lambda) = hist::accumulated(b, width, &inputs, map, ops);
                 self.with_acc(b, pat, inputs, lambda);
                 return;

@@ -1,0 +1,137 @@
+//! Histograms of rows by columns, for machines whose tasks contain no tasks and which do not
+//! apply the operator at once (rule G4 of incremental flattening): each column is a histogram
+//! of scalars, and all of them are one segmented histogram.
+//!
+//! ```text
+//! hist n (d by map op) \(x <- xs) -> (b, row)
+//!   =>  let (bs, rows) = map \(x <- xs) -> (b, row)
+//!       transpose (map (column <- transpose rows, c <- transpose d) ->
+//!                    hist n (copy c by op) \(b <- bs, v <- column) -> (b, v))
+//! ```
+
+use super::{Build, on_arrays};
+use ir::exact::atomic_operator;
+use ir::interchange::{element_operator, operator_map};
+use ir::soac::{HistOp, Operator, Screma, Soac};
+use ir::syntax::{BasicOp, Exp, Lambda, Param};
+use ir::types::{Dim, Type};
+use ir::{Atom, Folds, Name, Soacs};
+use rustc_hash::FxHashMap;
+
+/// Whether all operators that work on arrays are maps of operators on scalars, and the
+/// device does not apply all of these at once, as accumulators want it.
+pub(super) fn pays(b: &mut Build<'_>, ops: &[HistOp<Soacs>]) -> bool {
+    let mut at_once = true;
+    for HistOp { op, .. } in ops.iter().filter(|op| on_arrays(&op.op)) {
+        let Some(elements) = element_operator(op, &mut |hint, ty| b.param(hint, ty)) else {
+            return false;
+        };
+        if elements.ret.iter().any(Type::is_array) {
+            return false;
+        }
+        at_once = at_once && atomic_operator(&elements).is_some();
+    }
+    !at_once
+}
+
+/// Binds the results of a histogram of rows, made by columns; its operators are as
+/// [`pays`] says and begin from copies of scalars, which `replicates` has.
+pub(super) fn histogram(
+    b: &mut Build<'_>,
+    pat: Vec<Param<Soacs>>,
+    (width, inputs, map): (Dim, &[Name], Lambda<Soacs>),
+    ops: Vec<HistOp<Soacs>>,
+    replicates: &FxHashMap<Name, Atom>,
+) {
+    let n_indices = ops.iter().map(|op| op.shape.len()).sum();
+    let points = points(b, width, inputs, map);
+    let (mut indices, mut values) = points.split_at(n_indices);
+    let mut pat = pat.into_iter();
+    for HistOp { shape, dests, op } in ops {
+        let (bins, rows);
+        (bins, indices) = indices.split_at(shape.len());
+        (rows, values) = values.split_at(dests.len());
+        let results: Vec<Param<Soacs>> = pat.by_ref().take(dests.len()).collect();
+        let inner = operator_map(&op).map(|(inner, _)| inner);
+        let (true, Some(inner)) = (on_arrays(&op), inner) else {
+            let hist = scalars(b, width, (bins, rows), HistOp { shape, dests, op });
+            b.let_pat(results, Exp::Op(hist));
+            continue;
+        };
+        let Some(elements) = element_operator(&op, &mut |hint, ty| b.param(hint, ty)) else {
+            continue;
+        };
+        let scalar = |ne: &Atom| ne.var().and_then(|ne| replicates.get(&ne)).copied();
+        let op = Operator {
+            op: elements,
+            neutral: op.neutral.iter().filter_map(scalar).collect(),
+            comm: op.comm,
+        };
+        let rank = shape.len();
+        let columns: Vec<Name> = rows.iter().map(|row| turned(b, *row, &[1, 0])).collect();
+        let front: Vec<usize> = std::iter::once(rank).chain(0..rank).collect();
+        let back: Vec<usize> = (1..=rank).chain([0]).collect();
+        let dests: Vec<Name> = dests.iter().map(|dest| turned(b, *dest, &front)).collect();
+        let both: Vec<Name> = columns.iter().chain(&dests).copied().collect();
+        let made = b.map("columns", inner, &both, |b, own| {
+            let (column, dests) = own.split_at(columns.len());
+            let copies = dests
+                .iter()
+                .map(|dest| b.let_basic("dest", BasicOp::Copy(*dest)));
+            let dests = copies.collect();
+            let hist = scalars(b, width, (bins, column), HistOp { shape, dests, op });
+            b.let_op("column", hist)
+                .into_iter()
+                .map(Atom::Var)
+                .collect()
+        });
+        for (result, made) in results.into_iter().zip(made) {
+            let perm = back.iter().copied().collect();
+            let op = BasicOp::Rearrange { perm, array: made };
+            b.let_pat(vec![result], Exp::Basic(op));
+        }
+    }
+}
+
+/// The arrays of what all points give.
+fn points(b: &mut Build<'_>, width: Dim, inputs: &[Name], map: Lambda<Soacs>) -> Vec<Name> {
+    let own: FxHashMap<Name, Name> = (map.params.iter().zip(inputs))
+        .map(|(param, input)| (param.name, *input))
+        .collect();
+    let given = |result: &Atom| own.get(&result.var()?).copied();
+    match map.body.result.iter().map(given).collect() {
+        Some(arrays) if map.body.stms.is_empty() => arrays,
+        _ => b.let_op(
+            "points",
+            Soac::Screma(Screma {
+                width,
+                inputs: inputs.to_vec(),
+                map,
+                folds: Folds::default(),
+            }),
+        ),
+    }
+}
+
+/// An array with its dimensions in another order.
+fn turned(b: &mut Build<'_>, array: Name, perm: &[usize]) -> Name {
+    let perm = perm.iter().copied().collect();
+    b.let_basic("turned", BasicOp::Rearrange { perm, array })
+}
+
+/// A histogram of what lies in arrays.
+fn scalars(
+    b: &mut Build<'_>,
+    width: Dim,
+    (bins, values): (&[Name], &[Name]),
+    op: HistOp<Soacs>,
+) -> Soac {
+    let inputs: Vec<Name> = bins.iter().chain(values).copied().collect();
+    let rows = b.row_types(&inputs);
+    Soac::Hist {
+        width,
+        inputs,
+        map: b.identity_lambda(&rows),
+        ops: vec![op],
+    }
+}
